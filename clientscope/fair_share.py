@@ -1,9 +1,8 @@
 """Eviction from a bounded table: the tenant with more than its fair share loses its least important entry.
 
 A bound that forgets the oldest entry can be turned against others: a tenant that adds many entries evicts all others' entries. Here a
-    tenant
-loses entries only while it has more than its fair share.  Addresses cost less than principals, so tenants without a principal have half of
-the room together where others want the rest.
+tenant loses entries only while it has more than its fair share.  Addresses cost less than principals, so tenants without a principal have
+half of the room together where others want the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from clientscope.records.client_key import Tenant, is_anonymous
 
-BATCH = 10
+_AT_ONCE = 10
 """Room is made for one tenth of the table at once, so that going through all of it is worth it."""
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -44,6 +43,11 @@ def shares(used: Mapping[Tenant, int], room: int) -> dict[Tenant, int]:
     for_named = max(room - room // 2, room - sum(anonymous.values()))
     for_anonymous = max(room // 2, room - sum(named.values()))
     return {**_level(named, for_named), **_level(anonymous, for_anonymous)}
+
+
+def beyond(entries: Iterable[HeldEntry], limit: int) -> list[HeldEntry]:
+    """What has to go of a full table: `too_many`, with room for a tenth of what it may hold."""
+    return too_many(entries, limit - limit // _AT_ONCE)
 
 
 def too_many(entries: Iterable[HeldEntry], room: int) -> list[HeldEntry]:

@@ -12,7 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from clientscope.catalog.client_facts import FACTS, Fact
-from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.fair_share import HeldEntry, beyond
 from clientscope.records.client_key import Tenant, client_key, tenant_of
 from streaming.limits import Limit, Overflow
 
@@ -86,7 +86,7 @@ class ReportingClients:
         self._clients = {key: each for key, each in self._clients.items() if now_ms - each.at_ms < RECENT_MS}
         if len(self._clients) > self._most:
             held = [HeldEntry(key, each.tenant, 0, each.at_ms) for key, each in self._clients.items()]
-            gone = too_many(held, self._most - self._most // BATCH)
+            gone = beyond(held, self._most)
             self.full.dropped(gone)
             for each in gone:
                 del self._clients[str(each.key)]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.fair_share import HeldEntry, beyond
 from clientscope.readiness.observed import UNKNOWN_SOFTWARE, ApiUse
 from clientscope.records.client_key import tenant_of
 from clientscope.records.layouts import Kind
@@ -195,7 +195,7 @@ class SeenClients:
 
     def _make_room(self) -> None:
         held = [HeldEntry(key, tenant_of(key.principal or None, key.address), 0, seen.last_ms) for key, seen in self._clients.items()]
-        gone = too_many(held, self._limit - max(1, self._limit // BATCH))
+        gone = beyond(held, self._limit - 1)
         for each in gone:
             del self._clients[each.key]  # type: ignore[arg-type]  # a key of ours
         self.dropped["seen_clients"] += len(gone)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.fair_share import HeldEntry, beyond
 from clientscope.records.client_key import Tenant
 from clientscope.severities import SEVERITIES
 from streaming.findings.inputs import JudgedPush, Settings, There
@@ -244,7 +244,7 @@ class PushedClients:
         if len(self.applications) <= MOST_APPLICATIONS:
             return gone, []
         held = [HeldEntry(each.key, each.tenant, len(each.clients), each.newest_ms) for each in self.applications.values()]
-        excess = too_many(held, MOST_APPLICATIONS - MOST_APPLICATIONS // BATCH)
+        excess = beyond(held, MOST_APPLICATIONS)
         self._applications_full.dropped(excess)
         applications = [self.applications[str(each.key)] for each in excess]
         theirs = [push for each in applications for push in each.clients.values()]
@@ -255,7 +255,7 @@ class PushedClients:
 
     def _too_many(self, room: int, size: Callable[[JudgedPush], int]) -> list[JudgedPush]:
         held = [HeldEntry(push, push.tenant, self._matters(push), push.appended_ms, size(push)) for push in self.all()]
-        excess = too_many(held, room - room // BATCH)
+        excess = beyond(held, room)
         log.error("more than %d clients, or %d bytes: findings omit %d of them", self._most, MOST_BYTES, len(excess))
         self._full.dropped(excess)
         gone = [cast(JudgedPush, each.key) for each in excess]

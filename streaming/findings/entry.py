@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import MOST_CLIENTS, Alert, Client, Finding, Kind
 from clientscope.records.client_key import Tenant, tenant_of
@@ -136,7 +136,7 @@ class FindingEntry:
         if place in self.places or len(self.places) < MOST_PLACES_KEPT:
             return []
         held = [HeldEntry(key, tenant_of(json.loads(key[0])[0], ""), 0, at.last_seen_ms) for key, at in self.places.items()]
-        gone = too_many(held, MOST_PLACES_KEPT - MOST_PLACES_KEPT // BATCH)
+        gone = beyond(held, MOST_PLACES_KEPT)
         for each in gone:
             self._lose(self.places.pop(cast(Place, each.key)))
         return gone

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.fair_share import HeldEntry, beyond
 from clientscope.records.client_key import tenant_of
 from clientscope.records.layouts import Kind
 from streaming.findings.closings import ClosedAt, ClosingRates, Departures, Who
@@ -171,7 +171,7 @@ class Liveness:
             for gateway, connections in self._open.items()
             for number, whose in connections.items()
         ]
-        gone = too_many(held, MOST_CONNECTIONS - MOST_CONNECTIONS // BATCH)
+        gone = beyond(held, MOST_CONNECTIONS)
         self._full.dropped(gone)
         for each in gone:
             self._drop(*cast(tuple[Gateway, int], each.key))

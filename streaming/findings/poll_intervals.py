@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.fair_share import HeldEntry, beyond
 from clientscope.records.client_key import tenant_of
 from streaming.findings import fleet
 from streaming.findings.inputs import There
@@ -62,7 +62,7 @@ class PollIntervals:
                 held = [
                     HeldEntry(there, tenant_of(there[1], there[3]), int(each.longest_ms), each.at_ms) for there, each in self._of.items()
                 ]
-                gone = too_many(held, self._most - self._most // BATCH)
+                gone = beyond(held, self._most)
                 self.full.dropped(gone)
                 left_out = {each.key for each in gone}
                 self._of = {there: each for there, each in self._of.items() if there not in left_out}

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.fair_share import HeldEntry, beyond
 from clientscope.records.client_key import Tenant, instance_of
 from streaming.findings.inputs import ConnectionChange, JudgedPush
 from streaming.limits import Limit, Overflow
@@ -197,7 +197,7 @@ class Kept:
         return due
 
     def _excess(self, held: list[HeldEntry], room: int) -> dict[str, None]:
-        gone = too_many(held, room - room // BATCH) if len(held) > room else []
+        gone = beyond(held, room) if len(held) > room else []
         self.full.dropped(gone)
         return dict.fromkeys(str(each.key) for each in gone)
 

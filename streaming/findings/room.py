@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.fair_share import HeldEntry, beyond
 from clientscope.records.client_key import Tenant
 from streaming.findings.entry import FindingEntry
 from streaming.limits import Limit
@@ -68,4 +68,4 @@ class Room:
 
 def _excess(entries: Iterable[FindingEntry], room: int) -> list[HeldEntry]:
     held = [HeldEntry(each.fingerprint, each.tenant, each.matters, each.last_seen_ms) for each in entries if each.kind != "operation"]
-    return too_many(held, room - room // BATCH)
+    return beyond(held, room)

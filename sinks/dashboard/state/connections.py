@@ -9,7 +9,7 @@ from uuid import UUID
 
 from clientscope.api.clients import ConnectedClient, ConnectionRow
 from clientscope.api.overview import GatewayStatus
-from clientscope.fair_share import BATCH, HeldEntry, too_many
+from clientscope.fair_share import HeldEntry, beyond
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import Query
 from clientscope.records.client_key import Tenant, tenant_of
@@ -233,7 +233,7 @@ class ConnectionTable:
             for gateway, of in self._gateways.items()
             for number, known in of.open.items()
         ]
-        gone = too_many(held, self._limit - max(1, self._limit // BATCH))
+        gone = beyond(held, self._limit - 1)
         for each in gone:
             gateway, number = cast(tuple[str, int], each.key)
             self._gone(self._gateways[gateway].open.pop(number), None)
