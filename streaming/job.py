@@ -44,7 +44,7 @@ from streaming.culprits.search import Culprits
 from streaming.findings.finding_records import Policy
 from streaming.findings.poll_intervals import PollIntervals
 from streaming.fresh_lane import FreshLane
-from streaming.internals.jvm import memory_bean
+from streaming.internals.jvm import memory_bean, unlogged_failures
 from streaming.internals.progress_reports import last_report
 from streaming.internals.releases import MINORS, installed, untested
 from streaming.job_metrics import QUARANTINE as QUARANTINED
@@ -271,6 +271,7 @@ class _Job:
 
     def stop(self) -> None:
         """Each query after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""
+        unlogged_failures()
         self.supervisor.stop()
         self._turns.stop()
         if self._quality is not None:

@@ -30,6 +30,11 @@ def unlogged_errors() -> None:
     logging.getLogger().addFilter(_is_not_of_py4j)
 
 
+def unlogged_failures() -> None:
+    """Keeps py4j from logging, with all of Java's stack, that a batch's function failed: for the job's end, which cuts off batches."""
+    logging.getLogger("py4j.clientserver").addFilter(lambda record: record.levelno != logging.ERROR)
+
+
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:
     return record.module != "java_gateway"
 

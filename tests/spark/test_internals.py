@@ -16,11 +16,12 @@ import pytest
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from py4j.protocol import Py4JError
 from pyspark import daemon
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from streaming.internals import messages, spark_files
 from streaming.internals.frames import to_table
-from streaming.internals.jvm import batch_settings, given_settings, has_class, memory_bean, query_id, unlogged_errors
+from streaming.internals.jvm import batch_settings, given_settings, has_class, memory_bean, query_id, unlogged_errors, unlogged_failures
 from streaming.internals.releases import RELEASES, installed
 from streaming.queries.start import begin
 
@@ -93,6 +94,26 @@ def test_a_batch_knows_its_query_and_its_settings(spark: SparkSession, tmp_path:
     with pytest.raises(RuntimeError, match="not in a query's batch"):
         query_id(spark)
     assert json.loads((tmp_path / "c" / "metadata").read_text())["id"] == query.id
+
+
+def test_a_batch_that_fails_is_logged_by_py4j_until_the_job_ends(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("py4j.clientserver"), "filters", [])
+
+    def fail(_rows: DataFrame, _number: int) -> None:
+        raise OSError("cut off")
+
+    def logged(name: str) -> list[str]:
+        caplog.clear()
+        query = begin(spark.readStream.format("rate").load().writeStream.foreachBatch(fail), name, (tmp_path / name).as_uri(), 0.1)
+        with pytest.raises(StreamingQueryException, match="cut off"):
+            query.awaitTermination(60)
+        return [record.levelname for record in caplog.records if record.name == "py4j.clientserver" and record.levelno >= logging.ERROR]
+
+    assert logged("before") == ["ERROR"]
+    unlogged_failures()
+    assert logged("at the end") == []
 
 
 def committed(spark: SparkSession, checkpoint: Path, batches: int) -> None:
