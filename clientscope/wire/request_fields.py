@@ -77,6 +77,9 @@ def _produce(body: _Body, version: int) -> Fields:
     yield "batchCompression", head.int16() & 0b111
     head.take(4 + 8 + 8)  # LastOffsetDelta, BaseTimestamp, MaxTimestamp
     yield "batchHasProducerId", head.int64() >= 0
+    head.take(2 + 4)  # ProducerEpoch, BaseSequence
+    if head.int32() > 1:  # a record that is larger than all batches may be is a batch of its own
+        yield "batchBytes", length
 
 
 def _fetch(body: _Body, version: int) -> Fields:

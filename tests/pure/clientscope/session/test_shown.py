@@ -14,8 +14,9 @@ from kafka.protocol.producer import ProduceRequest
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import BROKER, CLIENT, Connected, Received, Send, Tick
 from clientscope.session.playbook import play
+from clientscope.session.produced import AGAIN, FIRST
 from clientscope.session.session import Session
-from clientscope.session.shown import AGAIN, FIRST, INTERVALS, MOST_SHOWN, SharedFields
+from clientscope.session.shown import INTERVALS, MOST_SHOWN, SharedFields
 from clientscope.session.state import Counted, RequestFields, Shown
 from clientscope.wire.frames import MOST_PEEKED
 
