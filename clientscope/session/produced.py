@@ -34,8 +34,8 @@ class Produced:
         self._requests = self._reports = 0
         self._most = self._reported = _NOTHING
 
-    def read(self, correlation_id: int, fields: dict[str, str]) -> dict[str, str]:
-        """Takes one more request; returns what to report beside its fields.
+    def read(self, correlation_id: int, fields: dict[str, str]) -> dict[str, str] | None:
+        """Takes one more request; returns what to report beside its fields, or None if that would be one report too many.
 
         Args:
             fields: of the request; what differs with each request is taken out.
@@ -46,8 +46,10 @@ class Produced:
         self._requests += 1
         self._most = max(self._most[0], len(self.in_flight)), max(self._most[1], size)
         grown = any(now > before and now >= before * _GROWN for now, before in zip(self._most, self._reported, strict=True))
-        if self._requests % _EVERY or not grown or self._reports == MOST_REPORTS:
+        if self._requests % _EVERY or not grown:
             return {}
+        if self._reports == MOST_REPORTS:
+            return None
         self._reported, self._reports = self._most, self._reports + 1
         in_flight, batch = self._most
         return {"mostInFlight": str(in_flight), "mostBatchBytes": str(batch), "ofRequests": str(self._requests)}

@@ -99,7 +99,10 @@ class Looking:
             if self._produced is None:
                 self._produced = Produced()
                 self.in_flight = self._produced.in_flight
-            fields |= self._produced.read(correlation_id, fields)
+            several = self._produced.read(correlation_id, fields)
+            if several is None:
+                return Counted("settings_unread", "most_reports")
+            fields |= several
         request = RequestFields(api_key, api_version, tuple(fields.items()))
         if request in self.shown:
             return None

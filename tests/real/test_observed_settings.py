@@ -20,7 +20,7 @@ import pytest
 from conftest import Installation, RunningBroker, RunningGateway, running_gateway, start_broker
 from observe import eventually, metrics, read_all
 
-from clientscope.catalog.request_settings import INFERRED, inferred_value
+from clientscope.catalog.request_settings import INFERRED, inferred_value, least
 from clientscope.client import KafkaProducer
 from clientscope.kafka import admin
 from clientscope.local.jars import jars
@@ -32,6 +32,7 @@ from clientscope.records.topics import CONFIGS
 
 PROGRAM = Path(__file__).parent / "clients" / "SetClients.java"
 CANARY = b"canary-record"
+TOPICS = {name: {"num_partitions": 1, "replication_factor": 1} for name in ("orders", "piped")}
 CLOSED = "clientscope_gateway_connections_closed_total", "client_closed"
 SOON_S = 30.0
 
@@ -41,7 +42,7 @@ def running_cluster(folder: Path, extra: Mapping[str, str] | None = None) -> Ite
     started, broker = start_broker(folder, extra=extra)
     try:
         with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as client:
-            client.create_topics({"orders": {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
+            client.create_topics(TOPICS, wait_for_metadata=True)
         yield broker
     finally:
         started.stop()
@@ -63,7 +64,7 @@ def observed(cluster: RunningBroker, client_id: str, is_inferred: bool = False) 
     """The settings of the newest record of one client, of any of its types; without its client.id.
 
     Args:
-        is_inferred: gives those that follow from the times of requests, rather than those that requests show.
+        is_inferred: gives the numbers of those that follow from several requests, rather than those that one shows.
     """
     records: dict[bytes, ClientConfigRecord] = {}
     for message in read_all(cluster.internal, CONFIGS):
@@ -76,7 +77,7 @@ def observed(cluster: RunningBroker, client_id: str, is_inferred: bool = False) 
     found = {each.config_key: each.config_value for record in records.values() for each in record.configs}
     found = {key: value for key, value in found.items() if value.startswith(INFERRED) == is_inferred}
     if is_inferred:
-        return {key: inferred_value(value) for key, value in found.items()}
+        return {key: inferred_value(value) or str(least(value)) for key, value in found.items()}
     assert found.pop("client.id", client_id) == client_id
     return found
 
@@ -288,6 +289,60 @@ def test_intervals_are_inferred(cluster: RunningBroker, gateway: RunningGateway)
     assert not far, "on a busy machine they are later"
 
 
+PIPELINES = {"java": (20, 20_000), "python": (9, 25_000), "rd": (12, 30_000)}
+"""Requests in flight and bytes of a batch that the producers of the next test are set to; the Java one by its program."""
+
+
+def send_librdkafka(address: str, name: str) -> confluent_kafka.Producer:
+    """A producer that has sent faster than a broker answers."""
+    in_flight, batch_size = PIPELINES["rd"]
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": address, "client.id": name, "max.in.flight": in_flight, "batch.size": batch_size, "linger.ms": 5}
+    )
+    for _ in range(500):
+        producer.produce("piped", CANARY * 300)
+    assert not producer.flush(60)
+    return producer
+
+
+def send_kafka_python(address: str, name: str) -> None:
+    in_flight, batch_size = PIPELINES["python"]
+    with closing(
+        kafka.KafkaProducer(
+            bootstrap_servers=address, client_id=name, enable_idempotence=False, max_in_flight_requests_per_connection=in_flight,
+            batch_size=batch_size, linger_ms=5, acks="all",
+        )
+    ) as producer:  # fmt: skip
+        for _ in range(500):
+            producer.send("piped", CANARY * 300)
+        producer.flush(60)
+
+
+@pytest.mark.timeout(300)
+def test_requests_in_flight_and_batches_are_inferred_and_never_above_what_is_set(cluster: RunningBroker, gateway: RunningGateway) -> None:
+    names = {library: f"piped-{library}" for library in PIPELINES}
+    path = ":".join(str(each) for each in jars("client-3.9"))
+    command = [java(), "-Xmx256m", "-cp", path, str(PROGRAM), gateway.address, names["java"], "pipeline"]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    found: dict[str, tuple[int, int]] = {}
+
+    def all_are_known() -> bool:
+        send_librdkafka(gateway.address, names["rd"])  # each time over a new connection
+        send_kafka_python(gateway.address, names["python"])
+        for library, name in names.items():
+            settings = observed(cluster, name, True)
+            found[library] = int(settings.get("max.in.flight.requests.per.connection", 1)), int(settings.get("batch.size", 0))
+        return all(in_flight > (1 if library == "python" else 5) and batch for library, (in_flight, batch) in found.items())
+
+    try:
+        eventually(all_are_known, 120, 2)
+    finally:
+        stop(child)
+    for library, (in_flight, batch_size) in PIPELINES.items():
+        assert (1 if library == "python" else 5) < found[library][0] <= in_flight, found
+        assert batch_size / 2 < found[library][1] <= batch_size, found
+
+
 def test_connections_of_one_client_that_differ_are_one_client(cluster: RunningBroker, gateway: RunningGateway) -> None:
     """As librdkafka's topics may differ in acks, and two instances with one client.id on a host."""
     producers = [
@@ -363,7 +418,7 @@ def shown(installation: Installation, client_id: str) -> tuple[str, str, set[str
 @pytest.mark.timeout(400)
 def test_rules_judge_it_the_page_shows_it_and_what_is_pushed_comes_first(installation: Installation) -> None:
     with admin.connected(installation.broker.internal) as client:
-        client.create_topics({"orders": {"num_partitions": 1, "replication_factor": 1}})
+        client.create_topics(TOPICS)
     address = installation.gateway.address
     with closing(kafka.KafkaProducer(bootstrap_servers=address, client_id="careless-1", acks=0)) as silent:
         silent.send("orders", CANARY)
@@ -378,4 +433,14 @@ def test_rules_judge_it_the_page_shows_it_and_what_is_pushed_comes_first(install
             assert eventually(lambda: (shown(installation, "careless-1") or ("",))[0] == "pushed", 90)
             assert eventually(lambda: "AN405" in (shown(installation, "careless-1") or ("", "", set()))[2], 90)
             assert (shown(installation, "careless-1") or ("", ""))[1] == "all"
+    many = [send_librdkafka(address, "piped-1")]  # connected as long as the page is looked at
+
+    def many_in_flight_are_found() -> bool:
+        many[0] = send_librdkafka(address, "piped-1")
+        levels = {each["code"]: each["severity"] for each in detail(installation, "piped-1").get("findings") or ()}
+        return levels.get("AN105") == "info"
+
+    assert eventually(many_in_flight_are_found, 90, 2)
+    settings = {each["key"]: each["value"] for each in detail(installation, "piped-1")["configuration"]["settings"]}
+    assert settings["max.in.flight.requests.per.connection"].startswith("~at least ")
     installation.processes.check()

@@ -15,7 +15,7 @@ from clientscope.session.playbook import play
 from clientscope.session.produced import AGAIN, FIRST, MOST_REPORTS
 from clientscope.session.session import Session
 from clientscope.session.shown import SharedFields
-from clientscope.session.state import Shown
+from clientscope.session.state import Counted, Shown
 from clientscope.wire.frames import RESPONSE_HEAD
 
 SEVERAL = "mostInFlight", "mostBatchBytes", "ofRequests"
@@ -50,10 +50,12 @@ class Producer:
         for side in (CLIENT, BROKER):
             play(self.made, Connected(side))
         self.reports: list[tuple[int, int, int]] = []
+        self.counted: list[Counted] = []
 
     def _take(self, side: Any, data: bytes) -> None:
         commands = play(self.made, Received(side, data))
         assert b"".join(bytes(each.data) for each in commands if isinstance(each, Send)) == data
+        self.counted += [each for each in commands if isinstance(each, Counted)]
         for each in commands:
             if isinstance(each, Shown) and SEVERAL[0] in (fields := dict(each.request.fields)):
                 in_flight, size, requests = (int(fields[name]) for name in SEVERAL)
@@ -108,7 +110,9 @@ def test_a_pipeline_that_grows_is_reported_a_few_times() -> None:
             number += depth
     depths = [depth for depth, _, _ in producer.reports]
     assert depths == sorted(set(depths))
-    assert 1 < len(depths) <= MOST_REPORTS
+    assert len(depths) == MOST_REPORTS
+    assert producer.counted
+    assert all(each == Counted("settings_unread", "most_reports") for each in producer.counted)
 
 
 def test_what_is_kept_of_a_connection_is_bounded() -> None:
@@ -119,15 +123,21 @@ def test_what_is_kept_of_a_connection_is_bounded() -> None:
     assert max(depth for depth, _, _ in producer.reports) <= FIRST
 
 
-@given(st.lists(st.tuples(st.booleans(), st.sampled_from([0, 1, -1])), max_size=120), st.integers(1, 30))
-def test_no_client_has_fewer_in_flight_than_is_reported(steps: list[tuple[bool, int]], most: int) -> None:
+BURST = st.tuples(st.lists(st.sampled_from([0, 1, -1]), max_size=9), st.integers(0, 9))
+"""The acks of some requests, and how many answers follow."""
+
+
+@given(st.lists(BURST, min_size=8, max_size=20), st.integers(1, 9))
+def test_no_client_has_fewer_in_flight_than_is_reported(bursts: list[tuple[list[int], int]], most: int) -> None:
     """A client that never has more than so many in flight; the broker answers in order."""
     producer, waiting, number = Producer(), [], 0
-    for sends, acks in steps:
-        if sends and len(waiting) < most:
+    for burst, answers in bursts:
+        for acks in burst:
+            if acks and len(waiting) == most:
+                producer.gets(answer(waiting.pop(0)))
             producer.sends(produce(number, acks))
             waiting += [number] if acks else []
             number += 1
-        elif waiting:
-            producer.gets(answer(waiting.pop(0)))
+        producer.gets(*map(answer, waiting[:answers]))
+        del waiting[:answers]
     assert all(depth <= most for depth, _, _ in producer.reports)
