@@ -28,6 +28,8 @@ _ROUNDED = 0.01
 
 _ISOLATION = {"0": "read_uncommitted", "1": "read_committed"}
 _COMPRESSION = {"0": "none", "1": "gzip", "2": "snappy", "3": "lz4", "4": "zstd"}
+_RESET = {"-1": "latest", "-2": "earliest"}
+"""ListOffsets.Timestamp of a consumer that has no offset."""
 _ACQUIRE_MODE = {"0": "batch_optimized", "1": "record_limit"}
 _SENDS_REQUEST_TIMEOUT = frozenset({"java", "librdkafka", "kafka-python", "aiokafka"})
 """Libraries whose Produce.TimeoutMs is request.timeout.ms; Sarama and franz-go have a setting of their own for it."""
@@ -117,6 +119,8 @@ def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], li
             yield from _of(ClientType.PRODUCER, _producer_id(fields))
         case 1:
             yield from _of(ClientType.CONSUMER, _fetched(fields))
+        case 2 if fields.get("beforeFetch") and (reset := _RESET.get(fields.get("timestamp", ""))):
+            yield ShownSetting(ClientType.CONSUMER, "auto.offset.reset", f"{INFERRED}{reset} (asked for before the first fetch)")
         case 11:
             if fields.get("protocolType") == "consumer":
                 yield from _of(ClientType.CONSUMER, _joined(fields, api_version, library))

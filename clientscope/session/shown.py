@@ -28,7 +28,7 @@ MOST_SHOWN = 16
 """Different requests of one connection that are reported; a client of one group and one configuration sends four to eight."""
 
 _PLACES = {api_key: place for place, api_key in enumerate(VERSIONS)}
-_PRODUCE = 0
+_PRODUCE, _FETCH, _LIST_OFFSETS = 0, 1, 2
 _PACED = frozenset({8, 12})
 """OffsetCommit and Heartbeat, which clients send at intervals that are settings."""
 _FIRST = bytes(produced.FIRST if api_key == _PRODUCE else INTERVALS + 1 if api_key in _PACED else FIRST for api_key in _PLACES)
@@ -103,6 +103,10 @@ class Looking:
             if several is None:
                 return Counted("settings_unread", "most_reports")
             fields |= several
+        elif api_key == _LIST_OFFSETS:
+            if self._left[_PLACES[_FETCH]] < FIRST:
+                return None  # a consumer that fetches may ask for its lag
+            fields["beforeFetch"] = "true"
         request = RequestFields(api_key, api_version, tuple(fields.items()))
         if request in self.shown:
             return None

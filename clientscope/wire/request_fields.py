@@ -124,6 +124,26 @@ def _skip_topic(body: _Body, version: int) -> None:
     body.cursor.take(16) if version >= 13 else body.skip_text()
 
 
+def _list_offsets(body: _Body, version: int) -> Fields:
+    cursor = body.cursor
+    yield "replicaId", cursor.int32()
+    if version >= 2:
+        cursor.int8()  # IsolationLevel
+    times, steps = set(), 0
+    for _ in range(body.count()):
+        body.skip_text()
+        for _ in range(body.count()):
+            cursor.take(4 + 4 * (version >= 4))  # PartitionIndex, CurrentLeaderEpoch
+            times.add(cursor.int64())
+            cursor.take(4 * (version == 0))
+            body.end()
+            if (steps := steps + 1) > _MOST_STEPS:
+                return
+        body.end()
+    if len(times) == 1 and max(times) < 0:  # which end of a partition; others are points of time
+        yield "timestamp", times.pop()
+
+
 def _metadata(body: _Body, version: int) -> Fields:
     if (topics := body.count()) > _MOST_STEPS:
         return
@@ -214,6 +234,7 @@ _LAYOUTS: Mapping[int, _Layout] = MappingProxyType(
     {
         0: _Layout(range(14), 9, _produce),
         1: _Layout(range(19), 12, _fetch),
+        2: _Layout(range(12), 6, _list_offsets),
         3: _Layout(range(14), 9, _metadata),
         8: _Layout(range(11), 8, _offset_commit),
         11: _Layout(range(10), 6, _join_group),

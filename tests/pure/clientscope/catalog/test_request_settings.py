@@ -89,6 +89,13 @@ def test_other_texts_have_no_least_number(text: str) -> None:
     assert least(text) is None
 
 
+@pytest.mark.parametrize(("timestamp", "reset"), [("-1", "latest"), ("-2", "earliest"), ("-3", None), ("1700000000000", None), ("0", None)])
+def test_what_a_consumer_without_an_offset_asks_for_is_its_reset_policy(timestamp: str, reset: str | None) -> None:
+    asked = {"replicaId": "-1", "timestamp": timestamp, "beforeFetch": "true"}
+    assert {key: inferred_value(value) for key, value in shown(2, asked).items()} == ({"auto.offset.reset": reset} if reset else {})
+    assert not shown(2, {"replicaId": "-1", "timestamp": timestamp}), "one that fetches already may ask for its lag"
+
+
 def test_a_share_consumer_that_only_acknowledges_shows_no_fetch_setting() -> None:
     fetched = {"groupId": "g", "maxWaitMs": "400", "minBytes": "2", "maxBytes": "50000", "maxRecords": "60", "shareAcquireMode": "1"}
     assert shown(78, fetched) == {

@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol.consumer import FetchRequest, HeartbeatRequest, JoinGroupRequest, OffsetCommitRequest, SyncGroupRequest
+from kafka.protocol.consumer import (
+    FetchRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    ListOffsetsRequest,
+    OffsetCommitRequest,
+    SyncGroupRequest,
+)
 from kafka.protocol.metadata import MetadataRequest
 from kafka.protocol.producer import InitProducerIdRequest, ProduceRequest
 from kafka.record.default_records import DefaultRecordBatchBuilder
@@ -101,6 +108,19 @@ def test_metadata(version: int) -> None:
     topics = [MetadataRequest.MetadataRequestTopic(version=version, name=name) for name in ("a", "b")]
     message = MetadataRequest(version=version, topics=topics, allow_auto_topic_creation=False)
     assert fields_of(frame_of(message)) == ({"allowAutoTopicCreation": "false"} if version >= 4 else {})
+
+
+@pytest.mark.parametrize("version", range(12))
+def test_list_offsets(version: int) -> None:
+    topic, partition = ListOffsetsRequest.ListOffsetsTopic, ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
+
+    def frame(*times: int) -> bytes:
+        partitions = [partition(version=version, partition_index=number, timestamp=time) for number, time in enumerate(times)]
+        topics = [topic(version=version, name=name, partitions=partitions) for name in ("a", "b")]
+        return frame_of(ListOffsetsRequest(version=version, replica_id=-1, topics=topics))
+
+    assert fields_of(frame(-2, -2, -2)) == {"replicaId": "-1", "timestamp": "-2"}
+    assert fields_of(frame(-2, -1)) == fields_of(frame(1_700_000_000_000)) == {"replicaId": "-1"}, "of both ends or a time nothing follows"
 
 
 @pytest.mark.parametrize("version", range(10))

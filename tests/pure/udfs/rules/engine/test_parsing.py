@@ -109,6 +109,11 @@ def test_a_finding_shows_the_least_as_it_was_seen() -> None:
     assert BOUND["max.in.flight.requests.per.connection"] in json.dumps(rule)
 
 
+def test_a_reset_policy_that_was_inferred_is_one() -> None:
+    found = judged({"group.id": "g", "auto.offset.reset": "~earliest (asked for before the first fetch)"})
+    assert (found["AN209"], found.get("AN311")) == ("passed", None)
+
+
 def test_a_consumer_without_a_rack_is_known_of_observed_clients_alone() -> None:
     def codes(origin: Origin, is_default: bool) -> set[str]:
         rack = setting("client.rack", "", is_default=is_default)
