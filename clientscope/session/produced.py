@@ -57,5 +57,5 @@ class Produced:
 
 def _rounded(size: int) -> int:
     """Two digits of it, so that connections of many clients show the same (`clientscope.session.shown.SharedFields`)."""
-    unit = 10 ** max(0, len(str(size)) - 2)
+    unit: int = 10 ** max(0, len(str(size)) - 2)
     return size // unit * unit
