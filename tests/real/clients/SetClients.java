@@ -65,15 +65,18 @@ public class SetClients {
         }
     }
 
-    /** Sends faster than a broker answers, again and again over new connections. */
+    /** Sends faster than a broker answers, again and again over new connections, one of which is always open. */
     private static void pipeline(Map<String, Object> own) throws Exception {
+        KafkaProducer<String, String> last = null;
         while (true) {
-            try (KafkaProducer<String, String> one = new KafkaProducer<>(own)) {
-                for (int number = 0; number < 500; number++)
-                    one.send(new ProducerRecord<>("piped", "canary-record".repeat(300)));
-                one.flush();
-                Thread.sleep(1000);
-            }
+            KafkaProducer<String, String> one = new KafkaProducer<>(own);
+            for (int number = 0; number < 500; number++)
+                one.send(new ProducerRecord<>("piped", "canary-record".repeat(300)));
+            one.flush();
+            if (last != null)
+                last.close();
+            last = one;
+            Thread.sleep(1000);
         }
     }
 

@@ -135,3 +135,11 @@ def test_the_page_shows_all_of_them() -> None:
     assert {each.key: (each.value, each.pushed) for each in shown.settings} == {
         "acks": ("0 | all", None), "request.timeout.ms": ("1 | 2", None),
     }  # fmt: skip
+
+
+def test_the_page_shows_the_least_as_it_was_seen_and_fleets_are_not_compared_by_it() -> None:
+    record = config_record(*(setting(key, value) for key, value in BOUND.items()), origin=int(Origin.OBSERVED), **JAVA)
+    assert {each.key: (each.value, each.pushed) for each in configuration(record, 1).settings} == {
+        key: (value, None) for key, value in BOUND.items()
+    }
+    assert json.loads(pushed(pa.array([record], pa.large_binary()), None).field("settings")[0].as_py()) == {}
