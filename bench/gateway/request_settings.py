@@ -2,6 +2,8 @@
 
 ``make bench-request-settings``, or ``python -m bench.gateway.request_settings --help``. Both gateways have the same address, so each is
 started for its half of a round; who is first in one round is second in the next. A ratio is of the two halves of a round, or of all rounds.
+
+Before that, what a new producer's connection costs, of which more requests are looked into than of an old one: a session without sockets.
 """
 
 from __future__ import annotations
@@ -10,16 +12,57 @@ import argparse
 import statistics
 import sys
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
+
+from kafka.protocol.producer import ProduceRequest
+from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from bench.gateway import measures, report, targets
 from clientscope import topics
 from clientscope.errors import ClientscopeError
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
+from clientscope.session.connection import ClientConnection
+from clientscope.session.events import BROKER, CLIENT, Connected, Received
+from clientscope.session.session import Session
+from clientscope.session.shown import SharedFields
+from clientscope.wire.frames import RESPONSE_HEAD
 
 _COSTS = ("produce CPU s/GB", "consume CPU s/GB")
+_REQUESTS, _CONNECTIONS = 200, 201
+
+
+def _produce(correlation_id: int) -> bytes:
+    builder = DefaultRecordBatchBuilder(
+        magic=2, compression_type=0, is_transactional=False, producer_id=-1, producer_epoch=0, base_sequence=0, batch_size=16_384
+    )
+    for offset in range(90):
+        builder.append(offset, 1, b"key", bytes(150), [])
+    topic, partition = ProduceRequest.TopicProduceData, ProduceRequest.TopicProduceData.PartitionProduceData
+    data = [topic(version=7, name="orders", partition_data=[partition(version=7, index=0, records=bytes(builder.build()))])]
+    message = ProduceRequest(version=7, transactional_id=None, acks=-1, timeout_ms=30_000, topic_data=data)
+    message.with_header(correlation_id=correlation_id, client_id="orders-1")
+    return bytes(message.encode(header=True, framed=True))
+
+
+def _new_connection_us(fields: SharedFields | None) -> float:
+    """CPU of the first requests of a connection and their answers: the median of many connections."""
+    exchanges = [(_produce(number), RESPONSE_HEAD.pack(54, number) + bytes(50)) for number in range(_REQUESTS)]
+    costs = []
+    for _ in range(_CONNECTIONS):
+        made = ClientConnection(Session(False, 0, fields=fields))
+        for side in (CLIENT, BROKER):
+            list(made.handle(Connected(side)))
+        began = time.process_time()
+        for request, answer in exchanges:
+            if not made.passes_from_client(request):
+                list(made.handle(Received(CLIENT, request)))
+            if not made.passes_from_broker(answer):
+                list(made.handle(Received(BROKER, answer)))
+        costs.append((time.process_time() - began) * 1e6)
+    return statistics.median(costs)
 
 
 def _run(scratch: Path, rounds: int, size: measures.Size) -> dict[str, list[tuple[float, float]]]:
@@ -53,6 +96,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="less in each round")
     options = parser.parse_args()
     about = report.machine({})
+    with_it, without = _new_connection_us(SharedFields()), _new_connection_us(None)
+    print(f"{_REQUESTS} Produce requests of a new connection and their answers: {with_it:.0f} µs with it, {without:.0f} without")
     try:
         with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as scratch:
             found = _run(Path(scratch), options.rounds, measures.QUICK if options.quick else measures.Size(bytes=1_000_000_000))

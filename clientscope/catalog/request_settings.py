@@ -1,4 +1,4 @@
-"""What a request shows of its client's settings, exactly, and what the times of regular ones let infer.
+"""What a request shows of its client's settings, exactly, and what the times and sizes of several let infer.
 
 Which field of which request carries a setting was read in Kafka's Java client (``Sender``, ``AbstractFetch``, ``AbstractCoordinator``,
 ``ConsumerHeartbeatRequestManager``, ``ConsumerMetadata``, ``TransactionManager``, ``ShareSessionHandler``), in librdkafka
@@ -19,7 +19,8 @@ BETWEEN = " | "
 """Between the values of a setting of which a client's requests show several, as acks of several topics."""
 
 INFERRED = "~"
-"""First character of a value that follows from the times of requests, as `inferred_text` writes it."""
+"""First character of a value that follows from several requests, as `inferred_text` and `_at_least` write it."""
+_AT_LEAST = f"{INFERRED}at least "
 _REGULAR_OF = 3 / 4
 """Part of the intervals that have to be about the same, or nothing follows from them."""
 _ROUNDED = 0.01
@@ -27,12 +28,19 @@ _ROUNDED = 0.01
 
 _ISOLATION = {"0": "read_uncommitted", "1": "read_committed"}
 _COMPRESSION = {"0": "none", "1": "gzip", "2": "snappy", "3": "lz4", "4": "zstd"}
+_RESET = {"-1": "latest", "-2": "earliest"}
+"""ListOffsets.Timestamp of a consumer that has no offset."""
 _ACQUIRE_MODE = {"0": "batch_optimized", "1": "record_limit"}
 _SENDS_REQUEST_TIMEOUT = frozenset({"java", "librdkafka", "kafka-python", "aiokafka"})
 """Libraries whose Produce.TimeoutMs is request.timeout.ms; Sarama and franz-go have a setting of their own for it."""
 _SENDS_POLL_INTERVAL = frozenset({"java", "librdkafka", "kafka-python"})
 """Libraries whose JoinGroup.RebalanceTimeoutMs is max.poll.interval.ms; aiokafka has a setting of its own for it."""
+_LIMITS_BATCHES = frozenset({"java", "librdkafka", "kafka-python"})
+"""Libraries that add no second record to a batch that would then be larger than batch.size.
 
+Java compresses as it adds, and so goes by what it expects of the compression: its compressed batches may be larger.
+"""
+_MOST_DIGITS = 15
 
 _SENT_BY = {
     ClientType.PRODUCER: frozenset({0, 22}),
@@ -58,7 +66,7 @@ def weakest(key: str, values: str) -> str | None:
 
 
 def inferred_text(fields: Mapping[str, str]) -> str | None:
-    """An interval with its range and how regular it was, by the fields that `clientscope.session.shown` adds; None for irregular ones."""
+    """An interval with its range and how regular it was; None for irregular ones."""
     if "medianMs" not in fields:
         return None
     median, regular, count = int(fields["medianMs"]), int(fields["regular"]), int(fields["intervals"])
@@ -67,9 +75,19 @@ def inferred_text(fields: Mapping[str, str]) -> str | None:
     return f"{INFERRED}{_roundest(median)} ({fields['leastMs']} to {fields['mostMs']}, {regular} of {count} within 5 %)"
 
 
-def inferred_value(text: str) -> str:
-    """The number in an `inferred_text`; another text as it is."""
-    return text[len(INFERRED) :].partition(" ")[0]
+def inferred_value(text: str) -> str | None:
+    """The number that an inferred value is about; None where it is the least that the setting can be."""
+    return None if text.startswith(_AT_LEAST) else text[len(INFERRED) :].partition(" ")[0]
+
+
+def least(text: str) -> int | None:
+    """The number that a setting isn't below, by a value that says no more; None of another value."""
+    number = text[len(_AT_LEAST) :].partition(" ")[0] if text.startswith(_AT_LEAST) else ""
+    return int(number) if number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS else None
+
+
+def _at_least(number: str | None, what: str, requests: str | None) -> str | None:
+    return f"{_AT_LEAST}{number} ({what}, of {requests} requests)" if number and int(number) > 1 else None
 
 
 def _roundest(number: int) -> int:
@@ -90,7 +108,8 @@ def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], li
     """The settings in a request.
 
     Args:
-        fields: of its body, by Kafka's names in JSON, and those that `clientscope.wire.request_fields` reads off its first batch.
+        fields: of its body, by Kafka's names in JSON, and those that `clientscope.wire.request_fields` reads off its first batch; then
+            what several requests show together (`clientscope.session.shown`).
         library: name of the client library's dialect; None where it isn't known.
     """
     match api_key:
@@ -100,6 +119,8 @@ def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], li
             yield from _of(ClientType.PRODUCER, _producer_id(fields))
         case 1:
             yield from _of(ClientType.CONSUMER, _fetched(fields))
+        case 2 if fields.get("beforeFetch") and (reset := _RESET.get(fields.get("timestamp", ""))):
+            yield ShownSetting(ClientType.CONSUMER, "auto.offset.reset", f"{INFERRED}{reset} (asked for before the first fetch)")
         case 11:
             if fields.get("protocolType") == "consumer":
                 yield from _of(ClientType.CONSUMER, _joined(fields, api_version, library))
@@ -139,6 +160,10 @@ def _produced(fields: Mapping[str, str], library: str | None) -> dict[str, str |
         found["compression.type"] = compression
     if library is not None:  # each batch of an idempotent producer has its id, and no other batch
         found["enable.idempotence"] = fields.get("batchHasProducerId")
+    requests = fields.get("ofRequests")
+    found["max.in.flight.requests.per.connection"] = _at_least(fields.get("mostInFlight"), "at once", requests)
+    if library in _LIMITS_BATCHES and (library != "java" or compression == "none"):
+        found["batch.size"] = _at_least(fields.get("mostBatchBytes"), "the largest", requests)
     return found
 
 

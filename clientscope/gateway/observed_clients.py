@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect_of
-from clientscope.catalog.request_settings import BETWEEN, INFERRED, inferred_value, shown_settings, shown_types
+from clientscope.catalog.request_settings import BETWEEN, INFERRED, inferred_value, least, shown_settings, shown_types
 from clientscope.clock import now_ms
 from clientscope.gateway.policy.guard import client_of
 from clientscope.gateway.quota import PushQuota
@@ -267,11 +267,15 @@ def _settings(client: _Client, software_name: str) -> dict[ClientType, Settings]
                 values.setdefault((client_type, key), set()).add(value)
         for (client_type, key), several in values.items():
             if client_type in found:
-                found[client_type][key] = _text(several)
+                earlier = found[client_type].get(key)
+                found[client_type][key] = _text(several if earlier is None or least(earlier) is None else {earlier, *several})
     return {client_type: settings for client_type, settings in found.items() if settings}
 
 
 def _text(values: set[str]) -> str:
+    numbers = {value: least(value) for value in values}
+    if None not in numbers.values():
+        return max(values, key=lambda value: (numbers[value] or 0, value))
     if all(value.startswith(INFERRED) for value in values) and len({inferred_value(value) for value in values}) == 1:
         return max(values)
     some = sorted(values)[:MOST_VALUES]

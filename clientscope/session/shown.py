@@ -12,6 +12,8 @@ from itertools import pairwise
 from statistics import median
 
 from clientscope.errors import WireError
+from clientscope.session import produced
+from clientscope.session.produced import Produced
 from clientscope.session.state import Counted, RequestFields, Shown
 from clientscope.wire.frames import REQUEST_HEAD, Peeked
 from clientscope.wire.request_fields import VERSIONS, request_fields
@@ -26,9 +28,11 @@ MOST_SHOWN = 16
 """Different requests of one connection that are reported; a client of one group and one configuration sends four to eight."""
 
 _PLACES = {api_key: place for place, api_key in enumerate(VERSIONS)}
+_PRODUCE, _FETCH, _LIST_OFFSETS = 0, 1, 2
 _PACED = frozenset({8, 12})
 """OffsetCommit and Heartbeat, which clients send at intervals that are settings."""
-_FIRST = bytes(INTERVALS + 1 if api_key in _PACED else FIRST for api_key in _PLACES)
+_FIRST = bytes(produced.FIRST if api_key == _PRODUCE else INTERVALS + 1 if api_key in _PACED else FIRST for api_key in _PLACES)
+_AGAIN = bytes(produced.AGAIN if api_key == _PRODUCE else AGAIN for api_key in _PLACES)
 _MEASURED = (0.0,) * (INTERVALS + 1)
 _NEAR = 0.05
 _MOST_HELD = 4_096
@@ -52,14 +56,18 @@ class Looking:
 
     Attributes:
         shown: what was reported.
+        in_flight: correlation ids of Produce requests whose answers are awaited, as `clientscope.session.produced.Produced` has them; None
+            before the first.
     """
 
-    __slots__ = ("_left", "_shared", "_times", "shown")
+    __slots__ = ("_left", "_produced", "_shared", "_times", "in_flight", "shown")
 
     def __init__(self, shared: SharedFields) -> None:
         self._shared = shared
         self._left = bytearray(_FIRST)
         self._times: dict[int, tuple[float, ...]] | None = None
+        self._produced: Produced | None = None
+        self.in_flight: set[int] | None = None
         self.shown: tuple[RequestFields, ...] = ()
 
     def wants(self, api_key: int, api_version: int) -> bool:
@@ -69,7 +77,7 @@ class Looking:
 
     def again(self) -> None:
         """Another interval begins."""
-        self._left = bytearray(max(left, AGAIN) for left in self._left)
+        self._left = bytearray(map(max, self._left, _AGAIN))
 
     def read(self, seen: Peeked, now_s: float) -> Shown | Counted | None:
         """Takes the beginning of a request that it wanted.
@@ -77,7 +85,7 @@ class Looking:
         Args:
             now_s: when it came, by a clock that never goes back.
         """
-        _, api_key, api_version, _ = REQUEST_HEAD.unpack_from(seen.data)
+        _, api_key, api_version, correlation_id = REQUEST_HEAD.unpack_from(seen.data)
         self._left[_PLACES[api_key]] -= 1
         try:
             fields = request_fields(api_key, api_version, seen.data, REQUEST_HEAD.size, seen.whole)
@@ -87,6 +95,18 @@ class Looking:
             return None
         if api_key in _PACED:
             fields |= self._paced(api_key, now_s)
+        elif api_key == _PRODUCE:
+            if self._produced is None:
+                self._produced = Produced()
+                self.in_flight = self._produced.in_flight
+            several = self._produced.read(correlation_id, fields)
+            if several is None:
+                return Counted("settings_unread", "most_reports")
+            fields |= several
+        elif api_key == _LIST_OFFSETS:
+            if self._left[_PLACES[_FETCH]] < FIRST:
+                return None  # a consumer that fetches may ask for its lag
+            fields["beforeFetch"] = "true"
         request = RequestFields(api_key, api_version, tuple(fields.items()))
         if request in self.shown:
             return None

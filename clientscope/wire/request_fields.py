@@ -77,6 +77,9 @@ def _produce(body: _Body, version: int) -> Fields:
     yield "batchCompression", head.int16() & 0b111
     head.take(4 + 8 + 8)  # LastOffsetDelta, BaseTimestamp, MaxTimestamp
     yield "batchHasProducerId", head.int64() >= 0
+    head.take(2 + 4)  # ProducerEpoch, BaseSequence
+    if head.int32() > 1:  # a record that is larger than all batches may be is a batch of its own
+        yield "batchBytes", length
 
 
 def _fetch(body: _Body, version: int) -> Fields:
@@ -119,6 +122,26 @@ def _fetch(body: _Body, version: int) -> Fields:
 
 def _skip_topic(body: _Body, version: int) -> None:
     body.cursor.take(16) if version >= 13 else body.skip_text()
+
+
+def _list_offsets(body: _Body, version: int) -> Fields:
+    cursor = body.cursor
+    yield "replicaId", cursor.int32()
+    if version >= 2:
+        cursor.int8()  # IsolationLevel
+    times, steps = set(), 0
+    for _ in range(body.count()):
+        body.skip_text()
+        for _ in range(body.count()):
+            cursor.take(4 + 4 * (version >= 4))  # PartitionIndex, CurrentLeaderEpoch
+            times.add(cursor.int64())
+            cursor.take(4 * (version == 0))
+            body.end()
+            if (steps := steps + 1) > _MOST_STEPS:
+                return
+        body.end()
+    if len(times) == 1 and max(times) < 0:  # which end of a partition; others are points of time
+        yield "timestamp", times.pop()
 
 
 def _metadata(body: _Body, version: int) -> Fields:
@@ -211,6 +234,7 @@ _LAYOUTS: Mapping[int, _Layout] = MappingProxyType(
     {
         0: _Layout(range(14), 9, _produce),
         1: _Layout(range(19), 12, _fetch),
+        2: _Layout(range(12), 6, _list_offsets),
         3: _Layout(range(14), 9, _metadata),
         8: _Layout(range(11), 8, _offset_commit),
         11: _Layout(range(10), 6, _join_group),

@@ -7,6 +7,9 @@ Why
     A broker remembers five batches of an idempotent producer. Set explicitly, Java and librdkafka refuse to start; by default, Java
     turns idempotence off with one warning, and announces an error for later.
 
+    Of what only requests show, it is for information: more than 5 were in flight at once, and batches are idempotent, or they aren't with
+    ``acks=all`` where the library makes them so by default. Whether the user turned that off doesn't show.
+
 Example
     ``max.in.flight.requests.per.connection=10``
 
@@ -42,7 +45,11 @@ def evaluate(batch: Batch) -> Judgement:
         batch.untouched("enable.idempotence", ClientType.PRODUCER, "true"),
     )
     said = asked | (batch.is_default("enable.idempotence") & batch.software_known)
-    return judged((in_flight > _REMEMBERED) & wanted, (in_flight <= _REMEMBERED) | (~np.isnan(in_flight) & said))
+    used = batch.text("enable.idempotence", settled=False).equals("true")
+    seen = (batch.at_least("max.in.flight.requests.per.connection") > _REMEMBERED) & (
+        used | (wanted & batch.text("acks", settled=False).equals("all"))
+    )
+    return judged(seen | ((in_flight > _REMEMBERED) & wanted), seen | (in_flight <= _REMEMBERED) | (~np.isnan(in_flight) & said))
 
 
 RULE = Rule(

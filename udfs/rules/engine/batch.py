@@ -12,8 +12,10 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from clientscope.catalog.configs import ClientType
+from clientscope.catalog.request_settings import least
 from clientscope.profiles import Profile, Thresholds
 from clientscope.records.layouts import Origin, ValueState
 from clientscope.severities import SEVERITIES
@@ -70,7 +72,7 @@ class Batch:
 
     @cached_property
     def inferred(self) -> Mapping[str, Mask]:
-        """Keys whose value was inferred from the times of requests → of which pushes."""
+        """Keys whose value was inferred from several requests → of which pushes."""
         which = np.flatnonzero(inferred_values(self.pushes))
         found: dict[str, Mask] = {}
         for key_id, parent in zip(self.key_ids[which].tolist(), self.pushes.parents[which].tolist(), strict=True):
@@ -120,6 +122,15 @@ class Batch:
         """The effective value per push; NaN where it isn't known, or is no number."""
         row = self._row(key)
         return np.full(len(self), np.nan) if row is None else self._effective.numbers[row]
+
+    def at_least(self, key: str) -> npt.NDArray[np.float64]:
+        """What the value isn't below, per push, where requests show no more than that; NaN elsewhere. `number` is NaN there."""
+        found, row = np.full(len(self), np.nan), self._row(key)
+        if row is not None and key in self.inferred:
+            where = np.flatnonzero(self.inferred[key] & (self._effective.positions[row] >= 0))
+            texts = self.pushes.settings["config_value"].take(pa.array(self._effective.positions[row, where])).to_pylist()
+            found[where] = [np.nan if text is None or (number := least(text)) is None else number for text in texts]
+        return found
 
     def text(self, key: str, settled: bool = True) -> Text:
         """The effective value per push.

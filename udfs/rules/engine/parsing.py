@@ -67,7 +67,7 @@ def several_values(pushes: Pushes) -> Mask:
 
 
 def inferred_values(pushes: Pushes) -> Mask:
-    """Which settings follow from the times of requests alone."""
+    """Which settings follow from several requests, and aren't shown by one."""
     return _seen(pushes, lambda values: pc.starts_with(values, INFERRED))
 
 
@@ -87,7 +87,7 @@ def _seen(pushes: Pushes, like: Callable[[pa.StringArray], pa.BooleanArray]) -> 
 
 
 def _judged_values(pushes: Pushes) -> pa.StringArray:
-    """Values as they were sent; of several, the one that counts, and of what was inferred, the number."""
+    """Values as they were sent; of several, the one that counts, and of what was inferred, the number: none of the least that it can be."""
     values, several = pushes.settings["config_value"], several_values(pushes)
     inferred = inferred_values(pushes) & ~several
     if inferred.any():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clientscope.catalog.request_settings import inferred_value, shown_settings
+from clientscope.catalog.request_settings import inferred_value, least, shown_settings
 
 
 def shown(api_key: int, fields: dict[str, str], library: str | None = "java", version: int = 9) -> dict[str, str]:
@@ -55,6 +55,45 @@ def test_an_interval_is_the_roundest_number_near_its_median(median: str, shown_a
     assert shown(12, times | {"regular": "5"}) == {"group.id": "g"}
     assert shown(8, times | {"memberId": "*"})["auto.commit.interval.ms"].startswith(f"~{shown_as} ")
     assert inferred_value(shown(12, times)["heartbeat.interval.ms"]) == shown_as
+
+
+SEVERAL = PRODUCED | {"mostInFlight": "7", "mostBatchBytes": "48000", "ofRequests": "40"}
+
+
+@pytest.mark.parametrize(
+    ("library", "compression", "batch"),
+    [
+        ("java", "0", 48_000),
+        ("java", "4", None),  # it compresses as it adds records, and may have expected more of the compression
+        ("librdkafka", "4", 48_000),
+        ("kafka-python", "1", 48_000),
+        ("sarama", "0", None),
+        (None, "0", None),
+    ],
+)
+def test_what_several_requests_show_is_the_least_that_a_setting_can_be(library: str | None, compression: str, batch: int | None) -> None:
+    found = shown(0, SEVERAL | {"batchCompression": compression}, library)
+    assert found["max.in.flight.requests.per.connection"] == "~at least 7 (at once, of 40 requests)"
+    assert least(found["max.in.flight.requests.per.connection"]) == 7
+    assert inferred_value(found["max.in.flight.requests.per.connection"]) is None
+    assert (least(found["batch.size"]) if "batch.size" in found else None) == batch
+
+
+def test_one_request_in_flight_is_what_every_client_has() -> None:
+    assert "max.in.flight.requests.per.connection" not in shown(0, SEVERAL | {"mostInFlight": "1"})
+    assert "batch.size" not in shown(0, SEVERAL | {"mostBatchBytes": "0"})
+
+
+@pytest.mark.parametrize("text", ["", "7", "~7 (1 to 9, 8 of 8)", "~at least ", "~at least x", "~at least ²", f"~at least {9**20}"])
+def test_other_texts_have_no_least_number(text: str) -> None:
+    assert least(text) is None
+
+
+@pytest.mark.parametrize(("timestamp", "reset"), [("-1", "latest"), ("-2", "earliest"), ("-3", None), ("1700000000000", None), ("0", None)])
+def test_what_a_consumer_without_an_offset_asks_for_is_its_reset_policy(timestamp: str, reset: str | None) -> None:
+    asked = {"replicaId": "-1", "timestamp": timestamp, "beforeFetch": "true"}
+    assert {key: inferred_value(value) for key, value in shown(2, asked).items()} == ({"auto.offset.reset": reset} if reset else {})
+    assert not shown(2, {"replicaId": "-1", "timestamp": timestamp}), "one that fetches already may ask for its lag"
 
 
 def test_a_share_consumer_that_only_acknowledges_shows_no_fetch_setting() -> None:

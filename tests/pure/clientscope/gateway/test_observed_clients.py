@@ -123,6 +123,20 @@ def test_several_values_are_a_set_and_many_are_cut() -> None:
     assert (len(groups), groups[-1]) == (MOST_VALUES + 1, "…")
 
 
+def test_of_the_least_that_a_setting_can_be_the_most_counts() -> None:
+    observed = Observed()
+    for number, (in_flight, requests) in enumerate([("9", "10"), ("11", "40"), ("4", "10")]):
+        several = (("acks", "1"), ("mostInFlight", in_flight), ("mostBatchBytes", "0"), ("ofRequests", requests))
+        observed.connect(number, PRODUCED._replace(fields=several))
+    observed.wait()
+    seen = "~at least 11 (at once, of 40 requests)"
+    assert [each["max.in.flight.requests.per.connection"] for each in observed.taken()] == [seen]
+    observed.close(1)
+    observed.connect(9, PRODUCED)
+    observed.wait()
+    assert [each["max.in.flight.requests.per.connection"] for each in observed.taken()] == [seen]
+
+
 def test_a_setting_of_a_closed_connection_is_still_the_clients_until_another_shows_it() -> None:
     observed = Observed()
     observed.connect(1, JOINED)

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol.consumer import HeartbeatRequest, JoinGroupRequest
+from kafka.protocol.consumer import FetchRequest, HeartbeatRequest, JoinGroupRequest, ListOffsetsRequest
 from kafka.protocol.producer import ProduceRequest
 
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import BROKER, CLIENT, Connected, Received, Send, Tick
 from clientscope.session.playbook import play
+from clientscope.session.produced import AGAIN, FIRST
 from clientscope.session.session import Session
-from clientscope.session.shown import AGAIN, FIRST, INTERVALS, MOST_SHOWN, SharedFields
+from clientscope.session.shown import INTERVALS, MOST_SHOWN, SharedFields
 from clientscope.session.state import Counted, RequestFields, Shown
 from clientscope.wire.frames import MOST_PEEKED
 
@@ -131,6 +132,24 @@ def test_the_intervals_of_the_first_heartbeats_are_measured_once() -> None:
         "groupId": "g", "medianMs": "3000", "leastMs": "2998", "mostMs": "6100", "regular": "7", "intervals": "8",
     }  # fmt: skip
     assert len(heartbeats([3.0] * (INTERVALS - 1))) == 1, "fewer show nothing"
+
+
+def asked(timestamp: int) -> bytes:
+    topic, partition = ListOffsetsRequest.ListOffsetsTopic, ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
+    topics = [topic(version=5, name="t", partitions=[partition(version=5, partition_index=0, timestamp=timestamp)])]
+    message = ListOffsetsRequest(version=5, replica_id=-1, isolation_level=0, topics=topics)
+    message.with_header(correlation_id=1, client_id="billing")
+    return bytes(message.encode(header=True, framed=True))
+
+
+def test_offsets_are_those_that_are_asked_for_before_the_first_fetch() -> None:
+    made = connection()
+    fetch = FetchRequest(version=4, max_wait_ms=500, min_bytes=1, max_bytes=9, isolation_level=0, topics=[])
+    fetch.with_header(correlation_id=1, client_id="billing")
+    before, _ = fed(made, asked(-2), bytes(fetch.encode(header=True, framed=True)), asked(-1))[0]
+    assert dict(before.request.fields) == {"replicaId": "-1", "timestamp": "-2", "beforeFetch": "true"}
+    list(made.handle(Tick(61.0, 1e9, 1e9)))
+    assert fed(made, asked(-1))[0] == []
 
 
 @pytest.mark.parametrize("protocols", [1, 20])

@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol.consumer import FetchRequest, HeartbeatRequest, JoinGroupRequest, OffsetCommitRequest, SyncGroupRequest
+from kafka.protocol.consumer import (
+    FetchRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    ListOffsetsRequest,
+    OffsetCommitRequest,
+    SyncGroupRequest,
+)
 from kafka.protocol.metadata import MetadataRequest
 from kafka.protocol.producer import InitProducerIdRequest, ProduceRequest
 from kafka.record.default_records import DefaultRecordBatchBuilder
@@ -30,12 +37,12 @@ def fields_of(frame: bytes, whole: bool = True) -> dict[str, str]:
     return request_fields(key, version, frame, REQUEST_HEAD.size, whole)
 
 
-def batch(compression: int = 0, producer_id: int = -1) -> bytes:
+def batch(compression: int = 0, producer_id: int = -1, records: int = 20) -> bytes:
     builder = DefaultRecordBatchBuilder(
         magic=2, compression_type=compression, is_transactional=False, producer_id=producer_id, producer_epoch=0, base_sequence=0,
         batch_size=10_000,
     )  # fmt: skip
-    for offset in range(20):
+    for offset in range(records):
         builder.append(offset, 1, b"key", SECRET * 10, [])
     return bytes(builder.build())
 
@@ -48,10 +55,11 @@ def produced(version: int, records: bytes | None) -> Any:
 
 @pytest.mark.parametrize("version", range(3, 14))
 def test_produce(version: int) -> None:
+    size = {"batchBytes": str(len(batch(1, 9)))}
     read = fields_of(frame_of(produced(version, batch(1, 9))))
     head = {"transactionalId": "tx", "acks": "-1", "timeoutMs": "21000"}
-    assert read == head | {"batchCompression": "1", "batchHasProducerId": "true"}
-    read = fields_of(frame_of(produced(version, batch())))
+    assert read == head | {"batchCompression": "1", "batchHasProducerId": "true"} | size
+    read = fields_of(frame_of(produced(version, batch(records=1))))  # whose size doesn't depend on what batches may have
     assert read == head | {"batchCompression": "0", "batchHasProducerId": "false"}
     assert fields_of(frame_of(produced(version, None))) == head
 
@@ -100,6 +108,19 @@ def test_metadata(version: int) -> None:
     topics = [MetadataRequest.MetadataRequestTopic(version=version, name=name) for name in ("a", "b")]
     message = MetadataRequest(version=version, topics=topics, allow_auto_topic_creation=False)
     assert fields_of(frame_of(message)) == ({"allowAutoTopicCreation": "false"} if version >= 4 else {})
+
+
+@pytest.mark.parametrize("version", range(12))
+def test_list_offsets(version: int) -> None:
+    topic, partition = ListOffsetsRequest.ListOffsetsTopic, ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
+
+    def frame(*times: int) -> bytes:
+        partitions = [partition(version=version, partition_index=number, timestamp=time) for number, time in enumerate(times)]
+        topics = [topic(version=version, name=name, partitions=partitions) for name in ("a", "b")]
+        return frame_of(ListOffsetsRequest(version=version, replica_id=-1, topics=topics))
+
+    assert fields_of(frame(-2, -2, -2)) == {"replicaId": "-1", "timestamp": "-2"}
+    assert fields_of(frame(-2, -1)) == fields_of(frame(1_700_000_000_000)) == {"replicaId": "-1"}, "of both ends or a time nothing follows"
 
 
 @pytest.mark.parametrize("version", range(10))

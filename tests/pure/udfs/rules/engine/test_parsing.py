@@ -73,6 +73,47 @@ def test_what_was_inferred_is_judged_by_its_number_and_is_no_more_than_informati
     assert "AN311" not in inferred
 
 
+BOUND = {
+    "max.in.flight.requests.per.connection": "~at least 6 (at once, of 40 requests)",
+    "batch.size": "~at least 16384 (the largest, of 40 requests)",
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "in_flight", "reordering"),
+    [
+        ({"enable.idempotence": "false", "acks": "all"}, "fired", "fired"),  # as Java turns it off
+        ({"enable.idempotence": "false", "acks": "1"}, None, "fired"),
+        ({"enable.idempotence": "true", "acks": "all"}, "fired", "passed"),
+        ({"acks": "all"}, "fired", None),
+    ],
+)
+def test_many_requests_in_flight_are_found_for_information(more: dict[str, str], in_flight: str | None, reordering: str | None) -> None:
+    found, levels = judged(BOUND | more), severities(BOUND | more)
+    assert (found.get("AN104"), found.get("AN105")) == (in_flight, reordering)
+    assert {levels.get("AN104", "info"), levels.get("AN105", "info")} == {"info"}
+    assert "AN311" not in levels
+
+
+def test_the_least_that_a_setting_can_be_is_no_value_of_it() -> None:
+    few = BOUND | {"max.in.flight.requests.per.connection": "~at least 5 (at once, of 40 requests)", "enable.idempotence": "false"}
+    assert not {"AN104", "AN105"} & judged(few).keys(), "the next may be one more"
+    assert judged(BOUND)["AN110"] == "passed"
+    small = judged(BOUND | {"batch.size": "~at least 900 (the largest, of 40 requests)", "buffer.memory": "800"})
+    assert not {"AN110", "AN113"} & small.keys()
+    assert {key for key, value in judged(BOUND, Origin.PUSHED).items() if value == "fired"} >= {"AN311"}, "nobody pushes such a value"
+
+
+def test_a_finding_shows_the_least_as_it_was_seen() -> None:
+    (rule,) = (each for each in verdicts(BOUND | {"acks": "all"}, Origin.OBSERVED)["rules"] if each["code"] == "AN104")
+    assert BOUND["max.in.flight.requests.per.connection"] in json.dumps(rule)
+
+
+def test_a_reset_policy_that_was_inferred_is_one() -> None:
+    found = judged({"group.id": "g", "auto.offset.reset": "~earliest (asked for before the first fetch)"})
+    assert (found["AN209"], found.get("AN311")) == ("passed", None)
+
+
 def test_a_consumer_without_a_rack_is_known_of_observed_clients_alone() -> None:
     def codes(origin: Origin, is_default: bool) -> set[str]:
         rack = setting("client.rack", "", is_default=is_default)
@@ -94,3 +135,11 @@ def test_the_page_shows_all_of_them() -> None:
     assert {each.key: (each.value, each.pushed) for each in shown.settings} == {
         "acks": ("0 | all", None), "request.timeout.ms": ("1 | 2", None),
     }  # fmt: skip
+
+
+def test_the_page_shows_the_least_as_it_was_seen_and_fleets_are_not_compared_by_it() -> None:
+    record = config_record(*(setting(key, value) for key, value in BOUND.items()), origin=int(Origin.OBSERVED), **JAVA)
+    assert {each.key: (each.value, each.pushed) for each in configuration(record, 1).settings} == {
+        key: (value, None) for key, value in BOUND.items()
+    }
+    assert json.loads(pushed(pa.array([record], pa.large_binary()), None).field("settings")[0].as_py()) == {}

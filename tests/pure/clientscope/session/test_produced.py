@@ -1,0 +1,143 @@
+"""session/produced: requests in flight are never counted higher than their client counts them, and bytes pass unchanged meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.protocol.producer import ProduceRequest
+from kafka.record.default_records import DefaultRecordBatchBuilder
+
+from clientscope.session.connection import ClientConnection
+from clientscope.session.events import BROKER, CLIENT, Connected, Received, Send, Tick
+from clientscope.session.playbook import play
+from clientscope.session.produced import AGAIN, FIRST, MOST_REPORTS
+from clientscope.session.session import Session
+from clientscope.session.shown import SharedFields
+from clientscope.session.state import Counted, Shown
+from clientscope.wire.frames import RESPONSE_HEAD
+
+SEVERAL = "mostInFlight", "mostBatchBytes", "ofRequests"
+
+
+def produce(correlation_id: int, acks: int = -1, records: int = 0) -> bytes:
+    topic, partition = ProduceRequest.TopicProduceData, ProduceRequest.TopicProduceData.PartitionProduceData
+    data = [topic(version=7, name="t", partition_data=[partition(version=7, index=0, records=batch(records))])] if records else []
+    message = ProduceRequest(version=7, transactional_id=None, acks=acks, timeout_ms=30_000, topic_data=data)
+    message.with_header(correlation_id=correlation_id, client_id="orders")
+    return bytes(message.encode(header=True, framed=True))
+
+
+def batch(records: int) -> bytes:
+    builder = DefaultRecordBatchBuilder(
+        magic=2, compression_type=0, is_transactional=False, producer_id=-1, producer_epoch=0, base_sequence=0, batch_size=1_000_000
+    )
+    for offset in range(records):
+        builder.append(offset, 1, b"key", b"value" * 20, [])
+    return bytes(builder.build())
+
+
+def answer(correlation_id: int, size: int = 20) -> bytes:
+    return RESPONSE_HEAD.pack(4 + size, correlation_id) + bytes(size)
+
+
+class Producer:
+    """A client with one connection, and what its gateway reports."""
+
+    def __init__(self) -> None:
+        self.made = ClientConnection(Session(False, 0, fields=SharedFields()))
+        for side in (CLIENT, BROKER):
+            play(self.made, Connected(side))
+        self.reports: list[tuple[int, int, int]] = []
+        self.counted: list[Counted] = []
+
+    def _take(self, side: Any, data: bytes) -> None:
+        commands = play(self.made, Received(side, data))
+        assert b"".join(bytes(each.data) for each in commands if isinstance(each, Send)) == data
+        self.counted += [each for each in commands if isinstance(each, Counted)]
+        for each in commands:
+            if isinstance(each, Shown) and SEVERAL[0] in (fields := dict(each.request.fields)):
+                in_flight, size, requests = (int(fields[name]) for name in SEVERAL)
+                self.reports.append((in_flight, size, requests))
+
+    def sends(self, *frames: bytes) -> None:
+        for frame in frames:
+            if not self.made.passes_from_client(frame):
+                self._take(CLIENT, frame)
+
+    def gets(self, *frames: bytes) -> None:
+        for frame in frames:
+            if not self.made.passes_from_broker(frame):
+                self._take(BROKER, frame)
+
+
+def test_the_most_at_once_is_reported_with_the_tenth_request() -> None:
+    producer = Producer()
+    for start in (0, 7):
+        producer.sends(*(produce(start + each) for each in range(7)))
+        producer.gets(*(answer(start + each) for each in range(7)))
+    assert producer.reports == [(7, 0, 10)]
+
+
+def test_requests_without_an_answer_are_not_in_flight() -> None:
+    producer = Producer()
+    producer.sends(*(produce(each, acks=0) for each in range(FIRST)))
+    assert not producer.reports
+    assert producer.made.passes_from_broker(answer(1)), "answers pass unread where none is awaited"
+
+
+def test_the_largest_batch_of_several_records_is_reported_with_two_digits() -> None:
+    producer = Producer()
+    for each in range(10):
+        producer.sends(produce(each, records=1 + each % 3))
+        producer.gets(answer(each))
+    size = len(batch(3))
+    assert [reported for _, reported, _ in producer.reports] == [size // 10 * 10]
+    single = Producer()
+    single.sends(*(produce(each, acks=0, records=1) for each in range(10)))
+    assert not single.reports
+
+
+def test_a_pipeline_that_grows_is_reported_a_few_times() -> None:
+    producer = Producer()
+    number = 0
+    for minute in range(40):
+        list(producer.made.handle(Tick(61.0 * minute, 1e9, 1e9)))
+        for depth in [min(AGAIN, 2 + minute)] * (FIRST // AGAIN):
+            producer.sends(*(produce(number + each) for each in range(depth)))
+            producer.gets(*(answer(number + each) for each in range(depth)))
+            number += depth
+    depths = [depth for depth, _, _ in producer.reports]
+    assert depths == sorted(set(depths))
+    assert len(depths) == MOST_REPORTS
+    assert producer.counted
+    assert all(each == Counted("settings_unread", "most_reports") for each in producer.counted)
+
+
+def test_what_is_kept_of_a_connection_is_bounded() -> None:
+    producer = Producer()
+    for minute in range(40):
+        list(producer.made.handle(Tick(61.0 * minute, 1e9, 1e9)))
+        producer.sends(*(produce(1000 * minute + each) for each in range(FIRST)))
+    assert max(depth for depth, _, _ in producer.reports) <= FIRST
+
+
+BURST = st.tuples(st.lists(st.sampled_from([0, 1, -1]), max_size=9), st.integers(0, 9))
+"""The acks of some requests, and how many answers follow."""
+
+
+@given(st.lists(BURST, min_size=8, max_size=20), st.integers(1, 9))
+def test_no_client_has_fewer_in_flight_than_is_reported(bursts: list[tuple[list[int], int]], most: int) -> None:
+    """A client that never has more than so many in flight; the broker answers in order."""
+    producer, waiting, number = Producer(), [], 0
+    for burst, answers in bursts:
+        for acks in burst:
+            if acks and len(waiting) == most:
+                producer.gets(answer(waiting.pop(0)))
+            producer.sends(produce(number, acks))
+            waiting += [number] if acks else []
+            number += 1
+        producer.gets(*map(answer, waiting[:answers]))
+        del waiting[:answers]
+    assert all(depth <= most for depth, _, _ in producer.reports)
