@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from telemetry_frames import ID, measured, metrics
 
@@ -38,8 +39,11 @@ class Recorded:
         self.counts[what, reason] += 1
 
     def _publish(self, key: str, value: bytes) -> bool:
+        """A Collector's Kafka receiver reads a value as this request (pmetric's ProtoUnmarshaler, release 1.71.0 of pdata)."""
+        record = MetricsData.FromString(value)
+        assert ExportMetricsServiceRequest.FromString(value).resource_metrics == record.resource_metrics
         if self.room:
-            self.published.append((key, MetricsData.FromString(value)))
+            self.published.append((key, record))
         return self.room
 
     def take(self, push: PushedMetrics = PUSH, connection_id: int = 1, now_s: float = 0.0) -> None:
