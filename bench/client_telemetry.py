@@ -1,8 +1,9 @@
 """What a client's push of its own metrics costs the gateway's main process, and a worker of the job: ``make bench-telemetry``.
 
-Pushes are made up: as many metrics as Java 4.4's consumer and librdkafka 2.16 have, with names and labels of about that length. Real names
-differ more, and compress less. CPU time of this process, from a worker's report to Kafka's batch, and from a record to a row of facts;
-Spark and Delta are not in it. A record's bytes on the topic are its share of a batch, as a producer makes it of a second in one partition.
+Pushes are made up: as many metrics as Java 4.4's consumer with one partition and librdkafka 2.16's producer have, with names and labels of
+about that length, and as many numbers that differ. CPU time of this process, from a worker's report to Kafka's batch, and from a record to
+a row of facts; Spark and Delta are not in it. A record's bytes on the topic are its share of a batch, as a producer makes it of a second in
+one partition.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import statistics
 import time
 import uuid
 from collections.abc import Iterator
+from random import Random
 
 import pyarrow as pa
 from kafka.record.memory_records import MemoryRecordsBuilder
@@ -28,24 +30,34 @@ from clientscope.session.state import Identity
 from clientscope.wire.telemetry import GZIP, PushedMetrics
 from streaming.transforms.history import telemetry_rows
 
-METRICS = {"Java": 107, "librdkafka": 13}
+METRICS = {"Java": 147, "librdkafka": 10}
 CLIENTS, INTERVAL_S = 10_000, 60
 ROUNDS, PUSHES = 5, CLIENTS // INTERVAL_S
 _ZSTD = 4
-_LABELS = {"client_rack": "eu-west-1a", "group_id": "orders-billing", "group_member_id": f"orders-{uuid.UUID(int=5)}"}
+_LABELS = {"client_rack": "eu-west-1a", "group_id": "orders-billing"}
+_WORDS = (
+    "fetch", "manager", "records", "lag", "latency", "total", "avg", "max", "rate", "bytes", "consumed", "coordinator", "rebalance", "node",
+    "request", "incoming", "outgoing", "connection", "creation", "io", "wait", "ratio", "heartbeat", "commit", "partitions", "throttle",
+)  # fmt: skip
 
 
 def push(metrics: int, number: int) -> PushedMetrics:
     """One of a client: each metric with its own resource, as Java has it, and values that differ."""
-    data = MetricsData()
+    random, data = Random(number), MetricsData()  # noqa: S311
+    labels = _LABELS | {"group_member_id": f"orders-{uuid.UUID(int=random.getrandbits(128))}"}
+    now = 1_790_000_000_000_000_000 + random.randrange(10**9)
     for place in range(metrics):
         of_resource = data.resource_metrics.add()
-        for key, text in _LABELS.items():
+        for key, text in labels.items():
             of_resource.resource.attributes.add(key=key).value.string_value = text
-        metric = of_resource.scope_metrics.add().metrics.add(name=f"org.apache.kafka.consumer.fetch.manager.records.metric.{place}.avg")
-        point = metric.gauge.data_points.add(as_double=number * place / 7, time_unix_nano=time.time_ns(), start_time_unix_nano=1)
-        point.attributes.add(key="node_id").value.string_value = f"node-{place % 3}"
-    return PushedMetrics(uuid.UUID(int=number + 10), 1, False, GZIP, gzip.compress(data.SerializeToString()))
+        words = Random(place).sample(_WORDS, 3)  # noqa: S311
+        metric = of_resource.scope_metrics.add().metrics.add(name=f"org.apache.kafka.consumer.{'.'.join(words)}")
+        # Half of a client's numbers are 0, or the same for long.
+        value = random.uniform(0, 10_000) if place % 2 else place
+        point = metric.gauge.data_points.add(as_double=value, time_unix_nano=now, start_time_unix_nano=now - INTERVAL_S * 10**9)
+        if place % 3 == 0:
+            point.attributes.add(key="node_id").value.string_value = f"node-{place % 9}"
+    return PushedMetrics(uuid.UUID(int=random.getrandbits(128)), 1, False, GZIP, gzip.compress(data.SerializeToString()))
 
 
 def batched(records: list[tuple[str, bytes]]) -> Iterator[bytes]:
