@@ -15,6 +15,9 @@ from clientscope.gateway.request_log import RequestLog
 from clientscope.kafka.access import KafkaAccess
 from clientscope.policy.redaction import ClientNames
 
+_TELEMETRY_S = 2.0
+"""Patience with clients' own metrics at the end, which is more than they wait for others."""
+
 
 @dataclass(slots=True)
 class Common:
@@ -51,7 +54,7 @@ class Common:
 
     def last_records(self) -> int:
         """Waits for what both publishers have on its way, as `Publisher.close` does; returns how many records were lost."""
-        return sum(each.close() for each in (self.publisher, self.telemetry) if each is not None)
+        return self.publisher.close() + (self.telemetry.close(_TELEMETRY_S) if self.telemetry is not None else 0)
 
     async def close(self) -> None:
         """Writes what waits, and lets the policy finish what waits."""

@@ -46,21 +46,34 @@ TERMINATING = "clientscope.client.terminating"
 """Gauge of 1, in the last push of a client that ends. No attribute, since those of a resource stay the same from push to push."""
 
 _TAKEN = {*ATTRIBUTES, SERVICE_INSTANCE, "service.name", "service.namespace", "job", "instance"}
-_NO_WORD = re.compile(r"\W", re.ASCII)
-_WRITTEN = frozenset(_NO_WORD.sub("_", name) for name in _TAKEN)
+_UNDERSCORES = re.compile(r"[\W_]+", re.ASCII)
+_LONGEST_REMEMBERED = 256
 
 _GZIP_WINDOW = zlib.MAX_WBITS + 16
 _ZSTD_WINDOW_BYTES = 8 * 1024 * 1024
 """Memory that a frame of zstd may ask for: what its usual levels use."""
 
 
-@lru_cache(maxsize=4096)
 def is_taken(label: str) -> bool:
     """Whether a client may not use this name for a label of its own, since it is the gateway's, or becomes the same in Prometheus.
 
-    There, all but letters, digits and underscores become underscores, and OpenTelemetry's ``service.…`` become ``job`` and ``instance``.
+    There, all but letters and digits become underscores, several of them one, and OpenTelemetry's ``service.…`` become ``job`` and
+    ``instance``.
     """
-    return _NO_WORD.sub("_", label).lower() in _WRITTEN
+    return _is_taken(label) if len(label) <= _LONGEST_REMEMBERED else _written(label) in _WRITTEN
+
+
+@lru_cache(maxsize=4096)
+def _is_taken(label: str) -> bool:
+    """Few labels come again and again."""
+    return _written(label) in _WRITTEN
+
+
+def _written(label: str) -> str:
+    return _UNDERSCORES.sub("_", label).strip("_").lower()
+
+
+_WRITTEN = frozenset(map(_written, _TAKEN))
 
 
 def unpack(compression: int, data: bytes, most_bytes: int = MOST_UNPACKED_BYTES) -> bytes:

@@ -65,7 +65,9 @@ def test_cut_data_is_unreadable() -> None:
         unpack(GZIP, zlib.compress(b"some metrics"))
 
 
-@pytest.mark.parametrize("label", [*ATTRIBUTES, "client-id", "Client.Id", "service_instance_id", "service.name", "job", "instance"])
+@pytest.mark.parametrize(
+    "label", [*ATTRIBUTES, "client-id", "Client.Id", "_client..id_", f"client{'_' * 300}id", "service_instance_id", "job", "instance"]
+)
 def test_names_of_the_gateways_attributes_are_taken_and_whatever_prometheus_writes_alike(label: str) -> None:
     assert is_taken(label)
 
