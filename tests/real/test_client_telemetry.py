@@ -24,6 +24,7 @@ import pytest
 from clients.every import CLIENTS, each_client
 from clients.script import work
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from kafka.record import MemoryRecords
 from observe import OwnMetrics, connection_records, eventually, metrics, own_metrics, read_all
 
 from clientscope.client.raw import RawClient
@@ -33,12 +34,12 @@ from clientscope.local.process import free_port
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.layouts import Kind
 from clientscope.records.telemetry import TERMINATING
-from clientscope.records.topics import CONFIGS, FINDINGS
+from clientscope.records.topics import CONFIGS, FINDINGS, TELEMETRY
 from clientscope.session.telemetry import survives
 from clientscope.wire.codes import INVALID_REQUEST
 from clientscope.wire.cursor import Cursor, write_uvarint
 from clientscope.wire.messages import ApiVersionsRequest
-from clientscope.wire.telemetry import GZIP
+from clientscope.wire.telemetry import GZIP, ZSTD
 
 CLIENTS_OWN = {"client_closed", "client_reset"}
 """Ends of connections that the client chose; it resets one that it closes before it has read the last answer."""
@@ -49,9 +50,15 @@ WHEELS = {"2.5.0": False, "2.10.0": False, "2.10.1": True, "2.16.1": True}
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The broker's."""
+    return tmp_path_factory.mktemp("telemetry-broker")
+
+
+@pytest.fixture(scope="module")
+def broker(folder: Path) -> Iterator[RunningBroker]:
     """One that leads its clients to the gateway below, and takes no telemetry itself."""
-    started, running = start_broker(tmp_path_factory.mktemp("telemetry-broker"))
+    started, running = start_broker(folder)
     yield running
     started.stop()
 
@@ -82,6 +89,13 @@ class Job(NamedTuple):
 
 def telemetry(broker: RunningBroker, client_id: str) -> list[OwnMetrics]:
     return [record for record in own_metrics(broker.internal) if record.client["client_id"] == client_id]
+
+
+def codecs(logs: Path) -> set[int]:
+    """How the topic's batches are compressed, as they are on the broker's disk."""
+    (segment,) = logs.glob(f"{TELEMETRY}-0/*.log")
+    batches = MemoryRecords(segment.read_bytes())
+    return {batches.next_batch().compression_type for _ in iter(batches.has_next, False)}
 
 
 def ends(broker: RunningBroker, gateway: RunningGateway, client_id: str) -> set[str]:
@@ -135,7 +149,7 @@ def test_all_others_get_the_same_bytes_as_without_it(broker: Any, gateway: Any, 
 
 
 def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_while_it_runs(
-    broker: Any, gateway: Any, settings: Path
+    broker: Any, gateway: Any, settings: Path, folder: Path
 ) -> None:
     name = "telemetry-stays"
 
@@ -160,6 +174,7 @@ def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_wh
         os.kill(gateway.pid, signal.SIGHUP)
     producer.flush(10)
     assert not dropped(gateway)
+    assert codecs(folder / "logs") == {ZSTD}
 
 
 @pytest.fixture
