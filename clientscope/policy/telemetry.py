@@ -88,7 +88,8 @@ def redacted_metrics(unpacked: bytes, names: ClientNames, client: Resource) -> M
     """OTLP's MetricsData with placeholders for names that are secrets, and the client's attributes on every resource.
 
     Java gives each metric a resource of its own, and all of them the same labels. Here each resource comes once, with all its metrics, so
-    that its labels are judged and sent once. A client's label that has the name of an attribute of ours is removed, as KIP-714 asks.
+    that its labels are judged and sent once. A client's label that has the name of an attribute of ours is removed (`is_taken`), since
+    KIP-714 wants the broker's to count.
 
     Raises:
         RecordError: ``unreadable``, ``too_many_points`` or ``too_many_labels``.
