@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from clientscope.catalog.client_facts import FACTS, Fact
 from clientscope.fair_share import HeldEntry, beyond
-from clientscope.records.client_key import Tenant, client_key, tenant_of
+from clientscope.records.client_key import Tenant, scope, tenant_of
 from streaming.limits import Limit, Overflow
 
 RECENT_MS = 15 * 60_000
@@ -35,8 +35,8 @@ _GAUGES = tuple(fact for fact in FACTS if fact.exported and not fact.is_counted)
 _COUNTERS = tuple(fact for fact in FACTS if fact.exported and fact.is_counted)
 
 _IDENTITY = (
-    "cluster_id", "principal", "client_address", "client_instance_id", "gateway_id", "gateway_epoch", "connection_id",
-    "client_kind", "client_software_name", "client_software_version", "terminating",
+    "cluster_id", "principal", "client_address", "client_instance_id", "client_kind", "client_software_name", "client_software_version",
+    "terminating",
 )  # fmt: skip
 COLUMNS = (*_IDENTITY, *(fact.name for fact in (*_GAUGES, *_COUNTERS)))
 """What is read of a row of the table ``client_facts``, behind ``at_ms``, when Kafka took its record."""
@@ -102,8 +102,8 @@ class ReportingClients:
         return families({series: [each.values for each in found] for series, found in of.items()}, self._counts)
 
     def _take(self, row: tuple[object, ...]) -> None:
-        at_ms, cluster, principal, address, instance, gateway, epoch, connection, kind, name, version, ends, *values = row
-        key = client_key(cluster, principal, address, instance, gateway, epoch, connection)  # type: ignore[arg-type]
+        at_ms, cluster, principal, address, instance, kind, name, version, ends, *values = row
+        key = f"{instance}/{scope(cluster, principal, address)}"  # as `client_key` has it
         series = (str(kind or OTHER), str(name), str(version))
         gauges, counts = values[: len(_GAUGES)], values[len(_GAUGES) :]
         if ends:

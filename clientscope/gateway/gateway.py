@@ -275,9 +275,8 @@ class Gateway:
             self._workers.answer(asked.connection_id, asked.token, verdict)
 
     def _publish_telemetry(self, key: str, value: bytes) -> bool:
-        """Half of the queue is for what can't wait for a client's next push."""
-        publisher = self._common.publisher
-        return publisher.room > self._settings.publish_queue_records // 2 and _taken(publisher, TELEMETRY, key, value)
+        publisher = self._common.telemetry
+        return publisher is not None and publisher.room > 0 and _taken(publisher, TELEMETRY, key, value)
 
     def hang_up(self, again: Callable[[], GatewaySettings]) -> None:
         """SIGHUP."""

@@ -6,9 +6,10 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from kafka.errors import KafkaError, MessageSizeTooLargeError
@@ -21,6 +22,12 @@ log = logging.getLogger(__name__)
 
 QUEUE_BYTES = 64 * 1024 * 1024
 """The most that the values of waiting records take, however few they are."""
+
+NOT_BATCHED: Mapping[str, int | str] = MappingProxyType({})
+
+BATCHED: Mapping[str, int | str] = MappingProxyType({"linger_ms": 1_000, "batch_size": 512 * 1024, "compression_type": "zstd"})
+"""Records of a second go together, where nothing waits for them: a batch is compressed as a whole, and so what they share costs once."""
+
 _RETRY_PAUSE_S = 1.0
 
 
@@ -45,10 +52,14 @@ class Publisher:
     Args:
         count: called once for each record, with ``published``, or with ``lost`` and its reason.
         queue_records: most records that are not acknowledged yet.
+        batched: settings of the producer by which records wait for others, to be compressed with them; by default none waits.
     """
 
-    def __init__(self, kafka: Kafka, count: Callable[[str, str], None], queue_records: int = 30_000) -> None:
+    def __init__(
+        self, kafka: Kafka, count: Callable[[str, str], None], queue_records: int = 30_000, batched: Mapping[str, int | str] = NOT_BATCHED
+    ) -> None:
         self._count = count
+        self._batched = batched
         self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._queue_records = queue_records
         self._outstanding = 0
@@ -116,6 +127,7 @@ class Publisher:
             delivery_timeout_ms=30_000,
             request_timeout_ms=10_000,
             max_block_ms=10_000,
+            **self._batched,
         )
 
     def _replace_producer(self) -> None:

@@ -106,7 +106,7 @@ async def _serve(settings: GatewaySettings, place: GatewayPlace, template: Templ
     await gateway.close()
     await common.close()
     gateway.goodbye()
-    lost = await asyncio.to_thread(publisher.close)
+    lost = await asyncio.to_thread(common.last_records)
     if lost:
         log.warning("%d records were not acknowledged before the end", lost)
     stop_admin()

@@ -1,7 +1,7 @@
 """Clients' own metrics as records of ``clientscope.telemetry``: unpacked within bounds, judged, and published if there is room.
 
-Nothing waits for them. They never take the last half of the publishing queue, since records of connections and pushes matter more, and
-what is dropped is counted: the client pushes again at its next interval. All of it in the gateway's event loop.
+Nothing waits for them. They have a publishing queue of their own, since records of connections and pushes matter more, and what is dropped
+is counted: the client pushes again at its next interval. All of it in the gateway's event loop.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from clientscope.gateway.policy.guard import client_of
 from clientscope.gateway.quota import PushQuota, PushRate
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.policy.publishing import recorded_client
-from clientscope.records.codec import ClientTelemetryRecord, encode
 from clientscope.records.principals import authenticated
-from clientscope.records.telemetry import pack, unpack
+from clientscope.records.telemetry import unpack
 from clientscope.session.state import RequestFields
 from clientscope.wire.codes import PUSH_TELEMETRY
 
@@ -55,25 +54,20 @@ class TelemetryRecords:
         if self._quota.take(client_of(context), now_s, principal=principal, address=context.client_address):
             self._count("telemetry_dropped", self._quota.refused_by)
             return None
-        from clientscope.policy.telemetry import redacted_metrics, shown_fields  # noqa: PLC0415  most gateways take no telemetry
+        # Most gateways take no telemetry.
+        from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics, shown_fields  # noqa: PLC0415
 
         names, push = self._registry.names, measures.push
+        client = client_resource(
+            {**recorded_client(context, names), "client_instance_id": str(push.instance_id), "copied": measures.copied}
+        )
         try:
-            metrics = redacted_metrics(unpack(push.compression, push.metrics), names)
+            metrics = redacted_metrics(unpack(push.compression, push.metrics), names, client)
+            value = record_value(metrics, client, measures.received_ms if push.terminating else None)
         except RecordError as error:
             self._count("telemetry_dropped", error.reason)
             return None
-        record = ClientTelemetryRecord(
-            version=0,
-            received_timestamp_ms=measures.received_ms,
-            **recorded_client(context, names),
-            client_instance_id=push.instance_id,
-            subscription_id=push.subscription_id,
-            terminating=push.terminating,
-            copied=measures.copied,
-            metrics=pack(metrics.SerializeToString()),
-        )
-        if not self._publish(context.client_key, encode(record)):
+        if not self._publish(context.client_key, value):
             self._count("telemetry_dropped", "queue_full")
         fields = shown_fields(metrics) if with_settings else ()
         return RequestFields(PUSH_TELEMETRY, 0, fields) if fields else None

@@ -34,13 +34,14 @@ _TIMEOUT_S = 30.0
 Headers = list[tuple[str, bytes]]
 
 
-def new_producer(kafka: Kafka, client_id: str, **bounds: int) -> Producer:
-    """An idempotent producer that waits for all replicas in sync, and for nothing to send with a record.
+def new_producer(kafka: Kafka, client_id: str, **settings: int | str) -> Producer:
+    """An idempotent producer that waits for all replicas in sync, and by default for nothing to send with a record.
 
     Raises:
         KafkaError: no broker answers.
     """
-    return bootstrapped(KafkaProducer, **access(kafka).client_arguments(), client_id=client_id, acks="all", linger_ms=0, **bounds)
+    settings = {"acks": "all", "linger_ms": 0, **settings}
+    return bootstrapped(KafkaProducer, **access(kafka).client_arguments(), client_id=client_id, **settings)
 
 
 def ends_producer(error: BaseException) -> bool:

@@ -6,18 +6,20 @@ may hold text that isn't looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, MutableSequence, Sequence
 from functools import partial
 
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
-from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, MetricsData, NumberDataPoint
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric, MetricsData, NumberDataPoint, ScopeMetrics
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from clientscope.errors import RecordError
 from clientscope.policy.redaction import ClientNames
+from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, SERVICE_INSTANCE, TERMINATING, is_taken
 
 MOST_POINTS = 2_000
-"""Numbers in one push: Java's have 142. One takes some 2 µs to look at."""
+"""Numbers in one push, and whatever has none inside: Java's have 142. One takes some 2 µs to look at."""
 
 MOST_LABELS = 8_000
 """Labels in one push: Java's have some 500. One that wasn't seen before takes some 15 µs to judge."""
@@ -43,48 +45,105 @@ def shown_fields(metrics: MetricsData) -> tuple[tuple[str, str], ...]:
     return ()
 
 
-def redacted_metrics(unpacked: bytes, names: ClientNames) -> MetricsData:
-    """OTLP's MetricsData with placeholders for names that are secrets.
+def client_resource(client: Mapping[str, str | int | None]) -> Resource:
+    """The resource whose metrics are a client's: who it is, as attributes.
+
+    Args:
+        client: values of `ATTRIBUTES`, by column; those that are None are left out.
+    """
+    resource = Resource()
+    for name, column in ATTRIBUTES.items():
+        match client[column]:
+            case bool(value):
+                resource.attributes.add(key=name).value.bool_value = value
+            case int(value):
+                resource.attributes.add(key=name).value.int_value = value
+            case str(value):
+                resource.attributes.add(key=name).value.string_value = value
+    resource.attributes.add(key=SERVICE_INSTANCE).value.string_value = str(client["client_instance_id"])
+    return resource
+
+
+def record_value(metrics: MetricsData, client: Resource, ended_ms: int | None) -> bytes:
+    """The value of a client's record.
+
+    Args:
+        metrics: as `redacted_metrics` returns them for that client.
+        ended_ms: when a client said that it ends, since the epoch; None if it did not.
+
+    Raises:
+        RecordError: ``too_large``.
+    """
+    if ended_ms is not None or not metrics.resource_metrics:
+        of_resource = metrics.resource_metrics.add(resource=client)
+        if ended_ms is not None:
+            ended = of_resource.scope_metrics.add().metrics.add(name=TERMINATING)
+            ended.gauge.data_points.add(as_int=1, time_unix_nano=ended_ms * 1_000_000)
+    if metrics.ByteSize() > MOST_RECORD_BYTES:
+        raise RecordError("too_large", f"more than {MOST_RECORD_BYTES} bytes")
+    return metrics.SerializeToString()
+
+
+def redacted_metrics(unpacked: bytes, names: ClientNames, client: Resource) -> MetricsData:
+    """OTLP's MetricsData with placeholders for names that are secrets, and the client's attributes on every resource.
+
+    Java gives each metric a resource of its own, and all of them the same labels. Here each resource comes once, with all its metrics, so
+    that its labels are judged and sent once. A client's label that has the name of an attribute of ours is removed (`is_taken`), since
+    KIP-714 wants the broker's to count.
 
     Raises:
         RecordError: ``unreadable``, ``too_many_points`` or ``too_many_labels``.
     """
     try:
-        metrics = MetricsData.FromString(unpacked)
+        pushed = MetricsData.FromString(unpacked)
     except DecodeError:
         raise RecordError("unreadable") from None
-    metrics.DiscardUnknownFields()
-    points = labels = 0
+    pushed.DiscardUnknownFields()
+    judged = MetricsData()
+    resources: dict[bytes, ScopeMetrics] = {}
+    points, labels = _Bound(MOST_POINTS, "too_many_points"), _Bound(MOST_LABELS, "too_many_labels")
     judge = partial(names, "client_id")
-    for of_resource in metrics.resource_metrics:
-        resource = of_resource.resource
-        labels += _judge_labels(resource.attributes, names, MOST_LABELS - labels)
-        if resource.entity_refs:
-            resource.ClearField("entity_refs")
-        if of_resource.schema_url:
-            of_resource.ClearField("schema_url")
-        for of_scope in of_resource.scope_metrics:
-            if of_scope.HasField("scope"):
-                of_scope.ClearField("scope")
-            if of_scope.schema_url:
-                of_scope.ClearField("schema_url")
+    for of_resource in pushed.resource_metrics:
+        resource, scopes = of_resource.resource, of_resource.scope_metrics
+        points.take(not scopes)
+        same = resource.SerializeToString()
+        if (metrics := resources.get(same)) is None:
+            labels.take(len(client.attributes))
+            _judge_labels(resource.attributes, names, labels)
+            made = judged.resource_metrics.add(resource=client)
+            made.resource.attributes.extend(resource.attributes)
+            metrics = resources[same] = made.scope_metrics.add()
+        for of_scope in scopes:
+            points.take(not of_scope.metrics)
             for metric in of_scope.metrics:
                 if (name := judge(metric.name)) != metric.name:
                     metric.name = name
                 if metric.description or metric.unit or metric.metadata:
                     for field in ("description", "unit", "metadata"):
                         metric.ClearField(field)
-                for point in _points(metric):
-                    points += 1
-                    if points > MOST_POINTS:
-                        raise RecordError("too_many_points")
-                    labels += _judge_labels(point.attributes, names, MOST_LABELS - labels)
+                numbers = _points(metric)
+                points.take(len(numbers) or 1)
+                for point in numbers:
+                    _judge_labels(point.attributes, names, labels)
                     if point.exemplars:
                         point.ClearField("exemplars")
-    return metrics
+            metrics.metrics.extend(of_scope.metrics)
+    return judged
 
 
-def _points(metric: Metric) -> Iterable[NumberDataPoint]:
+class _Bound:
+    """Counts down; raises RecordError where nothing is left."""
+
+    def __init__(self, most: int, reason: str) -> None:
+        self._left, self._reason = most, reason
+
+    def take(self, number: int) -> None:
+        self._left -= number
+        if self._left < 0:
+            raise RecordError(self._reason)
+
+
+def _points(metric: Metric) -> Sequence[NumberDataPoint]:
     match metric.WhichOneof("data"):
         case "gauge":
             return metric.gauge.data_points
@@ -96,19 +155,22 @@ def _points(metric: Metric) -> Iterable[NumberDataPoint]:
             raise RecordError("unreadable", str(other))
 
 
-def _judge_labels(labels: Sequence[KeyValue], names: ClientNames, most: int) -> int:
-    if len(labels) > most:
-        raise RecordError("too_many_labels")
-    for label in labels:
+def _judge_labels(labels: MutableSequence[KeyValue], names: ClientNames, bound: _Bound) -> None:
+    bound.take(len(labels))
+    taken = []
+    for place, label in enumerate(labels):
         value = label.value
-        if (key := names("client_id", label.key)) != label.key:
+        if is_taken(label.key):
+            taken.append(place)
+        elif (key := names("client_id", label.key)) != label.key:
             label.key = key
         if text := value.string_value:
             if (shown := names("client_id", text)) != text:
                 value.string_value = shown
         elif _kind(value) not in _FLAT:
             raise RecordError("unreadable", "nested label")
-    return len(labels)
+    for place in reversed(taken):
+        del labels[place]
 
 
 def _kind(value: AnyValue) -> str | None:

@@ -28,10 +28,6 @@ class ClientConnectionRecord(ApiData, load_json=SCHEMAS):  # type: ignore[call-a
     """Value of ``clientscope.connections``; fields as in ``schemas/ClientConnectionRecord.json``, in snake case."""
 
 
-class ClientTelemetryRecord(ApiData, load_json=SCHEMAS):  # type: ignore[call-arg]
-    """Value of ``clientscope.telemetry``; fields as in ``schemas/ClientTelemetryRecord.json``, in snake case."""
-
-
 def encode(record: ApiData) -> bytes:
     """The record as a topic's value, in its newest version.
 

@@ -1,18 +1,79 @@
-"""Compression of clients' telemetry: what clients push is unpacked within bounds, and records are packed by gzip."""
+"""Records of ``clientscope.telemetry``: the attributes that name their client, bounds, and what clients push, unpacked within them.
+
+A record's value is OTLP's MetricsData, as OpenTelemetry's Collector reads it: a request to export metrics is encoded alike. Records are
+compressed together, by Kafka's producer.
+"""
 
 from __future__ import annotations
 
+import re
 import zlib
+from functools import lru_cache
 
 from clientscope.errors import RecordError
 from clientscope.wire.telemetry import GZIP, UNCOMPRESSED, ZSTD
 
 MOST_UNPACKED_BYTES = 256 * 1024
-"""The longest MetricsData that is read. Java's have 36 KB."""
+"""The longest MetricsData of a client that is read. Java's have 36 KB."""
+
+MOST_RECORD_BYTES = 2 * MOST_UNPACKED_BYTES
+"""The longest value of a record, which has the client's attributes beside what it pushed."""
+
+ATTRIBUTES = {
+    "client_instance_id": "client_instance_id",
+    "client_id": "client_id",
+    "client_software_name": "client_software_name",
+    "client_software_version": "client_software_version",
+    "client_source_address": "client_address",
+    "principal": "principal",
+    "broker_id": "broker_id",
+    "cluster_id": "cluster_id",
+    "gateway_id": "gateway_id",
+    "listener_name": "listener_name",
+    "security_protocol": "security_protocol",
+    "copied": "copied",
+}
+"""Attributes of each resource that say who the client is, and the columns of history that they become.
+
+The names down to ``principal`` are KIP-714's, of what a broker adds. Its ``node_id`` is ``broker_id`` here, since Java labels the metrics
+of a connection to a broker with ``node_id``. ``copied`` is true where the broker has the metrics too.
+"""
+
+SERVICE_INSTANCE = "service.instance.id"
+"""OpenTelemetry's attribute by which backends tell instances apart: the client's instance id once more."""
+
+TERMINATING = "clientscope.client.terminating"
+"""Gauge of 1, in the last push of a client that ends. No attribute, since those of a resource stay the same from push to push."""
+
+_TAKEN = {*ATTRIBUTES, SERVICE_INSTANCE, "service.name", "service.namespace", "job", "instance"}
+_UNDERSCORES = re.compile(r"[\W_]+", re.ASCII)
+_LONGEST_REMEMBERED = 256
 
 _GZIP_WINDOW = zlib.MAX_WBITS + 16
 _ZSTD_WINDOW_BYTES = 8 * 1024 * 1024
 """Memory that a frame of zstd may ask for: what its usual levels use."""
+
+
+def is_taken(label: str) -> bool:
+    """Whether a client may not use this name for a label of its own, since it is the gateway's, or becomes the same in Prometheus.
+
+    There, all but letters and digits become underscores, several of them one, and OpenTelemetry's ``service.…`` become ``job`` and
+    ``instance``.
+    """
+    return _is_taken(label) if len(label) <= _LONGEST_REMEMBERED else _written(label) in _WRITTEN
+
+
+@lru_cache(maxsize=4096)
+def _is_taken(label: str) -> bool:
+    """Few labels come again and again."""
+    return _written(label) in _WRITTEN
+
+
+def _written(label: str) -> str:
+    return _UNDERSCORES.sub("_", label).strip("_").lower()
+
+
+_WRITTEN = frozenset(map(_written, _TAKEN))
 
 
 def unpack(compression: int, data: bytes, most_bytes: int = MOST_UNPACKED_BYTES) -> bytes:
@@ -35,11 +96,6 @@ def unpack(compression: int, data: bytes, most_bytes: int = MOST_UNPACKED_BYTES)
     if len(unpacked) > most_bytes:
         raise RecordError("too_large", f"more than {most_bytes} bytes")
     return unpacked
-
-
-def pack(metrics: bytes) -> bytes:
-    """Compresses metrics for a record."""
-    return zlib.compress(metrics, level=1, wbits=_GZIP_WINDOW)
 
 
 def _gunzip(data: bytes, most_bytes: int) -> bytes:

@@ -192,7 +192,7 @@ class Checkpoints:
         return Manifest(
             query=query,
             state_version=plan.version,
-            record_versions={plan.record: newest_version(plan.record)},
+            record_versions={plan.record: newest_version(plan.record)} if plan.record else {},
             shuffle_partitions=self.shuffle_partitions,
             topics={plan.topic: known.topics[plan.topic]},
             spark_version=self.spark_version,

@@ -19,14 +19,14 @@ class QueryPlan:
     Attributes:
         version: of what it keeps there; see ``checkpoints/README.md`` on what needs a new one.
         topic: that it reads.
-        record: the topic's record, by the name of its schema.
+        record: the topic's record, by the name of its schema; empty for OTLP's, which has no version.
         stateful: whether Spark keeps state for it, which can only be made again from the topic's beginning.
         table: the Delta table that it writes, by its folder in ``history_dir``; empty for none.
     """
 
     version: int
     topic: str
-    record: str
+    record: str = ""
     stateful: bool = False
     table: str = ""
 
@@ -42,7 +42,7 @@ QUERIES: dict[str, QueryPlan | None] = {
     "findings": None,
     "history_pushes": QueryPlan(1, CONFIGS, "ClientConfigRecord", table="pushes"),
     "history_connections": QueryPlan(1, CONNECTIONS, "ClientConnectionRecord", table="connections"),
-    "history_client_facts": QueryPlan(1, TELEMETRY, "ClientTelemetryRecord", table="client_facts"),
+    "history_client_facts": QueryPlan(1, TELEMETRY, table="client_facts"),
 }
 """Every query by its name, in the order in which they start; None for one that has no checkpoint, and begins anew at each start."""
 

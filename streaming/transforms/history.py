@@ -13,7 +13,7 @@ from clientscope.digest import DigestKey
 from streaming.transforms import kernel
 from udfs.decoding.decode import decoder
 from udfs.decoding.record_reader import REASONS
-from udfs.kernels.client_facts import COLUMNS, METRICS, with_client_facts
+from udfs.kernels.client_facts import CLIENT, COLUMNS, rows_of_facts
 from udfs.kernels.expectations import Expected, judged_connections, judged_pushes, judged_telemetry
 from udfs.kernels.quarantine import FIELDS, with_evidence
 from udfs.redaction.names import redact_names
@@ -45,10 +45,9 @@ def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
 
 
 def telemetry(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
-    """The client's names and the facts of each ClientTelemetryRecord (`udfs.kernels.client_facts`); otherwise as `pushes`."""
+    """The client's names and the facts of each record of clients' own metrics (`udfs.kernels.client_facts`); otherwise as `pushes`."""
     rows = partial(telemetry_rows, digest_key=digest_key)
-    identity = [field for field in decoder("ClientTelemetryRecord").arrow_type if field.name != METRICS]
-    arrow_type = pa.struct([*identity, *COLUMNS, *FIELDS])
+    arrow_type = pa.struct([*CLIENT, *COLUMNS, pa.field("decode_error", pa.string()), *FIELDS])
     return kernel.computed(records, _PLACE, "r", rows, arrow_type, "value")
 
 
@@ -64,8 +63,8 @@ def connection_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.Struct
 
 def telemetry_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `telemetry`."""
-    rows, readable = with_client_facts(redact_names(decoder("ClientTelemetryRecord")(values), digest_key))
-    return with_evidence(judged_telemetry(rows, readable), values, digest_key)
+    rows, readable = rows_of_facts(values)
+    return with_evidence(judged_telemetry(redact_names(rows, digest_key), readable), values, digest_key)
 
 
 def observed(rows: DataFrame, name: str, expected: Iterable[Expected]) -> DataFrame:

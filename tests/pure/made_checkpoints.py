@@ -74,7 +74,7 @@ def manifest_of(query: str, **changes: object) -> Manifest:
     fields: dict[str, object] = {
         "query": query,
         "state_version": plan.version,
-        "record_versions": {plan.record: 0},
+        "record_versions": {plan.record: 0} if plan.record else {},
         "shuffle_partitions": 1,
         "topics": {plan.topic: SeenTopic(topic_id=TOPIC_ID, partitions=1)},
         "spark_version": "4.2.0",

@@ -15,7 +15,7 @@ from deltalake import write_deltalake
 from clientscope.records.layouts import Kind, ValueState
 from sinks.history.recorder import FINDING_ROWS, GAUGE_ROWS
 from udfs.decoding.decode import decoder
-from udfs.kernels.client_facts import COLUMNS, METRICS
+from udfs.kernels.client_facts import CLIENT, COLUMNS
 
 NOW_MS = 1_790_000_040_000
 """2026-09-21 14:14 UTC."""
@@ -38,7 +38,7 @@ def _of(record: str) -> pa.Schema:
 SCHEMAS = {
     "connections": _of("ClientConnectionRecord"),
     "pushes": _of("ClientConfigRecord"),
-    "client_facts": pa.schema([*(field for field in _of("ClientTelemetryRecord") if field.name != METRICS), *COLUMNS]),
+    "client_facts": pa.schema([*_PLACE, *CLIENT, *COLUMNS]),
     "gauges": GAUGE_ROWS,
     "findings": FINDING_ROWS,
 }
@@ -113,11 +113,10 @@ def push(ms: int, *configs: dict[str, Any], **changed: Any) -> dict[str, Any]:
 def client_facts(ms: int, kind: str = "producer", instance: int = 5, **changed: Any) -> dict[str, Any]:
     """A row of ``client_facts``: one push of an instance, a minute after the one before."""
     row = {
-        "received_timestamp_ms": ms, "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "gateway_epoch": 1, "connection_id": 1,
-        "listener_name": "CLIENT", "security_protocol": "PLAINTEXT", "client_address": "10.0.0.1", "principal": None, "principal_source": 0,
-        "client_id": "app", "client_software_name": "apache-kafka-java", "client_software_version": "4.1.0",
-        "client_instance_id": str(UUID(int=instance)), "subscription_id": 1, "terminating": False, "copied": False, "client_kind": kind,
-        "interval_ms": MINUTE_MS,
+        "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "listener_name": "CLIENT", "security_protocol": "PLAINTEXT",
+        "client_address": "10.0.0.1", "principal": None, "client_id": "app", "client_software_name": "apache-kafka-java",
+        "client_software_version": "4.1.0", "client_instance_id": str(UUID(int=instance)), "terminating": False, "copied": False,
+        "client_kind": kind, "interval_ms": MINUTE_MS,
     }  # fmt: skip
     return _placed(ms) | row | changed
 

@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import UUID
 
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, ClientTelemetryRecord, encode
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+
+from clientscope.policy.redaction import ClientNames
+from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, encode
 from clientscope.records.layouts import Kind
 
 Records = Callable[..., Any]
@@ -111,18 +115,11 @@ def heartbeat(sequence: int, counts: Iterable[tuple[str, str, int, int, int]] = 
     return connection_record(sequence, counts, **{**beat, **changes})
 
 
-def telemetry_record(metrics: bytes, **changes: Any) -> bytes:
-    """A ClientTelemetryRecord.
+def telemetry_record(metrics: MetricsData, ended_ms: int | None = None, **changes: Any) -> bytes:
+    """A record of a client's own metrics, as a gateway makes it; names of ``changes`` aren't judged.
 
     Args:
-        metrics: OTLP's MetricsData, compressed.
+        ended_ms: of the last push of a client.
     """
-    fields: dict[str, Any] = {
-        **_CLIENT,
-        "client_instance_id": UUID(int=5),
-        "subscription_id": 6,
-        "terminating": False,
-        "copied": False,
-        "metrics": metrics,
-    }
-    return bytes(encode(ClientTelemetryRecord(version=0, **{**fields, **changes})))
+    client = client_resource({**_CLIENT, "client_instance_id": str(UUID(int=5)), "copied": False, **changes})
+    return record_value(redacted_metrics(metrics.SerializeToString(), ClientNames(), client), client, ended_ms)

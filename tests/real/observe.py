@@ -11,13 +11,22 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import kafka
+from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from prometheus_client.parser import text_string_to_metric_families
 
 from clientscope.records.codec import ClientConnectionRecord, decode
-from clientscope.records.topics import CONNECTIONS, STATUS
+from clientscope.records.topics import CONNECTIONS, STATUS, TELEMETRY
+
+
+class OwnMetrics(NamedTuple):
+    """A record of a client's own metrics: the attributes of its first resource, and the names of all metrics."""
+
+    client: dict[str, Any]
+    names: set[str]
+
 
 PATIENCE = 3 if "CI" in os.environ else 1
 
@@ -41,6 +50,17 @@ def connection_records(bootstrap_servers: str, gateway_id: str) -> list[ClientCo
     """A gateway's records of connections, in order; its id is their key, so records of other tests are ignored."""
     encoded = [message.value for message in read_all(bootstrap_servers, CONNECTIONS) if message.key == gateway_id.encode()]
     return [decode(ClientConnectionRecord, value) for value in encoded]
+
+
+def own_metrics(bootstrap_servers: str) -> list[OwnMetrics]:
+    """What clients have pushed of their own metrics, in order."""
+    found = []
+    for message in read_all(bootstrap_servers, TELEMETRY):
+        resources = MetricsData.FromString(message.value).resource_metrics
+        said = {each.key: getattr(each.value, each.value.WhichOneof("value")) for each in resources[0].resource.attributes}
+        names = {metric.name for of in resources for scope in of.scope_metrics for metric in scope.metrics}
+        found.append(OwnMetrics({"client_id": None, **said}, names))
+    return found
 
 
 def statuses(bootstrap_servers: str) -> dict[tuple[str, str], dict[str, Any]]:

@@ -24,22 +24,22 @@ import pytest
 from clients.every import CLIENTS, each_client
 from clients.script import work
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
-from observe import connection_records, eventually, metrics, read_all
-from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from kafka.record import MemoryRecords
+from observe import OwnMetrics, connection_records, eventually, metrics, own_metrics, read_all
 
 from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
 from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConfigRecord, ClientTelemetryRecord, decode
+from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.layouts import Kind
-from clientscope.records.telemetry import unpack
+from clientscope.records.telemetry import TERMINATING
 from clientscope.records.topics import CONFIGS, FINDINGS, TELEMETRY
 from clientscope.session.telemetry import survives
 from clientscope.wire.codes import INVALID_REQUEST
 from clientscope.wire.cursor import Cursor, write_uvarint
 from clientscope.wire.messages import ApiVersionsRequest
-from clientscope.wire.telemetry import GZIP
+from clientscope.wire.telemetry import GZIP, ZSTD
 
 CLIENTS_OWN = {"client_closed", "client_reset"}
 """Ends of connections that the client chose; it resets one that it closes before it has read the last answer."""
@@ -50,9 +50,15 @@ WHEELS = {"2.5.0": False, "2.10.0": False, "2.10.1": True, "2.16.1": True}
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The broker's."""
+    return tmp_path_factory.mktemp("telemetry-broker")
+
+
+@pytest.fixture(scope="module")
+def broker(folder: Path) -> Iterator[RunningBroker]:
     """One that leads its clients to the gateway below, and takes no telemetry itself."""
-    started, running = start_broker(tmp_path_factory.mktemp("telemetry-broker"))
+    started, running = start_broker(folder)
     yield running
     started.stop()
 
@@ -81,14 +87,15 @@ class Job(NamedTuple):
     history: Path
 
 
-def telemetry(broker: RunningBroker, client_id: str) -> list[ClientTelemetryRecord]:
-    records = [decode(ClientTelemetryRecord, message.value) for message in read_all(broker.internal, TELEMETRY)]
-    return [record for record in records if record.client_id == client_id]
+def telemetry(broker: RunningBroker, client_id: str) -> list[OwnMetrics]:
+    return [record for record in own_metrics(broker.internal) if record.client["client_id"] == client_id]
 
 
-def names(record: ClientTelemetryRecord) -> set[str]:
-    data = MetricsData.FromString(unpack(GZIP, record.metrics))
-    return {metric.name for of in data.resource_metrics for scope in of.scope_metrics for metric in scope.metrics}
+def codecs(logs: Path) -> set[int]:
+    """How the topic's batches are compressed, as they are on the broker's disk."""
+    (segment,) = logs.glob(f"{TELEMETRY}-0/*.log")
+    batches = MemoryRecords(segment.read_bytes())
+    return {batches.next_batch().compression_type for _ in iter(batches.has_next, False)}
 
 
 def ends(broker: RunningBroker, gateway: RunningGateway, client_id: str) -> set[str]:
@@ -115,8 +122,8 @@ def test_a_client_does_the_same_work_whether_it_is_asked_or_not(broker: Any, gat
     assert eventually(lambda: bool(telemetry(broker, client_id))) if asked else not telemetry(broker, client_id)
     found = telemetry(broker, client_id)
     for record in found:
-        assert names(record)
-        assert (record.client_software_name, record.client_software_version) == identity
+        assert record.names
+        assert (record.client["client_software_name"], record.client["client_software_version"]) == identity
     assert eventually(lambda: bool(ends(broker, gateway, client_id)))
     assert ends(broker, gateway, client_id) <= CLIENTS_OWN
     assert not dropped(gateway)
@@ -142,31 +149,32 @@ def test_all_others_get_the_same_bytes_as_without_it(broker: Any, gateway: Any, 
 
 
 def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_while_it_runs(
-    broker: Any, gateway: Any, settings: Path
+    broker: Any, gateway: Any, settings: Path, folder: Path
 ) -> None:
     name = "telemetry-stays"
 
-    def pushed() -> list[ClientTelemetryRecord]:
+    def pushed() -> list[OwnMetrics]:
         producer.produce("test.telemetry", b"value")
         producer.poll(0.2)
-        return [record for record in telemetry(broker, name) if not record.terminating]
+        return [record for record in telemetry(broker, name) if TERMINATING not in record.names]
 
     producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": name})
     assert eventually(lambda: len(pushed()) >= 2, 30)
-    ids = {record.client_instance_id for record in pushed()}
+    ids = {record.client["client_instance_id"] for record in pushed()}
     assert len(ids) == 1, "one instance, whichever connection it pushes on"
-    assert all("org.apache.kafka.producer.connection.creation.total" in names(record) for record in pushed())
+    assert all("org.apache.kafka.producer.connection.creation.total" in record.names for record in pushed())
     only, before = "org.apache.kafka.producer.node.", settings.read_text()
     settings.write_text(f'{before}client_telemetry_metrics = "{only}"\n')
     os.kill(gateway.pid, signal.SIGHUP)
     try:
-        assert eventually(lambda: all(each.startswith(only) for each in names(pushed()[-1])), 30)
-        assert {record.client_instance_id for record in pushed()} == ids
+        assert eventually(lambda: all(each.startswith(only) for each in pushed()[-1].names), 30)
+        assert {record.client["client_instance_id"] for record in pushed()} == ids
     finally:
         settings.write_text(before)
         os.kill(gateway.pid, signal.SIGHUP)
     producer.flush(10)
     assert not dropped(gateway)
+    assert codecs(folder / "logs") == {ZSTD}
 
 
 @pytest.fixture

@@ -22,8 +22,7 @@ import pytest
 from clients.java import JavaClient, py4j_jar
 from conftest import RunningGateway, running_gateway
 from kafka.protocol.admin import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
-from observe import eventually, gateway_connections, metrics, read_all
-from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from observe import OwnMetrics, eventually, gateway_connections, metrics, own_metrics, read_all
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 import clientscope.local.broker
@@ -34,13 +33,11 @@ from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConnectionRecord, ClientTelemetryRecord, decode
+from clientscope.records.codec import ClientConnectionRecord, decode
 from clientscope.records.layouts import PrincipalSource
-from clientscope.records.telemetry import unpack
-from clientscope.records.topics import CONNECTIONS, TELEMETRY
+from clientscope.records.topics import CONNECTIONS
 from clientscope.session.telemetry import Subscription
 from clientscope.wire.cursor import Cursor
-from clientscope.wire.telemetry import GZIP
 
 TOPIC = "test.java.identity"
 PASSWORD = "canary-password-2b9e"
@@ -232,19 +229,16 @@ def test_kip_714_what_the_broker_accepts_is_copied_and_ids_are_computed_as_it_do
         client.name = "java-copied"
         client_id = client.client_id
 
-        def copies() -> list[ClientTelemetryRecord]:
-            found = [decode(ClientTelemetryRecord, message.value) for message in read_all(plan.internal, TELEMETRY)]
-            return [record for record in found if record.client_id == client_id]
+        def copies() -> list[OwnMetrics]:
+            return [record for record in own_metrics(plan.internal) if record.client["client_id"] == client_id]
 
         ids: list[uuid.UUID] = []
         client.while_it_works(lambda producer: (ids.append(client.telemetry_id(producer)), eventually(lambda: bool(copies()), 30)))
     (instance_id,) = ids
     assert copies()
     for record in copies():
-        assert record.copied and record.client_instance_id == instance_id and record.principal == "User:alice"
-        assert record.subscription_id == Subscription(("*",), INTERVAL_MS).id_of(instance_id)
-        data = MetricsData.FromString(unpack(GZIP, record.metrics))
-        found = {metric.name for of in data.resource_metrics for scope in of.scope_metrics for metric in scope.metrics}
-        assert "org.apache.kafka.producer.connection.creation.total" in found
+        said = record.client
+        assert (said["copied"], said["client_instance_id"], said["principal"]) == (True, str(instance_id), "User:alice")
+        assert "org.apache.kafka.producer.connection.creation.total" in record.names
     counts = metrics(gateway.metrics_url)
     assert not [key for key in counts if key[0].startswith("clientscope_gateway_telemetry")], "the broker answered, and nothing was dropped"

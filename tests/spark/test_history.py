@@ -16,7 +16,6 @@ from telemetry_frames import measured
 from clientscope.catalog.client_facts import PREFIX
 from clientscope.digest import DigestKey
 from clientscope.records.layouts import Kind
-from clientscope.records.telemetry import pack
 from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
 from sinks.dashboard.past import clients, pushes
 from sinks.dashboard.past.tables import Span, Tables
@@ -124,16 +123,16 @@ def test_samples_are_taken_of_what_spark_has_written_once(records: Records, tmp_
 
 def test_facts_of_clients_own_metrics_are_kept_and_can_be_erased(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
     sent = f"{PREFIX}producer.record.send.total"
-    values = [telemetry_record(pack(measured({}, {sent: 60.0 * each}).SerializeToString()), client_id=f"app-{each}") for each in (1, 2)]
-    rows = history.telemetry(records(TELEMETRY, *values, b"junk", telemetry_record(b"no gzip")), digest_key)
+    values = [telemetry_record(measured({}, {sent: 60.0 * each}), client_id=f"app-{each}") for each in (1, 2)]
+    rows = history.telemetry(records(TELEMETRY, *values, b"junk", b""), digest_key)
     append(history.kept(rows), tmp_path / "client_facts", "query", 0)
     table = DeltaTable(tmp_path / "client_facts").to_pyarrow_table().sort_by("offset")
     assert table.select(["client_id", "client_kind", "record_rate", "lag_max_records"]).to_pylist() == [
         {"client_id": f"app-{each}", "client_kind": "producer", "record_rate": float(each), "lag_max_records": None} for each in (1, 2)
     ]
-    assert not {"metrics", "decode_error", "digest"} & set(table.column_names)
+    assert not {"decode_error", "digest"} & set(table.column_names)
     quarantined = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]
-    assert [(row["offset"], row["reason"]) for row in quarantined] == [(2, "unknown_version"), (3, "metrics_readable")]
+    assert [(row["offset"], row["reason"]) for row in quarantined] == [(2, "metrics_readable"), (3, "metrics_readable")]
     clients = ReportingClients()
     clients.take(to_table(history.kept(rows).select(F.unix_millis("timestamp").alias("at_ms"), *COLUMNS)), 1_767_398_400_000)
     (instances,) = clients.families(1_767_398_400_000)[0].samples

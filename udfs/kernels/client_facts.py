@@ -1,28 +1,53 @@
-"""Facts of clients' own metrics: each record of ``clientscope.telemetry`` becomes a flat row of `clientscope.catalog.client_facts`."""
+"""Facts of clients' own metrics: each record of ``clientscope.telemetry`` becomes a flat row, of the client and its facts.
+
+Which facts there are is in `clientscope.catalog.client_facts`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 from google.protobuf.message import DecodeError
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, Metric, MetricsData, NumberDataPoint
 
 from clientscope.catalog.client_facts import BY_METRIC, FACTS, ClientKind, Fact
 from clientscope.errors import RecordError
-from clientscope.records.telemetry import unpack
-from clientscope.wire.telemetry import GZIP
+from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
+
+CLIENT = (
+    pa.field("cluster_id", pa.string()),
+    pa.field("broker_id", pa.int32()),
+    pa.field("gateway_id", pa.string()),
+    pa.field("listener_name", pa.string()),
+    pa.field("security_protocol", pa.string()),
+    pa.field("client_address", pa.string()),
+    pa.field("principal", pa.string()),
+    pa.field("client_id", pa.string()),
+    pa.field("client_software_name", pa.string()),
+    pa.field("client_software_version", pa.string()),
+    pa.field("client_instance_id", pa.string()),
+    pa.field("copied", pa.bool_()),
+    pa.field("terminating", pa.bool_()),
+)
+"""Columns that say who the client is: `ATTRIBUTES`, and whether it pushes no more."""
 
 COLUMNS = (
     pa.field("client_kind", pa.string()),
     pa.field("interval_ms", pa.int64()),
     *(pa.field(fact.name, pa.float64()) for fact in FACTS),
 )
-"""Columns that a record has in place of its metrics; ``interval_ms`` is the time that its counters are of."""
+"""Columns that a record has behind `CLIENT`; ``interval_ms`` is the time that its counters are of."""
 
-METRICS = "metrics"
-"""The field of a record that has them."""
+_PYTHON = {pa.string(): str, pa.int32(): int, pa.bool_(): bool}
+"""What a value of such a column is in Python."""
+
+_OPTIONAL = {"principal", "client_id"}
+_MOST_BROKER_ID = 2**31 - 1
 
 _NANOSECONDS = 1_000_000
 _LONGEST_MS = 86_400_000
@@ -37,37 +62,64 @@ class ClientFacts:
     """What a client says in one push.
 
     Attributes:
+        client: who it is, by `CLIENT`.
         kind: None of a client that is neither, and pushes none of the facts.
         interval_ms: since its last push, by its counters; None where it pushes none.
         values: by the facts' names; those that it doesn't say are missing.
     """
 
+    client: dict[str, Any] = field(default_factory=dict)
     kind: ClientKind | None = None
     interval_ms: int | None = None
     values: dict[str, float] = field(default_factory=dict)
 
 
-def client_facts(metrics: bytes) -> ClientFacts:
-    """The facts in one push; a number that is none, or negative, says nothing.
+def client_facts(value: bytes) -> ClientFacts:
+    """Who pushed, and the facts; a number that is none, or negative, says nothing.
 
     Args:
-        metrics: OTLP's MetricsData, uncompressed.
+        value: a record's: OTLP's MetricsData.
 
     Raises:
-        RecordError: ``unreadable``.
+        RecordError: ``too_large``, ``unreadable``, or ``nameless`` where no resource says who the client is.
     """
+    if len(value) > MOST_RECORD_BYTES:
+        raise RecordError("too_large")
     try:
-        data = MetricsData.FromString(metrics)
+        data = MetricsData.FromString(value)
     except DecodeError:
         raise RecordError("unreadable") from None
-    found = ClientFacts()
+    if not data.resource_metrics:
+        raise RecordError("nameless")
+    found = ClientFacts(_client(data.resource_metrics[0].resource.attributes))
     for of_resource in data.resource_metrics:
         for of_scope in of_resource.scope_metrics:
             for metric in of_scope.metrics:
                 known = BY_METRIC.get(metric.name)
                 if known is not None:
                     _take(found, metric, *known)
+                elif metric.name == TERMINATING:
+                    found.client["terminating"] = True
     return found
+
+
+def _client(attributes: Iterable[KeyValue]) -> dict[str, Any]:
+    """The columns `CLIENT`. Whoever writes the topic has chosen them: what isn't of a column's type is no client's name."""
+    said: dict[str, Any] = {"terminating": False, "copied": False}
+    for each in attributes:
+        column, kind = ATTRIBUTES.get(each.key), each.value.WhichOneof("value")
+        if column is not None and kind is not None:
+            said[column] = getattr(each.value, kind)
+    for column in CLIENT:
+        given = column.name in said or column.name not in _OPTIONAL
+        if given and type(said.get(column.name)) is not _PYTHON[column.type]:  # True is an int, too
+            raise RecordError("nameless", column.name)
+    if not 0 <= said["broker_id"] <= _MOST_BROKER_ID:
+        raise RecordError("nameless", "broker_id")
+    try:
+        return said | {"client_instance_id": str(UUID(said["client_instance_id"]))}
+    except ValueError:
+        raise RecordError("nameless", "client_instance_id") from None
 
 
 def _take(found: ClientFacts, metric: Metric, kind: ClientKind, fact: Fact) -> None:
@@ -96,26 +148,24 @@ def _whole(points: Iterable[NumberDataPoint]) -> tuple[float | None, int | None]
     return None, None
 
 
-def with_client_facts(records: pa.StructArray) -> tuple[pa.StructArray, pa.Array]:
-    """Decoded records of ``clientscope.telemetry`` with `COLUMNS` in place of their metrics; and whether each one's can be read."""
-    found = [_facts_of(metrics) for metrics in records.field(METRICS).to_pylist()]
+def rows_of_facts(values: pa.Array) -> tuple[pa.StructArray, pa.Array]:
+    """Records of ``clientscope.telemetry`` as rows of `CLIENT`, `COLUMNS` and ``decode_error``; and whether each can be read, 1 or 0."""
+    found = [_facts_of(value) for value in values.to_pylist()]
     facts = [each or ClientFacts() for each in found]
-    made = [
+    columns = [
+        *(pa.array([each.client.get(column.name) for each in facts], column.type) for column in CLIENT),
         pa.array([each.kind for each in facts], pa.string()),
         pa.array([each.interval_ms for each in facts], pa.int64()),
         *(pa.array([each.values.get(fact.name) for each in facts], pa.float64()) for fact in FACTS),
+        pa.nulls(len(facts), pa.string()),
     ]
-    kept = [field for field in records.type if field.name != METRICS]
-    columns = [records.field(field.name) for field in kept]
-    rows = pa.StructArray.from_arrays([*columns, *made], fields=[*kept, *COLUMNS])
+    rows = pa.StructArray.from_arrays(columns, fields=[*CLIENT, *COLUMNS, pa.field("decode_error", pa.string())])
     return rows, pa.array([int(each is not None) for each in found], pa.int8())
 
 
-def _facts_of(packed: bytes | None) -> ClientFacts | None:
-    """None where there are no metrics, or none that can be read."""
-    if packed is None:
-        return None
+def _facts_of(value: bytes | None) -> ClientFacts | None:
+    """None of a record that can't be read."""
     try:
-        return client_facts(unpack(GZIP, packed))
+        return None if value is None else client_facts(value)
     except RecordError:
         return None

@@ -56,11 +56,10 @@ def _length(fact: str, about: str, least: int = 0) -> Expected:
     return Expected(f"{name}_given" if least else f"{name}_bounded", fact, about, least, LONGEST_NAME)
 
 
-_COMMON = (
+_CLIENT = (
     _length("cluster_id_length", "names its cluster", 1),
     _length("gateway_id_length", "names its gateway", 1),
     Expected("broker_id_given", "broker_id", "names its broker", least=0),
-    Expected("gateway_epoch_given", "gateway_epoch", "says when its gateway started", least=1),
     _length("listener_name_length", "its listener's name has at most 256 characters"),
     _length("client_address_length", "the client's address has at most 256 characters"),
     _length("principal_length", "the principal has at most 256 characters"),
@@ -68,6 +67,11 @@ _COMMON = (
     _length("software_name_length", "the software's name has at most 256 characters"),
     _length("software_version_length", "the software's version has at most 256 characters"),
     Expected("security_protocol_known", "security_protocol", "its security protocol is one of Kafka's", 0, len(SECURITY_PROTOCOLS) - 1),
+)
+
+_COMMON = (
+    *_CLIENT,
+    Expected("gateway_epoch_given", "gateway_epoch", "says when its gateway started", least=1),
     Expected("principal_source_known", "principal_source", "where the principal is from is one of the schema's", 0, max(PrincipalSource)),
 )
 
@@ -97,11 +101,10 @@ OF_CONNECTIONS = (
 """Expectations of a ClientConnectionRecord, likewise."""
 
 OF_TELEMETRY = (
-    *_COMMON,
-    Expected("connection_given", "connection_id", "names its connection", least=0),
-    Expected("metrics_readable", "metrics_readable", "its metrics are OTLP's, within bounds", 1, 1),
+    Expected("metrics_readable", "metrics_readable", "its metrics are OTLP's, within bounds, and of a client that they name", 1, 1),
+    *_CLIENT,
 )
-"""Expectations of a ClientTelemetryRecord, likewise."""
+"""Expectations of a record of clients' own metrics, likewise."""
 
 
 def judged_pushes(decoded: pa.StructArray) -> pa.StructArray:
@@ -115,10 +118,10 @@ def judged_connections(decoded: pa.StructArray) -> pa.StructArray:
 
 
 def judged_telemetry(decoded: pa.StructArray, readable: pa.Array) -> pa.StructArray:
-    """The same of ClientTelemetryRecords, by `OF_TELEMETRY`.
+    """The same of rows of `udfs.kernels.client_facts`, by `OF_TELEMETRY`.
 
     Args:
-        readable: whether the metrics of each can be read, 1 or 0.
+        readable: whether each record can be read, 1 or 0.
     """
     return _judged(decoded, facts.of_telemetry(decoded) | {"metrics_readable": readable}, OF_TELEMETRY)
 

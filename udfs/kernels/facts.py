@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ _LENGTHS = {
 }
 """In bytes of UTF-8; null where the string is."""
 
-_IDENTITY = ("broker_id", "gateway_epoch", "connection_id", "principal_source")
+_NUMBERS = ("broker_id", "gateway_epoch", "connection_id", "principal_source")
 
 Facts = dict[str, pa.Array]
 
@@ -83,16 +83,16 @@ def of_telemetry(records: pa.StructArray) -> Facts:
     """The facts that row checks of a client's own metrics judge.
 
     Args:
-        records: decoded ClientTelemetryRecords, otherwise as in `of_pushes`.
+        records: rows of `udfs.kernels.client_facts`, which name no connection; otherwise as in `of_pushes`.
     """
-    return _common(records)
+    return _common(records, ("broker_id",))
 
 
-def _common(records: pa.StructArray) -> Facts:
+def _common(records: pa.StructArray, numbers: Sequence[str] = _NUMBERS) -> Facts:
     facts = {name: pc.binary_length(records.field(field)) for name, field in _LENGTHS.items()}
     protocols = pc.index_in(records.field("security_protocol"), pa.array(SECURITY_PROTOCOLS))
     facts["security_protocol"] = pc.fill_null(protocols, -1)
-    return facts | {name: records.field(name) for name in _IDENTITY}
+    return facts | {name: records.field(name) for name in numbers}
 
 
 def counter(lists: pa.ListArray) -> Callable[[npt.NDArray[np.bool_]], pa.Array]:

@@ -18,7 +18,7 @@ def row(number: int, at_ms: int = NOW_MS, **changed: Any) -> dict[str, Any]:
     """One push of an instance."""
     made = {
         "at_ms": at_ms, "cluster_id": "c", "principal": None, "client_address": "10.0.0.1", "client_instance_id": f"{number:032x}",
-        "gateway_id": "g", "gateway_epoch": 1, "connection_id": 1, "client_kind": "producer", "client_software_name": "apache-kafka-java",
+        "client_kind": "producer", "client_software_name": "apache-kafka-java",
         "client_software_version": "4.4.0", "terminating": False,
     }  # fmt: skip
     return {**made, **dict.fromkeys(FACTS), **changed}

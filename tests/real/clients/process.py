@@ -31,10 +31,11 @@ class StepFailed(Exception):
 _OFFLINE = re.compile(r"dial tcp|lookup .* on |i/o timeout|ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT")
 
 
-def _run(command: list[str], directory: Path, **env: str) -> None:
-    done = subprocess.run(command, cwd=directory, env={**os.environ, **env}, capture_output=True, text=True, timeout=_BUILD_S, check=False)
+def run_build(command: list[str], directory: Path, most_s: float = _BUILD_S, **env: str) -> None:
+    """Runs a build in its folder; the test is skipped where packages can't be downloaded."""
+    done = subprocess.run(command, cwd=directory, env={**os.environ, **env}, capture_output=True, text=True, timeout=most_s, check=False)
     if done.returncode and _OFFLINE.search(done.stdout + done.stderr):
-        pytest.skip(f"{command[0]} can't download the client's packages: no network")
+        pytest.skip(f"{command[0]} can't download packages: no network")
     assert done.returncode == 0, f"{' '.join(command)}:\n{done.stdout}{done.stderr}"
 
 
@@ -51,7 +52,7 @@ def _go_programs() -> Path:
     target = Path(_scratch().name) / "go"
     target.mkdir()
     build = ["go", "build", "-mod=readonly", "-buildvcs=false", "-o", f"{target}/", "./franz", "./sarama"]
-    _run(build, SOURCES / "go", CGO_ENABLED="0")
+    run_build(build, SOURCES / "go", CGO_ENABLED="0")
     return target
 
 
@@ -60,7 +61,7 @@ def _node_program() -> Path:
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("no `node` and `npm` on PATH: KafkaJS isn't tested")
     target = shutil.copytree(SOURCES / "node", Path(_scratch().name) / "node", ignore=shutil.ignore_patterns("node_modules"))
-    _run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], target)
+    run_build(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], target)
     return target / "main.mjs"
 
 

@@ -36,6 +36,7 @@ from clientscope.session.state import UNKNOWN, Identity, PrincipalSource
 from clientscope.topic_values import Setting
 from sinks.dashboard.state.connection_events import events
 from udfs.decoding.decode import decoder
+from udfs.kernels.client_facts import CLIENT
 from udfs.kernels.connection_counts import counts
 from udfs.kernels.finding_inputs import connected, pushed
 from udfs.kernels.results import results
@@ -114,12 +115,10 @@ def test_every_string_of_the_records_is_judged_as_some_table_says() -> None:
                 yield "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
             yield from strings(field.get("fields", []))
 
-    there = {
-        name
-        for record in ("ClientConfigRecord", "ClientConnectionRecord", "ClientTelemetryRecord")
-        for name in strings(schema(record)["fields"])
-    }
+    there = {name for record in ("ClientConfigRecord", "ClientConnectionRecord") for name in strings(schema(record)["fields"])}
     assert there == FIELDS.keys() | JUDGED_AS_SETTINGS
+    of_telemetry = {column.name for column in CLIENT if pa.types.is_string(column.type)}
+    assert of_telemetry - FIELDS.keys() == {"client_instance_id"}, "which is a UUID"
 
 
 @pytest.mark.parametrize("secret", SECRETS)

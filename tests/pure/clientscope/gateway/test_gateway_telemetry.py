@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from telemetry_frames import ID, measured, metrics
 
@@ -14,8 +15,7 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import TelemetryRecords
 from clientscope.gateway.worker.messages import Measures
-from clientscope.records.codec import ClientTelemetryRecord, decode
-from clientscope.records.telemetry import unpack
+from clientscope.records.telemetry import TERMINATING
 from clientscope.session.state import Identity, RequestFields
 from clientscope.wire.telemetry import GZIP, SNAPPY, UNCOMPRESSED, PushedMetrics
 
@@ -29,7 +29,7 @@ class Recorded:
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
-        self.published: list[tuple[str, ClientTelemetryRecord]] = []
+        self.published: list[tuple[str, MetricsData]] = []
         self.room = True
         self.registry = ConnectionRegistry(GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT"))
         self.registry.opened(1, "10.0.0.1", 1, WHO)
@@ -39,8 +39,11 @@ class Recorded:
         self.counts[what, reason] += 1
 
     def _publish(self, key: str, value: bytes) -> bool:
+        """A Collector's Kafka receiver reads a value as this request (pmetric's ProtoUnmarshaler, release 1.71.0 of pdata)."""
+        record = MetricsData.FromString(value)
+        assert ExportMetricsServiceRequest.FromString(value).resource_metrics == record.resource_metrics
         if self.room:
-            self.published.append((key, decode(ClientTelemetryRecord, value)))
+            self.published.append((key, record))
         return self.room
 
     def take(self, push: PushedMetrics = PUSH, connection_id: int = 1, now_s: float = 0.0) -> None:
@@ -53,10 +56,20 @@ def test_a_record_has_the_client_and_its_metrics() -> None:
     ((key, record),) = recorded.published
     context = recorded.registry.context(1)
     assert context is not None and key == context.client_key
-    assert (record.client_id, record.client_software_name, record.client_software_version) == ("orders-1", "apache-kafka-java", "4.4.0")
-    assert (record.client_instance_id, record.subscription_id, record.terminating, record.copied) == (ID, 77, True, True)
-    assert (record.received_timestamp_ms, record.gateway_id, record.connection_id) == (123, "gateway-1", 1)
-    assert MetricsData.FromString(unpack(GZIP, record.metrics)) == DATA
+    of_client, ended = record.resource_metrics
+    said = {each.key: each.value.string_value or each.value.int_value for each in of_client.resource.attributes}
+    assert (said["client_id"], said["client_software_name"], said["client_software_version"]) == ("orders-1", "apache-kafka-java", "4.4.0")
+    assert (said["client_instance_id"], said["service.instance.id"], said["principal"]) == (str(ID), str(ID), "User:ANONYMOUS")
+    assert (said["client_source_address"], said["cluster_id"], said["broker_id"], said["gateway_id"]) == (
+        "10.0.0.1",
+        "cluster",
+        1,
+        "gateway-1",
+    )
+    assert (said["listener_name"], said["security_protocol"], said["group_id"]) == ("CLIENT", "PLAINTEXT", "orders")
+    assert of_client.scope_metrics == DATA.resource_metrics[0].scope_metrics
+    (metric,) = ended.scope_metrics[0].metrics
+    assert (metric.name, metric.gauge.data_points[0].time_unix_nano) == (TERMINATING, 123_000_000)
 
 
 @pytest.mark.parametrize(

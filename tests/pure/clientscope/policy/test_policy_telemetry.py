@@ -3,29 +3,70 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from telemetry_frames import every_text, measured, metrics
 
 from clientscope.errors import RecordError
 from clientscope.policy import telemetry
 from clientscope.policy.redaction import ClientNames
-from clientscope.policy.telemetry import redacted_metrics, shown_fields
+from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics, shown_fields
+from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
 
 SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
 NAMES = ClientNames()
 
 
+NOBODY = Resource()
+CLIENT = client_resource({**dict.fromkeys(ATTRIBUTES.values(), "c"), "broker_id": 1, "copied": False, "principal": None})
+
+
 def redacted(data: MetricsData) -> MetricsData:
-    return redacted_metrics(data.SerializeToString(), NAMES)
+    return redacted_metrics(data.SerializeToString(), NAMES, NOBODY)
 
 
-def test_metrics_without_secrets_stay() -> None:
-    data = metrics("org.apache.kafka.producer.request.latency.avg", "org.apache.kafka.producer.record.error.total")
-    assert redacted(data) == data
+def test_metrics_without_secrets_stay_and_resources_that_are_the_same_become_one() -> None:
+    both = metrics("org.apache.kafka.producer.request.latency.avg", "org.apache.kafka.producer.record.error.total")
+    (of_resource,) = redacted(both).resource_metrics
+    first, second = both.resource_metrics
+    assert of_resource.resource == first.resource == second.resource
+    assert list(of_resource.scope_metrics[0].metrics) == [*first.scope_metrics[0].metrics, *second.scope_metrics[0].metrics]
+    other = metrics("a", resource="billing")
+    both.MergeFrom(other)
+    assert redacted(both).resource_metrics[1] == other.resource_metrics[0]
+
+
+def test_every_resource_says_whose_it_is_and_a_client_cannot_say_it() -> None:
+    data = metrics("a")
+    data.MergeFrom(metrics("b", resource="billing"))
+    for of_resource in data.resource_metrics:
+        for labels in (of_resource.resource.attributes, of_resource.scope_metrics[0].metrics[0].gauge.data_points[0].attributes):
+            for key in ("principal", "cluster.id", "Client-Id", "service.name", "service_instance_id", "job"):
+                labels.add(key=key).value.string_value = "forged"
+    found = redacted_metrics(data.SerializeToString(), NAMES, CLIENT)
+    assert b"forged" not in found.SerializeToString()
+    for of_resource, group in zip(found.resource_metrics, ("orders", "billing"), strict=True):
+        assert list(of_resource.resource.attributes)[:-1] == list(CLIENT.attributes)
+        assert of_resource.resource.attributes[-1].value.string_value == group
+    assert {each.key for each in CLIENT.attributes} == {*ATTRIBUTES, "service.instance.id"} - {"principal"}, "which isn't known here"
+
+
+def test_the_last_push_says_so_and_one_without_metrics_says_who() -> None:
+    assert MetricsData.FromString(record_value(MetricsData(), CLIENT, None)).resource_metrics[0].resource == CLIENT
+    (of_resource,) = MetricsData.FromString(record_value(MetricsData(), CLIENT, 1_000)).resource_metrics
+    (metric,) = of_resource.scope_metrics[0].metrics
+    (point,) = metric.gauge.data_points
+    assert (of_resource.resource, metric.name, point.as_int, point.time_unix_nano) == (CLIENT, TERMINATING, 1, 1_000_000_000)
+
+
+def test_a_record_is_bounded() -> None:
+    with pytest.raises(RecordError, match="too_large"):
+        record_value(metrics("a" * MOST_RECORD_BYTES), CLIENT, None)
 
 
 def test_a_secret_is_hidden_wherever_it_is() -> None:
@@ -52,7 +93,7 @@ def test_text_that_clients_have_no_use_for_is_removed() -> None:
 
 def test_fields_that_are_not_known_are_removed() -> None:
     raw = metrics("a").SerializeToString() + b"\xfa\x3f" + bytes([len(SECRET)]) + SECRET.encode()
-    assert SECRET.encode() not in redacted_metrics(raw, NAMES).SerializeToString()
+    assert SECRET.encode() not in redacted_metrics(raw, NAMES, NOBODY).SerializeToString()
 
 
 @pytest.mark.parametrize("kind", ["histogram", "exponential_histogram", "summary"])
@@ -88,6 +129,20 @@ def test_numbers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         redacted(metrics("a", "b", "c", "d"))
 
 
+@pytest.mark.parametrize("empty", ["resource_metrics", "scope_metrics", "metrics"])
+def test_what_has_no_number_inside_counts_as_one(empty: str) -> None:
+    data = MetricsData()
+    inside: Any = data
+    for name in ("resource_metrics", "scope_metrics", "metrics"):
+        for _ in range(1 if name != empty else telemetry.MOST_POINTS + 1):
+            last = getattr(inside, name).add()
+        inside = last
+        if name == empty:
+            break
+    with pytest.raises(RecordError, match="too_many_points"):
+        redacted(data)
+
+
 def test_labels_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     data = MetricsData()
     for resource in ("one", "two"):
@@ -107,11 +162,12 @@ def test_labels_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.binary(max_size=300))
 def test_any_bytes_are_metrics_or_a_reason(raw: bytes) -> None:
     try:
-        again = redacted_metrics(raw, NAMES)
+        again = redacted_metrics(raw, NAMES, NOBODY)
     except RecordError as error:
         assert error.reason in ("unreadable", "too_many_points")
     else:
-        assert redacted_metrics(again.SerializeToString(), NAMES) == again
+        once = redacted(again)  # resources that differed in what was removed become one
+        assert redacted(once) == once
 
 
 @pytest.mark.parametrize(("size", "shown"), [(33_554_433.0, "33554433"), (0.0, None), (-1.0, None), (math.nan, None), (1e300, None)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from record_bytes import config_record, setting
 
 from clientscope.errors import RecordError
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, ClientTelemetryRecord, decode, encode
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode, encode
 from clientscope.records.layouts import schema
 
 WHOLE = config_record(setting("acks", "0"), client_id="orders", client_instance_id=uuid.UUID(int=5))
@@ -60,7 +60,7 @@ def test_null_is_refused_where_the_schema_has_none() -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_record_or_a_reason(value: bytes) -> None:
-    for record_class in (ClientConfigRecord, ClientConnectionRecord, ClientTelemetryRecord):
+    for record_class in (ClientConfigRecord, ClientConnectionRecord):
         try:
             record = decode(record_class, value)
         except RecordError as error:
@@ -70,7 +70,7 @@ def test_any_bytes_are_a_record_or_a_reason(value: bytes) -> None:
 
 
 def test_every_field_of_a_schema_says_what_it_is() -> None:
-    for name in ("ClientConfigRecord", "ClientConnectionRecord", "ClientTelemetryRecord"):
+    for name in ("ClientConfigRecord", "ClientConnectionRecord"):
         fields = list(schema(name)["fields"])
         while fields:
             field = fields.pop()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientscope.errors import RecordError
-from clientscope.records.telemetry import MOST_UNPACKED_BYTES, pack, unpack
+from clientscope.records.telemetry import ATTRIBUTES, MOST_UNPACKED_BYTES, is_taken, unpack
 from clientscope.wire.telemetry import GZIP, LZ4, SNAPPY, UNCOMPRESSED, ZSTD
 
 PACK = {UNCOMPRESSED: lambda data: data, GZIP: gzip.compress, ZSTD: zstandard.compress}
@@ -22,7 +22,6 @@ PACK = {UNCOMPRESSED: lambda data: data, GZIP: gzip.compress, ZSTD: zstandard.co
 @given(data=st.binary(max_size=2_000))
 def test_what_was_packed_is_unpacked(compression: int, data: bytes) -> None:
     assert unpack(compression, PACK[compression](data)) == data
-    assert unpack(GZIP, pack(data)) == data
 
 
 @pytest.mark.parametrize("compression", PACK)
@@ -64,3 +63,15 @@ def test_cut_data_is_unreadable() -> None:
         unpack(GZIP, gzip.compress(b"some metrics")[:-3])
     with pytest.raises(RecordError, match="unreadable"):
         unpack(GZIP, zlib.compress(b"some metrics"))
+
+
+@pytest.mark.parametrize(
+    "label", [*ATTRIBUTES, "client-id", "Client.Id", "_client..id_", f"client{'_' * 300}id", "service_instance_id", "job", "instance"]
+)
+def test_names_of_the_gateways_attributes_are_taken_and_whatever_prometheus_writes_alike(label: str) -> None:
+    assert is_taken(label)
+
+
+@pytest.mark.parametrize("label", ["node_id", "topic", "partition", "group_id", "group_member_id", "client_rack", "transactional_id", ""])
+def test_labels_of_real_clients_are_free(label: str) -> None:
+    assert not is_taken(label)

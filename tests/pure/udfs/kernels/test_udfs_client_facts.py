@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -15,17 +16,21 @@ from telemetry_frames import measured
 from clientscope.catalog.client_facts import BY_METRIC, FACTS, PREFIX
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
-from clientscope.records.telemetry import MOST_UNPACKED_BYTES, pack
+from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES
 from streaming.transforms.history import telemetry_rows
 from udfs.kernels.client_facts import COLUMNS, ClientFacts, client_facts
+from udfs.kernels.expectations import OF_TELEMETRY
 
 LATENCY, SENT, ERRORS = (f"{PREFIX}producer.{name}" for name in ("request.latency.max", "record.send.total", "record.error.total"))
 LAG, CONSUMED = f"{PREFIX}consumer.fetch.manager.records.lag.max", f"{PREFIX}consumer.fetch.manager.records.consumed.total"
 SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
 
 
+WHO = client_facts(telemetry_record(MetricsData())).client
+
+
 def facts(data: MetricsData) -> ClientFacts:
-    return client_facts(data.SerializeToString())
+    return client_facts(telemetry_record(data))
 
 
 def test_counters_are_divided_by_the_time_since_the_last_push() -> None:
@@ -36,8 +41,8 @@ def test_counters_are_divided_by_the_time_since_the_last_push() -> None:
 
 
 def test_what_a_client_does_not_say_is_missing() -> None:
-    assert facts(MetricsData()) == ClientFacts()
-    assert facts(measured({f"{PREFIX}producer.node.request.latency.max": 1.0})) == ClientFacts(), "of one broker"
+    assert facts(MetricsData()) == ClientFacts(WHO)
+    assert facts(measured({f"{PREFIX}producer.node.request.latency.max": 1.0})) == ClientFacts(WHO), "of one broker"
     for number in (math.nan, math.inf, -math.inf, -1.0, 1e300):
         assert "request_latency_max_ms" not in facts(measured({LATENCY: number})).values
     assert facts(measured({}, {SENT: 5.0}, milliseconds=0)).values == {}, "of no time"
@@ -46,7 +51,7 @@ def test_what_a_client_does_not_say_is_missing() -> None:
 
 def test_numbers_of_a_topic_or_a_broker_are_not_the_clients() -> None:
     data = measured({LAG: 9.0}, {CONSUMED: 600.0}, topic="orders")
-    assert facts(data) == ClientFacts()
+    assert facts(data) == ClientFacts(WHO)
     data.MergeFrom(measured({LAG: 4.0}, {CONSUMED: 60.0}))
     assert facts(data).values == {"lag_max_records": 4.0, "record_rate": 1.0}
 
@@ -60,7 +65,7 @@ def test_a_counter_since_the_clients_start_is_no_rate() -> None:
 
 
 def test_a_gauge_under_a_counters_name_and_the_other_way_round_say_nothing() -> None:
-    assert facts(measured({SENT: 1.0}, {LATENCY: 1.0})) == ClientFacts()
+    assert facts(measured({SENT: 1.0}, {LATENCY: 1.0})) == ClientFacts(WHO)
 
 
 def test_whole_numbers_are_numbers_too() -> None:
@@ -84,31 +89,73 @@ def test_every_fact_is_finite_and_not_negative(gauges: dict[str, float], counter
     assert all(math.isfinite(value) and value >= 0 for value in found.values.values())
 
 
+def test_a_row_has_who_the_client_is_and_nothing_that_a_client_says_of_that() -> None:
+    data = measured({LATENCY: 1.0})
+    for key in ("principal", "cluster_id", "client_source_address"):
+        data.resource_metrics[0].resource.attributes.add(key=key).value.string_value = "forged"
+    found = facts(data).client
+    assert found == WHO and "principal" not in found
+    assert (found["client_address"], found["broker_id"], found["client_instance_id"]) == ("127.0.0.1", 1, str(UUID(int=5)))
+    assert (found["terminating"], found["copied"]) == (False, False)
+    last = client_facts(telemetry_record(MetricsData(), ended_ms=1, copied=True, principal="User:a")).client
+    assert (last["terminating"], last["copied"], last["principal"]) == (True, True, "User:a")
+
+
 @given(st.binary())
 def test_bytes_that_are_no_metrics_raise_nothing_else(data: bytes) -> None:
     try:
         client_facts(data)
     except RecordError as error:
-        assert error.reason == "unreadable"
+        assert error.reason in ("unreadable", "nameless")
+
+
+VALUES = st.one_of(st.text(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.none())
+
+
+@given(st.dictionaries(st.sampled_from([*ATTRIBUTES, "other"]), VALUES))
+def test_whatever_another_program_writes_as_a_client_is_a_row_or_a_reason(attributes: dict[str, str | bool | int | None]) -> None:
+    data = MetricsData.FromString(telemetry_record(MetricsData()))
+    for each in data.resource_metrics[0].resource.attributes:
+        if each.key in attributes:
+            each.ClearField("value")
+            match attributes[each.key]:
+                case bool(value):
+                    each.value.bool_value = value
+                case int(value):
+                    each.value.int_value = value
+                case str(value):
+                    each.value.string_value = value
+    rows = telemetry_rows(pa.array([data.SerializeToString()], pa.binary()), None)
+    assert rows.field("decode_error").to_pylist()[0] in (None, "metrics_readable", *(each.name for each in OF_TELEMETRY))
 
 
 def test_records_become_rows_with_nulls_for_what_is_not_said() -> None:
-    good = pack(measured({LATENCY: 79.0}, {SENT: 120.0}, milliseconds=2_000).SerializeToString())
-    values = [telemetry_record(good, client_id=SECRET), telemetry_record(pack(b"")), b"\0\0"]
+    good = measured({LATENCY: 79.0}, {SENT: 120.0}, milliseconds=2_000)
+    values = [telemetry_record(good, client_id=SECRET), telemetry_record(MetricsData()), b"\0\0"]
     rows = telemetry_rows(pa.array(values, pa.binary()), DigestKey(b"k" * 32)).to_pylist()
     first, empty, broken = rows
     assert (first["client_kind"], first["interval_ms"], first["record_rate"], first["lag_max_records"]) == ("producer", 2_000, 60.0, None)
-    assert (first["client_software_version"], first["decode_error"], "metrics" in first) == ("4.4.0", None, False)
+    assert (first["client_software_version"], first["decode_error"], first["principal"]) == ("4.4.0", None, "User:ANONYMOUS")
     assert SECRET not in str(rows), "another program may have written the record"
     assert empty["decode_error"] is None
     assert not any(empty[field.name] for field in COLUMNS)
-    assert (broken["decode_error"], broken["length"], broken["client_kind"]) == ("truncated", 2, None)
+    assert (broken["decode_error"], broken["length"], broken["client_kind"]) == ("metrics_readable", 2, None)
 
 
-@pytest.mark.parametrize("metrics", [b"", b"no gzip", pack(b"\xff" * 9), pack(bytes(MOST_UNPACKED_BYTES + 1))])
-def test_metrics_that_cannot_be_read_are_the_reason(metrics: bytes) -> None:
-    values = pa.array([telemetry_record(metrics), telemetry_record(pack(b""))], pa.binary())
+@pytest.mark.parametrize("value", [None, b"", b"no metrics", bytes(MOST_RECORD_BYTES + 1), measured({LATENCY: 1.0}).SerializeToString()])
+def test_what_cannot_be_read_or_names_no_client_is_the_reason(value: bytes | None) -> None:
+    values = pa.array([value, telemetry_record(MetricsData())], pa.binary())
     assert telemetry_rows(values, None).field("decode_error").to_pylist() == ["metrics_readable", None]
+
+
+@pytest.mark.parametrize("missing", [name for name in ATTRIBUTES if name not in ("client_id", "principal", "copied")])
+def test_a_record_without_an_attribute_names_no_client(missing: str) -> None:
+    data = MetricsData.FromString(telemetry_record(MetricsData()))
+    attributes = data.resource_metrics[0].resource.attributes
+    (place,) = [place for place, each in enumerate(attributes) if each.key == missing]
+    del attributes[place]
+    with pytest.raises(RecordError, match="nameless"):
+        client_facts(data.SerializeToString())
 
 
 def test_a_batch_of_nothing() -> None:

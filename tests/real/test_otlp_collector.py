@@ -1,0 +1,157 @@
+"""A real OpenTelemetry Collector forwards what real clients push of their own metrics, with the configuration of docs/telemetry.md."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import pytest
+from clients.every import CLIENTS
+from clients.process import run_build
+from conftest import RunningBroker, running_gateway, start_broker
+from observe import eventually, metrics
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.metrics.v1.metrics_pb2 import ResourceMetrics
+
+from clientscope.local.process import free_port
+
+ROOT = Path(__file__).parents[2]
+CONTRIB, CORE = "github.com/open-telemetry/opentelemetry-collector-contrib", "go.opentelemetry.io/collector"
+MODULES = [
+    f"{CONTRIB}/exporter/prometheusexporter@v0.165.0",
+    f"{CONTRIB}/processor/deltatocumulativeprocessor@v0.165.0",
+    f"{CONTRIB}/receiver/kafkareceiver@v0.165.0",
+    f"{CORE}/exporter/otlphttpexporter@v0.165.0",
+    f"{CORE}/otelcol@v0.165.0",
+]
+QUIET = "service: {telemetry: {metrics: {level: none}}}\n"
+"""Metrics about the Collector itself would take a port that another one may have."""
+
+pytestmark = [pytest.mark.long_form(only=True), pytest.mark.timeout(1800)]  # the first build on a machine compiles a thousand packages
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, built from its released modules."""
+    if shutil.which("go") is None:
+        pytest.skip("no `go` on PATH: the Collector isn't built")
+    folder = tmp_path_factory.mktemp("collector")
+    shutil.copy(ROOT / "tests/fixtures/collector/main.go", folder)
+    for command in (["mod", "init", "clientscope.test/collector"], ["get", *MODULES], ["build", "-mod=mod", "-buildvcs=false", "-o", "."]):
+        run_build(["go", *command], folder, 1_500, CGO_ENABLED="0")
+    return folder / "collector"
+
+
+@pytest.fixture
+def backend() -> Iterator[tuple[str, list[ResourceMetrics]]]:
+    """A server of OTLP/HTTP: its address, and what it has been sent."""
+    taken: list[ResourceMetrics] = []
+
+    class Backend(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            body = gzip.decompress(body) if self.headers["content-encoding"] == "gzip" else body
+            taken.extend(ExportMetricsServiceRequest.FromString(body).resource_metrics)
+            self.send_response(200)
+            self.send_header("content-type", "application/x-protobuf")
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Backend)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", taken
+    server.shutdown()
+    server.server_close()
+
+
+@contextmanager
+def running(program: Path, folder: Path, broker: RunningBroker, endpoint: str) -> Iterator[str]:
+    """The Collector as docs/telemetry.md configures it; the address of its page for Prometheus."""
+    found = re.search(r"<!-- collector -->\n```yaml\n(.*?)```", (ROOT / "docs/telemetry.md").read_text(), re.DOTALL)
+    assert found is not None
+    (folder / "documented.yaml").write_text(found[1])
+    (folder / "quiet.yaml").write_text(QUIET)
+    listen = f"127.0.0.1:{free_port()}"
+    variables = {"KAFKA_BROKERS": broker.internal, "OTLP_ENDPOINT": endpoint, "PROMETHEUS_LISTEN": listen, "GOMEMLIMIT": "256MiB"}
+    with (folder / "collector.log").open("w") as log:
+        command = [program, "--config", folder / "documented.yaml", "--config", folder / "quiet.yaml"]
+        process = subprocess.Popen(command, env={**os.environ, **variables}, stdout=log, stderr=log)
+        try:
+            yield f"http://{listen}/metrics"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def test_what_java_and_librdkafka_push_reaches_backends_of_a_collector(
+    collector: Path, backend: tuple[str, list[ResourceMetrics]], tmp_path: Path
+) -> None:
+    endpoint, taken = backend
+    started, broker = start_broker(tmp_path / "broker")
+    flags = ("--client-telemetry", "--client-telemetry-interval-ms", "1000")
+    try:
+        with (
+            running_gateway(broker.internal, broker.client, tmp_path, *flags, listen=broker.advertised) as gateway,
+            running(collector, tmp_path, broker, endpoint) as prometheus,
+            CLIENTS["java 4.4"](gateway.address) as java,
+        ):
+
+            def sent(client_id: str) -> dict[str, set[str]]:
+                """Names of a client's metrics, by its address, software and instance ids."""
+                found: dict[str, set[str]] = {}
+                for of in list(taken):
+                    said = {each.key: each.value.string_value for each in of.resource.attributes}
+                    if said["client_id"] == client_id:
+                        assert said["client_instance_id"] == said["service.instance.id"]
+                        who = f"{said['client_source_address']} {said['client_software_name']} {said['principal']}"
+                        found.setdefault(who, set()).update(metric.name for scope in of.scope_metrics for metric in scope.metrics)
+                return found
+
+            def series(name: str, client_id: str) -> float:
+                """The highest number of a series on the page for Prometheus."""
+                try:
+                    page = metrics(prometheus)
+                except OSError:
+                    return 0
+                return max((value for key, value in page.items() if key[0] == name and client_id in key), default=0)
+
+            java.create_topic("test.collected")
+            python = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": "collected"})
+            with java.producing("test.collected"), java.polling("test.collected", "collected") as poll:
+
+                def both() -> bool:
+                    python.produce("test.collected", b"value")
+                    python.poll(0.2)
+                    poll()
+                    return bool(sent(java.client_id) and sent("collected")) and counted() > 1 and measured() > 0
+
+                def counted() -> float:
+                    return series("org_apache_kafka_consumer_fetch_manager_records_consumed_total", java.client_id)
+
+                def measured() -> float:
+                    return series("org_apache_kafka_producer_request_latency_max", "collected")
+
+                assert eventually(both, 120), (tmp_path / "collector.log").read_text()[-3000:]
+                first = counted()
+                assert eventually(lambda: both() and counted() > first, 60), "differences become a counter that grows"
+            python.flush(10)
+            (java_said,) = sent(java.client_id).items()
+            assert java_said[0] == f"127.0.0.1 {java.identity[0]} User:ANONYMOUS"
+            assert {"org.apache.kafka.consumer.time.between.poll.max", "org.apache.kafka.producer.record.send.total"} <= java_said[1]
+            (librdkafka_said,) = sent("collected").items()
+            assert "org.apache.kafka.producer.request.latency.avg" in librdkafka_said[1]
+    finally:
+        started.stop()
