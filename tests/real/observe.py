@@ -8,7 +8,7 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,6 +107,18 @@ def eventually(condition: Callable[[], bool], timeout_s: float = 10.0, pause_s: 
             return False
         time.sleep(pause_s)
     return True
+
+
+def files_below(folder: Path, but: str) -> Iterator[tuple[Path, bytes]]:
+    """What files hold; one that is renamed or deleted between two looks is passed over.
+
+    Args:
+        but: a part of the paths that are left out.
+    """
+    for path in folder.rglob("*"):
+        if path.is_file() and but not in path.relative_to(folder).parts:
+            with suppress(FileNotFoundError):
+                yield path, path.read_bytes()
 
 
 def answers(port: int) -> bool:

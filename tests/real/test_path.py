@@ -23,7 +23,7 @@ import kafka
 import pyarrow.parquet
 import pytest
 from dashboards import queries, rules
-from observe import eventually, java_below, metrics, read_all
+from observe import eventually, files_below, java_below, metrics, read_all
 from real_prometheus import prometheus
 from record_bytes import config_record, setting
 
@@ -119,9 +119,9 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
         assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installation.broker.internal, topic)), topic
     with_canary = [m for m in read_all(installation.broker.internal, CONFIGS) if CANARY.encode() in (m.value or b"")]
     assert [m.key for m in with_canary] == [b"straight"]
-    written = [p for p in installation.data_dir.rglob("*") if p.is_file() and "broker" not in p.relative_to(installation.data_dir).parts]
+    written = dict(files_below(installation.data_dir, "broker"))
     assert written
-    assert [p for p in written if CANARY.encode() in p.read_bytes()] == []
+    assert [path for path, content in written.items() if CANARY.encode() in content] == []
     assert CANARY not in json.dumps([api(installation, path) for path in ("overview", "results", "clients", "connections")])
 
 
@@ -255,10 +255,10 @@ def erase_command(installation: Any, *flags: str) -> str:
 def files_with(installation: Any, name: str) -> list[Path]:
     """Those of history that hold a name, Parquet's pages decompressed."""
     found = []
-    for path in (path for path in (installation.data_dir / "history").rglob("*") if path.is_file() and "data-docs" not in path.parts):
+    for path, content in files_below(installation.data_dir / "history", "data-docs"):
         parquet = path.suffix == ".parquet"
-        content = str(pyarrow.parquet.read_table(path, partitioning=None).to_pylist()) if parquet else path.read_text("latin-1")
-        found += [path] if name in content else []
+        text = str(pyarrow.parquet.read_table(pyarrow.BufferReader(content)).to_pylist()) if parquet else content.decode("latin-1")
+        found += [path] if name in text else []
     return found
 
 

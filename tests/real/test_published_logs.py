@@ -13,7 +13,7 @@ from typing import Any
 import deltalake
 import pytest
 from conftest import start_broker
-from observe import eventually, read_all
+from observe import eventually, files_below, read_all
 
 from clientscope.commands.imports.client_logs import ImportClientLogsSettings
 from clientscope.commands.imports.publishing import Publishing
@@ -105,12 +105,7 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(command: str, ins
     for topic in (CONFIGS, RESULTS, FINDINGS, QUARANTINE):
         for message in read_all(installation.broker.internal, topic):
             assert not [word for word in CANARIES if word.encode() in (message.value or b"") + (message.key or b"")], topic
-    written = [
-        path
-        for path in installation.data_dir.rglob("*")
-        if path.is_file() and "broker" not in path.relative_to(installation.data_dir).parts
-    ]
-    assert [path for path in written if CANARY.encode() in path.read_bytes()] == []
+    assert [path for path, content in files_below(installation.data_dir, "broker") if CANARY.encode() in content] == []
     installation.processes.check()
 
 
