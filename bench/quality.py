@@ -37,6 +37,7 @@ from sinks.quality.checking import MOST_READ, MOST_ROWS, SampleChecks
 from sinks.quality.docs import DataDocs
 from sinks.quality.suites import SUITES
 from sinks.quality.validation import Validator
+from streaming.internals.frames import record_batches
 from streaming.session import session
 from streaming.transforms import history, kernel
 from udfs.decoding.decode import decoder
@@ -118,7 +119,8 @@ def batch_of_history(spark: SparkSession, topic: str, folder: Path, records: int
     def write(checked: bool) -> None:
         rows = step(read, KEY) if checked else read.select("topic", "partition", "offset", "timestamp", plain.alias("r"))
         rows.persist()
-        append(history.kept(rows), folder / (suite.table if checked else f"{suite.table}-unchecked"), "bench", int(time.monotonic() * 1000))
+        table = folder / (suite.table if checked else f"{suite.table}-unchecked")
+        append(record_batches(history.kept(rows)), table, "bench", int(time.monotonic() * 1000))
         rows.unpersist(blocking=True)
 
     write(checked=True)

@@ -1,9 +1,7 @@
-"""Lock of a Delta table, one writer at a time: Spark and delta-rs commit to the same log in different ways.
+"""Lock of a Delta table: one writer at a time.
 
-Delta asks a store to create a log file only if it isn't there. delta-rs does that by a hard link, or by S3's conditional write. Delta's log
-store for Spark and local files looks whether the file is there, and then renames a new one over whatever is; its default for S3
-(S3SingleDriverLogStore of Delta 4.4) looks, and then writes. A version that delta-rs commits in between is overwritten, and its rows are
-lost without an error. Tables that Spark doesn't write need none of this.
+No commit would be lost without it: delta-rs creates a version's file only if it isn't there, by a hard link or S3's conditional write. But
+two that meet would fail and begin again, and who erases a client needs a moment at which nobody writes (`sinks.history.erase`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from streaming.internals.spark_files import SparkFiles
 def require_not_ahead(query: str, table: AnyPath, files: SparkFiles) -> None:
     """Refuses a checkpoint that is older than what its table holds: one that came from a backup.
 
-    Delta skips a batch whose number is not above the last one of the same checkpoint (``sinks.history.batches.append``). The batches that
+    A batch is passed over whose number is not above the last one of the same checkpoint (``sinks.history.batches.append``). Those that
     follow on an older checkpoint have numbers that it has seen, and other records: those would be lost without a word.
 
     Raises:
@@ -25,7 +25,7 @@ def require_not_ahead(query: str, table: AnyPath, files: SparkFiles) -> None:
     if written is not None and written > (-1 if files.planned is None else files.planned):
         raise Refused(
             f"the checkpoint of {query} is older than its table: {table} has batch {written}, the checkpoint"
-            f" {'none' if files.planned is None else files.planned}; Delta would skip what comes under numbers that it has seen",
+            f" {'none' if files.planned is None else files.planned}; what comes under numbers that the table has would be passed over",
             f"take what was read since twice rather than lose rows: {RESET} {query} --to-offsets '{to_json(files.position)}'",
         )
 

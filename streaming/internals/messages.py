@@ -19,7 +19,7 @@ CHECKPOINT_DAMAGED = re.compile(
 TWO_WRITERS = re.compile(r"CONCURRENT_STREAM_LOG_UPDATE")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|ENOSPC|EDQUOT")
 NOT_WRITABLE = re.compile(r"Permission denied|Read-only file system|EROFS")
-DELTA_FAILED = re.compile(r"DELTA_\w+|DeltaTable\w*Exception|\.delta\.\w+Exception")
+DELTA_FAILED = re.compile(r"\b_internal\.\w+Error: |deltalake[/.]")
 
 KAFKA_AWAY = re.compile(
     r"KafkaTimeoutError|KafkaConnectionError|Unable to bootstrap|no broker answers|could not be read to its end"

@@ -11,6 +11,7 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import QUARANTINE
 from sinks.history.batches import append
 from streaming.checkpoints.plans import PLANS
+from streaming.internals.frames import record_batches
 from streaming.internals.jvm import query_id
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.queries.query import JobContext
@@ -49,7 +50,7 @@ def start_history(
             rows.persist()
             try:
                 kept = history.kept(rows)
-                append(kept, settings.history_dir / plan.table, query_id(rows.sparkSession), batch_id)
+                append(record_batches(kept), settings.history_dir / plan.table, query_id(rows.sparkSession), batch_id)
                 history.quarantine(rows).write.format("kafka").options(**sink).save()
                 written(kept)
             finally:

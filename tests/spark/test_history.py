@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from deltalake import DeltaTable
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from record_bytes import Records, config_record, connection_record, heartbeat, setting, telemetry_record
 from telemetry_frames import measured
@@ -22,16 +23,21 @@ from sinks.dashboard.past.tables import Span, Tables
 from sinks.history.batches import append
 from sinks.history.erase import ErasureSubject, erase_rows
 from sinks.quality import commits, samples
-from streaming.internals.frames import to_table
+from streaming.internals.frames import record_batches, to_table
 from streaming.reporting_clients import COLUMNS, ReportingClients
 from streaming.transforms import history
 
 SECRET = "hunter2-canary"
 
 
+def write(rows: DataFrame, table: Path, query_id: str = "query", batch_id: int = 0) -> None:
+    """As a query of history does with its step's rows."""
+    append(record_batches(history.kept(rows)), table, query_id, batch_id)
+
+
 def test_pushes_are_kept_redacted_with_their_place(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
     rows = history.pushes(records(CONFIGS, config_record(setting("token", SECRET)), None, b"junk", config_record()), digest_key)
-    append(history.kept(rows), tmp_path / "pushes", "query", 0)
+    write(rows, tmp_path / "pushes")
     table = DeltaTable(tmp_path / "pushes").to_pyarrow_table().sort_by("offset").to_pylist()
     assert [(row["topic"], row["partition"], row["offset"]) for row in table] == [(CONFIGS, 0, 0), (CONFIGS, 0, 3)]
     # The second is past midnight, in UTC.
@@ -43,7 +49,7 @@ def test_pushes_are_kept_redacted_with_their_place(records: Records, tmp_path: P
 
 def test_connections_are_kept(records: Records, tmp_path: Path) -> None:
     rows = history.connections(records(CONNECTIONS, connection_record(0), heartbeat(1, [("java", "4.4.0", 1, 1, 0)])), None)
-    append(history.kept(rows), tmp_path / "connections", "query", 0)
+    write(rows, tmp_path / "connections")
     table = DeltaTable(tmp_path / "connections").to_pyarrow_table().sort_by("offset").to_pylist()
     assert [row["kind"] for row in table] == [0, 4]
     assert table[1]["counts"][0]["open_connections"] == 1
@@ -52,11 +58,11 @@ def test_connections_are_kept(records: Records, tmp_path: Path) -> None:
     assert "decode_error" not in table[0]
 
 
-def test_the_page_reads_what_spark_has_written(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
+def test_the_page_reads_what_the_job_has_written(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
     connected = [connection_record(number, kind=kind, client_id="it's") for number, kind in enumerate((Kind.OPENED, Kind.CLOSED))]
-    append(history.kept(history.connections(records(CONNECTIONS, *connected, heartbeat(2)), None)), tmp_path / "connections", "query", 0)
+    write(history.connections(records(CONNECTIONS, *connected, heartbeat(2)), None), tmp_path / "connections")
     pushed = [config_record(setting("acks", acks), setting("token", SECRET), client_id="it's") for acks in ("0", "all")]
-    append(history.kept(history.pushes(records(CONFIGS, *pushed), digest_key)), tmp_path / "pushes", "query", 0)
+    write(history.pushes(records(CONFIGS, *pushed), digest_key), tmp_path / "pushes")
     span = Span(1_767_225_600_000, 1_767_657_600_000)  # five days from 2026-01-01
     seen = clients.page(clients.clients(Tables(tmp_path), span), 'client_id:"it\'s"', "", 0, 10, 0)
     (client,) = seen["items"]
@@ -68,15 +74,15 @@ def test_the_page_reads_what_spark_has_written(records: Records, tmp_path: Path,
 
 
 def test_a_batch_is_written_once_but_a_new_checkpoints_batches_are_not_lost(records: Records, tmp_path: Path) -> None:
-    rows = history.kept(history.connections(records(CONNECTIONS, connection_record(0)), None))
+    rows = history.connections(records(CONNECTIONS, connection_record(0)), None)
     for query_id, batch_id in (("first", 7), ("first", 7), ("second", 0)):
-        append(rows, tmp_path / "connections", query_id, batch_id)
+        write(rows, tmp_path / "connections", query_id, batch_id)
     assert DeltaTable(tmp_path / "connections").to_pyarrow_table().num_rows == 2
 
 
 def test_a_batch_is_one_file_however_many_partitions_its_topic_has(records: Records, tmp_path: Path) -> None:
     rows = records(CONNECTIONS, *(connection_record(number) for number in range(96))).repartition(48)
-    append(history.kept(history.connections(rows, None)), tmp_path / "connections", "query", 0)
+    write(history.connections(rows, None), tmp_path / "connections")
     table = DeltaTable(tmp_path / "connections")
     assert (table.to_pyarrow_table().num_rows, len(table.file_uris())) == (96, 2), "of two days"
 
@@ -97,17 +103,12 @@ def test_poison_is_recorded_by_place_reason_length_and_digest(records: Records, 
     assert SECRET not in str(rows)
 
 
-def test_samples_are_taken_of_what_spark_has_written_once(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
-    append(
-        history.kept(history.pushes(records(CONFIGS, config_record(setting("acks", "all")), config_record()), digest_key)),
-        tmp_path / "pushes",
-        "query",
-        0,
-    )
+def test_samples_are_taken_of_what_the_job_has_written_once(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
+    write(history.pushes(records(CONFIGS, config_record(setting("acks", "all")), config_record()), digest_key), tmp_path / "pushes")
     found, version = {}, 0
     for batch_id, values in enumerate(([connection_record(0)], [connection_record(1, [("java", "4", 2, 1, 0)]), heartbeat(2)])):
         rows = history.connections(records(CONNECTIONS, *values), digest_key)
-        append(history.kept(rows), tmp_path / "connections", "query", batch_id)
+        write(rows, tmp_path / "connections", batch_id=batch_id)
         new = commits.since(tmp_path / "connections", version)
         version = new.next_version
         found[batch_id] = samples.sample(CONNECTIONS, new.files, 1_000, 1_000, np.random.default_rng(1))
@@ -125,7 +126,7 @@ def test_facts_of_clients_own_metrics_are_kept_and_can_be_erased(records: Record
     sent = f"{PREFIX}producer.record.send.total"
     values = [telemetry_record(measured({}, {sent: 60.0 * each}), client_id=f"app-{each}") for each in (1, 2)]
     rows = history.telemetry(records(TELEMETRY, *values, b"junk", b""), digest_key)
-    append(history.kept(rows), tmp_path / "client_facts", "query", 0)
+    write(rows, tmp_path / "client_facts")
     table = DeltaTable(tmp_path / "client_facts").to_pyarrow_table().sort_by("offset")
     assert table.select(["client_id", "client_kind", "record_rate", "lag_max_records"]).to_pylist() == [
         {"client_id": f"app-{each}", "client_kind": "producer", "record_rate": float(each), "lag_max_records": None} for each in (1, 2)
@@ -154,7 +155,7 @@ def test_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_not_
 ) -> None:
     broken = connection_record(1, kind=9, client_id=SECRET)
     rows = history.connections(records(CONNECTIONS, connection_record(0), broken, b"junk", heartbeat(2)), digest_key).persist()
-    append(history.kept(rows), tmp_path / "connections", "query", 0)
+    write(rows, tmp_path / "connections")
     table = DeltaTable(tmp_path / "connections").to_pyarrow_table().sort_by("offset").to_pylist()
     assert [(row["offset"], row["kind"]) for row in table] == [(0, 0), (3, 4)]
     quarantined = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]

@@ -18,9 +18,10 @@ from py4j.protocol import Py4JError
 from pyspark import daemon
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from streaming.internals import messages, spark_files
-from streaming.internals.frames import to_table
+from streaming.internals.frames import record_batches, to_table
 from streaming.internals.jvm import batch_settings, given_settings, has_class, memory_bean, query_id, unlogged_errors, unlogged_failures
 from streaming.internals.releases import RELEASES, installed
 from streaming.queries.start import begin
@@ -74,6 +75,20 @@ def test_rows_come_to_the_driver(spark: SparkSession) -> None:
     table = to_table(spark.createDataFrame([(b"a",), (None,)], "entries binary"))
     assert table.column("entries").to_pylist() == [b"a", None]
     assert to_table(spark.createDataFrame([], "entries binary")).column("entries").to_pylist() == []
+
+
+def test_rows_come_to_the_driver_in_pages_of_each_task(spark: SparkSession) -> None:
+    rows = spark.range(0, 4_000, numPartitions=8).withColumn("text", F.lit("x" * 100)).persist()
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "100")
+    try:
+        for page_bytes in (150_000, 1 << 30):
+            found = list(record_batches(rows, page_bytes))
+            assert sorted(number for batch in found for number in batch.column("id").to_pylist()) == list(range(4_000)), page_bytes
+            assert max(batch.num_rows for batch in found) <= 100
+        assert list(record_batches(rows.where("id < 0"))) == []
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+        rows.unpersist()
 
 
 def test_a_batch_knows_its_query_and_its_settings(spark: SparkSession, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from record_bytes import Records, config_record, connection_record, heartbeat
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.history.batches import append
 from streaming.gauges import Gauges
-from streaming.internals.frames import to_table
+from streaming.internals.frames import record_batches, to_table
 from streaming.queries.gauges import arrived
 from streaming.transforms import history
 from streaming.transforms.gauges import entries
@@ -57,7 +57,8 @@ def test_f29_history_files_by_kafkas_time_and_keeps_the_records_own(
 ) -> None:
     assert callable(step)
     make = config_record if topic == CONFIGS else lambda **changes: connection_record(0, **changes)
-    append(history.kept(step(records(topic, *(make(**{field: ms}) for ms in EXTREMES)), None)), tmp_path / "table", "query", 0)
+    rows = history.kept(step(records(topic, *(make(**{field: ms}) for ms in EXTREMES)), None))
+    append(record_batches(rows), tmp_path / "table", "query", 0)
     table = DeltaTable(tmp_path / "table").to_pyarrow_table().sort_by("offset").to_pylist()
     assert [row[field] for row in table] == list(EXTREMES)
     assert {row["date"] for row in table} == {date(2026, 1, 2), date(2026, 1, 3)}
@@ -66,7 +67,7 @@ def test_f29_history_files_by_kafkas_time_and_keeps_the_records_own(
 def test_f29_kafkas_own_times_may_be_anything_too(appended: Records, tmp_path: Path) -> None:
     """On a topic that always had LogAppendTime they can't; on one whose setting was corrected later they can."""
     rows = history.connections(appended(CONNECTIONS, *(connection_record(number) for number in range(4))), None)
-    append(history.kept(rows), tmp_path / "table", "query", 0)
+    append(record_batches(history.kept(rows)), tmp_path / "table", "query", 0)
     table = DeltaTable(tmp_path / "table").to_pyarrow_table().sort_by("offset").to_pylist()
     assert [row["date"] for row in table] == [date(1969, 12, 31), date(1970, 1, 1), date(2100, 1, 1), date(2026, 1, 2)]
     junk = history.quarantine(history.connections(appended(CONNECTIONS, b"junk", b"junk", b"junk"), None)).collect()

@@ -241,7 +241,7 @@ def test_a_damaged_start_file_is_refused(checkpoints: Path, topics_now: object) 
 
 
 def test_a_checkpoint_that_is_older_than_its_table_is_refused(checkpoints: Path, topics_now: object) -> None:
-    """As one from a backup is: Delta would skip its next batches."""
+    """As one from a backup is: its next batches would be passed over."""
     query_id = json.loads((folder(checkpoints, "history_pushes") / "metadata").read_text())["id"]
     table = checkpoints / "history" / "pushes"
     rows = pyarrow.table({"offset": [1]})
