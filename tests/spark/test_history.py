@@ -87,6 +87,15 @@ def test_a_batch_is_one_file_however_many_partitions_its_topic_has(records: Reco
     assert (table.to_pyarrow_table().num_rows, len(table.file_uris())) == (96, 2), "of two days"
 
 
+def test_a_batch_that_comes_in_many_pages_is_one_file_of_each_day(records: Records, tmp_path: Path) -> None:
+    rows = history.kept(history.connections(records(CONNECTIONS, *map(connection_record, range(96))), None)).persist()
+    append(record_batches(rows, 4_000), tmp_path / "connections", "query", 0)
+    table = DeltaTable(tmp_path / "connections")
+    assert sorted(table.to_pyarrow_table()["offset"].to_pylist()) == list(range(96))
+    assert (table.version(), len(table.file_uris())) == (0, 2)
+    rows.unpersist()
+
+
 @pytest.mark.parametrize(("topic", "step"), [(CONFIGS, history.pushes), (CONNECTIONS, history.connections)])
 def test_poison_is_recorded_by_place_reason_length_and_digest(records: Records, topic: str, step: object, digest_key: DigestKey) -> None:
     assert callable(step)
