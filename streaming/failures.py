@@ -95,7 +95,7 @@ def cause_in(text: str) -> str:
     lines = text.strip().splitlines()
     what = lines[0] if lines else "without a cause"
     if what.startswith(messages.OF_PYTHON):
-        raised = [line for line in lines if _RAISED.match(line)]
+        raised = [line for line in text.partition(messages.OF_THE_QUERY)[0].splitlines() if _RAISED.match(line)]
         of_the_jvm = [line[2:] for line in lines if line.startswith(": ")]
         what = next(iter([*of_the_jvm, *reversed(raised)]), what)
     causes = [line.strip().removeprefix(messages.CAUSED_BY) for line in lines if line.strip().startswith(messages.CAUSED_BY)]

@@ -31,5 +31,8 @@ DIGEST_KEY = re.compile(r"SettingsError: (?:digest_key_file |CLIENTSCOPE_DIGEST_
 
 WORKERS_DIE = re.compile(r"Python worker exited unexpectedly|MemoryError|PythonException|ExecutorLostFailure")
 
+OF_THE_QUERY = "=== Streaming Query ==="
+"""What follows says which query failed, where it was, and its plan."""
+
 OF_PYTHON, CAUSED_BY = "An exception was raised by the Python Proxy", "Caused by: "
 """Beginnings of lines: of Py4J, where a sink's Python raised; of a JVM's stack trace."""

@@ -19,6 +19,19 @@ Caused by: org.apache.hadoop.fs.FSError: java.io.IOException: No space left on d
 \t... 58 more
 """
 
+OF_DELTA_RS = """An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
+  File "sinks/history/batches.py", line 43, in append
+    write_deltalake(
+_internal.DeltaError: Generic LocalFileSystem error: Unable to copy data to file: %s
+
+=== Streaming Query ===
+Identifier: history_pushes [id = 27006555-d9be-4e06-b749-f46c4a3fa901, runId = 4452b73c-d529-4274-a54a-63336767b794]
+Current State: ACTIVE
+
+Logical Plan:
+~WriteToMicroBatchDataSourceV1 ForeachBatchSink, 27006555-d9be-4e06-b749-f46c4a3fa901, [queryName=history_pushes]
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "cause"),
@@ -29,6 +42,10 @@ Caused by: org.apache.hadoop.fs.FSError: java.io.IOException: No space left on d
             ": java.io.IOException: No space left on device",
         ),
         (OF_A_SINK.split("py4j.", maxsplit=1)[0] + "OverflowError: year 10000\n", "OverflowError: year 10000"),
+        (
+            OF_DELTA_RS % "No space left on device (os error 28)",
+            "_internal.DeltaError: Generic LocalFileSystem error: Unable to copy data to file: No space left on device (os error 28)",
+        ),
         ("Job aborted.\n\tat x\nCaused by: java.io.IOException: disk", "Job aborted.: java.io.IOException: disk"),
         ("[CODE] broken\nmore", "[CODE] broken"),
         ("java.io.IOException: disk\nCaused by: java.io.IOException: disk", "java.io.IOException: disk"),
@@ -73,6 +90,9 @@ GONE, DAMAGED = "records that it has not read are gone", "its checkpoint is dama
         ("Failed to read log file file:/checkpoints/gauges/v1/offsets/17. Incomplete log file", DAMAGED, "README", True),
         ("batch 16 doesn't exist", DAMAGED, "README", True),
         (OF_A_SINK, "a disk is full", "make room", False),
+        (OF_DELTA_RS % "No space left on device (os error 28)", "a disk is full", "make room", False),
+        (OF_DELTA_RS % "Permission denied (os error 13)", "it may not write its files", "let the job's user write", False),
+        (OF_DELTA_RS % "a checksum", "its Delta table can't be written", "restore the table", False),
         (OSError(28, "No space left on device"), "a disk is full", "make room", False),
         (OSError(30, "Read-only file system"), "it may not write its files", "let the job's user write", False),
         (
