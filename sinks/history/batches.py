@@ -1,6 +1,6 @@
 """Writer of batches to Delta tables: each row once, however often a batch is written.
 
-By delta-rs, as all that commits to the tables: a commit by Spark takes most of a second of CPU for a few rows (docs/benchmarks.md), and
+By delta-rs, as all that commits to the tables: a commit by Spark takes half a second of CPU for a few rows (docs/benchmarks.md), and
 Delta's log stores for it look whether a version is there before they write it, so that one of delta-rs' in between would be lost.
 """
 
