@@ -34,7 +34,7 @@ SLOW = 60.0
 MANY = 10_000 if LONG else 1_000
 GATHERED_S = 10.0 if LONG else 1.5
 """How long a group gathers: ten seconds, in which F32's storm comes, are the default."""
-STORM_GATHERED_S = 10.0
+STORM_GATHERED_S = 20.0
 """A busy machine takes seconds to write a storm, and what comes later is another message."""
 CANARY = "canary-6f2c"
 
