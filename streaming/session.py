@@ -48,12 +48,9 @@ PROGRAM = "submit.py"
 _BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """Environment variable by which spark-submit gives a Python program the JVM that started it."""
 
-# Otherwise rows would be filed under other dates, or Delta wouldn't be found: no setting of a cluster may change these.
-_NEEDED = ("spark.sql.session.timeZone", "spark.sql.extensions", "spark.sql.catalog.spark_catalog")
-_CLASSES = {
-    "org.apache.spark.sql.kafka010.KafkaSourceProvider": "Spark's Kafka connector",
-    "io.delta.sql.DeltaSparkSessionExtension": "Delta Lake",
-}
+# Otherwise rows would be filed under other dates: no setting of a cluster may change it.
+_TIME_ZONE = "spark.sql.session.timeZone"
+_CONNECTOR = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 
 def submitted() -> bool:
@@ -62,7 +59,7 @@ def submitted() -> bool:
 
 
 def session(settings: StreamSettings, jars: Iterable[Path] = ()) -> SparkSession:
-    """A session with the Kafka connector and Delta.
+    """A session with the Kafka connector.
 
     Args:
         jars: as `clientscope.local.jars.jars` finds them for this release of Spark; none where spark-submit brings them.
@@ -114,11 +111,10 @@ def _session_of_spark_submit(settings: StreamSettings) -> SparkSession:
     if given.get("spark.app.name") == PROGRAM:  # the user gave it no name: this one is spark-submit's own
         del given["spark.app.name"]
     ours = configuration(settings, given.get("spark.master", ""))
-    for key in _NEEDED:
-        if ours[key] not in given.get(key, ours[key]).split(","):
-            raise SettingsError(f"spark-submit has {key}={given[key]}", f"the job needs {ours[key]}")
+    if given.get(_TIME_ZONE, ours[_TIME_ZONE]) != ours[_TIME_ZONE]:
+        raise SettingsError(f"spark-submit has {_TIME_ZONE}={given[_TIME_ZONE]}", f"the job needs {ours[_TIME_ZONE]}")
     spark = _built(SparkSession.builder, {key: value for key, value in ours.items() if key not in given})
-    _require_classes(spark)
+    _require_connector(spark)
     return spark
 
 
@@ -141,14 +137,13 @@ def _shuffle_partitions(master: str) -> int:
     return 1 if master.startswith("local") else 8
 
 
-def _require_classes(spark: SparkSession) -> None:
-    for name, what in _CLASSES.items():
-        if not has_class(spark, name):
-            spark.stop()
-            raise EnvironmentProblem(
-                f"Spark was started without {what}",
-                "give spark-submit the properties that `clientscope bundle` writes; docs/cluster.md",
-            )
+def _require_connector(spark: SparkSession) -> None:
+    if not has_class(spark, _CONNECTOR):
+        spark.stop()
+        raise EnvironmentProblem(
+            "Spark was started without its Kafka connector",
+            "give spark-submit the properties that `clientscope bundle` writes; docs/cluster.md",
+        )
 
 
 def _stores(settings: StreamSettings) -> dict[str, str]:
@@ -173,8 +168,8 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # free; a new consumer takes some hundredths of a second.
         "spark.locality.wait": "0s",
         # Rows of history are filed by the date in UTC, wherever the job runs.
-        "spark.sql.session.timeZone": "UTC",
-        # Where Delta's tables are; Spark would make a folder of its own in the working directory.
+        _TIME_ZONE: "UTC",
+        # Nothing is written there, but Spark would make a folder of its own in the working directory.
         "spark.sql.warehouse.dir": str(settings.history_dir.absolute()),
         # Made for long queries: it would plan each small write of history several times.
         "spark.sql.adaptive.enabled": "false",
@@ -188,8 +183,8 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.ui.retainedExecutions": "100",
         # A checkpoint keeps the number that it began with, whatever this is.
         "spark.sql.shuffle.partitions": str(_shuffle_partitions(master)),
-        # Four queries and Delta have some hundreds of generated classes.  With the default of 100 they displace each other: each batch
-        # compiles its own anew, and so does the JVM's compiler.
+        # The queries have some hundreds of generated classes.  With the default of 100 they displace each other: each batch compiles its
+        # own anew, and so does the JVM's compiler.
         "spark.sql.codegen.cache.maxEntries": "2000",
         # Each step of a kernel costs some microseconds, whatever it is for: of 1,000 pushes nearly half of the time. A fifth of what a task
         # reads of a backlog. By bytes too, since a record on the topic may have a megabyte.
@@ -203,18 +198,6 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # For a query with state, of which only `bench/gauges.py` has one now: a commit writes what has changed, not all.
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-        # Delta's own two.
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        # Made for lakes of many files: the log of a small table needn't be read in fifty tasks.
-        "spark.databricks.delta.snapshotPartitions": "1",
-        # Optional files that say what the log says; making one costs more than the commit itself.
-        "spark.databricks.delta.writeChecksumFile.enabled": "false",
-        # Each is read whole by the next snapshot; a batch a minute makes one every hour and a half.
-        "spark.databricks.delta.properties.defaults.checkpointInterval": "100",
-        # Least and greatest values are kept of a row's place alone (date, topic, partition, offset, timestamp): those of all columns cost
-        # a generated class of their own in each write.
-        "spark.databricks.delta.properties.defaults.dataSkippingNumIndexedCols": "5",
     }
     if isinstance(settings.checkpoint_dir, Path):
         # Through FileSystem rather than FileContext, which starts a process for each file; only the driver writes checkpoints.
@@ -223,7 +206,5 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         found |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # For one process on one machine.
-            "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
         }
     return found

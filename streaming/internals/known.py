@@ -70,7 +70,7 @@ INTERNALS = (
     Internal(
         "SparkSession._jvm",
         "streaming.internals.jvm",
-        "whether connector and Delta are there; the JVM's memory on /metrics",
+        "whether the connector is there; the JVM's memory on /metrics",
         "the job doesn't start",
     ),
     Internal(

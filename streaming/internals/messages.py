@@ -1,4 +1,4 @@
-"""Words by which failures are recognised that Spark, Delta, Kafka and the system report: their error conditions where there are such.
+"""Words by which failures are recognised that Spark, delta-rs, Kafka and the system report: their error conditions where there are such.
 
 Read from Spark 3.5.9, 4.0.5, 4.1.4 and 4.2.0. A failure that none of these matches is reported in its own first line, and is retried.
 """

@@ -18,7 +18,7 @@ class SparkRelease:
     Attributes:
         minor: as in ``4.2``.
         tested: the patches that its internals were read from, and that tests run with.
-        jars: configuration of ``clientscope/local/ivy.xml`` that has its Kafka connector and Delta Lake.
+        jars: configuration of ``clientscope/local/ivy.xml`` that has its Kafka connector.
         file_manager: the class of `spark.sql.streaming.checkpointFileManagerClass` that writes through Hadoop's FileSystem.
         s3: configuration that has Hadoop's client of S3, in the release that Spark's own Hadoop is of; empty for none.
         arrow_batch: rows of a batch that Python is given. They are fewer where Spark bounds batches by rows alone, since a record may have
