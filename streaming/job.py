@@ -241,7 +241,7 @@ class _Job:
             RecordsLost, Locked: as `run` says.
         """
         now = self._looked_s = time.monotonic()
-        self._still_held()
+        self.metrics.lease(self._still_held())
         if self.supervisor.ends is not None:
             raise self.supervisor.ends
         if self._fresh is not None:

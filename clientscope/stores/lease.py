@@ -52,8 +52,13 @@ class Lease:
         self._thread.start()
 
     @property
+    def age_s(self) -> float:
+        """Seconds since it was last renewed."""
+        return time.monotonic() - self._renewed_s
+
+    @property
     def lost(self) -> bool:
-        return self._overtaken or time.monotonic() - self._renewed_s > LEASE_S - RENEWAL_S
+        return self._overtaken or self.age_s > LEASE_S - RENEWAL_S
 
     def end(self) -> None:
         """Frees it, if it isn't lost."""

@@ -55,7 +55,7 @@ class Checkpoints:
         spark_version: that is about to run.
         shuffle_partitions: that a new checkpoint gets.
         on_lost_records: whether a query whose records are gone continues without them, or is refused.
-        still_held: raises Locked if `held` has ended early: another process may have the directory.
+        still_held: the check of `locked`, once it is held: whether no other process can have the directory.
         skipping: called with a query and the records that it continues without, once that is written.
         queries: those that the job runs; checkpoints of others aren't looked at.
     """
@@ -68,7 +68,7 @@ class Checkpoints:
     on_lost_records: Literal["skip", "stop"] = "stop"
     skipping: Callable[[str, Sequence[Lost]], None] = lambda *_: None
     queries: Collection[str] = tuple(PLANS)
-    still_held: Callable[[], None] = lambda: None
+    still_held: Callable[[], float | None] = lambda: None
 
     @contextmanager
     def held(self) -> Iterator[Checkpoints]:

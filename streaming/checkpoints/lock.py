@@ -27,8 +27,11 @@ class Locked(ClientscopeError):
 
 
 @contextmanager
-def locked(checkpoint_dir: AnyPath, what: str) -> Iterator[Callable[[], None]]:
-    """Has a checkpoint directory to itself for as long as the context lasts; yields a check that raises Locked if that has ended early.
+def locked(checkpoint_dir: AnyPath, what: str) -> Iterator[Callable[[], float | None]]:
+    """Has a checkpoint directory to itself for as long as the context lasts.
+
+    Yields a check: it raises Locked if that has ended early, and returns how many seconds ago the lease was renewed, or None where the
+    kernel has the lock.
 
     The kernel keeps the lock (flock(2)) and drops it with the process, however that ends. It holds on one machine, and on NFS as
     far as its server locks; a file system that has none is warned of. In a store it is a lease (`clientscope.stores.lease`): that of a
@@ -63,7 +66,7 @@ def locked(checkpoint_dir: AnyPath, what: str) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def _leased(checkpoint_dir: StorePath, what: str) -> Iterator[Callable[[], None]]:
+def _leased(checkpoint_dir: StorePath, what: str) -> Iterator[Callable[[], float | None]]:
     path = checkpoint_dir / FILE
     begun = False
 
@@ -74,12 +77,13 @@ def _leased(checkpoint_dir: StorePath, what: str) -> Iterator[Callable[[], None]
         with lease.leased(path, what, waits=waits) as held:
             begun = True
 
-            def check() -> None:
+            def check() -> float | None:
                 if held.lost:
                     raise Locked(
                         f"{checkpoint_dir} is not this process's alone any more: its lease could not be renewed in time",
                         "start the job again; was the store out of reach, or this process stopped for half a minute?",
                     )
+                return held.age_s
 
             yield check
     except lease.HeldElsewhere as error:

@@ -36,6 +36,8 @@ def test_a_second_one_hears_who_has_it_and_gets_it_when_it_is_free(path: StorePa
     assert holder(path) == ""
     with leased(path, "the second") as mine:
         assert not mine.lost
+        assert eventually(lambda: mine.age_s > 0.5, 30), "between two renewals"
+        assert eventually(lambda: mine.age_s < 0.5, 30), "renewed"
     assert [each.name for each in path.parent.iterdir()] == ["clientscope.lock.2"], "no more than one file is left"
 
 

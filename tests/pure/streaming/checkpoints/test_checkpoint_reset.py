@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import json
 import subprocess
 import sys
@@ -23,7 +21,6 @@ from clientscope.records.topics import TELEMETRY
 from streaming.checkpoints import at_start, broker, manifest, start_file
 from streaming.checkpoints.at_start import Checkpoints
 from streaming.checkpoints.broker import TopicsNow
-from streaming.checkpoints.lock import Locked, holder, locked
 from streaming.checkpoints.manifest import Manifest, Refused, SeenTopic
 from streaming.checkpoints.plans import PLANS, folder, versions
 from streaming.checkpoints.reset import aside, reset
@@ -143,38 +140,6 @@ def test_an_older_version_stays_and_is_not_read(
         pass
     assert f"results: begins anew with version {old + 1} of its checkpoint; version {old} isn't read any more, and stays" in caplog.text
     assert sorted(versions(checkpoints, "results")) == [old, old + 1]
-
-
-def test_the_directory_is_one_process_own(tmp_path: Path) -> None:
-    code = f"""
-from pathlib import Path
-from streaming.checkpoints.lock import locked
-with locked(Path({str(tmp_path)!r}), "somebody"):
-    print("has it", flush=True)
-    input()
-"""
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "has it\n"
-        assert holder(tmp_path).startswith(f"somebody, process {other.pid} on ")
-        with pytest.raises(Locked, match=f"is in use by somebody, process {other.pid}"), locked(tmp_path, "me"):
-            pass
-        other.kill()  # the kernel gives it back
-    assert holder(tmp_path) == ""
-    with locked(tmp_path, "me"), pytest.raises(Locked, match="in use by me"), locked(tmp_path, "me again"):
-        pass
-
-
-def test_a_file_system_without_locks_is_warned_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(descriptor: int, operation: int) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    with locked(tmp_path, "me"):
-        assert holder(tmp_path) == ""
-    assert "nothing keeps a second job away" in caplog.text
 
 
 def test_a_reset_moves_aside_and_says_where_to_begin(checkpoints: Path) -> None:
