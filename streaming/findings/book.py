@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import chain
+from typing import cast
 
 from clientscope.errors import RecordError
 from clientscope.findings.conditions import Condition
@@ -48,7 +49,7 @@ class Book:
         clients.moved = self._moved
         self._policy = policy
         self._secrets = Secrets()
-        self._of_client: dict[str, list[tuple[str, Place]]] = {}
+        self._of_client: dict[str, tuple[tuple[str, Place], ...]] = {}
         self._dirty: set[str] = set()
         self._compared: dict[str, set[str]] = {}
         self._new_leaks: set[str] = set()
@@ -85,10 +86,9 @@ class Book:
             if is_declared and problem.kind != "leak":
                 continue
             place = push.application, problem.key if problem.kind == "leak" else ""
-            self._has(self._entry(problem, push.tenant), problem, place, push, application)
-            kept.append((problem.fingerprint, place))
+            kept.append(self._has(self._entry(problem, push.tenant), problem, place, push, application))
         if kept:
-            self._of_client[push.client] = kept
+            self._of_client[push.client] = tuple(kept)
         if not is_declared:
             self._passes(application, push, {fingerprint for fingerprint, _ in kept})
 
@@ -246,7 +246,8 @@ class Book:
             if entry is not None and entry.moved(place, push, is_live):
                 self._dirty.add(fingerprint)
 
-    def _has(self, entry: FindingEntry, problem: Problem, place: Place, push: JudgedPush, application: OneApplication) -> None:
+    def _has(self, entry: FindingEntry, problem: Problem, place: Place, push: JudgedPush, application: OneApplication) -> tuple[str, Place]:
+        """A client has it; returns `Where.had`."""
         self._full[PLACES.name].dropped(entry.make_room(place))
         where = entry.add(place, push, problem.severity, self._clients.is_live(push.client))
         where.last_seen_ms = max(where.last_seen_ms, push.appended_ms)
@@ -263,6 +264,7 @@ class Book:
             self._rotated(problem, push)
         application.found(entry.fingerprint, place[1])
         self._dirty.add(entry.fingerprint)
+        return cast(tuple[str, Place], where.had)
 
     def _rotated(self, problem: Problem, push: JudgedPush) -> None:
         """Another secret under the same key says something of those before, and proves nothing."""

@@ -99,7 +99,7 @@ class FindingsEngine:
             elif row["kind"] == TOMBSTONE:
                 self._ended(row["record_key"], row["appended_ms"])
             else:
-                self._happened(ConnectionChange._make(map(row.get, ConnectionChange._fields)))
+                self._happened(self._reader.connection(row))
 
     def decided(self, decisions: Mapping[str, Decision | None]) -> None:
         """Takes in what people have decided, by fingerprint; None takes a decision back."""

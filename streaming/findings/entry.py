@@ -41,12 +41,14 @@ class Where:
         clients: those that have it there, each with its severity: an index in ``SEVERITIES``.
         live: how many of them are connected; one that several gateways have seen counts once.
         last_seen_ms: when a push last had it; passed_ms: when a push of that application last was without it.
+        had: the finding's fingerprint and this place, one object for all clients that have it here.
     """
 
     clients: dict[str, int] = field(default_factory=dict)
     last_seen_ms: int = 0
     passed_ms: int = 0
     live: int = 0
+    had: tuple[str, Place] | None = None
     _seen: Counter[ClientNames] = field(default_factory=Counter)
 
     def count(self, push: JudgedPush, by: int) -> None:
@@ -144,6 +146,8 @@ class FindingEntry:
     def add(self, place: Place, push: JudgedPush, severity: int, is_live: bool) -> Where:
         """A client has it, and had it nowhere before."""
         where = self.places.setdefault(place, Where())
+        if where.had is None or where.had[1] != place:
+            where.had = self.fingerprint, place
         where.clients[push.client] = severity
         if is_live:
             where.count(push, 1)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from clientscope.records.client_key import Tenant, instance_of, tenant_of
+from clientscope.records.client_key import Tenant, instance_of, is_anonymous, tenant_of
 from clientscope.records.layouts import Origin, rank_of
 from clientscope.records.principals import authenticated
 from streaming.limits import Limit, Overflow
@@ -154,7 +154,7 @@ TEXTS = Limit(
 
 
 class InputReader:
-    """Makes pushes of rows.  What is the same text becomes the same object, so that a fleet's memory grows with its configurations."""
+    """Makes pushes and events of rows.  The same text becomes the same object, so that memory grows with a fleet's configurations."""
 
     def __init__(self, most_texts: int = TEXTS.most) -> None:
         self.full = Overflow(TEXTS)
@@ -170,10 +170,17 @@ class InputReader:
         fields["verdicts"] = self._same("rules", row["rules"])
         fields["unjudged"] = self._same("not_evaluable", row["not_evaluable"])
         fields["settings"] = self._same("settings", row["settings"])
-        fields["tenant"] = tenant_of(row["principal"], row["address"])
+        tenant = tenant_of(row["principal"], row["address"])
+        fields["tenant"] = tenant if is_anonymous(tenant) else self._same("text", tenant)
         fields["size"] = len(row["settings"]) + len(row["rules"])
         fields["written"] = tuple(json.loads(row["written"]))
         return JudgedPush(**fields)
+
+    def connection(self, row: Mapping[str, Any]) -> ConnectionChange:
+        """One of `udfs.kernels.finding_inputs.CONNECTION`, with ``appended_ms`` beside it."""
+        event = ConnectionChange._make(map(row.get, ConnectionChange._fields))
+        principal = None if event.principal is None else self._same("text", event.principal)
+        return event._replace(cluster=self._same("text", event.cluster), gateway=self._same("text", event.gateway), principal=principal)
 
     def _same(self, kind: str, text: str) -> Any:
         known = self._known.get((kind, text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Sequence
 
 from streaming.findings.inputs import JudgedPush
 
@@ -27,6 +28,34 @@ def discard(pushes: list[JudgedPush], push: JudgedPush) -> bool:
         return False
     del pushes[at]
     return True
+
+
+Several = JudgedPush | list[JudgedPush]
+"""Pushes of which there is nearly always one: it is held as itself, since a list of one takes 88 bytes more."""
+
+
+def added(known: Several | None, push: JudgedPush) -> Several:
+    """What was known, and one more."""
+    if known is None:
+        return push
+    pushes = [known] if isinstance(known, JudgedPush) else known
+    add(pushes, push)
+    return pushes
+
+
+def without(known: Several, push: JudgedPush) -> Several | None:
+    """What was known without one of it; None where nothing is left."""
+    if isinstance(known, JudgedPush):
+        return None if known is push else known
+    discard(known, push)
+    return known[0] if len(known) == 1 else known
+
+
+def each(known: Several | None) -> Sequence[JudgedPush]:
+    """All that is known, the newest last."""
+    if known is None:
+        return ()
+    return (known,) if isinstance(known, JudgedPush) else known
 
 
 def newest(pushes: list[JudgedPush], most: int) -> list[JudgedPush]:

@@ -40,10 +40,10 @@ class Presence:
         self.live: set[str] = set()
         self._liveness = liveness
         self._moved = moved
-        self._alike: dict[_Alike, list[JudgedPush]] = {}
+        self._alike: dict[_Alike, ordered.Several] = {}
         self._seen: dict[tuple[There, int], None] = {}
         self._shifted: dict[tuple[There, int], None] = {}
-        self._on: dict[Gateway, dict[int, list[JudgedPush]]] = {}
+        self._on: dict[Gateway, dict[int, ordered.Several]] = {}
         self._fresh: dict[str, JudgedPush] = {}
         self._deadlines: list[tuple[int, str]] = []
         self._now_ms = 0
@@ -56,9 +56,11 @@ class Presence:
         if self._now_ms - push.appended_ms < GRACE_MS and not self._liveness.closed_lately(push):
             self._fresh[push.client] = push
             heapq.heappush(self._deadlines, (push.appended_ms + GRACE_MS, push.client))
-        ordered.add(self._on.setdefault(push.gateway_key, {}).setdefault(push.connection, []), push)
-        alike = self._alike.setdefault(_alike(push), [])
-        ordered.add(alike, push)
+        numbers = self._on.setdefault(push.gateway_key, {})
+        numbers[push.connection] = ordered.added(numbers.get(push.connection), push)
+        key = _alike(push)
+        self._alike[key] = ordered.added(self._alike.get(key), push)
+        alike = ordered.each(self._alike[key])
         if push.rank == 2:
             self._seen[push.there, push.client_type] = None
         if len(alike) > 1 and alike[-1] is push:
@@ -78,14 +80,14 @@ class Presence:
         """Connections were opened or closed."""
         connections, places = self._liveness.news()
         for gateway, number in connections:
-            for push in tuple(self._on.get(gateway, {}).get(number, ())):
+            for push in tuple(ordered.each(self._on.get(gateway, {}).get(number))):
                 if push.client in self._fresh and self._liveness.closed_lately(push):
                     del self._fresh[push.client]
                 self._look(push)
         for there in places:
             for alike in ((there, 0, -1), *((there, rank, client_type) for rank in (1, 2) for client_type in _TYPES)):
                 if alike in self._alike:
-                    self._look(self._alike[alike][-1])
+                    self._look(ordered.each(self._alike[alike])[-1])
         self._settle()
 
     def at(self, now_ms: int) -> None:
@@ -103,16 +105,17 @@ class Presence:
         """What connected clients have declared, each beside what was seen of its requests at each gateway."""
         for there, client_type in self._seen:
             for rank in (0, 1):
-                alike = self._alike.get((there, rank, client_type if rank else -1), [])
+                alike = ordered.each(self._alike.get((there, rank, client_type if rank else -1)))
                 said = [each for each in alike[-_MOST_ALIKE:] if each.client_type == client_type and each.client in self.live]
                 if said:
-                    yield from ((said[-1], seen) for seen in self._alike[there, 2, client_type][-_MOST_ALIKE:] if len(said) == 1)
+                    of_requests = ordered.each(self._alike[there, 2, client_type])[-_MOST_ALIKE:]
+                    yield from ((said[-1], seen) for seen in of_requests if len(said) == 1)
                     break
 
     def is_declared(self, push: JudgedPush) -> bool:
         """Whether a connected client of these names and this type has said more of itself than this record."""
         for rank in range(push.rank):
-            alike = self._alike.get((push.there, rank, push.client_type if rank else -1), [])
+            alike = ordered.each(self._alike.get((push.there, rank, push.client_type if rank else -1)))
             if any(each.client_type == push.client_type and each.client in self.live for each in alike[-_MOST_ALIKE:]):
                 return True
         return False
@@ -122,7 +125,7 @@ class Presence:
             return False
         if push.client in self._fresh or self._liveness.is_open(push):
             return True
-        return self._alike[_alike(push)][-1] is push and self._liveness.has(push.there)
+        return ordered.each(self._alike[_alike(push)])[-1] is push and self._liveness.has(push.there)
 
     def _enter(self, push: JudgedPush) -> None:
         self.live.add(push.client)
@@ -138,7 +141,7 @@ class Presence:
         while self._shifted:
             there, client_type = self._shifted.popitem()[0]
             for rank in (1, 2):
-                for push in tuple(self._alike.get((there, rank, client_type), ())):
+                for push in tuple(ordered.each(self._alike.get((there, rank, client_type)))):
                     self._look(push)
 
     def _without(self, push: JudgedPush, is_next: bool) -> None:
@@ -146,19 +149,19 @@ class Presence:
         self._leave(push)
         self._fresh.pop(push.client, None)
         numbers = self._on[push.gateway_key]
-        ordered.discard(numbers[push.connection], push)
-        if not numbers[push.connection]:
-            del numbers[push.connection]
-            if not numbers:
-                del self._on[push.gateway_key]
-        alike = self._alike[_alike(push)]
-        was_newest = alike[-1] is push
-        ordered.discard(alike, push)
-        if not alike:
-            del self._alike[_alike(push)]
-            self._seen.pop((push.there, push.client_type), None) if push.rank == 2 else None
-        elif was_newest and is_next:
-            self._look(alike[-1])
+        if (others := ordered.without(numbers.pop(push.connection), push)) is not None:
+            numbers[push.connection] = others
+        elif not numbers:
+            del self._on[push.gateway_key]
+        key = _alike(push)
+        alike = self._alike.pop(key)
+        was_newest = ordered.each(alike)[-1] is push
+        if (others := ordered.without(alike, push)) is not None:
+            self._alike[key] = others
+            if was_newest and is_next:
+                self._look(ordered.each(others)[-1])
+        elif push.rank == 2:
+            self._seen.pop((push.there, push.client_type), None)
 
     def _look(self, push: JudgedPush) -> None:
         is_live = self._is_live(push)
