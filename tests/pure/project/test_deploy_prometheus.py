@@ -27,7 +27,7 @@ RUNBOOKS = ROOT / "docs" / "runbooks.md"
 def promtool(*arguments: str) -> None:
     found = shutil.which("promtool")
     assert found, "install Debian's prometheus (make prometheus), or put promtool on PATH"
-    ended = subprocess.run([found, *arguments], cwd=DEPLOY / "prometheus", check=False, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([found, *arguments], cwd=DEPLOY / "prometheus", check=False, capture_output=True, text=True, timeout=240)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
