@@ -125,7 +125,7 @@ def retrieve(target: Path, progress: Progress, configurations: Sequence[str]) ->
     command += ["-retrieve", str(target / "[conf]" / "[artifact]-[revision].[ext]"), "-types", "jar", "bundle"]
     if (settings := Path.home() / ".ivy2" / "ivysettings.xml").is_file():
         command += ["-settings", str(settings)]
-    what = "Kafka, Spark's Kafka connector): about 55 MB" if "broker" in configurations else f"{', '.join(configurations)})"
+    what = "Kafka, Spark's Kafka connector): about 57 MB" if "broker" in configurations else f"{', '.join(configurations)})"
     progress(f"downloading jars ({what}, once; half a minute to find out which")
     output = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ivy:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
+import errno
 import os
 import queue
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,13 +20,21 @@ from typing import IO
 from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 
-_PR_SET_PDEATHSIG = 1
-
-
-def _die_with_parent() -> None:
-    # A parent that is killed with -9 cannot stop its children; on Linux the kernel does (prctl(2)).  Elsewhere they stay.
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+# A parent that is killed with -9 cannot stop its children; on Linux the kernel does (prctl(2), PR_SET_PDEATHSIG is 1). Elsewhere they stay.
+# A small program asks for that, and becomes the child's: `preexec_fn` would have Python itself fork, which clears what the parent's other
+# threads own. Of the job's these are py4j's connections. They log as they end, and wait for ever for a lock that a thread had.
+_END_WITH_PARENT = """
+import ctypes, os, signal, sys
+for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python, and then by what it becomes
+    signal.signal(ignored, signal.SIG_DFL)
+ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit(1)
+try:
+    os.execvp(sys.argv[2], sys.argv[2:])
+except OSError as error:
+    sys.exit(f"error: {error.strerror}: {sys.argv[2]}")
+"""
 
 
 def spawn(
@@ -35,16 +44,22 @@ def spawn(
     stdout: IO[bytes] | int | None = None,
     stdin: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
-    """Starts a child in a session of its own, so that a Ctrl-C in the terminal reaches us alone and we stop it in our order."""
-    return subprocess.Popen(
-        command,
-        stdin=stdin,
-        stdout=stdout if stdout is not None else log,
-        stderr=log,
-        env=env,
-        start_new_session=True,
-        preexec_fn=_die_with_parent,  # noqa: PLW1509  one prctl call, which takes no lock
-    )
+    """Starts a child in a session of its own, so that a Ctrl-C in the terminal reaches us alone and we stop it in our order.
+
+    Raises:
+        OSError: there is no such program, or it can't be executed.
+    """
+    _require_program(command[0], (os.environ if env is None else env).get("PATH", os.defpath))
+    if sys.platform == "linux":
+        command = [sys.executable, "-IS", "-c", _END_WITH_PARENT, str(os.getpid()), *command]
+    return subprocess.Popen(command, stdin=stdin, stdout=stdout if stdout is not None else log, stderr=log, env=env, start_new_session=True)
+
+
+def _require_program(name: str, path: str) -> None:
+    if shutil.which(name, path=path) is None:
+        places = [Path(name)] if os.sep in name else [Path(folder, name) for folder in path.split(os.pathsep)]
+        reason = errno.EACCES if any(place.exists() for place in places) else errno.ENOENT
+        raise OSError(reason, os.strerror(reason), name)
 
 
 def stop(child: subprocess.Popen[bytes], patience_s: float = 15.0, asked: bool = False) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -142,7 +142,8 @@ class ConnectionChange(NamedTuple):
 
 
 _SHARED = ("application", "cluster", "gateway", "principal", "software_name", "software_version")
-"""Texts that many pushes have in common."""
+_SHARED_OF_CONNECTIONS = ("cluster", "gateway", "principal")
+"""Texts that many pushes, and many connections, have in common."""
 
 TEXTS = Limit(
     "texts",
@@ -164,9 +165,7 @@ class InputReader:
     def push(self, row: Mapping[str, Any]) -> JudgedPush:
         """One of `udfs.kernels.finding_inputs.PUSH`, with ``partition``, ``offset`` and ``appended_ms`` beside it."""
         fields = {name: row[name] for name in JudgedPush.__slots__ if name in row}
-        for name in _SHARED:
-            if row[name] is not None:
-                fields[name] = self._same("text", row[name])
+        fields |= self._shared(row, _SHARED)
         fields["verdicts"] = self._same("rules", row["rules"])
         fields["unjudged"] = self._same("not_evaluable", row["not_evaluable"])
         fields["settings"] = self._same("settings", row["settings"])
@@ -178,9 +177,11 @@ class InputReader:
 
     def connection(self, row: Mapping[str, Any]) -> ConnectionChange:
         """One of `udfs.kernels.finding_inputs.CONNECTION`, with ``appended_ms`` beside it."""
-        event = ConnectionChange._make(map(row.get, ConnectionChange._fields))
-        principal = None if event.principal is None else self._same("text", event.principal)
-        return event._replace(cluster=self._same("text", event.cluster), gateway=self._same("text", event.gateway), principal=principal)
+        fields = {name: row[name] for name in ConnectionChange._fields if name in row}
+        return ConnectionChange(**fields | self._shared(row, _SHARED_OF_CONNECTIONS))
+
+    def _shared(self, row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+        return {name: self._same("text", row[name]) for name in names if row[name] is not None}
 
     def _same(self, kind: str, text: str) -> Any:
         known = self._known.get((kind, text))

@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from observe import eventually
 
 from clientscope.local import process
 from clientscope.local.process import StopRequest, free_port, spawn, stop
@@ -91,6 +93,84 @@ def test_a_child_that_does_not_listen_is_killed() -> None:
     with child.stdout:
         child.stdout.readline()
         assert stop(child, patience_s=0.2) == -signal.SIGKILL
+
+
+OWNING_THREADS = """
+import os, subprocess, sys, threading
+from clientscope.local.process import spawn
+
+class Owned:
+    def __del__(self):
+        os.write(1, b"ours" if os.getpid() == us else b"another's")
+
+def hold():
+    here.owned = Owned()
+    holds.set()
+    ends.wait()
+
+us, here, holds, ends = os.getpid(), threading.local(), threading.Event(), threading.Event()
+thread = threading.Thread(target=hold)
+thread.start()
+holds.wait()
+assert spawn(["true"]).wait() == 0
+ends.set()
+thread.join()
+"""
+
+
+def test_a_child_of_a_process_with_threads_runs_nothing_of_theirs() -> None:
+    """Python's own fork clears other threads' data: py4j's connections log then, and the child waits for a lock that nobody has."""
+    done = subprocess.run([sys.executable, "-c", OWNING_THREADS], capture_output=True, timeout=60, check=True)
+    assert done.stdout == b"ours"
+
+
+KILLED_PARENT = """
+import os, signal, subprocess
+from clientscope.local.process import spawn
+child = spawn(["sleep", "60"])
+while open(f"/proc/{child.pid}/comm").read() != "sleep\\n":
+    pass
+print(child.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends it")
+def test_a_child_ends_with_a_parent_that_is_killed() -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED_PARENT], capture_output=True, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert eventually(lambda: not is_running(int(done.stdout)), 30)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_what_cannot_be_started_is_an_error_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as missing:
+        spawn(["no-such-program"])
+    assert missing.value.strerror == "No such file or directory"
+    file = tmp_path / "file"
+    file.write_text("exit 3")
+    with pytest.raises(PermissionError):
+        spawn([str(file)])
+    with pytest.raises(PermissionError):
+        spawn(["file"], env={"PATH": str(tmp_path)})
+
+
+def test_a_child_starts_as_if_nothing_were_between(tmp_path: Path) -> None:
+    file = tmp_path / "program"
+    file.write_text("#!/bin/sh\necho $0 $1 $2 $PPID $ONLY; grep SigIgn /proc/$$/status; exec cat")
+    file.chmod(0o755)
+    child = spawn(
+        ["program", "a b", "-c"], env={"PATH": f"{tmp_path}:/bin:/usr/bin", "ONLY": "this"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    said, _ = child.communicate(b"input\n", timeout=60)
+    assert said.decode().split("\n") == [f"{file} a b -c {os.getpid()} this", "SigIgn:\t0000000000000000", "input", ""]
+    assert child.returncode == 0
 
 
 def test_free_ports_are_below_those_of_outgoing_connections() -> None:

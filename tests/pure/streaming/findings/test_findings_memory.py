@@ -1,0 +1,43 @@
+"""Memory of a client: what it has in common with others is held once."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from pathlib import Path
+
+from fleets import Fleet
+
+import streaming.findings
+from clientscope import digest
+
+FINDINGS = Path(streaming.findings.__file__).parent
+MISTAKES = {"acks": "0", "enable.idempotence": "false", "retries": "0", "linger.ms": "0", "delivery.timeout.ms": "1"}
+CLIENTS, MOST_BYTES = 1_000, 1_200
+
+
+def held_bytes() -> int:
+    gc.collect()
+    kept = tracemalloc.take_snapshot().filter_traces(
+        [tracemalloc.Filter(True, str(FINDINGS / "*.py")), tracemalloc.Filter(True, digest.__file__)]
+    )
+    return sum(each.size for each in kept.statistics("filename"))
+
+
+def test_a_finding_that_all_clients_have_takes_little_for_each() -> None:
+    fleet = Fleet()
+
+    def come(numbers: range) -> None:
+        fleet.push_all({"client": f"app-{number}", "instance": number, "connection": number, "settings": MISTAKES} for number in numbers)
+        fleet.later(1_000)
+
+    tracemalloc.start()
+    try:
+        come(range(1, 101))
+        before = held_bytes()
+        come(range(101, 101 + CLIENTS))
+        a_client = (held_bytes() - before) / CLIENTS
+    finally:
+        tracemalloc.stop()
+    assert len(fleet.findings()) > 3
+    assert a_client < MOST_BYTES, f"{a_client:.0f} bytes"
