@@ -142,6 +142,13 @@ def test_a_child_ends_with_a_parent_that_is_killed() -> None:
     assert eventually(lambda: not is_running(int(done.stdout)), 30)
 
 
+def test_a_child_whose_parent_is_gone_before_it_could_ask_does_not_start() -> None:
+    """Its parent is another process by then."""
+    command = [sys.executable, "-IS", "-c", process._END_WITH_PARENT, str(2**22), "echo", "started"]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+
+
 def is_running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
