@@ -34,12 +34,12 @@ SOON_S = 120.0
 
 
 class Job:
-    """A job with history and the real process."""
+    """A job with history and the real process, which is started again after so many seconds."""
 
-    def __init__(self, history: Path) -> None:
+    def __init__(self, history: Path, pause_s: float = 0.01) -> None:
         self.history, self.registry, self.conditions = history, CollectorRegistry(), Conditions()
         self.process = CheckingProcess(history, SOON_S)
-        self.quality = Quality(history, self.conditions, self.registry, self.process, Backoff(0.01, 0.01))
+        self.quality = Quality(history, self.conditions, self.registry, self.process, Backoff(pause_s, pause_s))
         self.quality.start()
 
     def write(self, topic: str, values: list[bytes], **broken: int) -> None:
@@ -66,8 +66,8 @@ def eventually(holds: Any) -> None:
 def jobs(tmp_path: Path) -> Iterator[Any]:
     started: list[Job] = []
 
-    def start() -> Job:
-        started.append(Job(tmp_path / "history"))
+    def start(**given: float) -> Job:
+        started.append(Job(tmp_path / "history", **given))
         return started[-1]
 
     yield start
@@ -164,7 +164,7 @@ def test_a_process_that_is_killed_is_started_again_and_misses_nothing(jobs: Any,
 
 
 def test_a_process_that_hangs_is_killed_and_started_again(jobs: Any) -> None:
-    job = jobs()
+    job = jobs(pause_s=3.0)  # so that the next one has more time than this one
     job.write(CONFIGS, pushes())
     job.validated(1)
     hanging = job.process.process_id
