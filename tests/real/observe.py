@@ -46,6 +46,17 @@ def read_all(bootstrap_servers: str, topic: str) -> list[Any]:
         return messages
 
 
+def knowing_its_topics(consumer: Any) -> Any:
+    """A consumer of kafka-python that gets its partitions when it joins its group.
+
+    On a busy machine it else joins before it knows its topics, assigns nothing (with the warning "No partition metadata for topic"), and
+    stays so, direct as through a gateway.
+    """
+    for topic in consumer.subscription():
+        consumer.partitions_for_topic(topic)
+    return consumer
+
+
 def connection_records(bootstrap_servers: str, gateway_id: str) -> list[ClientConnectionRecord]:
     """A gateway's records of connections, in order; its id is their key, so records of other tests are ignored."""
     encoded = [message.value for message in read_all(bootstrap_servers, CONNECTIONS) if message.key == gateway_id.encode()]

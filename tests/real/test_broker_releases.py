@@ -17,7 +17,7 @@ import kafka
 import pytest
 from alert_receivers import SECRET, serving
 from conftest import Installation, running_installation
-from observe import eventually, gateway_connections, read_all
+from observe import eventually, gateway_connections, knowing_its_topics, read_all
 
 from clientscope.client import KafkaConsumer, KafkaProducer
 from clientscope.client.raw import RawClient
@@ -74,9 +74,8 @@ def clients_of_a_release(installed: Installation, version: str) -> None:
     address = installed.gateway.address
     with closing(KafkaProducer(bootstrap_servers=address, client_id="release-producer")) as producer:
         producer.send(TOPIC, b"x").get(timeout=30)
-        with closing(
-            KafkaConsumer(TOPIC, bootstrap_servers=address, client_id="release-consumer", group_id="g", auto_offset_reset="earliest")
-        ) as consumer:
+        settings = {"bootstrap_servers": address, "client_id": "release-consumer", "group_id": "g", "auto_offset_reset": "earliest"}
+        with closing(knowing_its_topics(KafkaConsumer(TOPIC, **settings))) as consumer:
             assert eventually(lambda: bool(consumer.poll(timeout_ms=500)), 60)
             consumer.commit()
             for client_id in ("release-producer", "release-consumer"):

@@ -16,7 +16,7 @@ from certificates import Authority
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
 from kafka import KafkaAdminClient, KafkaConsumer
 from kafka.admin import ConfigResource, ConfigResourceType
-from observe import eventually
+from observe import eventually, knowing_its_topics
 
 from clientscope.local.process import free_port
 from clientscope.records.topics import GAUGES, QUARANTINE
@@ -77,7 +77,7 @@ def of(found: list[dict[str, Any]], check: str, outcome: str = "") -> list[dict[
 @contextmanager
 def consumer(address: str, group: str, client_id: str) -> Iterator[None]:
     """A member of a group, for as long as the context lasts."""
-    with closing(KafkaConsumer(GAUGES, bootstrap_servers=address, group_id=group, client_id=client_id)) as one:
+    with closing(knowing_its_topics(KafkaConsumer(GAUGES, bootstrap_servers=address, group_id=group, client_id=client_id))) as one:
         assert eventually(lambda: (one.poll(timeout_ms=100), bool(one.assignment()))[1], 60)
         yield
 

@@ -55,27 +55,13 @@ def in_front(cluster: FixedCluster, tmp_path_factory: pytest.TempPathFactory) ->
         yield running
 
 
-def whole(client: Client, run: str, at_rest: Callable[[], None] = lambda: None) -> dict[str, Any]:
-    """The work, once more where not everything was consumed.
-
-    kafka-python's consumer may join its group before it knows the topic, and then stays without a partition: in a cluster of several
-    brokers once in ten to 25 times, direct as through a gateway.
-    """
-    wanted = RECORDS * (len(list(variants(client, ""))) - 1)
-    for attempt in range(4):
-        result = work(client, f"{run}{attempt or ''}", at_rest)
-        if len(result["consumed"]) == wanted:
-            break
-    return result
-
-
 @pytest.mark.timeout(600)  # the first run on a machine downloads and compiles clients
 @pytest.mark.parametrize("name", each_client())
 def test_a_client_gets_the_same_through_one_gateway_and_connects_to_it_alone(cluster: FixedCluster, in_front: InFront, name: str) -> None:
     def watched(client: Client, run: str) -> tuple[dict[str, Any], set[int]]:
         """The work, and where it was seen to connect to: whenever a busy machine lets us look, and once while a consumer certainly is."""
         with Peers(lambda: client_pids(cluster, in_front.gateway), lambda: {*cluster.ports.values(), *in_front.ports}) as peers:
-            return whole(client, run, peers.look), peers.seen
+            return work(client, run, peers.look), peers.seen
 
     with CLIENTS[name](cluster.brokers[1].plan.advertised) as client:
         direct, direct_peers = watched(client, "direct")

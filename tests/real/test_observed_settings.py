@@ -18,7 +18,7 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import Installation, RunningBroker, RunningGateway, running_gateway, start_broker
-from observe import eventually, metrics, read_all
+from observe import eventually, knowing_its_topics, metrics, read_all
 
 from clientscope.catalog.request_settings import INFERRED, inferred_value, least
 from clientscope.client import KafkaProducer
@@ -263,10 +263,12 @@ def inferred(cluster: RunningBroker, gateway: RunningGateway, run: str) -> dict[
     with (
         closing(kafka.KafkaProducer(bootstrap_servers=cluster.internal)) as producer,
         closing(
-            kafka.KafkaConsumer(
-                "orders", bootstrap_servers=gateway.address, client_id=names["python"], group_id=names["python"],
-                heartbeat_interval_ms=PACES["python"]["heartbeat.interval.ms"],
-                auto_commit_interval_ms=PACES["python"]["auto.commit.interval.ms"],
+            knowing_its_topics(
+                kafka.KafkaConsumer(
+                    "orders", bootstrap_servers=gateway.address, client_id=names["python"], group_id=names["python"],
+                    heartbeat_interval_ms=PACES["python"]["heartbeat.interval.ms"],
+                    auto_commit_interval_ms=PACES["python"]["auto.commit.interval.ms"],
+                )
             )
         ) as paced,
     ):  # fmt: skip

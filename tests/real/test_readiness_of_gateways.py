@@ -16,7 +16,7 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
-from observe import connection_records, eventually, statuses
+from observe import connection_records, eventually, knowing_its_topics, statuses
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.fleet import Fleet
@@ -60,7 +60,7 @@ def work(gateway: RunningGateway) -> None:
     with closing(kafka.KafkaProducer(**common)) as producer:
         producer.send(TOPIC, b"one").get(timeout=30)
     options = {"group_id": "ready", "auto_offset_reset": "earliest", "consumer_timeout_ms": 30_000}
-    with closing(kafka.KafkaConsumer(TOPIC, **common, **options)) as consumer:
+    with closing(knowing_its_topics(kafka.KafkaConsumer(TOPIC, **common, **options))) as consumer:
         assert next(consumer).value == b"one"
         consumer.commit()
 

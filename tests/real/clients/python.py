@@ -15,6 +15,7 @@ import confluent_kafka.admin
 import kafka
 import kafka.admin
 from clients.script import PARTITIONS, Client, Message, Produced
+from observe import knowing_its_topics
 
 _PATIENCE_S = 20.0
 
@@ -57,7 +58,7 @@ class KafkaPython(Client):
         settings = {"group_id": group, "auto_offset_reset": "earliest", "enable_auto_commit": False, "isolation_level": "read_committed"}
         taken: list[Message] = []
         deadline = time.monotonic() + _PATIENCE_S
-        with closing(kafka.KafkaConsumer(topic, **self._common(), **settings)) as consumer:
+        with closing(knowing_its_topics(kafka.KafkaConsumer(topic, **self._common(), **settings))) as consumer:
             while len(taken) < count and time.monotonic() < deadline:
                 for batch in consumer.poll(timeout_ms=200, max_records=count - len(taken)).values():
                     taken += [(m.partition, m.key.decode(), m.value.decode()) for m in batch]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -108,10 +109,11 @@ def work(client: Client, run: str, at_rest: Callable[[], None] = lambda: None) -
     """Does everything; what comes back holds no time, no address and no name of this run.
 
     Args:
-        run: makes topics and groups this run's own.
+        run: part of the names of topics and groups, which no other call has.
         at_rest: called while a consumer that has taken all is connected.
     """
-    topic = f"matrix.{client.name}.{run}"
+    own = uuid.uuid4().hex[:8]  # what is tried once more finds nothing of the first time
+    topic = f"matrix.{client.name}.{run}.{own}"
     result: dict[str, Any] = {"produced": {}}
 
     @contextlib.contextmanager
@@ -133,7 +135,7 @@ def work(client: Client, run: str, at_rest: Callable[[], None] = lambda: None) -
             result["produced"][label] = client.produce(topic, how, messages)
             expected += 0 if how.abort else RECORDS
     with step("consume"):
-        group = f"{client.name}.{run}"
+        group = f"{client.name}.{run}.{own}"
         first = client.consume(topic, group, TAKEN_FIRST, lambda: None)
         rest = client.consume(topic, group, expected - TAKEN_FIRST, at_rest)
         result["consumed"] = sorted(first + rest)
