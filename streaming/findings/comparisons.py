@@ -12,13 +12,14 @@ from clientscope.findings.fingerprints import application_key
 from clientscope.profiles import Thresholds
 from streaming.findings import fleet
 from streaming.findings.book import Book
+from streaming.findings.client_reports import REMEMBERED_MS, ClientReports
 from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.closings import ClosedAt, Who
 from streaming.findings.contradictions import contradictions
 from streaming.findings.inputs import ConnectionChange
 from streaming.findings.liveness import Liveness
 from streaming.findings.members import shared_members
-from streaming.findings.poll_intervals import REMEMBERED_MS, PollIntervals, small_headroom
+from streaming.findings.reported import JOINED, joined, risen_retries
 from streaming.findings.upgrades import RequestedVersions
 from streaming.limits import Overflow
 from udfs.kernels.applications import of_client
@@ -30,19 +31,19 @@ _EVERY_MS = 10_000
 class Comparisons:
     """Compares clients, and enters what it finds in the book."""
 
-    def __init__(self, clients: PushedClients, liveness: Liveness, book: Book, thresholds: Thresholds, polls: PollIntervals) -> None:
+    def __init__(self, clients: PushedClients, liveness: Liveness, book: Book, thresholds: Thresholds, reports: ClientReports) -> None:
         self._clients, self._liveness, self._book = clients, liveness, book
         self._judges = fleet.Judges(thresholds)
         self._requested = RequestedVersions()
         self._changes: dict[str, fleet.Change] = {}
-        self._polls = polls
+        self._reports = reports
         self._first_ms: int | None = None
         self._compared_ms = 0
 
     @property
     def limits(self) -> tuple[Overflow, ...]:
         """What its bounds left out."""
-        return self._judges.full, self._requested.full, self._polls.full
+        return self._judges.full, self._requested.full, self._reports.full
 
     def happened(self, event: ConnectionChange) -> None:
         """Takes in an event of a connection, in any order."""
@@ -81,9 +82,12 @@ class Comparisons:
             (fleet.CONTRADICTION, contradictions(self._clients.declared(), live, self._judges, contradicted, now_ms)),
         ):
             self._book.compared(rule.code, found)
-        # What consumers said before the job's start isn't known any more, and counts for an hour.
+        # What clients said before the job's start isn't known any more, and counts for an hour.
         known = now_ms - self._first_ms >= REMEMBERED_MS
-        self._book.compared(fleet.HEADROOM.code, small_headroom(live, self._polls, self._judges, now_ms), ends=known)
+        for each in JOINED:
+            self._book.compared(each.rule.code, joined(each, live, self._reports, self._judges, now_ms), ends=known)
+        risen = risen_retries(self._changes, live, self._reports, self._judges, now_ms)
+        self._book.compared(fleet.RETRIES.code, risen, ends=known)
 
     def _storms(self, now_ms: int) -> dict[str, fleet.Storms]:
         """What each application closed, for those that closed enough to be looked at."""

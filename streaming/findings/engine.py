@@ -20,12 +20,12 @@ from clientscope.profiles import Thresholds
 from clientscope.records.layouts import Kind
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
+from streaming.findings.client_reports import ClientReports
 from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.comparisons import Comparisons
 from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush
 from streaming.findings.liveness import Liveness
-from streaming.findings.poll_intervals import PollIntervals
 from streaming.findings.retention import Kept
 from streaming.limits import Limit, Overflow
 from udfs.kernels.finding_inputs import TOMBSTONE
@@ -55,7 +55,7 @@ class FindingsEngine:
         published: the newest values of ``clientscope.findings`` by key.
         conditions: problems that other parts of the job report.
         kept: whose records are on ``clientscope.configs``.
-        polls: what consumers say of the time between their polls.
+        reports: what clients say in their own metrics.
 
     Attributes:
         clients: the clients that have pushed, with their pushes.
@@ -69,7 +69,7 @@ class FindingsEngine:
         thresholds: Thresholds,
         conditions: Conditions,
         kept: Kept | None = None,
-        polls: PollIntervals | None = None,
+        reports: ClientReports | None = None,
     ) -> None:
         self.kept = Kept() if kept is None else kept  # an empty one is false
         self._ending: dict[str, int] = {}
@@ -82,7 +82,9 @@ class FindingsEngine:
         self._reader = InputReader()
         self._unsearched = Overflow(SEARCHED_NAMES)
         self._conditions = conditions
-        self._comparisons = Comparisons(self.clients, self._liveness, self.book, thresholds, PollIntervals() if polls is None else polls)
+        self._comparisons = Comparisons(
+            self.clients, self._liveness, self.book, thresholds, ClientReports() if reports is None else reports
+        )
         self._forgot_ms = self._newest_ms = 0
 
     def apply(self, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -26,7 +26,7 @@ from streaming.limits import Limit, Overflow
 from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, Rule
 from udfs.rules.registry import FLEET_RULES
 
-UPGRADE, DRIFT, CHANGED, RARE, VERSION, STORM, CONTRADICTION, HEADROOM = FLEET_RULES
+UPGRADE, DRIFT, CHANGED, RARE, VERSION, STORM, CONTRADICTION, HEADROOM, QUEUE, RETRIES = FLEET_RULES
 
 MOST_SETTINGS = 10
 """Settings that one finding names."""
@@ -117,19 +117,23 @@ def drift(live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
 def changed(changes: Mapping[str, Change], live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
     """AN401: applications that started with other values than before, lately."""
     found: dict[str, Found] = {}
-    for application, (before, now) in changes.items():
+    for application, change in changes.items():
         limits = judges.limits(CHANGED, application)
-        if limits is None or now_ms - now.appended_ms > limits["hours"] * _HOUR_MS:
+        if limits is None or now_ms - change.now.appended_ms > limits["hours"] * _HOUR_MS:
             continue
-        differ = {
-            key: [f"{key}: {shown(before.settings[key])} before, {shown(value)} now"]
-            for key, value in now.settings.items()
-            if key in before.settings and before.settings[key] != value
-        }
-        if differ:
-            changed = {key: (now.settings[key], lines) for key, lines in differ.items()}
-            found |= one(CHANGED, application, changed, of_application(live, application), now.appended_ms)
+        if differ := differences(change):
+            found |= one(CHANGED, application, differ, of_application(live, application), change.now.appended_ms)
     return found
+
+
+def differences(change: Change) -> dict[str, tuple[Any, list[str]]]:
+    """Keys whose value changed → the new value, and a sentence."""
+    before, now = change.before.settings, change.now.settings
+    return {
+        key: (value, [f"{key}: {shown(before[key])} before, {shown(value)} now"])
+        for key, value in now.items()
+        if key in before and before[key] != value
+    }
 
 
 def rare_values(live: Live, judges: Judges) -> dict[str, Found]:

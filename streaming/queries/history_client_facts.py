@@ -1,4 +1,4 @@
-"""The query ``history_client_facts``: ``clientscope.telemetry`` -> facts -> Delta, ``clientscope.quarantine``, `/metrics` and AN406."""
+"""The query ``history_client_facts``: ``clientscope.telemetry`` -> facts -> Delta, quarantine, `/metrics`, AN210 and AN406 to AN408."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from functools import partial
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from prometheus_client.core import Metric
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from clientscope.clock import now_ms
 from clientscope.records.topics import QUARANTINE, TELEMETRY
-from streaming.findings.inputs import There, whereabouts
-from streaming.findings.poll_intervals import PollInterval
+from streaming.findings.client_reports import Report
+from streaming.findings.inputs import whereabouts
 from streaming.internals.frames import to_table
 from streaming.job_metrics import JobMetrics
 from streaming.queries.history import start_history
@@ -25,6 +24,11 @@ from streaming.supervision import Plain
 from streaming.transforms import history
 from udfs.kernels.expectations import OF_TELEMETRY
 
+_REPORTED = ("poll_interval_max_ms", "queue_time_avg_ms", "fetch_rate", "fetch_size_avg_bytes", "record_retries")
+"""Of a `Report`, in its order."""
+
+_READ = tuple(dict.fromkeys(("client_id", *COLUMNS, *_REPORTED)))
+
 
 class ClientFactsQuery(Plain):
     """The query, and the newest facts of each client that reports, which begin anew at each start."""
@@ -32,7 +36,7 @@ class ClientFactsQuery(Plain):
     def __init__(self, job: JobContext) -> None:
         self._lock = threading.Lock()
         self._clients = ReportingClients()
-        self._polls = job.polls
+        self._reports = job.reports
         step = partial(history.telemetry, digest_key=job.digest_key)
         super().__init__(start_history(job, "history_client_facts", step, OF_TELEMETRY, self._written))
 
@@ -47,17 +51,17 @@ class ClientFactsQuery(Plain):
             return self._clients.families(now_ms())
 
     def _written(self, kept: DataFrame) -> None:
-        rows, now = to_table(kept.select(F.unix_millis("timestamp").alias("at_ms"), "client_id", *COLUMNS)), now_ms()
+        rows, now = to_table(kept.select(F.unix_millis("timestamp").alias("at_ms"), *_READ)), now_ms()
         with self._lock:
             self._clients.take(rows, now)
-        self._polls.take(_poll_intervals(rows), now)
+        self._reports.take(_reports(rows), now)
 
 
-def _poll_intervals(rows: pa.Table) -> Iterator[tuple[There, PollInterval]]:
-    said = rows.filter(pc.field("poll_interval_max_ms").is_valid())
-    names = ("cluster_id", "principal", "client_id", "client_address", "at_ms", "poll_interval_max_ms")
-    for cluster, principal, client_id, address, at_ms, longest_ms in zip(*(said[name].to_pylist() for name in names), strict=True):
-        yield whereabouts(cluster, principal, client_id, address), PollInterval(at_ms, longest_ms)
+def _reports(rows: pa.Table) -> Iterator[Report]:
+    named = (rows[name].to_pylist() for name in ("cluster_id", "principal", "client_id", "client_address"))
+    facts = (rows[name].to_pylist() for name in _REPORTED)
+    for *who, at_ms, said in zip(*named, rows["at_ms"].to_pylist(), zip(*facts, strict=True), strict=True):
+        yield Report(whereabouts(*who), at_ms, *said)
 
 
 QUERY = JobQuery(

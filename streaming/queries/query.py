@@ -12,8 +12,8 @@ from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from streaming.culprits.probe import Kernel
+from streaming.findings.client_reports import ClientReports
 from streaming.findings.finding_records import Policy
-from streaming.findings.poll_intervals import PollIntervals
 from streaming.supervision import Running
 from streaming.turns import Turns
 
@@ -28,7 +28,7 @@ class JobContext:
         policy: owners and suppressions of findings.
         conditions: takes problems of clientscope's own processes, which become findings.
         turns: which query may keep a core busy for seconds.
-        polls: what one query reads in consumers' metrics, and another judges.
+        reports: what one query reads in clients' metrics, and another judges.
     """
 
     spark: SparkSession
@@ -38,7 +38,7 @@ class JobContext:
     policy: Policy
     conditions: Conditions
     turns: Turns
-    polls: PollIntervals
+    reports: ClientReports
 
 
 @dataclass(frozen=True, slots=True)

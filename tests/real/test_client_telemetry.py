@@ -14,7 +14,7 @@ import subprocess
 import time
 import urllib.request
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from conftest import RunningBroker, RunningGateway, running_gateway, start_broke
 from kafka.record import MemoryRecords
 from observe import OwnMetrics, connection_records, eventually, metrics, own_metrics, read_all
 
+from clientscope.catalog.configs import Type
 from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
 from clientscope.demo.fleet import Fleet
@@ -177,9 +178,20 @@ def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_wh
     assert codecs(folder / "logs") == {ZSTD}
 
 
+LOW_LIMITS = """
+default = "busy"
+[profiles.busy.limits]
+AN210 = {fetches_per_second = 3}
+AN407 = {wait_ms = 3}
+"""
+"""A busy machine reaches them too, and without making a broker slow."""
+
+
 @pytest.fixture
 def job(broker: RunningBroker, tmp_path: Path) -> Iterator[Job]:
     """The job that reads clients' metrics, and the page that shows its history."""
+    rules = tmp_path / "rules.toml"
+    rules.write_text(LOW_LIMITS)
     processes = Fleet(tmp_path, lambda line: None)
     stream, page = (f"127.0.0.1:{free_port()}" for _ in range(2))
     history, common = str(tmp_path / "history"), ("--bootstrap-servers", broker.internal)
@@ -187,6 +199,7 @@ def job(broker: RunningBroker, tmp_path: Path) -> Iterator[Job]:
         processes.start(
             "stream", "stream", *common, "--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", history,
             "--history-interval-seconds", "1", "--quality", "off", "--metrics-listen", stream, "--client-telemetry",
+            "--rules", str(rules),
         )  # fmt: skip
         processes.start("serve", "serve", *common, "--listen", page, "--history-dir", history)
         for name in ("serve", "stream"):
@@ -196,8 +209,18 @@ def job(broker: RunningBroker, tmp_path: Path) -> Iterator[Job]:
         processes.stop()
 
 
+def each_value_is_fetched(producer: Any, topic: str, poll: Callable[[], int]) -> bool:
+    """For some intervals of metrics, one after the other."""
+    until_s = time.monotonic() + 3
+    while time.monotonic() < until_s:
+        producer.produce(topic, b"value")
+        producer.flush(1)
+        poll()
+    return True
+
+
 def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(broker: Any, gateway: Any, job: Job) -> None:
-    """Java's consumer says everything of its kind, librdkafka's producer a few; and a rule needs both metrics and a setting."""
+    """Java's consumer says everything of its kind, librdkafka's producer a few; and rules need both metrics and a setting."""
 
     def reporting(kind: str, software: tuple[str, str]) -> bool:
         return metrics(job.metrics_url).get(("clientscope_stream_client_instances", kind, *software), 0) > 0
@@ -225,6 +248,7 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
             assert eventually(lambda: poll() >= 0 and reporting("consumer", java.identity), 60)
             assert eventually(lambda: poll() >= 0 and bool(findings("AN406")), 60)
             assert eventually(lambda: poll() >= 0 and "33554433" in buffers(), 60)
+            assert eventually(lambda: each_value_is_fetched(python, topic, poll) and bool(findings("AN210")), 60)
 
     assert eventually(lambda: "lag_max_records" in said(java.client_id, "consumer"), 60)
     java_said = said(java.client_id, "consumer")
@@ -232,6 +256,7 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
     assert max(java_said["record_rate"]) > 0
     (finding,) = {each["fingerprint"]: each for each in findings("AN406")}.values()
     assert finding["settings"][0]["value"] == "6000", "which nothing but its requests has shown"
+    assert {each["settings"][0]["value"] for each in findings("AN210")} == {"1"}, "likewise"
     assert {"lag_max_records", "rebalances", "fetch_latency_avg_ms", "poll_idle_ratio", "throttle_time_max_ms"} <= java_said.keys()
 
     def measured() -> bool:
@@ -240,6 +265,10 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
         return max(said("facts-librdkafka", "producer").get("request_latency_max_ms", [0])) > 0  # librdkafka says 0 where it had no request
 
     assert eventually(measured, 60)
+    with RawClient.connect(gateway.address, "facts-librdkafka") as pushing:  # it waits for 5 ms, and says less in its name
+        pushing.api_versions("librdkafka", "2.10.1")
+        assert not pushing.push_config([("linger.ms", "1", Type.DOUBLE, False)]).error_code
+        assert eventually(lambda: measured() and bool(findings("AN407")), 60)
     python_said = said("facts-librdkafka", "producer")
     python.flush(10)
     assert not {"record_rate", "record_errors", "batch_size_avg_bytes"} & python_said.keys(), "librdkafka has none of them"

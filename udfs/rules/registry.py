@@ -56,6 +56,8 @@ from udfs.rules import (
     an404_reconnect_storm,
     an405_requests_contradict,
     an406_poll_headroom_small,
+    an407_queue_time_above_linger,
+    an408_retries_after_change,
     cf101_key_unknown,
     cf102_value_out_of_range,
     cf103_value_not_allowed,
@@ -147,6 +149,8 @@ FLEET_RULES: tuple[Rule, ...] = (
     an404_reconnect_storm.RULE,
     an405_requests_contradict.RULE,
     an406_poll_headroom_small.RULE,
+    an407_queue_time_above_linger.RULE,
+    an408_retries_after_change.RULE,
 )
 """Judged over time and across the fleet (`streaming.findings`), by code; no push's result lists them."""
 

@@ -1,0 +1,170 @@
+"""What clients said lately in their own metrics (KIP-714), as far as rules hold it against settings (AN210 and AN406 to AN408)."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from clientscope.fair_share import HeldEntry, beyond
+from clientscope.findings.fingerprints import application_key
+from clientscope.records.client_key import tenant_of
+from streaming.findings.inputs import There
+from streaming.limits import Limit, Overflow
+from udfs.kernels.applications import of_client
+
+REMEMBERED_MS = 60 * 60_000
+"""The worst counts for so long."""
+
+SUCCESSIVE_MS = 15 * 60_000
+"""Two reports that are no further apart follow each other: three intervals of Kafka's default."""
+
+INTERVAL_MS = 5 * 60_000
+"""Retries are counted for each such interval of Kafka's clock."""
+
+COMPARED = 12
+"""So many intervals before a change are compared with as many after it."""
+
+KEPT_MS = 3 * COMPARED * INTERVAL_MS
+"""A client's retries are remembered for so long, and a client that doesn't report."""
+
+REPORTS = Limit(
+    "client_reports",
+    20_000,
+    "clients whose own metrics are known",
+    "AN210 and AN406 to AN408 don't judge those of whoever has most",
+    "low",
+    "ask fewer clients for their metrics (--client-telemetry-client-id, --client-telemetry-principal)",
+)
+
+Fact = Literal["poll_interval", "queue_time", "fetches"]
+"""Of what the worst is remembered: the longest time between two polls in ms; the average wait in the send queue in ms; fetches a second,
+beside the average size of one in bytes."""
+
+
+class Report(NamedTuple):
+    """One push of a client's metrics. What the client doesn't say is None; units are those of `Fact`.
+
+    Attributes:
+        at_ms: when Kafka took it.
+        retries: sends that the client repeated since its last push.
+    """
+
+    there: There
+    at_ms: int
+    poll_interval_ms: float | None = None
+    queue_time_ms: float | None = None
+    fetches_per_second: float | None = None
+    fetch_bytes: float | None = None
+    retries: float | None = None
+
+
+class Worst(NamedTuple):
+    """The worst value of the last hour, when it was said, and what was said with it."""
+
+    at_ms: int
+    value: float
+    beside: float = 0.0
+
+
+@dataclass(slots=True)
+class _Client:
+    """One client.
+
+    Attributes:
+        application: `clientscope.findings.fingerprints.application_key` of its application, if it is a producer.
+        last: what its last report had.
+        retries: an interval's number → retries in it.
+    """
+
+    application: str
+    at_ms: int = 0
+    last: dict[Fact, Worst] = field(default_factory=dict)
+    worst: dict[Fact, Worst] = field(default_factory=dict)
+    retries: dict[int, float] = field(default_factory=dict)
+
+
+class ClientReports:
+    """The worst that each client said in the last hour, and its retries. From any thread.
+
+    The longest time between polls is a maximum already. Of averages and rates that counts which two successive reports have in common:
+    one alone may be a start, or a broker's.
+
+    Attributes:
+        full: counts clients that were left out.
+    """
+
+    def __init__(self, most: int = REPORTS.most) -> None:
+        self.full = Overflow(REPORTS)
+        self._most = most
+        self._lock = threading.Lock()
+        self._clients: dict[There, _Client] = {}
+
+    def take(self, reports: Iterable[Report], now_ms: int) -> None:
+        """Takes in what clients said."""
+        with self._lock:
+            for report in reports:
+                _, principal, client_id, _ = report.there
+                client = self._clients.get(report.there)
+                if client is None:
+                    client = self._clients[report.there] = _Client(application_key(principal, of_client(client_id), None))
+                _take(client, report)
+            self._make_room(now_ms)
+
+    def worst(self, fact: Fact, now_ms: int) -> dict[There, Worst]:
+        """Of each client that said it within the last hour."""
+        with self._lock:
+            found = {there: client.worst[fact] for there, client in self._clients.items() if fact in client.worst}
+        return {there: each for there, each in found.items() if now_ms - each.at_ms < REMEMBERED_MS}
+
+    def retries(self, applications: Iterable[str]) -> Mapping[str, Mapping[int, float]]:
+        """Of these applications' producers: an interval's number, which is its begin divided by `INTERVAL_MS` → retries in it.
+
+        An interval in which no producer reported is missing.
+        """
+        counts: dict[str, defaultdict[int, float]] = {application: defaultdict(float) for application in applications}
+        with self._lock:
+            for client in self._clients.values():
+                if client.retries and client.application in counts:
+                    for interval, count in client.retries.items():
+                        counts[client.application][interval] += count
+        return counts
+
+    def _make_room(self, now_ms: int) -> None:
+        self._clients = {there: client for there, client in self._clients.items() if now_ms - client.at_ms < KEPT_MS}
+        if len(self._clients) > self._most:
+            held = [HeldEntry(there, tenant_of(there[1], there[3]), 0, client.at_ms) for there, client in self._clients.items()]
+            gone = beyond(held, self._most)
+            self.full.dropped(gone)
+            left_out = {each.key for each in gone}
+            self._clients = {there: client for there, client in self._clients.items() if there not in left_out}
+
+
+def _take(client: _Client, report: Report) -> None:
+    at_ms = report.at_ms
+    client.at_ms = max(client.at_ms, at_ms)
+    if report.poll_interval_ms is not None:
+        _candidate(client, "poll_interval", Worst(at_ms, report.poll_interval_ms))
+    if report.queue_time_ms is not None:
+        _in_common(client, "queue_time", Worst(at_ms, report.queue_time_ms))
+    if report.fetches_per_second is not None and report.fetch_bytes is not None:
+        _in_common(client, "fetches", Worst(at_ms, report.fetches_per_second, report.fetch_bytes))
+    if report.retries is not None:
+        interval = at_ms // INTERVAL_MS
+        client.retries[interval] = client.retries.get(interval, 0) + report.retries
+        if len(client.retries) > KEPT_MS // INTERVAL_MS:
+            del client.retries[min(client.retries)]
+
+
+def _in_common(client: _Client, fact: Fact, new: Worst) -> None:
+    before, client.last[fact] = client.last.get(fact), new
+    if before is not None and 0 <= new.at_ms - before.at_ms <= SUCCESSIVE_MS:
+        _candidate(client, fact, Worst(new.at_ms, min(before.value, new.value), max(before.beside, new.beside)))
+
+
+def _candidate(client: _Client, fact: Fact, new: Worst) -> None:
+    known = client.worst.get(fact)
+    if known is None or new.value >= known.value or new.at_ms - known.at_ms >= REMEMBERED_MS:
+        client.worst[fact] = new
