@@ -41,7 +41,7 @@ from streaming import small_batches
 from streaming.checkpoints.at_start import Checkpoints
 from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
-from streaming.findings.client_reports import ClientReports
+from streaming.findings.fact_reports import FactReports
 from streaming.findings.finding_records import Policy
 from streaming.fresh_lane import FreshLane
 from streaming.internals.jvm import memory_bean, unlogged_failures
@@ -192,7 +192,7 @@ class _Job:
         self.metrics = JobMetrics()
         self._quality = Quality(settings.history_dir, conditions, self.metrics.registry) if settings.quality == "on" else None
         policy = Policy(owned, rules.suppressions)
-        context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns, ClientReports())
+        context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns, FactReports())
         self._fresh = None if settings.backlog_first else FreshLane(partial(FreshResults, context))
         if self._fresh is not None:  # before the backlog has the cores
             self._fresh.set_unread(checkpoints.unread("results"))

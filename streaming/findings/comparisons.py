@@ -12,10 +12,10 @@ from clientscope.findings.fingerprints import application_key
 from clientscope.profiles import Thresholds
 from streaming.findings import fleet
 from streaming.findings.book import Book
-from streaming.findings.client_reports import REMEMBERED_MS, ClientReports
 from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.closings import ClosedAt, Who
 from streaming.findings.contradictions import contradictions
+from streaming.findings.fact_reports import REMEMBERED_MS, FactReports
 from streaming.findings.inputs import ConnectionChange
 from streaming.findings.liveness import Liveness
 from streaming.findings.members import shared_members
@@ -31,7 +31,7 @@ _EVERY_MS = 10_000
 class Comparisons:
     """Compares clients, and enters what it finds in the book."""
 
-    def __init__(self, clients: PushedClients, liveness: Liveness, book: Book, thresholds: Thresholds, reports: ClientReports) -> None:
+    def __init__(self, clients: PushedClients, liveness: Liveness, book: Book, thresholds: Thresholds, reports: FactReports) -> None:
         self._clients, self._liveness, self._book = clients, liveness, book
         self._judges = fleet.Judges(thresholds)
         self._requested = RequestedVersions()

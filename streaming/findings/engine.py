@@ -20,9 +20,9 @@ from clientscope.profiles import Thresholds
 from clientscope.records.layouts import Kind
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
-from streaming.findings.client_reports import ClientReports
 from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.comparisons import Comparisons
+from streaming.findings.fact_reports import FactReports
 from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush
 from streaming.findings.liveness import Liveness
@@ -69,7 +69,7 @@ class FindingsEngine:
         thresholds: Thresholds,
         conditions: Conditions,
         kept: Kept | None = None,
-        reports: ClientReports | None = None,
+        reports: FactReports | None = None,
     ) -> None:
         self.kept = Kept() if kept is None else kept  # an empty one is false
         self._ending: dict[str, int] = {}
@@ -82,9 +82,7 @@ class FindingsEngine:
         self._reader = InputReader()
         self._unsearched = Overflow(SEARCHED_NAMES)
         self._conditions = conditions
-        self._comparisons = Comparisons(
-            self.clients, self._liveness, self.book, thresholds, ClientReports() if reports is None else reports
-        )
+        self._comparisons = Comparisons(self.clients, self._liveness, self.book, thresholds, FactReports() if reports is None else reports)
         self._forgot_ms = self._newest_ms = 0
 
     def apply(self, rows: Iterable[Mapping[str, Any]]) -> None:

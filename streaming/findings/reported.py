@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from streaming.findings import fleet
-from streaming.findings.client_reports import COMPARED, INTERVAL_MS, ClientReports, Fact, Worst
+from streaming.findings.fact_reports import COMPARED, INTERVAL_MS, Fact, FactReports, Worst
 from streaming.findings.inputs import Settings, There
 from udfs.rules import an210_fetch_min_bytes_one
 from udfs.rules.engine.rule import HIGH, MEDIUM, Rule
@@ -19,7 +19,7 @@ _LEAST_INTERVALS = 2
 _MAX_POLL, _LINGER, _FETCH_MIN = "max.poll.interval.ms", "linger.ms", "fetch.min.bytes"
 
 
-class Verdict(NamedTuple):
+class _Verdict(NamedTuple):
     """On one client.
 
     Attributes:
@@ -41,28 +41,28 @@ class Joined(NamedTuple):
     rule: Rule
     fact: Fact
     setting: str
-    judge: Callable[[Worst, int, Mapping[str, float]], Verdict | None]
+    judge: Callable[[Worst, int, Mapping[str, float]], _Verdict | None]
     clients: str
 
 
-def _polls(worst: Worst, allowed_ms: int, limits: Mapping[str, float]) -> Verdict | None:
+def _polls(worst: Worst, allowed_ms: int, limits: Mapping[str, float]) -> _Verdict | None:
     if not allowed_ms or worst.value < allowed_ms * (1 - limits["headroom_percent"] / 100):
         return None
     said = f"{worst.value / 1000:.0f} s between two polls, {allowed_ms / 1000:.0f} s allowed"
-    return Verdict(said, HIGH if worst.value >= allowed_ms else MEDIUM)
+    return _Verdict(said, HIGH if worst.value >= allowed_ms else MEDIUM)
 
 
-def _waits(worst: Worst, linger_ms: int, limits: Mapping[str, float]) -> Verdict | None:
+def _waits(worst: Worst, linger_ms: int, limits: Mapping[str, float]) -> _Verdict | None:
     if worst.value < max(linger_ms * limits["times_linger"], limits["wait_ms"]):
         return None
-    return Verdict(f"batches wait {worst.value:.0f} ms on average, {linger_ms} ms are asked for")
+    return _Verdict(f"batches wait {worst.value:.0f} ms on average, {linger_ms} ms are asked for")
 
 
-def _fetches(worst: Worst, min_bytes: int, limits: Mapping[str, float]) -> Verdict | None:
+def _fetches(worst: Worst, min_bytes: int, limits: Mapping[str, float]) -> _Verdict | None:
     if min_bytes > 1 or worst.value < limits["fetches_per_second"] or worst.beside > limits["fetch_bytes"]:
         return None
     twice = f"{_FETCH_MIN}={2 * math.ceil(worst.beside)}"
-    return Verdict(f"{worst.value:.0f} fetches a second of {worst.beside:.0f} bytes on average, {twice} makes half as many")
+    return _Verdict(f"{worst.value:.0f} fetches a second of {worst.beside:.0f} bytes on average, {twice} makes half as many")
 
 
 JOINED = (
@@ -72,7 +72,7 @@ JOINED = (
 )
 
 
-def joined(of: Joined, live: fleet.Live, reports: ClientReports, judges: fleet.Judges, now_ms: int) -> dict[str, fleet.Found]:
+def joined(of: Joined, live: fleet.Live, reports: FactReports, judges: fleet.Judges, now_ms: int) -> dict[str, fleet.Found]:
     """One finding for each application that has such a client; a setting counts where it is known exactly."""
     worst = reports.worst(of.fact, now_ms)
     found: dict[str, fleet.Found] = {}
@@ -95,7 +95,7 @@ def joined(of: Joined, live: fleet.Live, reports: ClientReports, judges: fleet.J
 
 
 def risen_retries(
-    changes: Mapping[str, fleet.Change], live: fleet.Live, reports: ClientReports, judges: fleet.Judges, now_ms: int
+    changes: Mapping[str, fleet.Change], live: fleet.Live, reports: FactReports, judges: fleet.Judges, now_ms: int
 ) -> dict[str, fleet.Found]:
     """AN408: applications whose producers send more again since they started with other settings, for two hours after that."""
     begin_ms = now_ms - 2 * COMPARED * INTERVAL_MS
@@ -118,7 +118,7 @@ def risen_retries(
     return found
 
 
-def _lines(verdicts: Mapping[There, Verdict], clients: str) -> Iterator[str]:
+def _lines(verdicts: Mapping[There, _Verdict], clients: str) -> Iterator[str]:
     for there in sorted(verdicts, key=str)[:_MOST_NAMED]:
         _, _, client_id, address = there
         yield f"{client_id or 'no client.id'} at {address}: {verdicts[there].said}"

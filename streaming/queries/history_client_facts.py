@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from clientscope.clock import now_ms
 from clientscope.records.topics import QUARANTINE, TELEMETRY
-from streaming.findings.client_reports import Report
+from streaming.findings.fact_reports import FactReport
 from streaming.findings.inputs import whereabouts
 from streaming.internals.frames import to_table
 from streaming.job_metrics import JobMetrics
@@ -25,7 +25,7 @@ from streaming.transforms import history
 from udfs.kernels.expectations import OF_TELEMETRY
 
 _REPORTED = ("poll_interval_max_ms", "queue_time_avg_ms", "fetch_rate", "fetch_size_avg_bytes", "record_retries")
-"""Of a `Report`, in its order."""
+"""Of a `FactReport`, in its order."""
 
 _READ = tuple(dict.fromkeys(("client_id", *COLUMNS, *_REPORTED)))
 
@@ -57,11 +57,11 @@ class ClientFactsQuery(Plain):
         self._reports.take(_reports(rows), now)
 
 
-def _reports(rows: pa.Table) -> Iterator[Report]:
+def _reports(rows: pa.Table) -> Iterator[FactReport]:
     named = (rows[name].to_pylist() for name in ("cluster_id", "principal", "client_id", "client_address"))
     facts = (rows[name].to_pylist() for name in _REPORTED)
     for *who, at_ms, said in zip(*named, rows["at_ms"].to_pylist(), zip(*facts, strict=True), strict=True):
-        yield Report(whereabouts(*who), at_ms, *said)
+        yield FactReport(whereabouts(*who), at_ms, *said)
 
 
 QUERY = JobQuery(

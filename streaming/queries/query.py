@@ -12,7 +12,7 @@ from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from streaming.culprits.probe import Kernel
-from streaming.findings.client_reports import ClientReports
+from streaming.findings.fact_reports import FactReports
 from streaming.findings.finding_records import Policy
 from streaming.supervision import Running
 from streaming.turns import Turns
@@ -38,7 +38,7 @@ class JobContext:
     policy: Policy
     conditions: Conditions
     turns: Turns
-    reports: ClientReports
+    reports: FactReports
 
 
 @dataclass(frozen=True, slots=True)

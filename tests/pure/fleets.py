@@ -14,8 +14,8 @@ from clientscope.findings.conditions import Conditions
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
 from clientscope.records.layouts import Kind
-from streaming.findings.client_reports import ClientReports, Report
 from streaming.findings.engine import FindingsEngine
+from streaming.findings.fact_reports import FactReport, FactReports
 from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import whereabouts
 from udfs.kernels.finding_inputs import connected, pushed, tombstones
@@ -55,8 +55,8 @@ class Fleet:
 
     def start(self) -> None:
         """The job starts: all that it kept is gone, and it reads the topics once more."""
-        self.client_reports = ClientReports()
-        self.engine = FindingsEngine(self.published, self._policy, self._thresholds, self.conditions, reports=self.client_reports)
+        self.fact_reports = FactReports()
+        self.engine = FindingsEngine(self.published, self._policy, self._thresholds, self.conditions, reports=self.fact_reports)
         self.engine.decided(self._decisions)
         self._apply(pushed, self.pushes, 0)
         self._apply(tombstones, self._tombstones, 0)
@@ -106,9 +106,9 @@ class Fleet:
         return connection
 
     def reports(self, client: str = "orders-1", address: str = "10.0.0.1", **said: float) -> None:
-        """A client pushes metrics of its own: what a `Report` has."""
-        report = Report(whereabouts("c", "User:a", client, address), self.now, **said)
-        self.client_reports.take([report], self.now)
+        """A client pushes metrics of its own: what a `FactReport` has."""
+        report = FactReport(whereabouts("c", "User:a", client, address), self.now, **said)
+        self.fact_reports.take([report], self.now)
 
     def erase(self, key: str) -> None:
         """A person writes a tombstone for a client's record."""

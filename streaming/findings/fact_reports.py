@@ -31,7 +31,7 @@ KEPT_MS = 3 * COMPARED * INTERVAL_MS
 """A client's retries are remembered for so long, and a client that doesn't report."""
 
 REPORTS = Limit(
-    "client_reports",
+    "fact_reports",
     20_000,
     "clients whose own metrics are known",
     "AN210 and AN406 to AN408 don't judge those of whoever has most",
@@ -44,7 +44,7 @@ Fact = Literal["poll_interval", "queue_time", "fetches"]
 beside the average size of one in bytes."""
 
 
-class Report(NamedTuple):
+class FactReport(NamedTuple):
     """One push of a client's metrics. What the client doesn't say is None; units are those of `Fact`.
 
     Attributes:
@@ -86,7 +86,7 @@ class _Client:
     retries: dict[int, float] = field(default_factory=dict)
 
 
-class ClientReports:
+class FactReports:
     """The worst that each client said in the last hour, and its retries. From any thread.
 
     The longest time between polls is a maximum already. Of averages and rates that counts which two successive reports have in common:
@@ -102,7 +102,7 @@ class ClientReports:
         self._lock = threading.Lock()
         self._clients: dict[There, _Client] = {}
 
-    def take(self, reports: Iterable[Report], now_ms: int) -> None:
+    def take(self, reports: Iterable[FactReport], now_ms: int) -> None:
         """Takes in what clients said."""
         with self._lock:
             for report in reports:
@@ -142,7 +142,7 @@ class ClientReports:
             self._clients = {there: client for there, client in self._clients.items() if there not in left_out}
 
 
-def _take(client: _Client, report: Report) -> None:
+def _take(client: _Client, report: FactReport) -> None:
     at_ms = report.at_ms
     client.at_ms = max(client.at_ms, at_ms)
     if report.poll_interval_ms is not None:
