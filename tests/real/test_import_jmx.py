@@ -46,7 +46,13 @@ class Scraped(NamedTuple):
     page: str
 
 
-@pytest.fixture(scope="module", params=[WITHOUT_RULES, LOWERCASE], ids=["without-rules", "lowercase"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(WITHOUT_RULES, id="without-rules"),
+        pytest.param(LOWERCASE, id="lowercase", marks=pytest.mark.long_form(only=True)),
+    ],
+)
 def scraped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scraped]:
     folder = tmp_path_factory.mktemp("jmx")
     rules = folder / "rules.yaml"

@@ -98,7 +98,9 @@ FETCHED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("release", ["2.1", "2.8", "3.9", "4.4"])
+@pytest.mark.parametrize(
+    "release", ["2.1", "4.4", *(pytest.param(release, marks=pytest.mark.long_form(only=True)) for release in ("2.8", "3.9"))]
+)
 @pytest.mark.timeout(200)
 def test_java(cluster: RunningBroker, gateway: RunningGateway, release: str) -> None:
     name, path = f"java-{release}", ":".join(str(each) for each in jars(f"client-{release}"))

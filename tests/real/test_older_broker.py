@@ -39,7 +39,7 @@ RELEASES = {"broker-2.4": "2.4.1", "broker-2.8": "2.8.2", "broker-3.6": "3.6.2",
 
 
 @pytest.fixture(
-    scope="module", params=["broker-2.4", "broker-2.8", pytest.param("broker-3.6", marks=LONG), pytest.param("broker-3.9", marks=LONG)]
+    scope="module", params=["broker-2.4", *(pytest.param(release, marks=LONG) for release in RELEASES if release != "broker-2.4")]
 )
 def release(request: pytest.FixtureRequest) -> str:
     return str(request.param)

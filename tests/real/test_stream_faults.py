@@ -272,6 +272,7 @@ def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_cont
     job.processes.check()
 
 
+@pytest.mark.long_form(only=True)
 def test_f21_they_stay_skipped_when_all_is_read_again(job: Job) -> None:
     job.input.write(100)
     job.kill()
