@@ -134,4 +134,5 @@ def _number(settings: Settings, key: str) -> int | None:
 
 def _rounded(count: float) -> str:
     """To one digit, so that the sentence stays while numbers change a little."""
-    return f"{float(f'{count:.1g}'):g}"
+    rounded = float(f"{count:.1g}")
+    return f"{rounded:.0f}" if rounded >= 1 else f"{rounded:g}"

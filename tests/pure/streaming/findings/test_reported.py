@@ -155,6 +155,25 @@ def test_retries_that_rose_after_a_change_are_a_finding_for_two_hours() -> None:
     assert fleet.one("AN408").state == "resolved"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        (0, 12, "10 records are sent again in five minutes, 0 were before"),
+        (0.31, 1_234_567, "1000000 records are sent again in five minutes, 0.3 were before"),
+    ],
+)
+def test_the_sentence_stays_while_numbers_change_a_little(before: float, after: float, line: str) -> None:
+    fleet = Fleet()
+    fleet.client(instance=1, settings={"acks": "all", "retries": "3"})
+    hour_of_retries(fleet, before)
+    fleet.client(instance=2, settings={"acks": "all", "retries": "9"})
+    for _ in range(2):
+        fleet.later(5 * MINUTE)
+        fleet.reports(retries=after)
+    fleet.later(MINUTE)
+    assert fleet.one("AN408").evidence[0] == line
+
+
 @pytest.mark.parametrize(("before", "after", "found"), [(2, 9, False), (2, 10, True), (0, 9, False), (0, 10, True), (50, 240, False)])
 def test_risen_is_five_times_as_many_and_twenty_at_least(before: float, after: float, found: bool) -> None:
     fleet = Fleet()
