@@ -18,8 +18,11 @@ from udfs.kernels.applications import of_client
 REMEMBERED_MS = 60 * 60_000
 """The worst counts for so long."""
 
-SUCCESSIVE_MS = 15 * 60_000
-"""Two reports that are no further apart follow each other: three intervals of Kafka's default."""
+SAMPLED_MS = 60_000
+"""A Java client's averages are those of the last minute (two of ``metrics.sample.window.ms``), however often it pushes them."""
+
+LASTING_MS = 15 * 60_000
+"""Reports that are no further apart belong together: three intervals of Kafka's default."""
 
 INTERVAL_MS = 5 * 60_000
 """Retries are counted for each such interval of Kafka's clock."""
@@ -39,26 +42,25 @@ REPORTS = Limit(
     "ask fewer clients for their metrics (--client-telemetry-client-id, --client-telemetry-principal)",
 )
 
-Fact = Literal["poll_interval", "queue_time", "fetches"]
-"""Of what the worst is remembered: the longest time between two polls in ms; the average wait in the send queue in ms; fetches a second,
-beside the average size of one in bytes."""
+FactName = Literal["poll_interval_max_ms", "queue_time_avg_ms", "fetch_rate"]
+"""Of what the worst is remembered; of ``fetch_rate`` beside ``fetch_size_avg_bytes``."""
 
 
 class FactReport(NamedTuple):
-    """One push of a client's metrics. What the client doesn't say is None; units are those of `Fact`.
+    """One push of a client's metrics: facts by their names in `clientscope.catalog.client_facts`, None where the client doesn't say one.
 
     Attributes:
         at_ms: when Kafka took it.
-        retries: sends that the client repeated since its last push.
     """
 
     there: There
     at_ms: int
-    poll_interval_ms: float | None = None
-    queue_time_ms: float | None = None
-    fetches_per_second: float | None = None
-    fetch_bytes: float | None = None
-    retries: float | None = None
+    poll_interval_max_ms: float | None = None
+    queue_time_avg_ms: float | None = None
+    fetch_rate: float | None = None
+    fetch_size_avg_bytes: float | None = None
+    record_rate: float | None = None
+    record_retries: float | None = None
 
 
 class Worst(NamedTuple):
@@ -75,22 +77,22 @@ class _Client:
 
     Attributes:
         application: `clientscope.findings.fingerprints.application_key` of its application, if it is a producer.
-        last: what its last report had.
+        lasting: what all reports of the last minute had in common, with the time of the first.
         retries: an interval's number → retries in it.
     """
 
     application: str
     at_ms: int = 0
-    last: dict[Fact, Worst] = field(default_factory=dict)
-    worst: dict[Fact, Worst] = field(default_factory=dict)
+    lasting: dict[FactName, Worst] = field(default_factory=dict)
+    worst: dict[FactName, Worst] = field(default_factory=dict)
     retries: dict[int, float] = field(default_factory=dict)
 
 
 class FactReports:
     """The worst that each client said in the last hour, and its retries. From any thread.
 
-    The longest time between polls is a maximum already. Of averages and rates that counts which two successive reports have in common:
-    one alone may be a start, or a broker's.
+    The longest time between polls is a maximum already. Of averages and rates that counts which lasts for a minute or more, by two reports
+    at least: one alone may be a start, or a broker's.
 
     Attributes:
         full: counts clients that were left out.
@@ -113,7 +115,7 @@ class FactReports:
                 _take(client, report)
             self._make_room(now_ms)
 
-    def worst(self, fact: Fact, now_ms: int) -> dict[There, Worst]:
+    def worst(self, fact: FactName, now_ms: int) -> dict[There, Worst]:
         """Of each client that said it within the last hour."""
         with self._lock:
             found = {there: client.worst[fact] for there, client in self._clients.items() if fact in client.worst}
@@ -145,26 +147,34 @@ class FactReports:
 def _take(client: _Client, report: FactReport) -> None:
     at_ms = report.at_ms
     client.at_ms = max(client.at_ms, at_ms)
-    if report.poll_interval_ms is not None:
-        _candidate(client, "poll_interval", Worst(at_ms, report.poll_interval_ms))
-    if report.queue_time_ms is not None:
-        _in_common(client, "queue_time", Worst(at_ms, report.queue_time_ms))
-    if report.fetches_per_second is not None and report.fetch_bytes is not None:
-        _in_common(client, "fetches", Worst(at_ms, report.fetches_per_second, report.fetch_bytes))
-    if report.retries is not None:
+    if report.poll_interval_max_ms is not None:
+        _candidate(client, "poll_interval_max_ms", Worst(at_ms, report.poll_interval_max_ms))
+    if report.queue_time_avg_ms is not None:
+        _lasts(client, "queue_time_avg_ms", Worst(at_ms, report.queue_time_avg_ms))
+    if report.fetch_rate is not None and report.fetch_size_avg_bytes is not None and report.record_rate is not None:
+        # A fetch that ends by fetch.max.wait.ms brings no record, and a consumer without news has two a second at each broker.
+        _lasts(client, "fetch_rate", Worst(at_ms, min(report.fetch_rate, report.record_rate), report.fetch_size_avg_bytes))
+    if report.record_retries is not None:
         interval = at_ms // INTERVAL_MS
-        client.retries[interval] = client.retries.get(interval, 0) + report.retries
+        client.retries[interval] = client.retries.get(interval, 0) + report.record_retries
         if len(client.retries) > KEPT_MS // INTERVAL_MS:
             del client.retries[min(client.retries)]
 
 
-def _in_common(client: _Client, fact: Fact, new: Worst) -> None:
-    before, client.last[fact] = client.last.get(fact), new
-    if before is not None and 0 <= new.at_ms - before.at_ms <= SUCCESSIVE_MS:
-        _candidate(client, fact, Worst(new.at_ms, min(before.value, new.value), max(before.beside, new.beside)))
+def _lasts(client: _Client, fact: FactName, new: Worst) -> None:
+    begun = client.lasting.get(fact)
+    if begun is None or not 0 <= new.at_ms - begun.at_ms <= LASTING_MS:
+        client.lasting[fact] = new
+        return
+    lasting = Worst(begun.at_ms, min(begun.value, new.value), max(begun.beside, new.beside))
+    if new.at_ms - begun.at_ms < SAMPLED_MS:
+        client.lasting[fact] = lasting
+    else:
+        client.lasting[fact] = new
+        _candidate(client, fact, lasting._replace(at_ms=new.at_ms))
 
 
-def _candidate(client: _Client, fact: Fact, new: Worst) -> None:
+def _candidate(client: _Client, fact: FactName, new: Worst) -> None:
     known = client.worst.get(fact)
     if known is None or new.value >= known.value or new.at_ms - known.at_ms >= REMEMBERED_MS:
         client.worst[fact] = new

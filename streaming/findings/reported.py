@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from streaming.findings import fleet
-from streaming.findings.fact_reports import COMPARED, INTERVAL_MS, Fact, FactReports, Worst
+from streaming.findings.fact_reports import COMPARED, INTERVAL_MS, FactName, FactReports, Worst
 from streaming.findings.inputs import Settings, There
 from udfs.rules import an210_fetch_min_bytes_one
 from udfs.rules.engine.rule import HIGH, MEDIUM, Rule
@@ -39,7 +39,7 @@ class Joined(NamedTuple):
     """
 
     rule: Rule
-    fact: Fact
+    fact: FactName
     setting: str
     judge: Callable[[Worst, int, Mapping[str, float]], _Verdict | None]
     clients: str
@@ -66,9 +66,9 @@ def _fetches(worst: Worst, min_bytes: int, limits: Mapping[str, float]) -> _Verd
 
 
 JOINED = (
-    Joined(fleet.HEADROOM, "poll_interval", _MAX_POLL, _polls, "consumers"),
-    Joined(fleet.QUEUE, "queue_time", _LINGER, _waits, "producers"),
-    Joined(an210_fetch_min_bytes_one.RULE, "fetches", _FETCH_MIN, _fetches, "consumers"),
+    Joined(fleet.HEADROOM, "poll_interval_max_ms", _MAX_POLL, _polls, "consumers"),
+    Joined(fleet.QUEUE, "queue_time_avg_ms", _LINGER, _waits, "producers"),
+    Joined(an210_fetch_min_bytes_one.RULE, "fetch_rate", _FETCH_MIN, _fetches, "consumers"),
 )
 
 

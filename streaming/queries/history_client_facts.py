@@ -24,8 +24,8 @@ from streaming.supervision import Plain
 from streaming.transforms import history
 from udfs.kernels.expectations import OF_TELEMETRY
 
-_REPORTED = ("poll_interval_max_ms", "queue_time_avg_ms", "fetch_rate", "fetch_size_avg_bytes", "record_retries")
-"""Of a `FactReport`, in its order."""
+_REPORTED = FactReport._fields[2:]
+"""Its facts."""
 
 _READ = tuple(dict.fromkeys(("client_id", *COLUMNS, *_REPORTED)))
 

@@ -239,6 +239,7 @@ def spawned_below(pid: int) -> Iterator[set[int]]:
         watching.join()
 
 
+@pytest.mark.long_form
 def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_continue(job: Job) -> None:
     driver = job.processes.pid("stream"), jvm(job)
     deadly: dict[Place, bytes] = {}
@@ -274,6 +275,7 @@ def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_cont
 
 @pytest.mark.long_form(only=True)
 def test_f21_they_stay_skipped_when_all_is_read_again(job: Job) -> None:
+    assert job.skipped, "by the test before"
     job.input.write(100)
     job.kill()
     shutil.rmtree(job.folder / "checkpoints" / "results")

@@ -1,9 +1,10 @@
 """AN210: many small fetches.
 
 What
-    ``fetch.min.bytes`` is 1, the default, and in two successive reports within the last hour a connected consumer said in its own metrics
-    that it made at least ``fetches_per_second`` fetches a second, which brought at most ``fetch_bytes`` bytes on average. More than 1
-    passes. How often a client fetches is known where the job reads clients' metrics (``--client-telemetry``).
+    ``fetch.min.bytes`` is 1, the default, and in two reports within the last hour, which are a minute or more apart, and all between them,
+    a connected consumer said in its own metrics that it made at least ``fetches_per_second`` fetches a second and got as many records,
+    and that a fetch brought at most ``fetch_bytes`` bytes on average. More than 1 passes. How often a client fetches is known where the
+    job reads clients' metrics (``--client-telemetry``).
 
 Why
     The broker answers as soon as there is a byte. With a slow stream of small records each is a request of its own, for every

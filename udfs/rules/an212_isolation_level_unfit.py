@@ -23,16 +23,7 @@ Source
 
 from __future__ import annotations
 
-import numpy as np
-
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import CONSUMERS, NOT_EVALUABLE, Case, Judgement, Needs, Rule
-
-
-def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push."""
-    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
-
+from udfs.rules.engine.rule import CONSUMERS, NOT_EVALUABLE, Case, Needs, Rule
 
 RULE = Rule(
     code="AN212",
@@ -45,7 +36,6 @@ RULE = Rule(
         "This consumer's isolation doesn't fit its topics: set isolation.level=read_committed where producers are "
         "transactional, and only there.",
     ),
-    evaluate=evaluate,
     client_types=CONSUMERS,
     needs=Needs.FLEET,
     keys=("isolation.level",),

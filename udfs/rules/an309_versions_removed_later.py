@@ -21,16 +21,7 @@ Source
 
 from __future__ import annotations
 
-import numpy as np
-
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
-
-
-def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a push: `streaming.findings` judges connections by this rule."""
-    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
-
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Needs, Rule
 
 RULE = Rule(
     code="AN309",
@@ -43,7 +34,6 @@ RULE = Rule(
         "This application requests versions that a later release of brokers doesn't serve, and stops working there: "
         "upgrade its client library, and remove settings that pin an old protocol version.",
     ),
-    evaluate=evaluate,
     needs=Needs.WIRE,
     limits={"target_major": 4, "target_minor": 0},
     cases=(Case(NOT_EVALUABLE, {"acks": "all"}),),

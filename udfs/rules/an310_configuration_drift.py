@@ -19,16 +19,7 @@ Source
 
 from __future__ import annotations
 
-import numpy as np
-
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
-
-
-def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push: `streaming.findings` judges by this rule."""
-    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
-
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Needs, Rule
 
 RULE = Rule(
     code="AN310",
@@ -40,7 +31,6 @@ RULE = Rule(
         "All instances have the same settings.",
         "Instances of this application have different settings: deploy one configuration to all of them.",
     ),
-    evaluate=evaluate,
     needs=Needs.FLEET,
     limits={"minutes": 10},
     cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),

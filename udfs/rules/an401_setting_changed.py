@@ -18,16 +18,7 @@ Source
 
 from __future__ import annotations
 
-import numpy as np
-
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
-
-
-def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push: `streaming.findings` judges by this rule."""
-    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
-
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Needs, Rule
 
 RULE = Rule(
     code="AN401",
@@ -39,7 +30,6 @@ RULE = Rule(
         "The settings are those of the last start.",
         "Settings changed between two starts: if that was not intended, restore the earlier values.",
     ),
-    evaluate=evaluate,
     needs=Needs.FLEET,
     limits={"hours": 24},
     cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),

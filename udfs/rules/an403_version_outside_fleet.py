@@ -18,16 +18,7 @@ Source
 
 from __future__ import annotations
 
-import numpy as np
-
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
-
-
-def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push: `streaming.findings` judges by this rule."""
-    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
-
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Needs, Rule
 
 RULE = Rule(
     code="AN403",
@@ -39,7 +30,6 @@ RULE = Rule(
         "Others have this release or an older one.",
         "Hardly any other application uses a release as old as this: upgrade the library to the one that most of the fleet uses.",
     ),
-    evaluate=evaluate,
     needs=Needs.FLEET,
     limits={"applications": 20, "rare_percent": 5},
     cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),

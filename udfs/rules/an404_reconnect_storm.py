@@ -21,16 +21,7 @@ Source
 
 from __future__ import annotations
 
-import numpy as np
-
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
-
-
-def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push: `streaming.findings` judges by this rule."""
-    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
-
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Needs, Rule
 
 RULE = Rule(
     code="AN404",
@@ -42,7 +33,6 @@ RULE = Rule(
         "Connections are kept.",
         "This application opens and closes connections all the time: keep one client for the life of the process, and see why it restarts.",
     ),
-    evaluate=evaluate,
     needs=Needs.FLEET,
     limits={"closed": 100, "times_open": 10, "high": 1_000},
     cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),

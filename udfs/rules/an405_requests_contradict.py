@@ -21,16 +21,7 @@ Source
 
 from __future__ import annotations
 
-import numpy as np
-
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
-
-
-def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push: `streaming.findings` judges by this rule."""
-    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
-
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Needs, Rule
 
 RULE = Rule(
     code="AN405",
@@ -42,7 +33,6 @@ RULE = Rule(
         "Requests show what the client says.",
         "Requests show other values than the client says: find out which are used, and correct the other.",
     ),
-    evaluate=evaluate,
     needs=Needs.FLEET,
     cases=(Case(NOT_EVALUABLE, {"acks": "all"}),),
 )

@@ -23,16 +23,7 @@ Source
 
 from __future__ import annotations
 
-import numpy as np
-
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
-
-
-def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push: `streaming.findings` judges by this rule."""
-    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
-
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Needs, Rule
 
 RULE = Rule(
     code="AN406",
@@ -44,7 +35,6 @@ RULE = Rule(
         "The consumer polls in time.",
         "This consumer almost exceeds max.poll.interval.ms and would lose its partitions: take fewer records at once, or raise it.",
     ),
-    evaluate=evaluate,
     needs=Needs.FLEET,
     limits={"headroom_percent": 20},
     cases=(Case(NOT_EVALUABLE, {"max.poll.interval.ms": "300000"}),),

@@ -1,9 +1,10 @@
 """AN407: a producer whose batches wait for far longer than ``linger.ms`` asks for.
 
 What
-    In two successive reports within the last hour, a connected producer said in its own metrics that its batches waited in the send queue
-    for at least ``times_linger`` times ``linger.ms`` on average, and for at least ``wait_ms`` milliseconds. It is judged where
-    ``linger.ms`` was pushed, and where the job reads clients' metrics (``--client-telemetry``).
+    In two reports within the last hour, which are a minute or more apart, and all between them, a connected producer said in its own
+    metrics that its batches waited in the send queue for at least ``times_linger`` times ``linger.ms`` on average, and for at least
+    ``wait_ms`` milliseconds. It is judged where ``linger.ms`` was pushed, and where the job reads clients' metrics
+    (``--client-telemetry``).
 
 Why
     A batch that is full, or older than ``linger.ms``, waits for the broker or for room among the requests in flight. The queue grows up
@@ -24,16 +25,7 @@ Source
 
 from __future__ import annotations
 
-import numpy as np
-
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Judgement, Needs, Rule
-
-
-def evaluate(batch: Batch) -> Judgement:
-    """Nothing can be said of a single push: `streaming.findings` judges by this rule."""
-    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
-
+from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Needs, Rule
 
 RULE = Rule(
     code="AN407",
@@ -45,7 +37,6 @@ RULE = Rule(
         "The producer sends batches as soon as linger.ms asks for.",
         "This producer's batches wait for far longer than linger.ms: send fewer and larger requests, or look for what holds up the broker.",
     ),
-    evaluate=evaluate,
     needs=Needs.FLEET,
     limits={"times_linger": 3, "wait_ms": 500},
     cases=(Case(NOT_EVALUABLE, {"linger.ms": "5"}),),

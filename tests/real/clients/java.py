@@ -142,12 +142,13 @@ class JavaClient(Client):
             yield lambda: int(consumer.poll(self._gateway.jvm.java.time.Duration.ofMillis(200)).count())
 
     @contextmanager
-    def producing(self, topic: str, **settings: str) -> Iterator[None]:
-        """A producer that has sent one record, and stays."""
+    def producing(self, topic: str, **settings: str) -> Iterator[Callable[[], object]]:
+        """A producer that has sent one record, and stays: what sends another, and doesn't wait for it."""
         serializers = {"key_serializer": f"{_STRING}Serializer", "value_serializer": f"{_STRING}Serializer"}
         with self._closing(self.kafka.clients.producer.KafkaProducer(self._common(**serializers, **settings))) as producer:
-            producer.send(self.kafka.clients.producer.ProducerRecord(topic, "key", "value")).get()
-            yield
+            record = self.kafka.clients.producer.ProducerRecord(topic, "key", "value")
+            producer.send(record).get()
+            yield lambda: producer.send(record)
 
     def describe(self, topic: str) -> dict[str, Any]:
         with self._admin() as admin:

@@ -90,6 +90,11 @@ def judged(fired: Mask, known: Mask, severities: npt.NDArray[Any] | None = None)
     return Judgement(outcomes, None if severities is None else severities.astype(np.int8))
 
 
+def unjudged(batch: Batch) -> Judgement:
+    """Nothing can be said of a single push: of a rule about the fleet, by which `streaming.findings` judges."""
+    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
+
+
 @dataclass(frozen=True)
 class Evidence:
     """The settings that pushes were judged by, each distinct combination once.
@@ -157,7 +162,7 @@ class Rule:
     severity: str
     risks: tuple[Risk, ...]
     messages: tuple[str, str, str]
-    evaluate: Callable[[Batch], Judgement]
+    evaluate: Callable[[Batch], Judgement] = unjudged
     client_types: frozenset[ClientType] = ANY_CLIENT
     needs: Needs = Needs.DEFAULT_KEYS
     keys: tuple[str, ...] = ()
@@ -170,8 +175,8 @@ class Rule:
 
     @property
     def documentation(self) -> Documentation:
-        """What, why, example, use instead and source: the docstring of the rule's module."""
-        return parse(sys.modules[self.evaluate.__module__].__doc__ or "")
+        """What, why, example, use instead and source: the docstring of the rule's module, which has its code and name."""
+        return parse(sys.modules[f"udfs.rules.{self.code.lower()}_{self.name}"].__doc__ or "")
 
     def message(self, outcome: int, limits: Mapping[str, float] = MappingProxyType({})) -> str:
         """What it says with an outcome, with its thresholds filled in.

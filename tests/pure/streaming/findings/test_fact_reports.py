@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fleets import HOUR, MINUTE, NOW
+from fleets import HOUR, MINUTE, NOW, SECOND
 
 from clientscope.findings.fingerprints import application_key
-from streaming.findings.fact_reports import INTERVAL_MS, KEPT_MS, SUCCESSIVE_MS, FactReport, FactReports, Worst
+from streaming.findings.fact_reports import INTERVAL_MS, KEPT_MS, LASTING_MS, FactReport, FactReports, Worst
 from streaming.findings.inputs import whereabouts
 
 THERE = whereabouts("c", "User:a", "orders-1", "10.0.0.1")
@@ -16,37 +16,56 @@ def test_a_longer_time_counts_until_it_is_an_hour_old() -> None:
     reports = FactReports()
     for at_ms, longest_ms in ((NOW, 9.0), (NOW + 1, 5.0), (NOW + HOUR, 6.0), (NOW + HOUR + 1, 3.0)):
         reports.take([FactReport(THERE, at_ms, longest_ms)], at_ms)
-    assert reports.worst("poll_interval", NOW + HOUR + 1) == {THERE: Worst(NOW + HOUR, 6.0)}
-    assert not reports.worst("poll_interval", NOW + 2 * HOUR)
+    assert reports.worst("poll_interval_max_ms", NOW + HOUR + 1) == {THERE: Worst(NOW + HOUR, 6.0)}
+    assert not reports.worst("poll_interval_max_ms", NOW + 2 * HOUR)
 
 
-def test_of_averages_that_counts_which_two_successive_reports_have_in_common() -> None:
+def test_of_averages_that_counts_which_all_reports_of_a_minute_have_in_common() -> None:
     reports = FactReports()
     for minute, wait_ms in ((0, 900.0), (1, 2.0), (2, 300.0), (3, 500.0), (4, 1.0)):
-        reports.take([FactReport(THERE, NOW + minute * MINUTE, queue_time_ms=wait_ms)], NOW + minute * MINUTE)
+        reports.take([FactReport(THERE, NOW + minute * MINUTE, queue_time_avg_ms=wait_ms)], NOW + minute * MINUTE)
         reports.take([FactReport(THERE, NOW + minute * MINUTE + 1, 1.0)], NOW + minute * MINUTE)  # a consumer with the same names
-    assert reports.worst("queue_time", NOW + 5 * MINUTE) == {THERE: Worst(NOW + 3 * MINUTE, 300.0)}
+    assert reports.worst("queue_time_avg_ms", NOW + 5 * MINUTE) == {THERE: Worst(NOW + 3 * MINUTE, 300.0)}
+
+
+def test_an_average_of_the_same_minute_counts_once_however_often_it_is_said() -> None:
+    reports = FactReports()
+    for second, wait_ms in ((0, 900.0), (10, 900.0), (59, 900.0), (61, 2.0), (121, 800.0)):
+        reports.take([FactReport(THERE, NOW + second * SECOND, queue_time_avg_ms=wait_ms)], NOW + second * SECOND)
+    assert reports.worst("queue_time_avg_ms", NOW + 3 * MINUTE) == {THERE: Worst(NOW + 121 * SECOND, 2.0)}
+    for second, wait_ms in ((150, 700.0), (170, 900.0), (181, 800.0)):
+        reports.take([FactReport(THERE, NOW + second * SECOND, queue_time_avg_ms=wait_ms)], NOW + second * SECOND)
+    assert reports.worst("queue_time_avg_ms", NOW + 4 * MINUTE) == {THERE: Worst(NOW + 181 * SECOND, 700.0)}
 
 
 def test_reports_far_apart_have_nothing_in_common() -> None:
     reports = FactReports()
-    for at_ms in (NOW, NOW + SUCCESSIVE_MS + 1):
-        reports.take([FactReport(THERE, at_ms, queue_time_ms=900.0)], at_ms)
-    assert not reports.worst("queue_time", NOW + SUCCESSIVE_MS + 1)
+    for at_ms in (NOW, NOW + LASTING_MS + 1):
+        reports.take([FactReport(THERE, at_ms, queue_time_avg_ms=900.0)], at_ms)
+    assert not reports.worst("queue_time_avg_ms", NOW + LASTING_MS + 1)
 
 
 def test_a_rate_is_remembered_with_the_greater_size() -> None:
     reports = FactReports()
-    for at_ms, rate, size in ((NOW, 100.0, 50.0), (NOW + 1, 80.0, 90.0), (NOW + 2, 60.0, None)):
-        reports.take([FactReport(THERE, at_ms, fetches_per_second=rate, fetch_bytes=size)], at_ms)
-    assert reports.worst("fetches", NOW + 2) == {THERE: Worst(NOW + 1, 80.0, 90.0)}
+    for minute, rate, size in ((0, 100.0, 50.0), (1, 80.0, 90.0), (2, 60.0, None)):
+        said = {"fetch_rate": rate, "fetch_size_avg_bytes": size, "record_rate": 500.0}
+        reports.take([FactReport(THERE, NOW + minute * MINUTE, **said)], NOW + minute * MINUTE)
+    assert reports.worst("fetch_rate", NOW + 2 * MINUTE) == {THERE: Worst(NOW + MINUTE, 80.0, 90.0)}
+
+
+def test_fetches_that_bring_no_record_do_not_count() -> None:
+    reports = FactReports()
+    for minute in range(2):
+        said = {"fetch_rate": 80.0, "fetch_size_avg_bytes": 15.0, "record_rate": 0.5}
+        reports.take([FactReport(THERE, NOW + minute * MINUTE, **said)], NOW + minute * MINUTE)
+    assert reports.worst("fetch_rate", NOW + MINUTE) == {THERE: Worst(NOW + MINUTE, 0.5, 15.0)}
 
 
 def test_retries_are_counted_per_application_and_interval() -> None:
     reports, other = FactReports(), whereabouts("c", "User:a", "orders-2", "10.0.0.2")
     begin = NOW // INTERVAL_MS * INTERVAL_MS
     for there, at_ms, retries in ((THERE, begin, 1), (THERE, begin + 1, 2), (other, begin + 2, 4), (other, begin + INTERVAL_MS, 0)):
-        reports.take([FactReport(there, at_ms, retries=retries)], at_ms)
+        reports.take([FactReport(there, at_ms, record_retries=retries)], at_ms)
     first = begin // INTERVAL_MS
     assert reports.retries([APPLICATION, "another"]) == {APPLICATION: {first: 7, first + 1: 0}, "another": {}}
 
@@ -54,7 +73,7 @@ def test_retries_are_counted_per_application_and_interval() -> None:
 def test_a_client_is_forgotten_some_hours_after_its_last_report_and_so_are_its_retries() -> None:
     reports = FactReports()
     for number in range(100):
-        reports.take([FactReport(THERE, NOW + number * INTERVAL_MS, retries=1)], NOW + number * INTERVAL_MS)
+        reports.take([FactReport(THERE, NOW + number * INTERVAL_MS, record_retries=1)], NOW + number * INTERVAL_MS)
     assert len(reports.retries([APPLICATION])[APPLICATION]) == KEPT_MS // INTERVAL_MS
     reports.take([], NOW + 99 * INTERVAL_MS + KEPT_MS)
     assert not reports.retries([APPLICATION])[APPLICATION]
@@ -65,5 +84,5 @@ def test_whoever_has_most_is_left_out() -> None:
     many = [FactReport(whereabouts("c", None, f"app-{number}", "10.0.0.1"), NOW, 9.0) for number in range(20)]
     few = whereabouts("c", "User:few", "app", "10.0.0.2")
     reports.take([*many, FactReport(few, NOW, 1.0)], NOW)
-    assert few in reports.worst("poll_interval", NOW)
-    assert (len(reports.worst("poll_interval", NOW)), reports.full.count) == (9, 12)
+    assert few in reports.worst("poll_interval_max_ms", NOW)
+    assert (len(reports.worst("poll_interval_max_ms", NOW)), reports.full.count) == (9, 12)
