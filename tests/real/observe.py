@@ -87,6 +87,11 @@ def metrics(url: str) -> dict[tuple[str, ...], float]:
         return {(sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples}
 
 
+def count(gateway: Any, what: str, label: str) -> float:
+    """A counter of a gateway, 0 before it counts; its workers' come a moment later, or seconds where they are busy."""
+    return metrics(gateway.metrics_url).get((f"clientscope_gateway_{what}_total", label), 0)
+
+
 def page(url: str) -> tuple[int, str]:
     """Status and text of a probe; 0 where nobody answers."""
     try:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from conftest import RunningGateway, running_gateway
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
-from observe import eventually, metrics, read_all
+from observe import count, eventually, read_all
 
 from clientscope import topics
 from clientscope.client.raw import RawClient
@@ -178,8 +178,7 @@ def test_f44_one_host_that_invents_ids_meets_the_quota_and_nobody_else_does(site
     assert passed + len(refused) == 800
     assert 0 < passed <= 500 + 5 * (time.monotonic() - began) + 1, "what one address may have"
     assert refused and all(0 < answer.throttle_time_ms <= 10_000 for answer in refused)
-    counted = metrics(site.gateway.metrics_url)
-    assert counted["clientscope_gateway_pushes_refused_total", "quota_address"] == len(refused)
+    assert eventually(lambda: count(site.gateway, "pushes_refused", "quota_address") == len(refused))
     with ExitStack() as stack:
         alice = site.client(stack, "alice", uuid.uuid4(), "127.0.0.2", "billing-1")
         assert alice.push_config([("sasl.password", f"{LEAKED}-late", 8, False)]).error_code not in (NONE, THROTTLING_QUOTA_EXCEEDED)

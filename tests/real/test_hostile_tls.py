@@ -13,7 +13,7 @@ import kafka
 import pytest
 from certificates import Authority
 from hostile_bytes import REFUSED, api_versions, flood
-from observe import WorkerMemory, eventually, gateway_connections, metrics, workers
+from observe import WorkerMemory, count, eventually, gateway_connections, workers
 from test_data_path import fetch, unread_bytes
 from tls_cluster import TOPIC, Cluster, connect, in_front, raw, tls_cluster, upstream
 
@@ -57,7 +57,7 @@ def test_f42_clients_that_send_on_while_they_are_held(cluster: Cluster, authorit
         worker.watch(1)
         with raw(gateway, authority, "other") as other:
             assert other.api_versions("other", "1").error_code == 0
-        assert metrics(gateway.metrics_url)["clientscope_gateway_reads_held_total", "allowance"] > 0
+        assert eventually(lambda: count(gateway, "reads_held", "allowance") > 0)
         worker.stays_within(BUDGET + ROOM)
 
 

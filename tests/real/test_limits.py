@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from conftest import RunningGateway, running_gateway
-from observe import eventually, gateway_connections, metrics, read_all
+from conftest import running_gateway
+from observe import count, eventually, gateway_connections, read_all
 from scale import scaled
 
 from clientscope import topics
@@ -27,10 +27,6 @@ from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS
 
 SLOW = 2000
-
-
-def count(gateway: RunningGateway, what: str, label: str) -> float:
-    return metrics(gateway.metrics_url).get((f"clientscope_gateway_{what}_total", label), 0)
 
 
 def is_closed(connected: socket.socket) -> bool:

@@ -14,7 +14,7 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
-from observe import children, eventually, metrics, read_all
+from observe import children, count, eventually, metrics, read_all
 
 from clientscope.client.raw import RawClient
 from clientscope.records.client_key import instance_of
@@ -114,7 +114,7 @@ def test_a_crash_loop_meets_its_quota_and_nobody_else_does(gateway: RunningGatew
     assert refused and all(0 < answer.throttle_time_ms <= 1000 for answer in refused)
     assert [answer.error_code for answer in answers[:10]] == [NONE] * 10
     assert pushed(gateway.address, "good", uuid.uuid4()) == NONE
-    assert eventually(lambda: metrics(gateway.metrics_url)["clientscope_gateway_pushes_refused_total", "quota"] == len(refused))
+    assert eventually(lambda: count(gateway, "pushes_refused", "quota") == len(refused))
 
 
 def test_a_gateway_that_is_killed_leaves_no_process_of_its_policy(gateway: RunningGateway) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from conftest import RunningGateway, running_gateway
-from observe import connection_records, eventually, gateway_connections, metrics, workers
+from observe import connection_records, count, eventually, gateway_connections, metrics, workers
 
 from clientscope.client.raw import RawClient
 from clientscope.records.layouts import Kind
@@ -45,7 +45,7 @@ def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(
         assert 0 < len(left) < 60
         assert eventually(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left)})
         lost = 60 - len(left)
-        assert metrics(gateway.metrics_url)["clientscope_gateway_connections_closed_total", "worker_lost"] == lost
+        assert eventually(lambda: count(gateway, "connections_closed", "worker_lost") == lost)
         again = [connect(gateway, stack) for _ in range(40)]
         assert all(map(is_open, [*left, *again]))
         assert eventually(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left) + 40})
@@ -76,4 +76,4 @@ def test_limits_hold_for_all_workers_together(broker: Any, tmp_path: Path) -> No
         for _ in range(60):
             stack.enter_context(socket.create_connection((host, int(port)), 10))
         assert eventually(lambda: sum(gateway_connections(gateway.metrics_url).values()) == 30)
-        assert eventually(lambda: metrics(gateway.metrics_url)["clientscope_gateway_connections_refused_total", "max_connections"] == 30)
+        assert eventually(lambda: count(gateway, "connections_refused", "max_connections") == 30)
