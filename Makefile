@@ -20,6 +20,8 @@ TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
 THREE_AT_A_TIME := -n 3 --dist loadfile --no-loadscope-reorder
 # A busy machine of CI may hold up a broker or Spark for longer than a test waits. What passes at its second try is listed as RERUN.
 ONCE_MORE := $(if $(CI),--reruns 1 -raR)
+# What failed twice beside other tests is tried by itself, with brokers, gateways and jobs of its own.
+BY_ITSELF := $(if $(CI),|| $(BIN)/pytest tests/real --last-failed --last-failed-no-failures none)
 test-pure: venv prometheus  ## no Spark, no broker: three minutes
 	$(BIN)/pytest tests/pure $(TWO_AT_A_TIME)
 fixtures: venv   ## capture what real clients say, again (needs a JDK)
@@ -31,7 +33,7 @@ golden-checkpoint: venv  ## keep a checkpoint of this release for the tests of t
 test-spark: venv ## one Spark session
 	$(BIN)/pytest tests/spark
 test-real: venv chromium prometheus faketime class-data .sparks/3.5/.ready  ## a real broker, gateway, clients, job and browser
-	$(BIN)/pytest tests/real $(THREE_AT_A_TIME) $(ONCE_MORE)
+	$(BIN)/pytest tests/real $(THREE_AT_A_TIME) $(ONCE_MORE) $(BY_ITSELF)
 test-pythons: venv prometheus  ## the pure tests on each other Python that is here (3.11 to 3.13)
 	.ci/pythons $(TWO_AT_A_TIME)
 test-pythons-short: venv prometheus  ## the same on the oldest and the newest alone, without the files that take longest, as CI does
