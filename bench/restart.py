@@ -1,8 +1,9 @@
 """Restart of the job with a large fleet: ``make bench-restart``.
 
 ``clientscope.configs`` has what a month of daily redeploys leaves: the clients that are connected, those of the day before, and a tombstone
-for each of the days before that. Each client that is connected has a connection record. Records are written straight to the topics. Then
-the job starts: the last push before it has a wrong setting, the first one after it a secret; others follow once all has been read.
+for each of the days before that. Each client that is connected has a connection record. Records are written straight to the topics, and
+the job works them off. Then it stops and starts again: the last push before that has a wrong setting, the first one after it a secret;
+others follow once all has been read.
 """
 
 from __future__ import annotations
@@ -85,13 +86,17 @@ class FleetRecords:
         return f"10.{client >> 16 & 255}.{client >> 8 & 255}.{client & 255}"
 
 
-def _month(records: FleetRecords, clients: int) -> Iterator[Written]:
-    """What a month has left; clients are numbered in the order in which they came."""
-    for client in range(clients):
+def _month(records: FleetRecords, clients: int, gone: int) -> Iterator[Written]:
+    """What a month has left; clients are numbered in the order in which they came.
+
+    Args:
+        gone: how many there were on the day before, and earlier.
+    """
+    for client in range(gone):
         yield CONFIGS, records.key(client), None
-    for client in range(clients, 2 * clients):
+    for client in range(gone, 2 * gone):
         yield records.push(client)
-    for client in range(2 * clients, 3 * clients):
+    for client in range(2 * gone, 2 * gone + clients):
         yield records.present(client)
         yield records.push(client)
 
@@ -125,6 +130,15 @@ def _found(installation: Running, names: Iterable[str], begin: int) -> dict[str,
     return found
 
 
+def _worked_off(installation: Running) -> None:
+    """Waits until each query has read all that there is."""
+    deadline, unread = time.monotonic() + _PATIENCE_S, ("clientscope_stream_lag_records", "clientscope_stream_findings_catching_up")
+    while sum(sample.value for sample in installation.metrics() if sample.name in unread):
+        if time.monotonic() > deadline:
+            raise SystemExit(f"the job has not read everything within {_PATIENCE_S:.0f} s")
+        time.sleep(2.0)
+
+
 def _memory(pid: int) -> dict[str, float]:
     """MB of the driver's Python process, of its JVM, and of all of the job's processes."""
     sizes = {each: pss_of(each) / 1e6 for each in tree(pid)}
@@ -143,18 +157,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.restart", description=__doc__)
     parser.add_argument("--clients", type=int, default=100_000, help="that are connected (default: %(default)s)")
     parser.add_argument("--applications", type=int, default=500, help="(default: %(default)s)")
+    parser.add_argument("--gone", type=int, help="clients of the day before, and of those before it (default: as many as are connected)")
     parser.add_argument("--driver-memory", help="of the job's JVM; else its default")
     options = parser.parse_args()
-    records, number = FleetRecords(options.applications), 3 * options.clients
+    gone = options.clients if options.gone is None else options.gone
+    records, number = FleetRecords(options.applications), 2 * gone + options.clients
     with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder, Running(Path(folder)) as installation:
-        installation.processes.stop("stream")
+        heap = ["--driver-memory", options.driver_memory] if options.driver_memory else []
+        flags = ["--quality", "off", "--max-clients", str(max(200_000, options.clients + _PUSHES + 2)), *heap]
+        installation.stop_job()
         began = time.monotonic()
-        _write(installation.internal, _month(records, options.clients))
+        _write(installation.internal, _month(records, options.clients, gone))
         print(f"{options.clients:,} clients are on the topics after {time.monotonic() - began:.0f} s; the job starts", file=sys.stderr)
+        installation.start_job(*flags)
+        _worked_off(installation)
+        installation.stop_job()
+        print(f"all has been read after {time.monotonic() - began:.0f} s; the job starts again", file=sys.stderr)
         begin = installation.end(FINDINGS)
         began_ms = int(time.time() * 1000)
         _new(installation, records, number + 1, "newwrong", _WRONG)
-        installation.start_job("--quality", "off", *(["--driver-memory", options.driver_memory] if options.driver_memory else []))
+        installation.start_job(*flags)
         leaked_ms = _new(installation, records, number, "newleak", _LEAK)
         first = _found(installation, ["newleak", "newwrong"], begin)
         pid = installation.processes.pid("stream")

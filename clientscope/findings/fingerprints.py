@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 
 from clientscope.digest import identifier
 from clientscope.records.principals import ANONYMOUS
@@ -29,6 +30,7 @@ def key_of_0_1(application: str) -> str:
     return _NO_PRINCIPAL + application[len(_ANONYMOUS) :] if application.startswith(_ANONYMOUS) else application
 
 
+@lru_cache(maxsize=20_000)  # each client of an application has those of its application
 def fingerprint(code: str, application: str, key: str) -> str:
     """32 hexadecimal digits; the same as in release 0.1.0, since people's decisions refer to them.
 

@@ -20,7 +20,7 @@ from streaming.limits import Limit, Overflow
 log = logging.getLogger(__name__)
 
 MOST_CLIENTS = 200_000
-"""Clients that are remembered; `clientscope.fair_share` chooses those that make room for further ones."""
+"""Clients that are remembered, unless ``max_clients`` says otherwise; `clientscope.fair_share` chooses those that make room for others."""
 
 MOST_BYTES = 256 * 1024 * 1024
 """Bytes of their pushes, as text; the same text of one tenant's clients counts once."""
@@ -96,7 +96,8 @@ class PushedClients:
     """
 
     def __init__(self, liveness: Liveness, most: int = MOST_CLIENTS) -> None:
-        self._full, self._applications_full, self._starts_full = Overflow(CLIENTS), Overflow(APPLICATIONS), Overflow(STARTS)
+        self._full = Overflow(replace(CLIENTS, most=most))
+        self._applications_full, self._starts_full = Overflow(APPLICATIONS), Overflow(STARTS)
         self.applications: dict[str, OneApplication] = {}
         self.moved: Callable[[JudgedPush, bool], None] = lambda push, is_live: None
         self._liveness = liveness

@@ -140,7 +140,7 @@ class Departures:
         self._left[there] = at_ms
         if len(self._left) > MOST_LEFT:
             del self._left[next(iter(self._left))]
-            self.left_full.left_out(tenant_of(there[1], there[3]))
+            self.left_full.left_out(tenant_of(there.principal, there.address))
 
     def back(self, there: There) -> None:
         """It has one again."""

@@ -13,7 +13,6 @@ from clientscope.profiles import Thresholds
 from streaming.findings import fleet
 from streaming.findings.book import Book
 from streaming.findings.clients import OneApplication, PushedClients
-from streaming.findings.closings import ClosedAt, Who
 from streaming.findings.contradictions import contradictions
 from streaming.findings.fact_reports import REMEMBERED_MS, FactReports
 from streaming.findings.inputs import ConnectionChange
@@ -77,7 +76,7 @@ class Comparisons:
             (fleet.CHANGED, fleet.changed(self._changes, live, self._judges, now_ms)),
             (fleet.RARE, fleet.rare_values(live, self._judges)),
             (fleet.VERSION, fleet.old_versions(live, self._judges)),
-            (fleet.STORM, fleet.storms(self._storms(now_ms), live, self._judges, storms, now_ms)),
+            (fleet.STORM, fleet.storms(self._closings(now_ms), self._liveness.open_of, live, self._judges, storms, now_ms)),
             (an216_static_member_unfit.RULE, shared_members(live, self._judges, now_ms)),
             (fleet.CONTRADICTION, contradictions(self._clients.declared(), live, self._judges, contradicted, now_ms)),
         ):
@@ -89,16 +88,13 @@ class Comparisons:
         risen = risen_retries(self._changes, live, self._reports, self._judges, now_ms)
         self._book.compared(fleet.RETRIES.code, risen, ends=known)
 
-    def _storms(self, now_ms: int) -> dict[str, fleet.Storms]:
-        """What each application closed, for those that closed enough to be looked at."""
-        applications: dict[str, list[Who]] = {}
-        closed: Counter[str] = Counter()
+    def _closings(self, now_ms: int) -> dict[str, fleet.Closings]:
+        """What each application closed."""
+        found: dict[str, fleet.Closings] = {}
         counts = self._liveness.closed(now_ms)
         key_of = {who: application_key(who[0], of_client(who[1]), None) for who in counts}
         for who, count in counts.items():
-            applications.setdefault(key_of[who], []).append(who)
-            closed[key_of[who]] += count
-        at: dict[str, Counter[ClosedAt]] = {key: Counter() for key in closed}
+            found.setdefault(key_of[who], fleet.Closings(Counter(), Counter())).by[who] += count
         for who, where, count in self._liveness.closed_at(now_ms):
-            at[key_of[who]][where] += count
-        return {key: fleet.Storms(count, self._liveness.open_of(applications[key]), at[key]) for key, count in closed.items()}
+            found[key_of[who]].at[where] += count
+        return found

@@ -20,12 +20,12 @@ from clientscope.profiles import Thresholds
 from clientscope.records.layouts import Kind
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
-from streaming.findings.clients import OneApplication, PushedClients
+from streaming.findings.clients import MOST_CLIENTS, OneApplication, PushedClients
 from streaming.findings.comparisons import Comparisons
 from streaming.findings.fact_reports import FactReports
 from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush
-from streaming.findings.liveness import Liveness
+from streaming.findings.liveness import CONNECTIONS_PER_CLIENT, Liveness
 from streaming.findings.retention import Kept
 from streaming.limits import Limit, Overflow
 from udfs.kernels.finding_inputs import TOMBSTONE
@@ -56,6 +56,7 @@ class FindingsEngine:
         conditions: problems that other parts of the job report.
         kept: whose records are on ``clientscope.configs``.
         reports: what clients say in their own metrics.
+        most_clients: that are remembered.
 
     Attributes:
         clients: the clients that have pushed, with their pushes.
@@ -70,16 +71,17 @@ class FindingsEngine:
         conditions: Conditions,
         kept: Kept | None = None,
         reports: FactReports | None = None,
+        most_clients: int = MOST_CLIENTS,
     ) -> None:
         self.kept = Kept() if kept is None else kept  # an empty one is false
         self._ending: dict[str, int] = {}
         self._erased: dict[str, int] = {}
         self._tombstones: dict[str, int] | None = {}
         self._newest: dict[str, JudgedPush] = {}
-        self._liveness = Liveness()
-        self.clients = PushedClients(self._liveness)
+        self._liveness = Liveness(CONNECTIONS_PER_CLIENT * most_clients)
+        self.clients = PushedClients(self._liveness, most_clients)
         self.book = Book(self.clients, policy, published)
-        self._reader = InputReader()
+        self._reader = InputReader(self._liveness.known)
         self._unsearched = Overflow(SEARCHED_NAMES)
         self._conditions = conditions
         self._comparisons = Comparisons(self.clients, self._liveness, self.book, thresholds, FactReports() if reports is None else reports)

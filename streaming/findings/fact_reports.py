@@ -108,10 +108,11 @@ class FactReports:
         """Takes in what clients said."""
         with self._lock:
             for report in reports:
-                _, principal, client_id, _ = report.there
                 client = self._clients.get(report.there)
                 if client is None:
-                    client = self._clients[report.there] = _Client(application_key(principal, of_client(client_id), None))
+                    client = self._clients[report.there] = _Client(
+                        application_key(report.there.principal, of_client(report.there.client_id), None)
+                    )
                 _take(client, report)
             self._make_room(now_ms)
 
@@ -137,7 +138,7 @@ class FactReports:
     def _make_room(self, now_ms: int) -> None:
         self._clients = {there: client for there, client in self._clients.items() if now_ms - client.at_ms < KEPT_MS}
         if len(self._clients) > self._most:
-            held = [HeldEntry(there, tenant_of(there[1], there[3]), 0, client.at_ms) for there, client in self._clients.items()]
+            held = [HeldEntry(there, tenant_of(there.principal, there.address), 0, client.at_ms) for there, client in self._clients.items()]
             gone = beyond(held, self._most)
             self.full.dropped(gone)
             left_out = {each.key for each in gone}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.severities import SEVERITIES
 from streaming.findings.clients import PushStart
-from streaming.findings.closings import ClosedAt
+from streaming.findings.closings import ClosedAt, Who
 from streaming.findings.inputs import Settings
 from streaming.findings.live_clients import LiveClients, Variant
 from streaming.findings.problems import Problem
@@ -67,11 +67,10 @@ class Change(NamedTuple):
     now: PushStart
 
 
-class Storms(NamedTuple):
-    """What an application closed in five minutes, has open, and closed where."""
+class Closings(NamedTuple):
+    """What an application closed in five minutes: which clients how many connections, and where."""
 
-    closed: int
-    open: int
+    by: Counter[Who]
     at: Counter[ClosedAt]
 
 
@@ -192,22 +191,34 @@ def old_versions(live: Live, judges: Judges) -> dict[str, Found]:
     return found
 
 
-def storms(counts: Mapping[str, Storms], live: Live, judges: Judges, under_way: Iterable[str], now_ms: int) -> dict[str, Found]:
+def storms(
+    closings: Mapping[str, Closings],
+    open_of: Callable[[Mapping[Who, str]], Mapping[str, int]],
+    live: Live,
+    judges: Judges,
+    under_way: Iterable[str],
+    now_ms: int,
+) -> dict[str, Found]:
     """AN404: applications that open and close connections all the time.
 
     Args:
-        counts: by application.
+        closings: by application.
+        open_of: connections that clients have open, by application; asked about those alone that closed enough of them.
         under_way: fingerprints of those that are already reported; these end only at half the limit.
     """
     reported = set(under_way)
-    found: dict[str, Found] = {}
-    for application, (closed, now_open, at) in counts.items():
+    many: dict[str, tuple[int, int, Mapping[str, float]]] = {}
+    for application, each in closings.items():
         limits = judges.limits(STORM, application)
-        if limits is None:
-            continue
-        part = 2 if fingerprint(STORM.code, application, "") in reported else 1
-        if closed * part >= limits["closed"] and closed * part >= limits["times_open"] * now_open:
+        closed, part = each.by.total(), 2 if fingerprint(STORM.code, application, "") in reported else 1
+        if limits is not None and closed * part >= limits["closed"]:
+            many[application] = closed, part, limits
+    now_open = open_of({who: application for application in many for who in closings[application].by})
+    found: dict[str, Found] = {}
+    for application, (closed, part, limits) in many.items():
+        if closed * part >= limits["times_open"] * now_open[application]:
             rounded = 10 ** max(0, len(str(closed)) - 1)  # so that the sentence, which is written again with each change, stays
+            at = closings[application].at
             lines = [f"more than {closed // rounded * rounded - 1} connections closed within five minutes", *_most_closed_at(at)]
             severity = HIGH if closed >= limits["high"] else MEDIUM
             found |= one(STORM, application, {"": (None, lines)}, of_application(live, application), now_ms, severity)

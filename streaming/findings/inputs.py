@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,8 +12,19 @@ from clientscope.records.layouts import Origin, rank_of
 from clientscope.records.principals import authenticated
 from streaming.limits import Limit, Overflow
 
-There = tuple[str, str | None, str | None, str]
-"""See `whereabouts`."""
+
+class There(NamedTuple):
+    """What all connections of one process have in common, and of its like on the same host; `whereabouts` makes it.
+
+    Attributes:
+        principal: None of a client that doesn't authenticate.
+    """
+
+    cluster: str
+    principal: str | None
+    client_id: str | None
+    address: str
+
 
 ClientNames = tuple[There, int]
 """Whereabouts and type of a client that others have seen."""
@@ -26,12 +37,10 @@ Settings = Mapping[str, Any]
 
 
 def whereabouts(cluster: str, principal: str | None, client_id: str | None, address: str) -> There:
-    """What all connections of one process have in common, and of its like on the same host.
-
-    A client without authentication has no principal here, as in records of earlier releases: a push may be older than its client's
-    connections.
+    """Those of a client. Without authentication they have no principal, as in records of earlier releases: a push may be older than its
+    client's connections.
     """
-    return cluster, authenticated(principal), client_id, address
+    return There(cluster, authenticated(principal), client_id, address)
 
 
 class RuleVerdict(NamedTuple):
@@ -55,6 +64,7 @@ class JudgedPush:
         client: which client it is: `clientscope.records.client_key.client_key`.
         appended_ms: Kafka's time of the record, in ms since the epoch.
         offset: in its partition of ``clientscope.configs``, which is the same for all records of a client until the topic gets more.
+        there: what its connections have in common with it; the same object as theirs, where they were read before it.
         application: `clientscope.findings.fingerprints.application_key`.
         unjudged: codes of the rules that couldn't judge it.
         written: keys of secrets that the record itself contains.
@@ -69,14 +79,12 @@ class JudgedPush:
     appended_ms: int
     partition: int
     offset: int
-    cluster: str
+    there: There
     broker: int
     gateway: str
     epoch: int
     connection: int
-    address: str
     principal: str | None
-    client_id: str | None
     software_name: str
     software_version: str
     application: str
@@ -116,9 +124,19 @@ class JudgedPush:
         return (self.there, self.client_type) if self.rank == 2 else None
 
     @property
-    def there(self) -> There:
-        """What its connections have in common with it."""
-        return whereabouts(self.cluster, self.principal, self.client_id, self.address)
+    def cluster(self) -> str:
+        """Kafka's id of the cluster."""
+        return self.there.cluster
+
+    @property
+    def client_id(self) -> str | None:
+        """Its client.id."""
+        return self.there.client_id
+
+    @property
+    def address(self) -> str:
+        """Where it comes from."""
+        return self.there.address
 
 
 class ConnectionChange(NamedTuple):
@@ -141,9 +159,8 @@ class ConnectionChange(NamedTuple):
     requested: bytes | None = None
 
 
-_SHARED = ("application", "cluster", "gateway", "principal", "software_name", "software_version")
 _SHARED_OF_CONNECTIONS = ("cluster", "gateway", "principal")
-"""Texts that many pushes, and many connections, have in common."""
+"""Texts that many connections have in common."""
 
 TEXTS = Limit(
     "texts",
@@ -155,35 +172,54 @@ TEXTS = Limit(
 
 
 class InputReader:
-    """Makes pushes and events of rows.  The same text becomes the same object, so that memory grows with a fleet's configurations."""
+    """Makes pushes and events of rows.  The same text becomes the same object, so that memory grows with a fleet's configurations.
 
-    def __init__(self, most_texts: int = TEXTS.most) -> None:
+    Args:
+        known: returns equal whereabouts that are kept already, or what it was given.
+    """
+
+    def __init__(self, known: Callable[[There], There] = lambda there: there, most_texts: int = TEXTS.most) -> None:
         self.full = Overflow(TEXTS)
+        self._whereabouts = known
         self._most_texts = most_texts
-        self._known: dict[tuple[str, str], Any] = {}
+        self._known: dict[tuple[str, Any], Any] = {}
 
     def push(self, row: Mapping[str, Any]) -> JudgedPush:
         """One of `udfs.kernels.finding_inputs.PUSH`, with ``partition``, ``offset`` and ``appended_ms`` beside it."""
-        fields = {name: row[name] for name in JudgedPush.__slots__ if name in row}
-        fields |= self._shared(row, _SHARED)
-        fields["verdicts"] = self._same("rules", row["rules"])
-        fields["unjudged"] = self._same("not_evaluable", row["not_evaluable"])
-        fields["settings"] = self._same("settings", row["settings"])
-        tenant = tenant_of(row["principal"], row["address"])
-        fields["tenant"] = tenant if is_anonymous(tenant) else self._same("text", tenant)
-        fields["size"] = len(row["settings"]) + len(row["rules"])
-        fields["written"] = tuple(json.loads(row["written"]))
-        return JudgedPush(**fields)
+        principal, cluster = (row["principal"] and self._same("text", row["principal"])), self._same("text", row["cluster"])
+        tenant = tenant_of(principal, row["address"])
+        return JudgedPush(
+            client=row["client"],
+            appended_ms=row["appended_ms"],
+            partition=row["partition"],
+            offset=row["offset"],
+            there=self._whereabouts(whereabouts(cluster, principal, row["client_id"], row["address"])),
+            broker=row["broker"],
+            gateway=self._same("text", row["gateway"]),
+            epoch=self._same("number", row["epoch"]),
+            connection=row["connection"],
+            principal=principal,
+            software_name=self._same("text", row["software_name"]),
+            software_version=self._same("text", row["software_version"]),
+            application=self._same("text", row["application"]),
+            verdicts=self._same("rules", row["rules"]),
+            unjudged=self._same("not_evaluable", row["not_evaluable"]),
+            settings=self._same("settings", row["settings"]),
+            written=tuple(json.loads(row["written"])),
+            size=len(row["settings"]) + len(row["rules"]),
+            tenant=tenant if is_anonymous(tenant) else self._same("text", tenant),
+            origin=row["origin"],
+            client_type=row["client_type"],
+            member=row["member"],
+        )
 
     def connection(self, row: Mapping[str, Any]) -> ConnectionChange:
         """One of `udfs.kernels.finding_inputs.CONNECTION`, with ``appended_ms`` beside it."""
         fields = {name: row[name] for name in ConnectionChange._fields if name in row}
-        return ConnectionChange(**fields | self._shared(row, _SHARED_OF_CONNECTIONS))
+        fields |= {name: self._same("text", row[name]) for name in _SHARED_OF_CONNECTIONS if row[name] is not None}
+        return ConnectionChange(**fields)
 
-    def _shared(self, row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-        return {name: self._same("text", row[name]) for name in names if row[name] is not None}
-
-    def _same(self, kind: str, text: str) -> Any:
+    def _same(self, kind: str, text: Any) -> Any:
         known = self._known.get((kind, text))
         if known is None:
             if len(self._known) >= self._most_texts:
@@ -199,6 +235,7 @@ def _verdicts(text: str) -> tuple[RuleVerdict, ...]:
 
 _MAKE: Mapping[str, Any] = {
     "text": str,
+    "number": int,
     "rules": _verdicts,
     "not_evaluable": lambda text: frozenset(json.loads(text)),
     "settings": json.loads,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar, cast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import cast
 
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.records.client_key import tenant_of
@@ -15,17 +15,16 @@ from streaming.findings.gateways import GatewayProcesses
 from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, There, whereabouts
 from streaming.limits import Limit, Overflow
 
-MOST_CONNECTIONS = 1_000_000
-"""Open connections that are known, some 200 bytes each; `clientscope.fair_share` chooses those that make room for further ones."""
+CONNECTIONS_PER_CLIENT = 5
+"""Open connections that are known for each client that is remembered, some 200 bytes each; `clientscope.fair_share` chooses those that make
+room for further ones."""
 
 CONNECTIONS = Limit(
     "connections",
-    MOST_CONNECTIONS,
+    1_000_000,
     "connections",
     "of those who have more than their share some are forgotten: their clients may count as gone",
 )
-
-_Key = TypeVar("_Key", bound=Hashable)
 
 
 @dataclass(slots=True, eq=False)
@@ -33,11 +32,12 @@ class OpenConnections:
     """Those of one client: a connection itself is its number and a reference to this, so that a client may have many.
 
     Attributes:
+        principal: of the first; `streaming.findings.inputs.There` has none of clients that don't authenticate.
         count: how many are open.
     """
 
     there: There
-    who: Who
+    principal: str | None
     count: int = 0
 
 
@@ -47,17 +47,16 @@ class Liveness:
     Older records of a gateway may come after newer ones until `in_order`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = CONNECTIONS.most) -> None:
+        self._most = most
         self._gateways = GatewayProcesses(self._gone)
         self._sequences: dict[Gateway, dict[int, int]] | None = {}
         self._open: dict[Gateway, dict[int, OpenConnections]] = {}
-        self._whose: dict[tuple[There, Who], OpenConnections] = {}
-        self._connections: Counter[There] = Counter()
-        self._of_who: Counter[Who] = Counter()
+        self._clients: dict[There, OpenConnections] = {}
         self._total = 0
         self._rates = ClosingRates()
         self._departures = Departures()
-        self._full = Overflow(CONNECTIONS)
+        self._full = Overflow(replace(CONNECTIONS, most=most))
         self._touched: list[tuple[Gateway, int]] = []
         self._moved: dict[There, None] = {}
 
@@ -95,7 +94,7 @@ class Liveness:
             self._touched.append((gateway, event.connection))  # though it was never known as open: its client's grace ends
             self._departures.closed(event)
         else:
-            if self._total >= MOST_CONNECTIONS:
+            if self._total >= self._most:
                 self._make_room()
             self._put(gateway, event)
 
@@ -129,7 +128,12 @@ class Liveness:
 
     def has(self, there: There) -> bool:
         """Whether any connection of such a client is open."""
-        return there in self._connections
+        return there in self._clients
+
+    def known(self, there: There) -> There:
+        """The whereabouts as open connections have them, so that a client's are held once; or what was given."""
+        client = self._clients.get(there)
+        return there if client is None else client.there
 
     def left_ms(self, there: There, push: JudgedPush | None = None) -> int | None:
         """When a client closed its last connection, with its like on the same host; or else the one it pushed on; None where not known."""
@@ -149,12 +153,17 @@ class Liveness:
         self._open.pop(gateway, None)
 
     def _leave(self, client: There | None, at_ms: int) -> None:
-        if client is not None and client not in self._connections:
+        if client is not None and client not in self._clients:
             self._departures.left(client, at_ms)
 
-    def open_of(self, who: Iterable[Who]) -> int:
-        """Connections that these clients have open."""
-        return sum(self._of_who[each] for each in who)
+    def open_of(self, owners: Mapping[Who, str]) -> Counter[str]:
+        """Connections that these clients have open, by owner. It looks at all clients, a million of them in a fifth of a second."""
+        counts: Counter[str] = Counter()
+        for client in self._clients.values() if owners else ():
+            owner = owners.get((client.principal, client.there.client_id))
+            if owner is not None:
+                counts[owner] += client.count
+        return counts
 
     def closed(self, now_ms: int) -> Counter[Who]:
         """How many connections each client closed in the last five minutes."""
@@ -167,49 +176,36 @@ class Liveness:
     def _make_room(self) -> None:
         """Forgets connections of the tenants that have the most."""
         held = [
-            HeldEntry((gateway, number), tenant_of(whose.there[1], whose.there[3]), 0, number)
+            HeldEntry((gateway, number), tenant_of(client.there.principal, client.there.address), 0, number)
             for gateway, connections in self._open.items()
-            for number, whose in connections.items()
+            for number, client in connections.items()
         ]
-        gone = beyond(held, MOST_CONNECTIONS)
+        gone = beyond(held, self._most)
         self._full.dropped(gone)
         for each in gone:
             self._drop(*cast(tuple[Gateway, int], each.key))
 
     def _put(self, gateway: Gateway, event: ConnectionChange) -> None:
         there = whereabouts(event.cluster, event.principal, event.client_id, event.address)
-        who = event.principal, event.client_id
-        whose = self._whose.get((there, who))
-        if whose is None:
-            whose = self._whose[there, who] = OpenConnections(there, who)
-        whose.count += 1
-        self._open.setdefault(gateway, {})[event.connection] = whose
+        client = self._clients.get(there)
+        if client is None:
+            client = self._clients[there] = OpenConnections(there, event.principal)
+            self._moved[there] = None
+            self._departures.back(there)
+        client.count += 1
+        self._open.setdefault(gateway, {})[event.connection] = client
         self._touched.append((gateway, event.connection))
-        self._connections[whose.there] += 1
-        if self._connections[there] == 1:
-            self._moved[whose.there] = None
-        self._departures.back(there)
-        self._of_who[whose.who] += 1
         self._total += 1
 
     def _drop(self, gateway: Gateway, connection: int) -> There | None:
         """Forgets a connection; returns whose it was."""
-        whose = self._open.get(gateway, {}).pop(connection, None)
-        if whose is None:
+        client = self._open.get(gateway, {}).pop(connection, None)
+        if client is None:
             return None
         self._total -= 1
         self._touched.append((gateway, connection))
-        whose.count -= 1
-        if not whose.count:
-            del self._whose[whose.there, whose.who]
-        _less(self._connections, whose.there)
-        if whose.there not in self._connections:
-            self._moved[whose.there] = None
-        _less(self._of_who, whose.who)
-        return whose.there
-
-
-def _less(counter: Counter[_Key], key: _Key) -> None:
-    counter[key] -= 1
-    if counter[key] <= 0:
-        del counter[key]
+        client.count -= 1
+        if not client.count:
+            del self._clients[client.there]
+            self._moved[client.there] = None
+        return client.there

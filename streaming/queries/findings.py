@@ -88,7 +88,7 @@ class FindingsQuery:
             opened.callback(self._tombstones.close)
             ranges = _ranges(kafka, min(now_ms - CONNECTIONS_BACK_MS, noted.since_ms))
             published = read_compacted(kafka, FINDINGS)
-            self._findings = FindingsEngine(published, job.policy, job.thresholds, job.conditions, kept, job.reports)
+            self._findings = FindingsEngine(published, job.policy, job.thresholds, job.conditions, kept, job.reports, settings.max_clients)
             self._lock = threading.Lock()
             self._caught_up = False
             left_out = skipped.read(settings.checkpoint_dir)

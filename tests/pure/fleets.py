@@ -14,6 +14,7 @@ from clientscope.findings.conditions import Conditions
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
 from clientscope.records.layouts import Kind
+from streaming.findings.clients import MOST_CLIENTS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.fact_reports import FactReport, FactReports
 from streaming.findings.finding_records import Policy
@@ -40,12 +41,13 @@ class Fleet:
         writes: how often records were written.
     """
 
-    def __init__(self, policy: Policy | None = None, thresholds: Thresholds | None = None) -> None:
+    def __init__(self, policy: Policy | None = None, thresholds: Thresholds | None = None, most_clients: int | None = None) -> None:
         self.now = NOW
         self.published: dict[str, bytes] = {}
         self.writes = 0
         self.conditions = Conditions()
         self._policy, self._thresholds = policy or Policy(), thresholds or Thresholds()
+        self._most_clients = most_clients or MOST_CLIENTS
         self.pushes: list[tuple[int, bytes]] = []
         self.events: list[tuple[int, bytes]] = []
         self._tombstones: list[tuple[int, bytes]] = []
@@ -56,7 +58,9 @@ class Fleet:
     def start(self) -> None:
         """The job starts: all that it kept is gone, and it reads the topics once more."""
         self.fact_reports = FactReports()
-        self.engine = FindingsEngine(self.published, self._policy, self._thresholds, self.conditions, reports=self.fact_reports)
+        self.engine = FindingsEngine(
+            self.published, self._policy, self._thresholds, self.conditions, reports=self.fact_reports, most_clients=self._most_clients
+        )
         self.engine.decided(self._decisions)
         self._apply(pushed, self.pushes, 0)
         self._apply(tombstones, self._tombstones, 0)
@@ -73,6 +77,14 @@ class Fleet:
     def close(self, connection: int, epoch: int = 1, **identity: Any) -> None:
         """It is closed."""
         self._happens(connection, Kind.CLOSED, epoch, **identity)
+
+    def are_connected(self, numbers: Iterable[int]) -> None:
+        """Clients of one application have a connection each, whose number is theirs; read at once, as at the job's start."""
+        begin, identity = len(self.events), {"principal": "User:a", "client_address": "10.0.0.1", "gateway_epoch": 1}
+        for sequence, number in enumerate(numbers, begin):
+            record = connection_record(sequence, kind=Kind.PRESENT, connection_id=number, client_id=f"app-{number}", **identity)
+            self.events.append((self.now, record))
+        self._apply(connected, self.events, begin)
 
     def heartbeat(self, epoch: int = 1) -> None:
         """The gateway's."""

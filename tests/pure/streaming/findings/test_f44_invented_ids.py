@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import fleets
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet, left_out
 from hypothesis import HealthCheck, settings
@@ -13,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from clientscope.fair_share import HeldEntry, too_many
 from clientscope.findings.record import Finding
-from streaming.findings import clients, entry, liveness, room
+from streaming.findings import clients, engine, entry, room
 
 WRONG = {
     "acks": "0", "linger.ms": "0", "retries": "0", "delivery.timeout.ms": "1", "request.timeout.ms": "1", "batch.size": "1",
@@ -25,7 +26,7 @@ MALLORY, VICTIM = "User:mallory", "User:victim"
 BOUNDS = {
     clients: ("MOST_APPLICATIONS", 40),
     entry: ("MOST_PLACES_KEPT", 20),
-    liveness: ("MOST_CONNECTIONS", 50),
+    engine: ("CONNECTIONS_PER_CLIENT", 2),
     room: ("MOST_FINDINGS", 60),
 }
 
@@ -40,7 +41,7 @@ def make_small(patch: pytest.MonkeyPatch) -> None:
     for module, (name, bound) in BOUNDS.items():
         patch.setattr(module, name, bound)
     patch.setattr(room, "FOR_LEAKS", 10)
-    patch.setattr(clients.PushedClients.__init__, "__defaults__", (30,))
+    patch.setattr(fleets, "MOST_CLIENTS", 30)
 
 
 def of(fleet: Fleet, principal: str | None, code: str = "") -> list[Finding]:

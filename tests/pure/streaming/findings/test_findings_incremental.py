@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import MOST_CLIENTS
-from streaming.findings import clients, entry, liveness
+from streaming.findings import engine, entry
 from streaming.findings.entry import FindingEntry, Place
 from streaming.findings.inputs import JudgedPush
 from streaming.findings.lifecycle import advance
@@ -178,9 +178,8 @@ TestHistories.settings = settings(max_examples=50, stateful_step_count=40, deadl
 @pytest.mark.parametrize("most", [3, 20])
 def test_places_clients_and_connections_that_make_room_leave_the_counts_right(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     monkeypatch.setattr(entry, "MOST_PLACES_KEPT", most)
-    monkeypatch.setattr(liveness, "MOST_CONNECTIONS", most)
-    monkeypatch.setattr(clients.PushedClients.__init__, "__defaults__", (2 * most,))
-    fleet = Fleet()
+    monkeypatch.setattr(engine, "CONNECTIONS_PER_CLIENT", 1)
+    fleet = Fleet(most_clients=2 * most)
     for number in range(5 * most):
         fleet.client(f"app{number % (3 * most)}x", number + 1, settings=(LEAK, TWICE)[number % 2], client_address=f"10.0.0.{number}")
         fleet.later(SECOND)

@@ -17,7 +17,7 @@ from clientscope.profiles.suppressions import Suppression
 from clientscope.severities import SEVERITIES
 from streaming.findings.entry import FindingEntry, FindingStanding, Where
 from streaming.findings.finding_records import Policy, restored
-from streaming.findings.inputs import JudgedPush
+from streaming.findings.inputs import JudgedPush, whereabouts
 from streaming.findings.lifecycle import QUIET_MS, advance
 from streaming.findings.named_clients import Holders
 
@@ -34,8 +34,8 @@ RESOLVED = replace(OPEN, is_open=False, ended_ms=NOW - 100)
 def push(client: str = "c", appended_ms: int = NOW - 500) -> JudgedPush:
     """The newest of one client."""
     return JudgedPush(
-        client=client, appended_ms=appended_ms, partition=0, offset=1, cluster="k", broker=1, gateway="g", epoch=1, connection=1,
-        address="10.0.0.1", principal="User:a", client_id="orders-1", software_name="s", software_version="1", application=APPLICATION,
+        client=client, appended_ms=appended_ms, partition=0, offset=1, there=whereabouts("k", "User:a", "orders-1", "10.0.0.1"),
+        broker=1, gateway="g", epoch=1, connection=1, principal="User:a", software_name="s", software_version="1", application=APPLICATION,
         verdicts=(), unjudged=frozenset(), settings={}, written=(), size=1, tenant="User:a",
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet
 
 from clientscope.findings.conditions import Condition, gateway_subject
@@ -137,6 +138,18 @@ def test_a_client_that_reconnects_in_a_storm_and_ends_it() -> None:
     ]
     fleet.later(10 * MINUTE)
     assert fleet.one("AN404").state == "resolved"
+
+
+@pytest.mark.parametrize(("principal", "is_storm"), [("User:a", False), ("User:b", True)])
+def test_who_has_a_tenth_as_many_connections_open_makes_no_storm(principal: str, is_storm: bool) -> None:
+    fleet = Fleet()
+    for number in range(150):
+        if number % 9 == 0:
+            fleet.connect("batch-1", principal, f"10.0.0.{number}")
+        fleet.close(fleet.connect("batch-1"), principal="User:a", client_id="batch-1", client_address="10.0.0.1")
+        fleet.now += SECOND
+    fleet.later(SECOND)
+    assert bool(fleet.findings("AN404")) is is_storm, "of another principal they are another application's"
 
 
 def test_a_storm_of_many_is_worse_and_names_where_most_of_it_is() -> None:
