@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import pyarrow as pa
 from kafka import TopicPartition
@@ -26,7 +25,7 @@ _MOST_IN_SLICE = 8 * _SLICE
 
 
 class Backlog:
-    """Reads topics one after another, in a thread of its own; each slice is taken in another one, while the next is read.
+    """Reads topics one after another, in a thread of its own.
 
     Args:
         topics: in the order in which they are read, each with what there is to read.
@@ -69,34 +68,25 @@ class Backlog:
         try:
             context.setJobGroup(self._thread.name, "what was there at the start", interruptOnCancel=True)
             context.setLocalProperty("spark.scheduler.pool", self._thread.name)
-            with ThreadPoolExecutor(1, f"{self._thread.name}-taking") as taking:
-                for topic, ranges in self._topics:
-                    self._read_all({partition: each for partition, each in ranges.items() if each.first < each.end}, taking)
-                    if not self._stopping.is_set():
-                        self._done(topic)
+            for topic, ranges in self._topics:
+                self._read_all({partition: each for partition, each in ranges.items() if each.first < each.end})
+                if not self._stopping.is_set():
+                    self._done(topic)
         except Stopped:
             return
         except Exception as error:  # the query's own thread says so, and starts it again
             if not self._stopping.is_set():
                 self.failure = error
 
-    def _read_all(self, ranges: Ranges, taking: ThreadPoolExecutor) -> None:
+    def _read_all(self, ranges: Ranges) -> None:
         size = _SLICE
-        before: Future[None] | None = None
         while ranges and not self._stopping.is_set():
             part, ranges = cut(ranges, size)
             rows = self._read(part)
+            self._take(rows)
             offsets = sum(end - first for first, end in part.values())
+            self.left -= offsets
             size = min(2 * size, _MOST_IN_SLICE) if rows.num_rows < offsets // 4 else _SLICE
-            if before is not None:
-                before.result()
-            before = taking.submit(self._take_slice, rows, offsets)
-        if before is not None:
-            before.result()
-
-    def _take_slice(self, rows: pa.Table, offsets: int) -> None:
-        self._take(rows)
-        self.left -= offsets
 
 
 def cut(ranges: Ranges, size: int) -> tuple[dict[TopicPartition, OffsetRange], dict[TopicPartition, OffsetRange]]:
