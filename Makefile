@@ -59,7 +59,7 @@ format-page:     ## format the page's JavaScript, and fix what Biome can
 
 bench-stream: venv  ## how soon pushes become results and connections gauges, and how fast a backlog is read (four minutes)
 	@$(BIN)/python -m bench.stream $(ARGS)
-bench-restart: venv  ## how soon findings appear after a restart with 100,000 clients, and in how much memory (four minutes)
+bench-restart: venv  ## how soon findings appear after a restart with 100,000 clients, and in how much memory (some minutes)
 	@$(BIN)/python -m bench.restart $(ARGS)
 bench-rules: venv  ## what rules cost beside decoding, each and all (two minutes)
 	@$(BIN)/python -m bench.rules $(ARGS)
