@@ -227,7 +227,8 @@ def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secu
             found = eventually(lambda: '"alice-app"' in get(f"http://{page}/api/v1/results"), 60)
         assert found, get(f"http://{page}/api/v1/results")[:500]
         # What is inferred of the client that pushes nothing may come first.
-        seen = next(result for result in results(secured) if result["client_id"] == "alice-app")
+        assert eventually(lambda: bool(results(secured, "alice-app")), 60)
+        seen = results(secured, "alice-app")[0]
         assert (seen["principal"], seen["security_protocol"], seen["software_name"]) == ("User:alice", "SASL_SSL", "kafka-python")
         shown = spark_pages(f"http://{spark_ui}")
         processes.check()
@@ -282,11 +283,12 @@ def sent(secured: Secured) -> Iterator[None]:
         yield
 
 
-def results(secured: Secured) -> list[dict[str, Any]]:
+def results(secured: Secured, client_id: str) -> list[dict[str, Any]]:
     with closing(
         kafka.KafkaConsumer(RESULTS, **secured.access("admin", "PLAIN"), auto_offset_reset="earliest", consumer_timeout_ms=3000)
     ) as consumer:
-        return [json.loads(message.value) for message in consumer]
+        found = [json.loads(message.value) for message in consumer]
+    return [result for result in found if result["client_id"] == client_id]
 
 
 def spark_pages(ui: str) -> str:
