@@ -132,11 +132,13 @@ def _found(installation: Running, names: Iterable[str], begin: int) -> dict[str,
 
 def _worked_off(installation: Running) -> None:
     """Waits until each query has read all that there is."""
-    deadline, unread = time.monotonic() + _PATIENCE_S, ("clientscope_stream_lag_records", "clientscope_stream_findings_catching_up")
-    while sum(sample.value for sample in installation.metrics() if sample.name in unread):
+    deadline, of = time.monotonic() + _PATIENCE_S, ("clientscope_stream_lag_records", "clientscope_stream_findings_catching_up")
+    unread: set[float] = set()
+    while unread != {0.0}:  # before the first report there are no figures
         if time.monotonic() > deadline:
             raise SystemExit(f"the job has not read everything within {_PATIENCE_S:.0f} s")
         time.sleep(2.0)
+        unread = {sample.value for sample in installation.metrics() if sample.name in of}
 
 
 def _memory(pid: int) -> dict[str, float]:

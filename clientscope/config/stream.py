@@ -28,7 +28,7 @@ class StreamSettings(KafkaSettings):
         30.0, gt=0, description="days after which the configuration of a client that is gone is removed from clientscope.configs"
     )
     max_clients: int = Field(
-        200_000, ge=1, description="clients that findings know at a time, and a fifth of the connections; each takes some 3 KB of memory"
+        200_000, ge=1, description="clients that findings know at a time, each with some 3 KB of memory; five times as many connections"
     )
     on_lost_records: Literal["skip", "stop"] = Field(
         "skip", description="skip: continue without records that Kafka no longer has, count and report them; stop: end the job"

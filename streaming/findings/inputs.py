@@ -186,7 +186,7 @@ class InputReader:
 
     def push(self, row: Mapping[str, Any]) -> JudgedPush:
         """One of `udfs.kernels.finding_inputs.PUSH`, with ``partition``, ``offset`` and ``appended_ms`` beside it."""
-        principal, cluster = (row["principal"] and self._same("text", row["principal"])), self._same("text", row["cluster"])
+        cluster, principal = self._same("text", row["cluster"]), row["principal"] and self._same("text", row["principal"])
         tenant = tenant_of(principal, row["address"])
         return JudgedPush(
             client=row["client"],
