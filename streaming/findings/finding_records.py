@@ -104,14 +104,14 @@ def restored(record: Finding) -> FindingEntry:
     entry.known = {record_key(client): client for client in record.clients}
     entry.settings = tuple(setting.model_dump(exclude_none=True) for setting in record.settings)
     ended = record.state in ("resolved", "stopped")
-    keys = [(key_of(place.application), place.key) for place in record.places]
-    if record.kind in ("setting", "fleet") or (record.kind == "leak" and not keys):
+    # Each place keeps its own time: the newest of those with as many clients is the one that the message names.
+    seen_ms = {(key_of(place.application), place.key): place.last_seen_ms or record.last_seen_ms for place in record.places}
+    if record.kind != "operation":
         entry.application = key_of(record.application)
-        keys = [(entry.application, "")] if record.kind == "setting" else keys
-    elif keys:
-        entry.application = key_of(record.application)
+        if record.kind == "setting":
+            seen_ms = {(entry.application, ""): record.last_seen_ms}
     passed_ms = max(record.ended_ms or 0, record.last_seen_ms + 1) if ended else 0
-    entry.places = {key: Where(last_seen_ms=record.last_seen_ms, passed_ms=passed_ms) for key in keys}
+    entry.places = {place: Where(last_seen_ms=at_ms, passed_ms=passed_ms) for place, at_ms in seen_ms.items()}
     entry.first_seen_ms, entry.last_seen_ms = record.first_seen_ms, record.last_seen_ms
     entry.present = record.state == "open"
     entry.standing = FindingStanding(

@@ -30,6 +30,7 @@ from clientscope import clock
 from clientscope.errors import RecordError
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
+from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import Follower, read_compacted
 from clientscope.kafka.reader import OffsetRange, TopicReader
@@ -153,6 +154,7 @@ class FindingsQuery:
             found = batch.to_pylist()
             with self._lock:
                 self._findings.apply(found)
+        settle()  # nearly all that a slice has made stays, and each collection would go through it again
 
     def _read_whole(self, topic: str) -> None:
         """All of a topic has been read that there was at the start; of the last one, everything."""

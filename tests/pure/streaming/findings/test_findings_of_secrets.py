@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from fleets import HOUR, MINUTE, NOW, SECOND, Fleet
 
 from clientscope.findings.decisions import Decision, Resolution
 from clientscope.findings.fingerprints import secret_fingerprint
-from clientscope.findings.record import Finding
+from clientscope.findings.record import MOST_PLACES, Finding
 from clientscope.records.codec import ClientConfigRecord
 
 SECRET = "hunter2-canary"
@@ -169,3 +170,24 @@ def test_f34_a_secret_within_a_key_is_a_finding_that_names_it_by_its_digest() ->
         )  # fmt: skip
     assert sorted(len(finding.places) for finding in found.values()) == [1, 1, 2], "one of them leaks in two places"
     assert not any(b"canary" in text for text in fleet.published.values())
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_f22_of_many_places_the_same_one_is_named_first_whenever_the_job_was_started(connected: bool) -> None:
+    messages = []
+    for restarts in (False, True):
+        fleet = Fleet()
+        for number in range(MOST_PLACES + 20):
+            connection = fleet.connect(f"app{number}")
+            fleet.push(f"app{number}", connection, instance=number + 1, settings=LEAK)
+            if not connected:
+                fleet.close(connection)
+            fleet.now += SECOND
+        fleet.write()
+        if restarts:
+            fleet.start()
+            fleet.write()
+        (finding,) = fleet.findings("SK001")
+        messages.append((finding.message, finding.places))
+    assert messages[0] == messages[1]
+    assert messages[0][0].startswith(f"app{MOST_PLACES + 19}, User:a and {MOST_PLACES - 1}+ more")
