@@ -96,3 +96,11 @@ BY_METRIC: dict[str, tuple[ClientKind, Fact]] = {
     **{PREFIX + fact.consumer: ("consumer", fact) for fact in FACTS if fact.consumer},
 }
 """What each metric says, by its whole name."""
+
+BY_TOPIC: dict[str, ClientKind] = {
+    f"{PREFIX}producer.topic.record.send.total": "producer",
+    f"{PREFIX}{_FETCHES}.records.consumed.total": "consumer",
+}
+"""Counters that Java's clients push for each topic that they write or read, with the label `TOPIC`."""
+
+TOPIC = "topic"

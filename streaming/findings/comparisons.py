@@ -16,13 +16,14 @@ from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.contradictions import contradictions
 from streaming.findings.fact_reports import REMEMBERED_MS, FactReports
 from streaming.findings.inputs import ConnectionChange
+from streaming.findings.isolation import uncommitted_reads
 from streaming.findings.liveness import Liveness
 from streaming.findings.members import shared_members
 from streaming.findings.reported import JOINED, joined, risen_retries
 from streaming.findings.upgrades import RequestedVersions
 from streaming.limits import Overflow
 from udfs.kernels.applications import of_client
-from udfs.rules import an216_static_member_unfit
+from udfs.rules import an212_isolation_level_unfit, an216_static_member_unfit
 
 _EVERY_MS = 10_000
 
@@ -42,7 +43,7 @@ class Comparisons:
     @property
     def limits(self) -> tuple[Overflow, ...]:
         """What its bounds left out."""
-        return self._judges.full, self._requested.full, self._reports.full
+        return self._judges.full, self._requested.full, self._reports.full, self._reports.topics_full
 
     def happened(self, event: ConnectionChange) -> None:
         """Takes in an event of a connection, in any order."""
@@ -85,6 +86,8 @@ class Comparisons:
         known = now_ms - self._first_ms >= REMEMBERED_MS
         for each in JOINED:
             self._book.compared(each.rule.code, joined(each, live, self._reports, self._judges, now_ms), ends=known)
+        read = uncommitted_reads(live, self._reports, self._judges, now_ms)
+        self._book.compared(an212_isolation_level_unfit.RULE.code, read, ends=known)
         risen = risen_retries(self._changes, live, self._reports, self._judges, now_ms)
         self._book.compared(fleet.RETRIES.code, risen, ends=known)
 

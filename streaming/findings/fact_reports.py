@@ -1,19 +1,22 @@
-"""What clients said lately in their own metrics (KIP-714), as far as rules hold it against settings (AN210 and AN406 to AN408)."""
+"""What clients said lately in their own metrics (KIP-714), as far as rules hold it against settings (AN210, AN212, AN406 to AN408)."""
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from clientscope.catalog.client_facts import ClientKind
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings.fingerprints import application_key
 from clientscope.records.client_key import tenant_of
 from streaming.findings.inputs import There
 from streaming.limits import Limit, Overflow
 from udfs.kernels.applications import of_client
+from udfs.kernels.client_facts import MOST_TOPICS
 
 REMEMBERED_MS = 60 * 60_000
 """The worst counts for so long."""
@@ -37,10 +40,15 @@ REPORTS = Limit(
     "fact_reports",
     20_000,
     "clients whose own metrics are known",
-    "AN210 and AN406 to AN408 don't judge those of whoever has most",
+    "AN210, AN212 and AN406 to AN408 don't judge those of whoever has most",
     "low",
     "ask fewer clients for their metrics (--client-telemetry-client-id, --client-telemetry-principal)",
 )
+
+TOPICS = Limit(
+    "client_topics", MOST_TOPICS, "topics of one client whose metrics are known", "AN212 forgets those that it used longest ago", "low",
+    "a client that mirrors a cluster may have so many; AN212 judges the others",
+)  # fmt: skip
 
 FactName = Literal["poll_interval_max_ms", "queue_time_avg_ms", "fetch_rate"]
 """Of what the worst is remembered; of ``fetch_rate`` beside ``fetch_size_avg_bytes``."""
@@ -51,6 +59,7 @@ class FactReport(NamedTuple):
 
     Attributes:
         at_ms: when Kafka took it.
+        topics: that it wrote or read since its report before, by ``client_kind``.
     """
 
     there: There
@@ -61,6 +70,8 @@ class FactReport(NamedTuple):
     fetch_size_avg_bytes: float | None = None
     record_rate: float | None = None
     record_retries: float | None = None
+    client_kind: ClientKind | None = None
+    topics: Sequence[str] = ()
 
 
 class Worst(NamedTuple):
@@ -79,6 +90,7 @@ class _Client:
         application: `clientscope.findings.fingerprints.application_key` of its application, if it is a producer.
         lasting: what all reports of the last minute had in common, with the time of the first.
         retries: an interval's number → retries in it.
+        topics: that it wrote or read → when it last said so; the newest last.
     """
 
     application: str
@@ -86,6 +98,7 @@ class _Client:
     lasting: dict[FactName, Worst] = field(default_factory=dict)
     worst: dict[FactName, Worst] = field(default_factory=dict)
     retries: dict[int, float] = field(default_factory=dict)
+    topics: dict[tuple[ClientKind, str], int] = field(default_factory=dict)
 
 
 class FactReports:
@@ -95,11 +108,11 @@ class FactReports:
     at least: one alone may be a start, or a broker's.
 
     Attributes:
-        full: counts clients that were left out.
+        full: counts clients that were left out; topics_full: topics of a client.
     """
 
     def __init__(self, most: int = REPORTS.most) -> None:
-        self.full = Overflow(REPORTS)
+        self.full, self.topics_full = Overflow(REPORTS), Overflow(TOPICS)
         self._most = most
         self._lock = threading.Lock()
         self._clients: dict[There, _Client] = {}
@@ -114,6 +127,8 @@ class FactReports:
                         application_key(report.there.principal, of_client(report.there.client_id), None)
                     )
                 _take(client, report)
+                if _take_topics(client, report):
+                    self.topics_full.left_out(tenant_of(report.there.principal, report.there.address))
             self._make_room(now_ms)
 
     def worst(self, fact: FactName, now_ms: int) -> dict[There, Worst]:
@@ -121,6 +136,16 @@ class FactReports:
         with self._lock:
             found = {there: client.worst[fact] for there, client in self._clients.items() if fact in client.worst}
         return {there: each for there, each in found.items() if now_ms - each.at_ms < REMEMBERED_MS}
+
+    def topics(self, kind: ClientKind, now_ms: int) -> dict[There, list[str]]:
+        """Of each client the topics that it wrote or read within the last hour."""
+        found: defaultdict[There, list[str]] = defaultdict(list)
+        with self._lock:
+            for there, client in self._clients.items():
+                for (its_kind, topic), at_ms in client.topics.items():
+                    if its_kind == kind and now_ms - at_ms < REMEMBERED_MS:
+                        found[there].append(topic)
+        return found
 
     def retries(self, applications: Iterable[str]) -> Mapping[str, Mapping[int, float]]:
         """Of these applications' producers: an interval's number, which is its begin divided by `INTERVAL_MS` → retries in it.
@@ -160,6 +185,20 @@ def _take(client: _Client, report: FactReport) -> None:
         client.retries[interval] = client.retries.get(interval, 0) + report.record_retries
         if len(client.retries) > KEPT_MS // INTERVAL_MS:
             del client.retries[min(client.retries)]
+
+
+def _take_topics(client: _Client, report: FactReport) -> bool:
+    """Whether there were too many."""
+    if report.client_kind is None or not report.topics:
+        return False
+    for topic in reversed(report.topics):  # the one with the most records last, so that it stays
+        place = report.client_kind, sys.intern(topic)
+        client.topics.pop(place, None)
+        client.topics[place] = report.at_ms
+    is_full = len(client.topics) > TOPICS.most
+    while len(client.topics) > TOPICS.most:
+        del client.topics[next(iter(client.topics))]
+    return is_full
 
 
 def _lasts(client: _Client, fact: FactName, new: Worst) -> None:

@@ -73,6 +73,7 @@ class JudgedPush:
         origin: `clientscope.records.layouts.Origin`.
         client_type: its client's place in ``ClientType``; -1 where it isn't known.
         member: its group.instance.id; None for none.
+        transactional: whether it has a transactional.id.
     """
 
     client: str
@@ -97,6 +98,7 @@ class JudgedPush:
     origin: int = Origin.PUSHED
     client_type: int = -1
     member: str | None = None
+    transactional: bool = False
 
     @property
     def place(self) -> tuple[int, int]:
@@ -211,6 +213,7 @@ class InputReader:
             origin=row["origin"],
             client_type=row["client_type"],
             member=row["member"],
+            transactional=row["transactional"],
         )
 
     def connection(self, row: Mapping[str, Any]) -> ConnectionChange:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
@@ -33,6 +33,7 @@ def start_history(
     step: Callable[[DataFrame], DataFrame],
     expected: Iterable[Expected],
     written: Callable[[DataFrame], None] = lambda kept: None,
+    beside: Sequence[str] = (),
 ) -> StreamingQuery:
     """Starts one of history's queries: each topic has its own, since topics grow, expire and fail apart from each other.
 
@@ -41,6 +42,7 @@ def start_history(
         step: decodes.
         expected: the row checks that it makes.
         written: called with the rows of each batch that is in the table.
+        beside: columns of these rows that the table doesn't have.
     """
     settings, plan = job.settings, PLANS[name]
 
@@ -50,7 +52,7 @@ def start_history(
             rows.persist()
             try:
                 kept = history.kept(rows)
-                append(record_batches(kept), settings.history_dir / plan.table, query_id(rows.sparkSession), batch_id)
+                append(record_batches(kept.drop(*beside)), settings.history_dir / plan.table, query_id(rows.sparkSession), batch_id)
                 history.quarantine(rows).write.format("kafka").options(**sink).save()
                 written(kept)
             finally:

@@ -1,4 +1,4 @@
-"""The query ``history_client_facts``: ``clientscope.telemetry`` -> facts -> Delta, quarantine, `/metrics`, AN210 and AN406 to AN408."""
+"""The query ``history_client_facts``: ``clientscope.telemetry`` -> facts -> Delta, quarantine, `/metrics`, rules that judge facts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from streaming.queries.query import JobContext, JobQuery
 from streaming.reporting_clients import COLUMNS, ReportingClients
 from streaming.supervision import Plain
 from streaming.transforms import history
+from udfs.kernels.client_facts import TOPICS
 from udfs.kernels.expectations import OF_TELEMETRY
 
 _REPORTED = FactReport._fields[2:]
-"""Its facts."""
+"""What it has of a row."""
 
 _READ = tuple(dict.fromkeys(("client_id", *COLUMNS, *_REPORTED)))
 
@@ -38,7 +39,7 @@ class ClientFactsQuery(Plain):
         self._clients = ReportingClients()
         self._reports = job.reports
         step = partial(history.telemetry, digest_key=job.digest_key)
-        super().__init__(start_history(job, "history_client_facts", step, OF_TELEMETRY, self._written))
+        super().__init__(start_history(job, "history_client_facts", step, OF_TELEMETRY, self._written, [TOPICS.name]))
 
     def measure(self, metrics: JobMetrics) -> None:
         """Facts by version of a library."""

@@ -13,7 +13,7 @@ from clientscope.digest import DigestKey
 from streaming.transforms import kernel
 from udfs.decoding.decode import decoder
 from udfs.decoding.record_reader import REASONS
-from udfs.kernels.client_facts import CLIENT, COLUMNS, rows_of_facts
+from udfs.kernels.client_facts import CLIENT, COLUMNS, TOPICS, rows_of_facts
 from udfs.kernels.expectations import Expected, judged_connections, judged_pushes, judged_telemetry
 from udfs.kernels.quarantine import FIELDS, with_evidence
 from udfs.redaction.names import redact_names
@@ -47,7 +47,7 @@ def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
 def telemetry(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """The client's names and the facts of each record of clients' own metrics (`udfs.kernels.client_facts`); otherwise as `pushes`."""
     rows = partial(telemetry_rows, digest_key=digest_key)
-    arrow_type = pa.struct([*CLIENT, *COLUMNS, pa.field("decode_error", pa.string()), *FIELDS])
+    arrow_type = pa.struct([*CLIENT, *COLUMNS, TOPICS, pa.field("decode_error", pa.string()), *FIELDS])
     return kernel.computed(records, _PLACE, "r", rows, arrow_type, "value")
 
 

@@ -41,6 +41,7 @@ from clientscope.wire.codes import INVALID_REQUEST
 from clientscope.wire.cursor import Cursor, write_uvarint
 from clientscope.wire.messages import ApiVersionsRequest
 from clientscope.wire.telemetry import GZIP, ZSTD
+from udfs.kernels.applications import of_client
 
 CLIENTS_OWN = {"client_closed", "client_reset"}
 """Ends of connections that the client chose; it resets one that it closes before it has read the last answer."""
@@ -245,15 +246,17 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
         with (
             java.producing(topic, buffer_memory="33554433", linger_ms="50") as send,
             java.polling(topic, "facts", max_poll_interval_ms="6000") as poll,
+            java.transacting(topic, "facts-1") as transact,
         ):
             assert eventually(lambda: poll() > 0, 60)
             with RawClient.connect(gateway.address, java.client_id) as pushing:  # the producer waits for 50 ms, and is said to for 1
                 pushing.api_versions(*java.identity)
                 assert not pushing.push_config([("linger.ms", "1", Type.LONG, False)]).error_code
-                assert eventually(lambda: busy(5, send, poll) and bool(findings("AN210")) and bool(findings("AN407")), 150)
+                assert eventually(lambda: busy(5, send, poll, transact) and bool(findings("AN210")) and bool(findings("AN407")), 150)
             time.sleep(5.2)  # more than four fifths of what it may take
             assert eventually(lambda: poll() >= 0 and reporting("consumer", java.identity), 60)
             assert eventually(lambda: poll() >= 0 and bool(findings("AN406")), 60)
+            assert eventually(lambda: poll() >= 0 and bool(findings("AN212")), 60)
             assert eventually(lambda: poll() >= 0 and "33554433" in buffers(), 60)
 
     assert eventually(lambda: "lag_max_records" in said(java.client_id, "consumer"), 60)
@@ -263,6 +266,9 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
     (finding,) = {each["fingerprint"]: each for each in findings("AN406")}.values()
     assert finding["settings"][0]["value"] == "6000", "which nothing but its requests has shown"
     assert {each["settings"][0]["value"] for each in findings("AN210")} == {"1"}, "likewise"
+    (finding,) = {each["fingerprint"]: each for each in findings("AN212")}.values()
+    assert finding["evidence"] == [f"{topic}: {of_client(java.client_id)} writes it in transactions"]
+    assert [(each["key"], each["value"]) for each in finding["settings"]] == [("isolation.level", "read_uncommitted")], "Java's default"
     assert {"lag_max_records", "rebalances", "fetch_latency_avg_ms", "poll_idle_ratio", "throttle_time_max_ms"} <= java_said.keys()
 
     def measured() -> bool:

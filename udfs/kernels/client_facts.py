@@ -5,6 +5,8 @@ Which facts there are is in `clientscope.catalog.client_facts`.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,8 +17,10 @@ from google.protobuf.message import DecodeError
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, Metric, MetricsData, NumberDataPoint
 
-from clientscope.catalog.client_facts import BY_METRIC, FACTS, ClientKind, Fact
+from clientscope.catalog.client_facts import BY_METRIC, BY_TOPIC, FACTS, TOPIC, ClientKind, Fact
+from clientscope.catalog.sensitive_names import judge_name
 from clientscope.errors import RecordError
+from clientscope.records.layouts import ValueState
 from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
 
 CLIENT = (
@@ -43,6 +47,14 @@ COLUMNS = (
 )
 """Columns that a record has behind `CLIENT`; ``interval_ms`` is the time that its counters are of."""
 
+MOST_TOPICS = 100
+"""Of one client: those with the most records."""
+
+TOPICS = pa.field("topics", pa.list_(pa.string()))
+"""Column behind them: the topics that the client wrote or read since its last push, one more than `MOST_TOPICS` where there are more.
+History's table doesn't have it.
+"""
+
 _PYTHON = {pa.string(): str, pa.int32(): int, pa.bool_(): bool}
 """What a value of such a column is in Python."""
 
@@ -52,6 +64,9 @@ _MOST_BROKER_ID = 2**31 - 1
 _NANOSECONDS = 1_000_000
 _LONGEST_MS = 86_400_000
 """Counters of more than a day are no client's."""
+
+_LEGAL = re.compile(r"[A-Za-z0-9._-]{1,249}")
+"""Names of topics, as Kafka's ``Topic`` allows them."""
 
 _GREATEST = 1e18
 """No fact is greater; what a client pushes beyond that means nothing."""
@@ -66,12 +81,14 @@ class ClientFacts:
         kind: None of a client that is neither, and pushes none of the facts.
         interval_ms: since its last push, by its counters; None where it pushes none.
         values: by the facts' names; those that it doesn't say are missing.
+        topics: that it wrote or read since then, with the number of records.
     """
 
     client: dict[str, Any] = field(default_factory=dict)
     kind: ClientKind | None = None
     interval_ms: int | None = None
     values: dict[str, float] = field(default_factory=dict)
+    topics: Counter[str] = field(default_factory=Counter)
 
 
 def client_facts(value: bytes) -> ClientFacts:
@@ -100,6 +117,8 @@ def client_facts(value: bytes) -> ClientFacts:
                     _take(found, metric, *known)
                 elif metric.name == TERMINATING:
                     found.client["terminating"] = True
+                if (kind := BY_TOPIC.get(metric.name)) is not None:
+                    _take_topics(found, metric, kind)
     return found
 
 
@@ -124,8 +143,7 @@ def _client(attributes: Iterable[KeyValue]) -> dict[str, Any]:
 
 def _take(found: ClientFacts, metric: Metric, kind: ClientKind, fact: Fact) -> None:
     counter = metric.WhichOneof("data") == "sum"
-    # A counter since the client's start says nothing about the time since its last push.
-    if counter and metric.sum.aggregation_temporality != AggregationTemporality.AGGREGATION_TEMPORALITY_DELTA:
+    if counter and not _is_delta(metric):
         return
     value, milliseconds = _whole(metric.sum.data_points if counter else metric.gauge.data_points)
     if value is None or counter != fact.is_counted:
@@ -138,18 +156,39 @@ def _take(found: ClientFacts, metric: Metric, kind: ClientKind, fact: Fact) -> N
     found.values[fact.name] = value * 1000 / milliseconds if fact.how == "rate" and milliseconds else value
 
 
+def _take_topics(found: ClientFacts, metric: Metric, kind: ClientKind) -> None:
+    """Topics with records since the last push, as far as they are names that may be written down."""
+    if metric.WhichOneof("data") != "sum" or not _is_delta(metric):
+        return
+    for point in metric.sum.data_points:
+        if len(point.attributes) == 1 and point.attributes[0].key == TOPIC:
+            topic, records = point.attributes[0].value.string_value, _number(point)
+            if records and _LEGAL.fullmatch(topic) and judge_name(topic, random_too=True) is ValueState.PRESENT:
+                found.kind = kind
+                found.topics[topic] += int(records)
+
+
+def _is_delta(metric: Metric) -> bool:
+    """A counter since the client's start says nothing about the time since its last push."""
+    return bool(metric.sum.aggregation_temporality == AggregationTemporality.AGGREGATION_TEMPORALITY_DELTA)
+
+
+def _number(point: NumberDataPoint) -> float | None:
+    value = float(point.as_int if point.WhichOneof("value") == "as_int" else point.as_double)
+    return value if 0 <= value <= _GREATEST else None
+
+
 def _whole(points: Iterable[NumberDataPoint]) -> tuple[float | None, int | None]:
     """The number of the client as a whole, which has no labels (those of a topic, a partition or a broker have), and the time it is of."""
     for point in points:
         if not point.attributes:
-            value = float(point.as_int if point.WhichOneof("value") == "as_int" else point.as_double)
             milliseconds = (point.time_unix_nano - point.start_time_unix_nano) // _NANOSECONDS
-            return value if 0 <= value <= _GREATEST else None, milliseconds if 0 < milliseconds <= _LONGEST_MS else None
+            return _number(point), milliseconds if 0 < milliseconds <= _LONGEST_MS else None
     return None, None
 
 
 def rows_of_facts(values: pa.Array) -> tuple[pa.StructArray, pa.Array]:
-    """Records of ``clientscope.telemetry`` as rows of `CLIENT`, `COLUMNS` and ``decode_error``; and whether each can be read, 1 or 0."""
+    """Records of ``clientscope.telemetry`` as rows of `CLIENT`, `COLUMNS`, `TOPICS` and ``decode_error``; and which can be read, 1 or 0."""
     found = [_facts_of(value) for value in values.to_pylist()]
     facts = [each or ClientFacts() for each in found]
     columns = [
@@ -157,9 +196,10 @@ def rows_of_facts(values: pa.Array) -> tuple[pa.StructArray, pa.Array]:
         pa.array([each.kind for each in facts], pa.string()),
         pa.array([each.interval_ms for each in facts], pa.int64()),
         *(pa.array([each.values.get(fact.name) for each in facts], pa.float64()) for fact in FACTS),
+        pa.array([[name for name, _ in each.topics.most_common(MOST_TOPICS + 1)] for each in facts], TOPICS.type),
         pa.nulls(len(facts), pa.string()),
     ]
-    rows = pa.StructArray.from_arrays(columns, fields=[*CLIENT, *COLUMNS, pa.field("decode_error", pa.string())])
+    rows = pa.StructArray.from_arrays(columns, fields=[*CLIENT, *COLUMNS, TOPICS, pa.field("decode_error", pa.string())])
     return rows, pa.array([int(each is not None) for each in found], pa.int8())
 
 

@@ -72,7 +72,7 @@ _OF_PUSHES_ALONE = (
     "record_key",
     "member",
 )
-_NUMBERS = [("origin", pa.int8()), ("client_type", pa.int8()), ("unsearched", pa.bool_())]
+_NUMBERS = [("origin", pa.int8()), ("client_type", pa.int8()), ("unsearched", pa.bool_()), ("transactional", pa.bool_())]
 PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in _OF_PUSHES_ALONE), *_NUMBERS])
 """One row per push that is kept; ``row`` is its place in the batch, ``client`` is `clientscope.records.client_key.client_key`.
 
@@ -82,7 +82,7 @@ PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in 
 all settings as an object (a redacted one's value is ``["redacted", reason, length, digest]``), and the keys of secrets that the
 record itself contains because no gateway has redacted them.  ``record_key`` is the record's key where that isn't ``client``.
 ``unsearched``: it has unknown names for which the name that is meant wasn't looked for (`udfs.rules.engine.checked.MOST_SEARCHED`).
-``member`` is its group.instance.id, null where it has none or it was redacted.
+``member`` is its group.instance.id, null where it has none or it was redacted; ``transactional``: it has a transactional.id.
 """
 
 TOMBSTONE = -1
@@ -123,6 +123,8 @@ def pushed(
     columns["settings"] = _settings(pushes, states)
     columns["member"] = batch.text("group.instance.id").strings()
     columns["origin"], columns["client_type"] = records.field("origin"), pa.array(batch.client_types)
+    transactional = batch.text("transactional.id")
+    columns["transactional"] = pa.array((transactional.known & ~transactional.equals("")) | batch.is_hidden("transactional.id"))
     columns["unsearched"] = pa.array(~batch.checked.searched)
     written = np.flatnonzero(leaks & raw & (states != ValueState.PRESENT))
     columns["written"] = arrays(pushes.group(written, literals(pushes.settings["config_key"].take(pa.array(written)))))

@@ -154,6 +154,15 @@ class Batch:
         found: Mask = defaults[positions] & (self.pushes.origins == Origin.OBSERVED)
         return found
 
+    def is_hidden(self, key: str) -> Mask:
+        """Where there is a value that may not be shown."""
+        row = self._row(key)
+        if row is None:
+            return np.zeros(len(self), np.bool_)
+        states = np.append(self.pushes.settings["value_state"].to_numpy(zero_copy_only=False), np.int8(ValueState.PRESENT))
+        found: Mask = states[self._effective.positions[row]] != ValueState.PRESENT  # the last is for -1
+        return found
+
     def is_set(self, key: str) -> Mask:
         """Where the user set it."""
         return self._state(key, SET)

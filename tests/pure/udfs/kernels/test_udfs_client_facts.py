@@ -13,12 +13,12 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, M
 from record_bytes import telemetry_record
 from telemetry_frames import measured
 
-from clientscope.catalog.client_facts import BY_METRIC, FACTS, PREFIX
+from clientscope.catalog.client_facts import BY_METRIC, BY_TOPIC, FACTS, PREFIX
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
 from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES
 from streaming.transforms.history import telemetry_rows
-from udfs.kernels.client_facts import COLUMNS, ClientFacts, client_facts
+from udfs.kernels.client_facts import COLUMNS, MOST_TOPICS, ClientFacts, client_facts, rows_of_facts
 from udfs.kernels.expectations import OF_TELEMETRY
 
 LATENCY, SENT, ERRORS = (f"{PREFIX}producer.{name}" for name in ("request.latency.max", "record.send.total", "record.error.total"))
@@ -50,10 +50,37 @@ def test_what_a_client_does_not_say_is_missing() -> None:
 
 
 def test_numbers_of_a_topic_or_a_broker_are_not_the_clients() -> None:
-    data = measured({LAG: 9.0}, {CONSUMED: 600.0}, topic="orders")
+    data = measured({LAG: 9.0}, {CONSUMED: 600.0}, topic="orders", partition="0")
     assert facts(data) == ClientFacts(WHO)
     data.MergeFrom(measured({LAG: 4.0}, {CONSUMED: 60.0}))
     assert facts(data).values == {"lag_max_records": 4.0, "record_rate": 1.0}
+
+
+def of_topics(records: dict[str, float], metric: str = CONSUMED) -> MetricsData:
+    data = MetricsData()
+    for topic, number in records.items():
+        data.MergeFrom(measured({}, {metric: number}, topic=topic))
+    return data
+
+
+def test_topics_are_those_with_records_since_the_last_push() -> None:
+    found = facts(of_topics({"orders": 600.0, "orders.paid": 1.0, "quiet": 0.0}))
+    assert (found.kind, found.topics, found.values) == ("consumer", {"orders": 600, "orders.paid": 1}, {})
+    (written,) = (metric for metric, kind in BY_TOPIC.items() if kind == "producer")
+    found = facts(of_topics({"orders": 2.0}, written))
+    assert (found.kind, found.topics) == ("producer", {"orders": 2})
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a\n", "é", "x" * 250, SECRET, f"[redacted {'0' * 16}]", "<script>"])
+def test_what_is_no_name_of_a_topic_or_may_not_be_written_down_is_none(name: str) -> None:
+    assert facts(of_topics({name: 5.0, "orders": 1.0})).topics == {"orders": 1}
+
+
+def test_of_too_many_topics_those_with_the_most_records_are_named_and_one_more() -> None:
+    values = pa.array([telemetry_record(of_topics({f"topic-{number}": number for number in range(1, 151)})), b"\xff"])
+    rows, readable = rows_of_facts(values)
+    assert rows.field("topics").to_pylist() == [[f"topic-{150 - number}" for number in range(MOST_TOPICS + 1)], []]
+    assert readable.to_pylist() == [1, 0]
 
 
 def test_a_counter_since_the_clients_start_is_no_rate() -> None:
@@ -62,6 +89,11 @@ def test_a_counter_since_the_clients_start_is_no_rate() -> None:
         if metric.WhichOneof("data") == "sum":
             metric.sum.aggregation_temporality = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
     assert facts(data).values == {"request_latency_max_ms": 1.0}
+    data = of_topics({"orders": 5.0})
+    data.resource_metrics[0].scope_metrics[0].metrics[
+        0
+    ].sum.aggregation_temporality = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
+    assert not facts(data).topics
 
 
 def test_a_gauge_under_a_counters_name_and_the_other_way_round_say_nothing() -> None:
