@@ -35,6 +35,8 @@ _SENDS_REQUEST_TIMEOUT = frozenset({"java", "librdkafka", "kafka-python", "aioka
 """Libraries whose Produce.TimeoutMs is request.timeout.ms; Sarama and franz-go have a setting of their own for it."""
 _SENDS_POLL_INTERVAL = frozenset({"java", "librdkafka", "kafka-python"})
 """Libraries whose JoinGroup.RebalanceTimeoutMs is max.poll.interval.ms; aiokafka has a setting of its own for it."""
+_REFRESHES = frozenset({"java", "kafka-python", "aiokafka"})
+"""Libraries that ask for metadata again as soon as it is as old as metadata.max.age.ms; librdkafka has an interval of its own for it."""
 _LIMITS_BATCHES = frozenset({"java", "librdkafka", "kafka-python"})
 """Libraries that add no second record to a batch that would then be larger than batch.size.
 
@@ -139,6 +141,8 @@ def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], li
             commits = {"auto.commit.interval.ms": inferred_text(fields)}
             yield from _of(ClientType.CONSUMER, {"group.id": fields.get("groupId"), **commits})
         case 3:
+            if library in _REFRESHES and (age := inferred_text(fields)) is not None:
+                yield from (ShownSetting(client_type, "metadata.max.age.ms", age) for client_type in _SENT_BY)
             # A producer always asks for topics to be created, whatever its settings are; librdkafka only for some topics.
             created = fields.get("allowAutoTopicCreation")
             if not (library == "librdkafka" and created == "false"):

@@ -8,6 +8,7 @@ Thousands of connections show the same, so what a request shows is held once for
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -21,20 +22,27 @@ from clientscope.wire.request_fields import VERSIONS, request_fields
 FIRST = 6
 """Requests of each kind that are looked into when a connection is new."""
 INTERVALS = 8
-"""Intervals between a connection's first heartbeats, and between its first commits, that are measured."""
+"""Intervals between a connection's first heartbeats, and between its first commits, that are measured; of Metadata requests the last."""
+REFRESHES = 16
+"""Metadata requests that are looked into when a connection is new: those for new topics come in between."""
 AGAIN = 1
 """The same after each interval (`clientscope.session.reports`)."""
 MOST_SHOWN = 16
 """Different requests of one connection that are reported; a client of one group and one configuration sends four to eight."""
 
 _PLACES = {api_key: place for place, api_key in enumerate(VERSIONS)}
-_PRODUCE, _FETCH, _LIST_OFFSETS = 0, 1, 2
+_PRODUCE, _FETCH, _LIST_OFFSETS, _METADATA = 0, 1, 2, 3
 _PACED = frozenset({8, 12})
 """OffsetCommit and Heartbeat, which clients send at intervals that are settings."""
-_FIRST = bytes(produced.FIRST if api_key == _PRODUCE else INTERVALS + 1 if api_key in _PACED else FIRST for api_key in _PLACES)
+_MORE = {_PRODUCE: produced.FIRST, _METADATA: REFRESHES, **dict.fromkeys(_PACED, INTERVALS + 1)}
+_FIRST = bytes(_MORE.get(api_key, FIRST) for api_key in _PLACES)
 _AGAIN = bytes(produced.AGAIN if api_key == _PRODUCE else AGAIN for api_key in _PLACES)
 _MEASURED = (0.0,) * (INTERVALS + 1)
 _NEAR = 0.05
+_REGULAR = 6
+"""Of the last `INTERVALS` between Metadata requests, those that must be about the same before they are reported."""
+_LEAST_AGE_S = 1.0
+"""Metadata requests that follow each other sooner wait for a topic, or a leader: ``retry.backoff.max.ms`` is a second."""
 _MOST_HELD = 4_096
 
 
@@ -60,12 +68,13 @@ class Looking:
             before the first.
     """
 
-    __slots__ = ("_left", "_produced", "_shared", "_times", "in_flight", "shown")
+    __slots__ = ("_left", "_produced", "_refreshed_s", "_shared", "_times", "in_flight", "shown")
 
     def __init__(self, shared: SharedFields) -> None:
         self._shared = shared
         self._left = bytearray(_FIRST)
         self._times: dict[int, tuple[float, ...]] | None = None
+        self._refreshed_s = 0.0
         self._produced: Produced | None = None
         self.in_flight: set[int] | None = None
         self.shown: tuple[RequestFields, ...] = ()
@@ -95,6 +104,8 @@ class Looking:
             return None
         if api_key in _PACED:
             fields |= self._paced(api_key, now_s)
+        elif api_key == _METADATA:
+            fields |= self._refreshed(now_s)
         elif api_key == _PRODUCE:
             if self._produced is None:
                 self._produced = Produced()
@@ -127,8 +138,34 @@ class Looking:
         if len(times) <= INTERVALS:
             return {}
         self._times[api_key] = _MEASURED
-        intervals = [round((later - earlier) * 1000) for earlier, later in pairwise(times)]
-        middle = round(median(intervals))
-        regular = sum(abs(each - middle) <= middle * _NEAR for each in intervals)
-        found = {"medianMs": middle, "leastMs": min(intervals), "mostMs": max(intervals), "regular": regular, "intervals": len(intervals)}
-        return {name: str(value) for name, value in found.items()} if middle else {}
+        return _measured([later - earlier for earlier, later in pairwise(times)])
+
+    def _refreshed(self, now_s: float) -> dict[str, str]:
+        """The last intervals of Metadata requests, as soon as most of them are about the same. Each request begins the age anew."""
+        before_s, self._refreshed_s = self._refreshed_s, now_s
+        times = () if self._times is None else self._times.get(_METADATA, ())
+        if not before_s or times is _MEASURED:
+            return {}
+        found = {}
+        if now_s - before_s >= _LEAST_AGE_S:
+            times = (*times, now_s - before_s)[-INTERVALS:]
+            found = _measured(times) if len(times) == INTERVALS else {}
+        if (regular := int(found.get("regular", 0)) >= _REGULAR) or not self._left[_PLACES[_METADATA]]:  # later ones aren't all seen
+            times = _MEASURED
+        if times:
+            self._times = {**(self._times or {}), _METADATA: times}
+        return found if regular else {}
+
+
+def _measured(intervals: Sequence[float]) -> dict[str, str]:
+    milliseconds = [round(each * 1000) for each in intervals]
+    middle = round(median(milliseconds))
+    regular = sum(abs(each - middle) <= middle * _NEAR for each in milliseconds)
+    found = {
+        "medianMs": middle,
+        "leastMs": min(milliseconds),
+        "mostMs": max(milliseconds),
+        "regular": regular,
+        "intervals": len(milliseconds),
+    }
+    return {name: str(value) for name, value in found.items()} if middle else {}

@@ -245,8 +245,8 @@ def test_librdkafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
 
 
 PACES = {
-    "java": {"heartbeat.interval.ms": 1100, "auto.commit.interval.ms": 1300},
-    "python": {"heartbeat.interval.ms": 1200, "auto.commit.interval.ms": 1500},
+    "java": {"heartbeat.interval.ms": 1100, "auto.commit.interval.ms": 1300, "metadata.max.age.ms": 1700},
+    "python": {"heartbeat.interval.ms": 1200, "auto.commit.interval.ms": 1500, "metadata.max.age.ms": 1600},
     "rd": {"heartbeat.interval.ms": 2000, "auto.commit.interval.ms": 1400},
 }
 """What the consumers of `inferred` are set to; the Java one by its program."""
@@ -270,6 +270,7 @@ def inferred(cluster: RunningBroker, gateway: RunningGateway, run: str) -> dict[
                     "orders", bootstrap_servers=gateway.address, client_id=names["python"], group_id=names["python"],
                     heartbeat_interval_ms=PACES["python"]["heartbeat.interval.ms"],
                     auto_commit_interval_ms=PACES["python"]["auto.commit.interval.ms"],
+                    metadata_max_age_ms=PACES["python"]["metadata.max.age.ms"],
                 )
             )
         ) as paced,

@@ -18,7 +18,8 @@ public class SetClients {
             return;
         }
         if (arguments.length > 2) {
-            pace(settings(address, "client.id", name, "group.id", name, "heartbeat.interval.ms", "1100", "auto.commit.interval.ms", "1300"));
+            pace(settings(address, "client.id", name, "group.id", name, "heartbeat.interval.ms", "1100", "auto.commit.interval.ms", "1300",
+                "metadata.max.age.ms", "1700"));
             return;
         }
         try (KafkaProducer<String, String> one = new KafkaProducer<>(settings(address, "client.id", name + "-plain", "acks", "1",

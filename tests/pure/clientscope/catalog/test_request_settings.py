@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from clientscope.catalog.configs import ClientType
 from clientscope.catalog.request_settings import inferred_value, least, shown_settings
 
 
@@ -55,6 +56,15 @@ def test_an_interval_is_the_roundest_number_near_its_median(median: str, shown_a
     assert shown(12, times | {"regular": "5"}) == {"group.id": "g"}
     assert shown(8, times | {"memberId": "*"})["auto.commit.interval.ms"].startswith(f"~{shown_as} ")
     assert inferred_value(shown(12, times)["heartbeat.interval.ms"]) == shown_as
+
+
+def test_metadata_that_is_asked_for_at_intervals_is_as_old_as_it_may_be() -> None:
+    times = {"allowAutoTopicCreation": "true", "medianMs": "3003", "leastMs": "1400", "mostMs": "3010", "regular": "7", "intervals": "8"}
+    assert shown(3, times) == {"metadata.max.age.ms": "~3000 (1400 to 3010, 7 of 8 within 5 %)", "allow.auto.create.topics": "true"}
+    types = [setting.client_type for setting in shown_settings(3, 9, times, "java") if setting.key == "metadata.max.age.ms"]
+    assert types == [ClientType.PRODUCER, ClientType.CONSUMER, ClientType.SHARE_CONSUMER]
+    assert shown(3, times, "librdkafka") == {"allow.auto.create.topics": "true"}
+    assert shown(3, {"allowAutoTopicCreation": "true"}) == {"allow.auto.create.topics": "true"}
 
 
 SEVERAL = PRODUCED | {"mostInFlight": "7", "mostBatchBytes": "48000", "ofRequests": "40"}
