@@ -43,10 +43,12 @@ class Caught:
     Attributes:
         rate: results a second, from the first to the last.
         waits_s: from the gateway to its first result, of each push that came between the first and the last result of the backlog.
+        cpu_s: what the job's processes took for it, with their start, by command.
     """
 
     rate: float
     waits_s: list[float]
+    cpu_s: dict[str, float]
 
 
 def backlog(installation: Running, pushes: int, *flags: str) -> Caught:
@@ -63,6 +65,7 @@ def backlog(installation: Running, pushes: int, *flags: str) -> Caught:
             if time.monotonic() > deadline:
                 raise EnvironmentProblem(f"{end - before} of {pushes} results came in time")
             time.sleep(0.5)
+        cpu_s = installation.job_cpu_seconds()
     time.sleep(5)
     first, last = (installation.appended_ms(RESULTS, offset) for offset in (before, end - 1))
     found: dict[bytes, float] = {}
@@ -72,7 +75,7 @@ def backlog(installation: Running, pushes: int, *flags: str) -> Caught:
             received = json.loads(message.value())["received_ms"]
             if first <= received <= last:
                 found.setdefault(offset[1], (message.timestamp()[1] - received) / 1000)
-    return Caught(pushes / (last - first) * 1000, sorted(found.values()))
+    return Caught(pushes / (last - first) * 1000, sorted(found.values()), cpu_s)
 
 
 def table(pushes: int, caught: dict[str, Caught]) -> Table:

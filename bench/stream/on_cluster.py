@@ -23,6 +23,9 @@ from standalone import Standalone  # noqa: E402  the cluster of the tests
 MOST_RATIO = 1.5
 """Latencies on the cluster, of those in local mode."""
 
+EXECUTOR_MB = 1_024
+"""Heap of each executor: both have what local mode's driver has. Rows of history that don't fit are written to disks."""
+
 
 class OnCluster(Running):
     """What an operator runs, with the job on a cluster of its own."""
@@ -30,7 +33,7 @@ class OnCluster(Running):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._bundle = folder / "bundle"
-        self._cluster = Standalone(folder / "cluster")
+        self._cluster = Standalone(folder / "cluster", executor_mb=EXECUTOR_MB)
 
     def _start(self) -> None:
         bundle.write(self._bundle, jars("spark"))
@@ -66,9 +69,11 @@ def table(local: tuple[Steady, Caught], cluster: tuple[Steady, Caught]) -> Table
         for name, values in zip(("p50", "p99"), zip(*((of[49], of[98]) for of in hundredths), strict=True), strict=True):
             view.add_row(f"{here.what}, {name}, ms", *_compared(*values), f"≤ {MOST_RATIO}")
     view.add_row("results of a backlog, each second", *_compared(local[1].rate, cluster[1].rate), "≥ 1")
+    for command in sorted(set(local[1].cpu_s) | set(cluster[1].cpu_s)):
+        view.add_row(f"CPU for the backlog, {command}, s", *_compared(*(each.cpu_s.get(command, 0.0) for _, each in (local, cluster))), "")
     view.add_row("cores under the steady load", *_compared(*(sum(each.cores.values()) for each, _ in (local, cluster)), digits=2), "")
     return view
 
 
 def _compared(here: float, there: float, digits: int = 0) -> tuple[str, str, str]:
-    return f"{here:,.{digits}f}", f"{there:,.{digits}f}", f"{there / here:.2f}"
+    return f"{here:,.{digits}f}", f"{there:,.{digits}f}", f"{there / here:.2f}" if here else ""

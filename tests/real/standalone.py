@@ -87,15 +87,24 @@ class Standalone:
         python: the interpreter of its machines.
     """
 
-    def __init__(self, folder: Path, conf: Path | None = None, spark: Path = SPARK, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        conf: Path | None = None,
+        spark: Path = SPARK,
+        environment: Mapping[str, str] | None = None,
+        executor_mb: int = 512,
+    ) -> None:
         """
         Args:
             conf: the folder with ``spark-defaults.conf`` (SPARK_CONF_DIR) of its machines, if they have one.
             spark: the folder with PySpark and Py4J.
             environment: of workers and driver, as ``spark-env.sh`` would have it.
+            executor_mb: the heap of each of the two executors.
         """
         self.folder, self._conf_folder = folder, conf
         self._environment = dict(environment or {})
+        self._executor_mb = executor_mb
         self._home = spark / "pyspark"
         self._conf = {"SPARK_HOME": str(self._home)} | ({"SPARK_CONF_DIR": str(conf)} if conf else {})
         self.python = environment_without_us(folder / "python", spark)
@@ -120,7 +129,8 @@ class Standalone:
 
     def _start_worker(self, name: str) -> None:
         self._start(
-            name, "worker.Worker", "--port", str(free_port()), "--webui-port", str(free_port()), "--cores", "1", "--memory", "600m",
+            name, "worker.Worker", "--port", str(free_port()), "--webui-port", str(free_port()), "--cores", "1",
+            "--memory", f"{self._executor_mb + 88}m",
             "--work-dir", str(self.folder / name), self.master,
         )  # fmt: skip
 
@@ -128,7 +138,8 @@ class Standalone:
         """Starts the job by spark-submit, as docs/cluster.md says."""
         command = [
             str(self._home / "bin" / "spark-submit"), "--master", self.master, *self._properties(bundle),
-            "--driver-memory", "768m", "--executor-memory", "512m", "--executor-cores", "1", "--total-executor-cores", "2",
+            "--driver-memory", "768m", "--executor-memory", f"{self._executor_mb}m", "--executor-cores", "1",
+            "--total-executor-cores", "2",
             "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1", *given,
             str(bundle / "submit.py"), *flags,
         ]  # fmt: skip

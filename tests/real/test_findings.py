@@ -8,11 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import Any
 
 import kafka
-from observe import eventually, read_all, statuses
+import pytest
+from observe import eventually, metrics, read_all, statuses
 
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
@@ -123,3 +124,19 @@ def test_the_job_tells_how_its_queries_are(installation: Any) -> None:
     assert set(conditions()) == {"gauges", "results", "findings", "history_pushes", "history_connections"}
     results = statuses(installation.broker.internal)["query", "results"]
     assert eventually(lambda: statuses(installation.broker.internal)["query", "results"].get("lag_records") == 0, SLOW), results
+
+
+@pytest.mark.long_form(only=True)
+def test_more_clients_than_the_job_may_know_are_a_finding(installation: Any) -> None:
+    installation.processes.signal("stream", signal.SIGTERM)
+    installation.processes.stop("stream")
+    with ExitStack() as opened:
+        for number in range(3):
+            client = opened.enter_context(closing(RawClient.connect(installation.gateway.address, f"many-{number}")))
+            client.api_versions("many-client", "0.1.0")
+            client.push_config([("acks", "all", 1, True)])
+        installation.processes.start("stream", *installation.stream_arguments(), "--max-clients", "2")
+        installation.processes.await_ready("stream", timeout_s=180)
+        full = becomes(installation, "OP004", None, lambda each: each.state == "open" and "2 clients" in each.message)
+    assert full.severity == "high"
+    assert metrics(f"{installation.stream_url}metrics")[("clientscope_stream_limit_reached_total", "clients")] >= 1
