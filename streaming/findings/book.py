@@ -251,7 +251,8 @@ class Book:
         self._full[PLACES.name].dropped(entry.make_room(place))
         where = entry.add(place, push, problem.severity, self._clients.is_live(push.client))
         where.last_seen_ms = max(where.last_seen_ms, push.appended_ms)
-        if push.appended_ms >= entry.last_seen_ms:
+        if (at := ordered.order(push)) >= entry.said_by:
+            entry.said_by = at
             entry.message, entry.settings, entry.application = problem.message, problem.settings, push.application
             if problem.kind == "leak":
                 entry.code = problem.code

@@ -92,6 +92,7 @@ class FindingEntry:
     Attributes:
         severity: an index in ``SEVERITIES``; the worst of those that have it.
         message: what the rule says.
+        said_by: the newest push that had it, by `streaming.findings.ordered.order`: its message, settings and application are the entry's.
         present: of what is found by comparing, and of our own operation: whether it is so now.
         severities: how many of those that have it have it how badly.
         live: the newest pushes of those that have it and are connected, gone: of the others, in the order of `streaming.findings.ordered`.
@@ -110,6 +111,7 @@ class FindingEntry:
     low_confidence: bool = False
     severity: int = 0
     message: str = ""
+    said_by: tuple[int, int, str] = (0, -1, "")
     settings: tuple[Mapping[str, Any], ...] = ()
     application: str | None = None
     places: dict[Place, Where] = field(default_factory=dict)

@@ -101,6 +101,7 @@ def restored(record: Finding) -> FindingEntry:
     """The entry that a record was made of, as far as the record says; the clients that have it follow from their pushes."""
     entry = FindingEntry(record.fingerprint, record.code, record.kind, record.confidence == "low", SEVERITIES.index(record.severity))
     entry.message = record.sentence or record.message
+    entry.said_by = record.last_seen_ms, -1, ""  # pushes of that moment are read once more
     entry.known = {record_key(client): client for client in record.clients}
     entry.settings = tuple(setting.model_dump(exclude_none=True) for setting in record.settings)
     ended = record.state in ("resolved", "stopped")

@@ -158,3 +158,18 @@ def test_an_application_s_last_change_is_found_in_any_order(reverse: bool) -> No
     job.read([pushes[::-1] if reverse else pushes])
     (change,) = [record for record in job.engine.changes(records.now).values() if record and record.code == "AN401"]
     assert change.evidence == ["acks: 0 before, all now"]
+
+
+@pytest.mark.parametrize("keys", [("db.password", "sasl.password"), ("sasl.password", "db.password")])
+def test_of_two_pushes_of_one_moment_the_same_one_is_named_in_any_order(keys: tuple[str, str]) -> None:
+    found = []
+    for reverse in (False, True):
+        records = Records([])
+        for number, key in enumerate(keys):
+            record = config_record(setting(key, "hunter2-canary"), client_id=f"app-{'ab'[number]}", client_instance_id=UUID(int=number + 1))
+            records.written += [Written("", row) for row in rows(pushed, [(records.now, record)])]
+        job = Job(records.written[::-1] if reverse else records.written, random.Random(0))  # noqa: S311  # an order, no secret
+        job.read_what_is_new()
+        (leak,) = [record for record in job.engine.changes(records.now).values() if record and record.code == "SK001"]
+        found.append((leak.message, leak.settings, leak.application))
+    assert found[0] == found[1]
