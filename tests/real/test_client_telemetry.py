@@ -285,6 +285,7 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
     rows = deltalake.DeltaTable(str(job.history / "client_facts")).to_pyarrow_table().to_pylist()
     assert len({(row["partition"], row["offset"]) for row in rows}) == len(rows)
     assert {"facts-librdkafka", java.client_id} <= {row["client_id"] for row in rows}
+    assert "topics" not in rows[0], "which are for a rule alone"
     assert not [key for key in metrics(job.metrics_url) if key[0] == "clientscope_stream_quarantined_total"]
 
 
