@@ -246,17 +246,17 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
         with (
             java.producing(topic, buffer_memory="33554433", linger_ms="50") as send,
             java.polling(topic, "facts", max_poll_interval_ms="6000") as poll,
-            java.transacting(topic, "facts-1") as transact,
         ):
             assert eventually(lambda: poll() > 0, 60)
             with RawClient.connect(gateway.address, java.client_id) as pushing:  # the producer waits for 50 ms, and is said to for 1
                 pushing.api_versions(*java.identity)
                 assert not pushing.push_config([("linger.ms", "1", Type.LONG, False)]).error_code
-                assert eventually(lambda: busy(5, send, poll, transact) and bool(findings("AN210")) and bool(findings("AN407")), 150)
+                assert eventually(lambda: busy(5, send, poll) and bool(findings("AN210")) and bool(findings("AN407")), 150)
             time.sleep(5.2)  # more than four fifths of what it may take
             assert eventually(lambda: poll() >= 0 and reporting("consumer", java.identity), 60)
             assert eventually(lambda: poll() >= 0 and bool(findings("AN406")), 60)
-            assert eventually(lambda: poll() >= 0 and bool(findings("AN212")), 60)
+            with java.transacting(topic, "facts-1") as transact:
+                assert eventually(lambda: busy(1, transact, poll) and bool(findings("AN212")), 90)
             assert eventually(lambda: poll() >= 0 and "33554433" in buffers(), 60)
 
     assert eventually(lambda: "lag_max_records" in said(java.client_id, "consumer"), 60)

@@ -139,4 +139,5 @@ def test_more_clients_than_the_job_may_know_are_a_finding(installation: Any) -> 
         installation.processes.await_ready("stream", timeout_s=180)
         full = becomes(installation, "OP004", None, lambda each: each.state == "open" and "2 clients" in each.message)
     assert full.severity == "high"
-    assert metrics(f"{installation.stream_url}metrics")[("clientscope_stream_limit_reached_total", "clients")] >= 1
+    reached = "clientscope_stream_limit_reached_total", "clients"
+    assert eventually(lambda: metrics(f"{installation.stream_url}metrics").get(reached, 0) >= 1, SLOW)
