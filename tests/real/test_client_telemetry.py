@@ -255,7 +255,7 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
             time.sleep(5.2)  # more than four fifths of what it may take
             assert eventually(lambda: poll() >= 0 and reporting("consumer", java.identity), 60)
             assert eventually(lambda: poll() >= 0 and bool(findings("AN406")), 60)
-            with java.transacting(topic, "facts-1") as transact:
+            with CLIENTS["java 3.9"](gateway.address) as writer, writer.transacting(topic, "facts-1") as transact:
                 assert eventually(lambda: busy(1, transact, poll) and bool(findings("AN212")), 90)
             assert eventually(lambda: poll() >= 0 and "33554433" in buffers(), 60)
 
@@ -267,7 +267,7 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
     assert finding["settings"][0]["value"] == "6000", "which nothing but its requests has shown"
     assert {each["settings"][0]["value"] for each in findings("AN210")} == {"1"}, "likewise"
     (finding,) = {each["fingerprint"]: each for each in findings("AN212")}.values()
-    assert finding["evidence"] == [f"{topic}: {of_client(java.client_id)} writes it in transactions"]
+    assert finding["evidence"] == [f"{topic}: {of_client(writer.client_id)} writes it in transactions"]
     assert [(each["key"], each["value"]) for each in finding["settings"]] == [("isolation.level", "read_uncommitted")], "Java's default"
     assert {"lag_max_records", "rebalances", "fetch_latency_avg_ms", "poll_idle_ratio", "throttle_time_max_ms"} <= java_said.keys()
 
