@@ -31,11 +31,10 @@ class OwnMetrics(NamedTuple):
 PATIENCE = 3 if "CI" in os.environ else 1
 
 
-def read_all(bootstrap_servers: str, topic: str) -> list[Any]:
+def read_all(bootstrap_servers: str, topic: str, **access: Any) -> list[Any]:
     """Every record that is on a topic at the time of the call, in order."""
-    with closing(
-        kafka.KafkaConsumer(bootstrap_servers=bootstrap_servers, auto_offset_reset="earliest", enable_auto_commit=False)
-    ) as consumer:
+    arguments = {"bootstrap_servers": bootstrap_servers, "auto_offset_reset": "earliest", "enable_auto_commit": False, **access}
+    with closing(kafka.KafkaConsumer(**arguments)) as consumer:
         partitions = [kafka.TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
         ends = consumer.end_offsets(partitions)
         consumer.assign(partitions)

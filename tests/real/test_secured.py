@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import confluent_kafka
-import kafka
 import pytest
 from certificates import Authority
 from forked import Forked, forked
@@ -32,7 +31,7 @@ from kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from observe import command_line, eventually
+from observe import command_line, eventually, read_all
 
 from clientscope.client import KafkaProducer
 from clientscope.demo.fleet import Fleet
@@ -284,10 +283,7 @@ def sent(secured: Secured) -> Iterator[None]:
 
 
 def results(secured: Secured, client_id: str) -> list[dict[str, Any]]:
-    with closing(
-        kafka.KafkaConsumer(RESULTS, **secured.access("admin", "PLAIN"), auto_offset_reset="earliest", consumer_timeout_ms=3000)
-    ) as consumer:
-        found = [json.loads(message.value) for message in consumer]
+    found = [json.loads(message.value) for message in read_all(topic=RESULTS, **secured.access("admin", "PLAIN"))]
     return [result for result in found if result["client_id"] == client_id]
 
 
