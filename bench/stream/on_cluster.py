@@ -69,11 +69,10 @@ def table(local: tuple[Steady, Caught], cluster: tuple[Steady, Caught]) -> Table
         for name, values in zip(("p50", "p99"), zip(*((of[49], of[98]) for of in hundredths), strict=True), strict=True):
             view.add_row(f"{here.what}, {name}, ms", *_compared(*values), f"≤ {MOST_RATIO}")
     view.add_row("results of a backlog, each second", *_compared(local[1].rate, cluster[1].rate), "≥ 1")
-    for command in sorted(set(local[1].cpu_s) | set(cluster[1].cpu_s)):
-        view.add_row(f"CPU for the backlog, {command}, s", *_compared(*(each.cpu_s.get(command, 0.0) for _, each in (local, cluster))), "")
+    view.add_row("CPU for a backlog, with the job's start, s", *_compared(*(sum(each.cpu_s.values()) for _, each in (local, cluster))), "")
     view.add_row("cores under the steady load", *_compared(*(sum(each.cores.values()) for each, _ in (local, cluster)), digits=2), "")
     return view
 
 
 def _compared(here: float, there: float, digits: int = 0) -> tuple[str, str, str]:
-    return f"{here:,.{digits}f}", f"{there:,.{digits}f}", f"{there / here:.2f}" if here else ""
+    return f"{here:,.{digits}f}", f"{there:,.{digits}f}", f"{there / here:.2f}"

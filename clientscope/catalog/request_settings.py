@@ -21,7 +21,7 @@ BETWEEN = " | "
 INFERRED = "~"
 """First character of a value that follows from several requests, as `inferred_text` and `_at_least` write it."""
 _AT_LEAST = f"{INFERRED}at least "
-_REGULAR_OF = 3 / 4
+REGULAR_OF = 3 / 4
 """Part of the intervals that have to be about the same, or nothing follows from them."""
 _ROUNDED = 0.01
 """How far from the median the roundest number may be: so near came medians to what clients were set to."""
@@ -35,7 +35,7 @@ _SENDS_REQUEST_TIMEOUT = frozenset({"java", "librdkafka", "kafka-python", "aioka
 """Libraries whose Produce.TimeoutMs is request.timeout.ms; Sarama and franz-go have a setting of their own for it."""
 _SENDS_POLL_INTERVAL = frozenset({"java", "librdkafka", "kafka-python"})
 """Libraries whose JoinGroup.RebalanceTimeoutMs is max.poll.interval.ms; aiokafka has a setting of its own for it."""
-_REFRESHES = frozenset({"java", "kafka-python", "aiokafka"})
+_REFRESHES_BY_AGE = frozenset({"java", "kafka-python", "aiokafka"})
 """Libraries that ask for metadata again as soon as it is as old as metadata.max.age.ms; librdkafka has an interval of its own for it."""
 _LIMITS_BATCHES = frozenset({"java", "librdkafka", "kafka-python"})
 """Libraries that add no second record to a batch that would then be larger than batch.size.
@@ -72,7 +72,7 @@ def inferred_text(fields: Mapping[str, str]) -> str | None:
     if "medianMs" not in fields:
         return None
     median, regular, count = int(fields["medianMs"]), int(fields["regular"]), int(fields["intervals"])
-    if regular < count * _REGULAR_OF:
+    if regular < count * REGULAR_OF:
         return None
     return f"{INFERRED}{_roundest(median)} ({fields['leastMs']} to {fields['mostMs']}, {regular} of {count} within 5 %)"
 
@@ -141,7 +141,7 @@ def shown_settings(api_key: int, api_version: int, fields: Mapping[str, str], li
             commits = {"auto.commit.interval.ms": inferred_text(fields)}
             yield from _of(ClientType.CONSUMER, {"group.id": fields.get("groupId"), **commits})
         case 3:
-            if library in _REFRESHES and (age := inferred_text(fields)) is not None:
+            if library in _REFRESHES_BY_AGE and (age := inferred_text(fields)) is not None:
                 yield from (ShownSetting(client_type, "metadata.max.age.ms", age) for client_type in _SENT_BY)
             # A producer always asks for topics to be created, whatever its settings are; librdkafka only for some topics.
             created = fields.get("allowAutoTopicCreation")

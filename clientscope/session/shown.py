@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
+from clientscope.catalog.request_settings import REGULAR_OF
 from clientscope.errors import WireError
 from clientscope.session import produced
 from clientscope.session.produced import Produced
@@ -39,8 +40,6 @@ _FIRST = bytes(_MORE.get(api_key, FIRST) for api_key in _PLACES)
 _AGAIN = bytes(produced.AGAIN if api_key == _PRODUCE else AGAIN for api_key in _PLACES)
 _MEASURED = (0.0,) * (INTERVALS + 1)
 _NEAR = 0.05
-_REGULAR = 6
-"""Of the last `INTERVALS` between Metadata requests, those that must be about the same before they are reported."""
 _LEAST_AGE_S = 1.0
 """Metadata requests that follow each other sooner wait for a topic, or a leader: ``retry.backoff.max.ms`` is a second."""
 _MOST_HELD = 4_096
@@ -150,7 +149,9 @@ class Looking:
         if now_s - before_s >= _LEAST_AGE_S:
             times = (*times, now_s - before_s)[-INTERVALS:]
             found = _measured(times) if len(times) == INTERVALS else {}
-        if (regular := int(found.get("regular", 0)) >= _REGULAR) or not self._left[_PLACES[_METADATA]]:  # later ones aren't all seen
+        if (regular := int(found.get("regular", 0)) >= REGULAR_OF * INTERVALS) or not self._left[
+            _PLACES[_METADATA]
+        ]:  # later ones aren't all seen
             times = _MEASURED
         if times:
             self._times = {**(self._times or {}), _METADATA: times}

@@ -45,7 +45,7 @@ REPORTS = Limit(
     "ask fewer clients for their metrics (--client-telemetry-client-id, --client-telemetry-principal)",
 )
 
-TOPICS = Limit(
+CLIENT_TOPICS = Limit(
     "client_topics", MOST_TOPICS, "topics of one client whose metrics are known", "AN212 forgets those that it used longest ago", "low",
     "a client that mirrors a cluster may have so many; AN212 judges the others",
 )  # fmt: skip
@@ -112,7 +112,7 @@ class FactReports:
     """
 
     def __init__(self, most: int = REPORTS.most) -> None:
-        self.full, self.topics_full = Overflow(REPORTS), Overflow(TOPICS)
+        self.full, self.topics_full = Overflow(REPORTS), Overflow(CLIENT_TOPICS)
         self._most = most
         self._lock = threading.Lock()
         self._clients: dict[There, _Client] = {}
@@ -195,8 +195,8 @@ def _take_topics(client: _Client, report: FactReport) -> bool:
         place = report.client_kind, sys.intern(topic)
         client.topics.pop(place, None)
         client.topics[place] = report.at_ms
-    is_full = len(client.topics) > TOPICS.most
-    while len(client.topics) > TOPICS.most:
+    is_full = len(client.topics) > CLIENT_TOPICS.most
+    while len(client.topics) > CLIENT_TOPICS.most:
         del client.topics[next(iter(client.topics))]
     return is_full
 

@@ -41,7 +41,7 @@ RULE = Rule(
     code="AN212",
     name="isolation_level_unfit",
     severity="medium",
-    risks=("duplicates", "stall"),
+    risks=("duplicates",),
     messages=(
         "Which topics this consumer reads, and who writes to them, a push doesn't say.",
         "The consumer reads only what is committed.",

@@ -121,6 +121,7 @@ def refreshes(intervals: list[float]) -> list[dict[str, str]]:
 
 
 def paced(message: Any, intervals: list[float]) -> list[dict[str, str]]:
+    """The same with any request, again and again; time passes for the connection once a minute."""
     now_s = [100.0]
     made = ClientConnection(Session(False, 0, fields=SharedFields(), clock=lambda: now_s[0]))
     for side in (CLIENT, BROKER):

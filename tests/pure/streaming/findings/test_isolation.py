@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet
 
-from streaming.findings.fact_reports import TOPICS
+from streaming.findings.fact_reports import CLIENT_TOPICS
 
 CONSUMER = {"group.id": "billing", "isolation.level": "read_uncommitted"}
 PRODUCER = {"acks": "all", "enable.idempotence": "true", "transactional.id": "orders-1"}
@@ -105,7 +105,7 @@ def test_topics_are_bounded_and_the_bound_is_seen() -> None:
         fleet.reports(client_kind="consumer", topics=[f"t{number}" for number in range(begin, begin + 60)])
         fleet.now += SECOND
     (kept,) = fleet.fact_reports.topics("consumer", fleet.now).values()
-    assert len(kept) == TOPICS.most
+    assert len(kept) == CLIENT_TOPICS.most
     assert {f"t{number}" for number in range(60, 120)} <= set(kept), "those that it used last"
     assert fleet.fact_reports.topics_full.count == 1
     fleet.later(MINUTE)
