@@ -66,12 +66,14 @@ class Fleet:
         self._apply(tombstones, self._tombstones, 0)
         self._apply(connected, self.events, 0)
 
-    def connect(self, client: str = "orders-1", principal: str | None = "User:a", address: str = "10.0.0.1", epoch: int = 1) -> int:
+    def connect(
+        self, client: str = "orders-1", principal: str | None = "User:a", address: str = "10.0.0.1", epoch: int = 1, cluster: str = "c"
+    ) -> int:
         """A connection is opened and identifies itself; returns its number."""
         self._connection += 1
         identity = {"principal": principal, "client_id": client, "client_address": address}
-        self._happens(self._connection, Kind.OPENED, epoch)
-        self._happens(self._connection, Kind.IDENTIFIED, epoch, **identity)
+        self._happens(self._connection, Kind.OPENED, epoch, cluster_id=cluster)
+        self._happens(self._connection, Kind.IDENTIFIED, epoch, cluster_id=cluster, **identity)
         return self._connection
 
     def close(self, connection: int, epoch: int = 1, **identity: Any) -> None:
@@ -113,7 +115,7 @@ class Fleet:
 
     def client(self, client: str = "orders-1", instance: int | None = None, **changes: Any) -> int:
         """A client connects and pushes; returns its connection."""
-        connection = self.connect(client, address=changes.get("client_address", "10.0.0.1"))
+        connection = self.connect(client, address=changes.get("client_address", "10.0.0.1"), cluster=changes.get("cluster_id", "c"))
         self.push(client, connection, instance, **changes)
         return connection
 

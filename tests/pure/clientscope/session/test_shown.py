@@ -160,6 +160,7 @@ def ages(intervals: list[float]) -> list[dict[str, str]]:
 def test_metadata_that_is_asked_for_at_intervals_is_measured_once_whatever_came_before() -> None:
     regular = [5.0, 4.99, 5.01, 5.0, 5.0, 5.0, 5.0, 5.0]
     assert ages(regular) == [AGE]
+    assert ages([*regular, *[5.02] * 7]) == [AGE]
     assert ages([0.1, 0.1, 0.2, 0.1, *regular, 5.0, 5.0]) == [AGE], "a topic that was waited for"
     assert ages(regular[:7]) == []
     (found,) = ages([2.0, 5.0, 3.1, *regular])

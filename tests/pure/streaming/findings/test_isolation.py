@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet
 
-from streaming.findings.fact_reports import CLIENT_TOPICS
+from streaming.findings.fact_reports import CLIENT_TOPICS, FactReport
+from streaming.findings.inputs import whereabouts
 
 CONSUMER = {"group.id": "billing", "isolation.level": "read_uncommitted"}
 PRODUCER = {"acks": "all", "enable.idempotence": "true", "transactional.id": "orders-1"}
@@ -60,7 +61,8 @@ def test_another_topic_another_isolation_and_another_cluster_are_none() -> None:
     fleet.client("orders-1", settings=PRODUCER)
     fleet.client("billing-1", settings=CONSUMER, cluster_id="other", client_address=ELSEWHERE)
     fleet.reports("orders-1", client_kind="producer", topics=["orders"])
-    fleet.reports("billing-1", ELSEWHERE, client_kind="consumer", topics=["orders"])
+    read = FactReport(whereabouts("other", "User:a", "billing-1", ELSEWHERE), fleet.now, client_kind="consumer", topics=["orders"])
+    fleet.fact_reports.take([read], fleet.now)
     fleet.later(MINUTE)
     assert not fleet.findings("AN212")
 

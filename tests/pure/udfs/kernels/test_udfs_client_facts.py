@@ -73,7 +73,12 @@ def test_topics_are_those_with_records_since_the_last_push() -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "a\n", "é", "x" * 250, SECRET, f"[redacted {'0' * 16}]", "<script>"])
 def test_what_is_no_name_of_a_topic_or_may_not_be_written_down_is_none(name: str) -> None:
-    assert facts(of_topics({name: 5.0, "orders": 1.0})).topics == {"orders": 1}
+    data = of_topics({name: 5.0, "orders": 1.0})
+    assert facts(data).topics == {"orders": 1}
+    unjudged = MetricsData.FromString(telemetry_record(MetricsData()))  # a program that is no gateway writes what it likes
+    for of_topic in data.resource_metrics:
+        unjudged.resource_metrics[0].scope_metrics.extend(of_topic.scope_metrics)
+    assert client_facts(unjudged.SerializeToString()).topics == {"orders": 1}
 
 
 def test_of_too_many_topics_those_with_the_most_records_are_named_and_one_more() -> None:
