@@ -29,6 +29,8 @@ BATCHED: Mapping[str, int | str] = MappingProxyType({"linger_ms": 1_000, "batch_
 """Records of a second go together, where nothing waits for them: a batch is compressed as a whole, and so what they share costs once."""
 
 _RETRY_PAUSE_S = 1.0
+_GATHER_S = 0.02
+"""How long a record waits for others where nobody waits for it: each request to Kafka costs CPU, whatever is in it."""
 
 
 @dataclass
@@ -36,6 +38,7 @@ class _Entry:
     topic: str
     key: str
     value: bytes = field(repr=False)
+    at_once: bool
     done: Future[None] = field(default_factory=Future)
 
 
@@ -67,20 +70,27 @@ class Publisher:
         self._failing = self._dead = False
         self.acknowledged_ms: int | None = None
         self._changed = threading.Condition()
+        self._hurry = threading.Event()
         self._kafka = kafka
         self._producer = self._new_producer()
         self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
         self._thread.start()
 
-    def publish(self, topic: str, key: str, value: bytes) -> Future[None]:
-        """Takes a record; returns at once, from any thread. The future is done once Kafka has acknowledged it."""
-        entry = _Entry(topic, key, value)
+    def publish(self, topic: str, key: str, value: bytes, at_once: bool = False) -> Future[None]:
+        """Takes a record; returns at once, from any thread. The future is done once Kafka has acknowledged it.
+
+        Args:
+            at_once: whether it is sent without waiting for others, since a client waits for it.
+        """
+        entry = _Entry(topic, key, value, at_once)
         with self._changed:
             full = self._outstanding >= self._queue_records or self._outstanding_bytes + len(value) > QUEUE_BYTES
             if not full:
                 self._outstanding += 1
                 self._outstanding_bytes += len(value)
                 self._queue.put(entry)
+        if at_once:
+            self._hurry.set()
         if full:
             self._count("lost", "queue_full")
             entry.done.set_exception(RuntimeError("the publishing queue is full"))
@@ -102,22 +112,33 @@ class Publisher:
             self._count("lost", "stopped")
         if not lost:
             self._queue.put(None)
+            self._hurry.set()
         self._producer.close(timeout=1 if lost else 5)
         return lost
 
     def _run(self) -> None:
         while (entry := self._queue.get()) is not None:
-            if self._failing:
-                # One a second tries, until one succeeds: a refusal that comes at once must not become a busy loop.
-                time.sleep(_RETRY_PAUSE_S)
-            try:
-                if self._dead:
-                    self._replace_producer()
-                sent = self._producer.send(entry.topic, key=entry.key.encode(), value=entry.value)
-            except (KafkaError, AssertionError, RuntimeError) as error:
-                self._again(entry, error)
-                continue
-            sent.add_both(lambda result, entry=entry: self._settled(entry, result))
+            if not entry.at_once:
+                self._hurry.wait(_GATHER_S)
+            self._hurry.clear()
+            self._send(entry)
+            for _ in range(self._queue.qsize()):
+                if (entry := self._queue.get()) is None:
+                    return
+                self._send(entry)
+
+    def _send(self, entry: _Entry) -> None:
+        if self._failing:
+            # One a second tries, until one succeeds: a refusal that comes at once must not become a busy loop.
+            time.sleep(_RETRY_PAUSE_S)
+        try:
+            if self._dead:
+                self._replace_producer()
+            sent = self._producer.send(entry.topic, key=entry.key.encode(), value=entry.value)
+        except (KafkaError, AssertionError, RuntimeError) as error:
+            self._again(entry, error)
+        else:
+            sent.add_both(lambda result: self._settled(entry, result))
 
     def _new_producer(self) -> Producer:
         return new_producer(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from clientscope.config import GatewaySettings
 from clientscope.gateway.metrics import GatewayMetrics
@@ -37,7 +38,7 @@ class PushJudging:
         self._policy: PolicyRunner | None = None
         if settings.client_config_policy_class_name:
             shown = PolicyMetrics(metrics.registry, instances)
-            self._policy = PolicyRunner(PolicyPlan.of(settings), publisher.publish, metrics.count, shown)
+            self._policy = PolicyRunner(PolicyPlan.of(settings), partial(publisher.publish, at_once=True), metrics.count, shown)
 
     async def start(self) -> None:
         """Starts the policy."""

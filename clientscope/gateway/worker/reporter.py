@@ -15,7 +15,7 @@ from clientscope.gateway.channel import Channel
 from clientscope.gateway.worker.messages import Event, Measures, Named, Opened, Report, Standing, StandingConnection
 from clientscope.session.state import Identity
 
-_GATHER_S = 0.005
+_GATHER_S = 0.02
 
 
 class Reporter:

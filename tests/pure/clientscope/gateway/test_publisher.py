@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 from collections import Counter
 from typing import Any
 
@@ -43,4 +44,27 @@ def test_f16_bytes_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     publisher = Publisher("", lambda what, reason: None, 1000)
     futures = [publisher.publish("topic", "key", b"x" * 300) for _ in range(5)]
     assert [future.done() for future in futures] == [False, False, False, True, True]
+    publisher.close(0.1)
+
+
+def test_a_record_for_which_a_client_waits_is_sent_at_once_and_with_it_all_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    class Sends(Unacknowledged):
+        def send(self, topic: str, key: bytes, value: bytes) -> Any:
+            sent.put(value)
+            return Future()
+
+    monkeypatch.setattr(module, "new_producer", lambda *_, **__: Sends())
+    monkeypatch.setattr(module, "_GATHER_S", 600.0)
+    publisher = Publisher("", lambda what, reason: None, 1000)
+    publisher.publish("topic", "key", b"1")
+    with pytest.raises(queue.Empty):
+        sent.get(timeout=0.2)
+    publisher.publish("topic", "key", b"2")
+    publisher.publish("topic", "key", b"3", at_once=True)
+    assert [sent.get(timeout=10) for _ in range(3)] == [b"1", b"2", b"3"]
+    monkeypatch.setattr(module, "_GATHER_S", 0.01)
+    publisher.publish("topic", "key", b"4")
+    assert sent.get(timeout=10) == b"4", "without one for which somebody waits, soon"
     publisher.close(0.1)
