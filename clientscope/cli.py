@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         load = partial(sources.load, command.settings, flags)
         if command.reads_others:
             return command.run(load(), partial(sources.load, flags={"config": flags.get("config")}))
-        return command.run(load(), load) if command.reloads else command.run(load())
+        return command.run(load if command.reloads else load())
     except ClientscopeError as error:
         show(error)
         if flags["debug"]:

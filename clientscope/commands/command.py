@@ -16,7 +16,7 @@ class Command:
         settings: what it takes.
         run: gets the settings, and returns the exit status.
         long_running: a defect ends it with a traceback, since its log may be the only trace of it.
-        reloads: `run` also gets a function that reads the settings again.
+        reloads: `run` gets a function that reads the settings instead of them.
         reads_others: `run` also gets a function that reads the settings of another command, from the same environment and file.
         error_status: exit status of an error of the environment: no broker, no right. Wrong use is 2 with every command.
     """

@@ -8,13 +8,13 @@ from clientscope.commands.command import Command
 from clientscope.config import GatewaySettings
 
 
-def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> int:
-    """Runs the gateway until it is stopped; ``again`` reads the settings anew, at SIGHUP."""
+def run(load: Callable[[], GatewaySettings]) -> int:
+    """Runs the gateway until it is stopped; ``load`` reads its settings, and anew at SIGHUP."""
     from clientscope import core_dumps
     from clientscope.gateway import server
 
     core_dumps.forbid()
-    server.run(settings, again)
+    server.run(load)
     return 0
 
 

@@ -32,9 +32,9 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.gateway.reconfiguring import changes, names_again, read_again
 from clientscope.gateway.tasks import Tasks
+from clientscope.gateway.template import Template
 from clientscope.gateway.worker.messages import BrokerFound, OpenPorts
 from clientscope.gateway.worker.pool import listen
-from clientscope.gateway.worker.template import Template
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import connected
 from clientscope.kafka.describe import describe

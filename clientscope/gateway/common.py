@@ -12,6 +12,7 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.publisher import BATCHED, Publisher
 from clientscope.gateway.pushes import PushJudging
 from clientscope.gateway.request_log import RequestLog
+from clientscope.gateway.template import Template
 from clientscope.kafka.access import KafkaAccess
 from clientscope.policy.redaction import ClientNames
 
@@ -38,7 +39,13 @@ class Common:
 
     @classmethod
     def of(
-        cls, settings: GatewaySettings, place: GatewayPlace, metrics: GatewayMetrics, publisher: Publisher, instances: Callable[[], int]
+        cls,
+        settings: GatewaySettings,
+        place: GatewayPlace,
+        template: Template,
+        metrics: GatewayMetrics,
+        publisher: Publisher,
+        instances: Callable[[], int],
     ) -> Common:
         """Makes them; nothing is started but the threads of the request log and of a publisher.
 
@@ -46,7 +53,8 @@ class Common:
             place: that of any of the gateways.
             instances: the number of different clients with an instance id that are connected.
         """
-        common = cls(ClientNames.of(settings.digest_key_file), metrics, publisher, PushJudging(settings, publisher, metrics, instances))
+        pushes = PushJudging(settings, template, publisher, metrics, instances)
+        common = cls(ClientNames.of(settings.digest_key_file), metrics, publisher, pushes)
         if settings.client_telemetry:
             common.telemetry = Publisher(KafkaAccess.of(settings), metrics.count, settings.publish_queue_records // 2, BATCHED)
         common.request_log = RequestLog.of(settings, place, metrics.count, lambda: common.names)

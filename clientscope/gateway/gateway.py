@@ -27,6 +27,7 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.status import StatusPublisher
 from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.telemetry import TelemetryRecords
+from clientscope.gateway.template import Template
 from clientscope.gateway.worker.messages import (
     Asked,
     BrokerFound,
@@ -45,7 +46,6 @@ from clientscope.gateway.worker.messages import (
     WorkerPlan,
 )
 from clientscope.gateway.worker.pool import Workers, listen
-from clientscope.gateway.worker.template import Template
 from clientscope.policy.redaction import ClientNames
 from clientscope.records.topics import CONFIGS, TELEMETRY
 from clientscope.session.state import Identity

@@ -16,6 +16,7 @@ from clientscope.gateway.policy.runner import PolicyRunner
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.quota import PushQuota
 from clientscope.gateway.reconfiguring import quotas
+from clientscope.gateway.template import Template
 from clientscope.gateway.worker.messages import Asked
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.records.principals import authenticated
@@ -32,13 +33,16 @@ class PushJudging:
         instances: the number of different clients with an instance id that are connected.
     """
 
-    def __init__(self, settings: GatewaySettings, publisher: Publisher, metrics: GatewayMetrics, instances: Callable[[], int]) -> None:
+    def __init__(
+        self, settings: GatewaySettings, template: Template, publisher: Publisher, metrics: GatewayMetrics, instances: Callable[[], int]
+    ) -> None:
         self._metrics = metrics
         self._quota = PushQuota(**quotas(settings))
         self._policy: PolicyRunner | None = None
         if settings.client_config_policy_class_name:
             shown = PolicyMetrics(metrics.registry, instances)
-            self._policy = PolicyRunner(PolicyPlan.of(settings), partial(publisher.publish, at_once=True), metrics.count, shown)
+            publish = partial(publisher.publish, at_once=True)
+            self._policy = PolicyRunner(PolicyPlan.of(settings), template.fork_policy, publish, metrics.count, shown)
 
     async def start(self) -> None:
         """Starts the policy."""

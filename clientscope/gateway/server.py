@@ -26,44 +26,49 @@ from clientscope.gateway.gateway import Gateway
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace, find_place
 from clientscope.gateway.publisher import Publisher
+from clientscope.gateway.template import Template
 from clientscope.gateway.worker import memory
-from clientscope.gateway.worker.template import Template
 from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import used_by
 
 log = logging.getLogger(__name__)
 
 
-def run(settings: GatewaySettings, again: Callable[[], GatewaySettings]) -> None:
+def run(load: Callable[[], GatewaySettings]) -> None:
     """Runs a gateway until SIGTERM or SIGINT.
 
     Args:
-        again: reads the settings again, at SIGHUP.
+        load: reads the settings; again, at SIGHUP.
 
     Raises:
         ClientscopeError: it can't start; says why and what to do.
     """
     memory.one_arena()
+    template = Template()
+    try:
+        settings = load()
+        _check(settings)
+        place = find_cluster_place(settings) if settings.broker_ports else find_place(settings)
+        uvloop.run(_serve(settings, place, template, load))
+    finally:
+        template.close()
+
+
+def _check(settings: GatewaySettings) -> None:
     pages.require_loopback("admin-listen", settings.admin_listen)
     if settings.admin_token_file is not None:
         tokens.read(settings.admin_token_file, "admin_token_file")
     if settings.digest_key_file is not None:
         DigestKey.read(settings.digest_key_file)  # the policy reads it again, and could say only later that it can't
-    template = Template()
-    try:
-        tls.check_files(settings)
-        topics.verify(KafkaAccess.of(settings), *used_by("gateway", settings.client_telemetry))
-        place = find_cluster_place(settings) if settings.broker_ports else find_place(settings)
-        uvloop.run(_serve(settings, place, template, again))
-    finally:
-        template.close()
+    tls.check_files(settings)
+    topics.verify(KafkaAccess.of(settings), *used_by("gateway", settings.client_telemetry))
 
 
 async def _serve(settings: GatewaySettings, place: GatewayPlace, template: Template, again: Callable[[], GatewaySettings]) -> None:
     loop = asyncio.get_running_loop()
     metrics = GatewayMetrics()
     publisher = Publisher(KafkaAccess.of(settings), metrics.count, settings.publish_queue_records)
-    common = Common.of(settings, place, metrics, publisher, lambda: gateway.instances())  # noqa: PLW0108  made below
+    common = Common.of(settings, place, template, metrics, publisher, lambda: gateway.instances())  # noqa: PLW0108  made below
     gateway = ClusterGateway(settings, place, common) if settings.broker_ports else Gateway(settings, place, common)
     metrics.show_bypassed(lambda: gateway.bypassed)
     from clientscope.bounded_http import refusals  # noqa: PLC0415  see pages.serve

@@ -154,14 +154,16 @@ def children(pid: int) -> list[int]:
 
 
 def workers(pid: int) -> set[int]:
-    """A gateway's processes that carry clients' traffic: what its template has forked.
+    """A gateway's processes that carry clients' traffic, by what everybody may read of a process that isn't dumpable."""
+    return {child for child in children(pid) if process_name(child) == "gw-worker" and not is_gone(child)}
 
-    By what everybody may read of a process that isn't dumpable: its descriptors nobody but root may see.
-    """
-    below = children(pid)
-    arguments = {child: command_line(child) for child in below}
-    policy = {child for child in below if b"clientscope.gateway.policy.process" in arguments[child]}
-    return {child for child in below if arguments[child] and child not in policy and parent(child) in set(below) - policy}
+
+def process_name(pid: int) -> str:
+    """What ``ps`` calls a process; empty for one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def command_line(pid: int) -> bytes:

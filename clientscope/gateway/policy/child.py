@@ -4,43 +4,44 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from clientscope.gateway.channel import Channel
-from clientscope.gateway.policy.process import FORK, KILL
+from clientscope.gateway.policy.process import FORK, KILL, LENGTH
 
 log = logging.getLogger(__name__)
 
-_STDERR = 2
-
 
 class PolicyChild:
-    """The template process, and the worker that it last forked.
+    """The policy's template, and the worker that it last forked.
 
-    Its standard output and error are the gateway's standard error. Its session is its own, so a Ctrl-C reaches the gateway alone.
+    Their standard output and error are the gateway's standard error. Their session is their own, so a Ctrl-C reaches the gateway alone.
+
+    Args:
+        fork_template: a new process that runs `clientscope.gateway.policy.process.live`; the socket to it.
     """
 
-    def __init__(self, class_name: str) -> None:
+    def __init__(self, class_name: str, fork_template: Callable[[], socket.socket]) -> None:
         self._class_name = class_name
-        self._process: subprocess.Popen[bytes] | None = None
+        self._fork_template = fork_template
         self._control: socket.socket | None = None
-
-    @property
-    def pid(self) -> int:
-        """The template's process id; 0 before the first `fork`."""
-        return self._process.pid if self._process else 0
+        self._pid = 0
 
     async def fork(self, received: Callable[[Any], None], lost: Callable[[], None]) -> Channel:
-        """A new worker instead of the last one, and the channel to it; starts the template if it isn't there (half a second)."""
+        """A new worker instead of the last one, and the channel to it; starts the template if it isn't there.
+
+        Raises:
+            OSError: there is nothing to fork it from.
+        """
         ours, theirs = socket.socketpair()
         try:
             if not self._sent(FORK, theirs):
-                self._spawn()
+                self._start()
                 self._sent(FORK, theirs)
         finally:
             theirs.close()
@@ -53,31 +54,25 @@ class PolicyChild:
 
     async def close(self, patience_s: float = 5.0) -> None:
         """Ends template and worker."""
-        if self._control is not None:
-            self._control.close()
-        if self._process is not None:
+        if (control := self._control) is None:
+            return
+        self._control = None
+        with control, suppress(OSError):
+            control.shutdown(socket.SHUT_WR)
+            control.settimeout(patience_s)
             try:
-                await asyncio.to_thread(self._process.wait, patience_s)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                await asyncio.to_thread(self._process.wait)
+                await asyncio.to_thread(control.recv, 1)  # the end, which is that process's own
+            except TimeoutError:
+                os.kill(self._pid, signal.SIGKILL)
 
-    def _spawn(self) -> None:
-        if self._process is not None:
+    def _start(self) -> None:
+        if self._control is not None:
             log.error("the policy's process has ended; it is started again")
-            assert self._control is not None
             self._control.close()
-            self._process.kill()
-            self._process.wait()
-        self._control, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "clientscope.gateway.policy.process", str(theirs.fileno()), self._class_name],
-                stdin=subprocess.DEVNULL,
-                stdout=_STDERR,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
+        self._control = control = self._fork_template()
+        name = self._class_name.encode()
+        control.sendall(LENGTH.pack(len(name)) + name)
+        (self._pid,) = LENGTH.unpack(control.recv(LENGTH.size, socket.MSG_WAITALL))
 
     def _sent(self, command: bytes, worker: socket.socket | None = None) -> bool:
         """Whether the template was there to hear it."""

@@ -1,10 +1,9 @@
-"""Program of the policy's process: ``python -m clientscope.gateway.policy.process FD CLASS_NAME``; started by `child`.
+"""The policy's process, forked from the gateway's template (`clientscope.gateway.template`) for `child`.
 
-Two processes in one: the *template* imports the policy's module once and then only forks *workers*, so that a new one is there
-within milliseconds; a worker runs the policy. Over the socket FD the template receives two commands of one byte: `FORK` (with the
-worker's own socket) and `KILL`. When that socket closes, the template kills its worker and ends too, so neither outlives the gateway.
-
-Lean on purpose: no event loop, no pydantic; what a policy needs, it imports itself.
+Two processes in one: the *policy's template* imports the policy's module once and then only forks *workers*, so that a new one is there
+within milliseconds; a worker runs the policy. Over its socket the template is given the policy's name, says its process id, and receives
+two commands of one byte: `FORK` (with the worker's own socket) and `KILL`. When that socket closes, it kills its worker and ends too, so
+neither outlives the gateway.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import queue
 import resource
 import signal
 import socket
+import struct
 import sys
 import threading
 import time
@@ -49,6 +49,7 @@ from clientscope.policy.loading import load_policy
 log = logging.getLogger(__name__)
 
 FORK, KILL = b"f", b"k"
+LENGTH = struct.Struct("!i")
 NICE = 10
 MOST_PUBLICATIONS = 10_000
 _LARGEST_VALUE = 1024 * 1024
@@ -237,14 +238,18 @@ def _end(pid: int) -> None:
     os.waitpid(pid, 0)
 
 
-def main(fd: int, class_name: str) -> None:
-    """The template's life."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+def live(control: socket.socket) -> None:
+    """The template's life, until the other end of ``control`` is closed."""
+    os.setsid()
+    for fd, source in ((0, os.open(os.devnull, os.O_RDONLY)), (1, sys.stderr.fileno())):
+        os.dup2(source, fd)
     os.nice(NICE)
-    with suppress(OSError):  # Linux may schedule a session as one group, and nice counts within it alone; this is the group's own
+    with suppress(OSError), core_dumps.own_files():
+        # Linux may schedule a session as one group, and nice counts within it alone; this is the group's own.
         Path("/proc/self/autogroup").write_text(str(NICE))
-    core_dumps.forbid()
-    control = socket.socket(fileno=fd)
+    (length,) = LENGTH.unpack(control.recv(LENGTH.size, socket.MSG_WAITALL))
+    class_name = control.recv(length, socket.MSG_WAITALL).decode()
+    control.sendall(LENGTH.pack(os.getpid()))
     with suppress(SettingsError):  # the worker meets it again, and can tell
         load_policy(class_name)
     if threading.active_count() > 1:
@@ -268,7 +273,3 @@ def main(fd: int, class_name: str) -> None:
             with suppress(PermissionError, ProcessLookupError):
                 os.setpgid(worker, worker)  # whoever of the two comes first
             os.close(fds[0])
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -42,13 +43,20 @@ class PolicyRunner:
     """Runs one policy; all of it belongs to one event loop.
 
     Args:
+        fork_template: what `PolicyChild` starts its template by.
         publish: takes a record of the policy's, returns at once; the future is done once Kafka has it.
         count: adds one to a counter of the gateway's: ``pushes``, ``pushes_refused``, ``pushes_answered_early``,
             ``pushes_rejected_late``, ``lost``.
     """
 
     def __init__(
-        self, plan: PolicyPlan, publish: PublishToKafka, count: Count, metrics: PolicyMetrics, guard: PolicyGuard | None = None
+        self,
+        plan: PolicyPlan,
+        fork_template: Callable[[], socket.socket],
+        publish: PublishToKafka,
+        count: Count,
+        metrics: PolicyMetrics,
+        guard: PolicyGuard | None = None,
     ) -> None:
         self._plan = plan
         self._configs = plan.configs
@@ -56,7 +64,7 @@ class PolicyRunner:
         self._count = count
         self._metrics = metrics
         self._guard = guard or PolicyGuard()
-        self._child = PolicyChild(plan.class_name)
+        self._child = PolicyChild(plan.class_name, fork_template)
         self._worker: PolicyWorker | None = None
         self._queue: deque[WaitingPush] = deque()
         self._numbers = 0

@@ -15,8 +15,8 @@ from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.tasks import Tasks
+from clientscope.gateway.template import Template
 from clientscope.gateway.worker.messages import BACKLOG, Answer, Bypass, Drain, Measure, Refuse, Report, Shutdown, WorkerPlan
-from clientscope.gateway.worker.template import Template
 from clientscope.session.state import Verdict
 
 log = logging.getLogger(__name__)
@@ -165,7 +165,7 @@ class Workers:
     async def _start(self, listeners: Sequence[socket.socket]) -> None:
         number = self._numbers
         self._numbers += 1
-        ours = self._template.fork(listeners)
+        ours = self._template.fork_worker(listeners)
         loop = asyncio.get_running_loop()
         _, channel = await loop.create_unix_connection(
             lambda: Channel(lambda message: self._received(number, message), lambda: self._lost(number, listeners)), sock=ours

@@ -10,16 +10,17 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from observe import children, command_line, parent
+from observe import children, is_gone, parent, process_name
 from places import TESTS
 from prometheus_client import CollectorRegistry
 from request_contexts import CONTEXT
+from spawned_template import SpawnedTemplate
 
 from clientscope.errors import SettingsError
 from clientscope.gateway.policy import runner
@@ -57,7 +58,9 @@ class Case:
         self.registry = CollectorRegistry()
         guard = PolicyGuard(**limits.pop("guard", {}))
         plan = PolicyPlan(limits.pop("class_name", ACTING), configs, **limits)
-        self.runner = PolicyRunner(plan, self._publish, self._count, PolicyMetrics(self.registry, lambda: 0), guard)
+        self.template = SpawnedTemplate()
+        metrics = PolicyMetrics(self.registry, lambda: 0)
+        self.runner = PolicyRunner(plan, self.template.fork_policy, self._publish, self._count, metrics, guard)
 
     def _count(self, what: str, reason: str) -> None:
         self.counted[what, reason] += 1
@@ -92,11 +95,13 @@ def data(**settings: str) -> ClientConfigData:
 @asynccontextmanager
 async def running(configs: dict[str, Any] | None = None, patience_s: float = 5.0, **limits: Any) -> AsyncIterator[Case]:
     case = Case(configs or {}, **limits)
-    await case.runner.start()
-    try:
-        yield case
-    finally:
-        await case.runner.close(patience_s)
+    with closing(case.template):
+        await case.runner.start()
+        try:
+            yield case
+        finally:
+            await case.runner.close(patience_s)
+            assert templates() == []
 
 
 async def eventually(condition: Callable[[], bool], timeout_s: float = 20.0) -> bool:
@@ -107,9 +112,9 @@ async def eventually(condition: Callable[[], bool], timeout_s: float = 20.0) -> 
 
 
 def templates() -> list[int]:
-    """The ids of the policy's processes that are forked from, of which this process has at most one."""
-    below = [pid for pid in children(os.getpid()) if parent(pid) == os.getpid()]
-    return [pid for pid in below if b"clientscope.gateway.policy.process" in command_line(pid)]
+    """The ids of processes that policies' are forked from."""
+    below = [pid for pid in children(os.getpid()) if process_name(pid) == "gw-policy" and not is_gone(pid)]
+    return [pid for pid in below if process_name(parent(pid)) == "gw-template"]
 
 
 def in_a_loop(case: Callable[[], Awaitable[None]]) -> None:
@@ -359,10 +364,11 @@ def test_reconfiguring_while_it_runs(caplog: pytest.LogCaptureFixture, capfd: py
 def test_a_policy_that_can_not_start_is_an_error(class_name: str, configs: dict[str, Any], message: str) -> None:
     async def case() -> None:
         it = Case(configs, class_name=class_name)
-        with pytest.raises(SettingsError, match=message) as caught:
-            await it.runner.start()
-        assert "hunter2" not in str(caught.value)
-        assert templates() == []
+        with closing(it.template):
+            with pytest.raises(SettingsError, match=message) as caught:
+                await it.runner.start()
+            assert "hunter2" not in str(caught.value)
+            assert templates() == []
 
     in_a_loop(case)
 
@@ -376,7 +382,6 @@ def test_closing_lets_what_waits_be_processed_and_closes_the_policy(tmp_path: Pa
             await asyncio.sleep(0)
         assert {(await push).error_code for push in pushes} == {NONE}
         assert len(it.published) == 300
-        assert templates() == []
 
     in_a_loop(case)
     assert closed.read_text() == "closed\n"

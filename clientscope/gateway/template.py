@@ -1,12 +1,13 @@
-"""The process that workers are forked from.
+"""Process that workers and the policy's processes are forked from.
 
 It is itself forked before the main process has a thread or an event loop: forking is sound only then, and workers must be made
-for as long as the gateway lives. All that is imported is shared with them, unwritten pages never twice in memory. Whatever the
-main process' end, the template and its workers end too.
+for as long as the gateway lives. All that is imported is shared with them, unwritten pages never twice in memory. The settings aren't
+read yet, so the policy's processes have no secret of theirs. Whatever the main process' end, the template and its workers end too.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
 import os
@@ -19,11 +20,14 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
-from clientscope.gateway.worker import process
+from clientscope.gateway.policy import process as policy
+from clientscope.gateway.worker import process as worker
 
 log = logging.getLogger(__name__)
 
 _PATIENCE_S = 2.0
+_WORKER, _POLICY = b"w", b"p"
+_PR_SET_NAME = 15
 
 
 class Template:
@@ -39,19 +43,24 @@ class Template:
         self._pid = os.fork()
         if self._pid == 0:
             self._control.close()
-            _leave(partial(_live, theirs))
+            _leave(partial(live, theirs))
         theirs.close()
 
-    def fork(self, listeners: Sequence[socket.socket]) -> socket.socket:
+    def fork_worker(self, listeners: Sequence[socket.socket]) -> socket.socket:
         """A new worker, which accepts on ``listeners``, two at most; returns the main process's end of their channel.
 
         Raises:
             OSError: the template is gone.
         """
-        ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self._control, [b"f"], [theirs.fileno(), *(listener.fileno() for listener in listeners)])
-        return ours
+        return self._fork(_WORKER, listeners)
+
+    def fork_policy(self) -> socket.socket:
+        """A new template of the policy's processes; returns the main process's end of its socket (`clientscope.gateway.policy.process`).
+
+        Raises:
+            OSError: the template is gone.
+        """
+        return self._fork(_POLICY)
 
     def close(self) -> None:
         """Ends template and workers; waits for them, for two seconds at most."""
@@ -59,11 +68,19 @@ class Template:
         with suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
 
+    def _fork(self, command: bytes, listeners: Sequence[socket.socket] = ()) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._control, [command], [theirs.fileno(), *(listener.fileno() for listener in listeners)])
+        return ours
 
-def _live(control: socket.socket) -> None:
+
+def live(control: socket.socket) -> None:
+    """The template's life, until the other end of ``control`` is closed."""
     os.setsid()  # a Ctrl-C reaches the main process alone, which ends us in its own order
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # a process manager may signal them all
+    _name("gw-template")
     while True:
         command, fds, _, _ = socket.recv_fds(control, 1, 3)
         _reap()
@@ -71,13 +88,30 @@ def _live(control: socket.socket) -> None:
             break
         if os.fork() == 0:
             control.close()
-            _leave(partial(process.run, socket.socket(fileno=fds[0]), [socket.socket(fileno=fd) for fd in fds[1:]]))
+            sockets = [socket.socket(fileno=fd) for fd in fds]
+            _leave(partial(_work if command == _WORKER else _judge, *sockets))
         for fd in fds:
             os.close(fd)
     deadline = time.monotonic() + _PATIENCE_S
     while _reap() and time.monotonic() < deadline:
         time.sleep(0.02)
     os.killpg(0, signal.SIGKILL)
+
+
+def _work(channel: socket.socket, *listeners: socket.socket) -> None:
+    _name("gw-worker")
+    worker.run(channel, listeners)
+
+
+def _judge(control: socket.socket) -> None:
+    _name("gw-policy")
+    policy.live(control)
+
+
+def _name(text: str) -> None:
+    """The name of this process in ``ps`` and ``top``, of 15 bytes at most: PR_SET_NAME(2const)."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(_PR_SET_NAME, text.encode(), 0, 0, 0)
 
 
 def _reap() -> bool:
