@@ -21,6 +21,7 @@ from functools import partial
 from typing import NoReturn
 
 from clientscope.gateway.policy import process as policy
+from clientscope.gateway.worker import memory
 from clientscope.gateway.worker import process as worker
 
 log = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class Template:
 
     def __init__(self) -> None:
         gc.collect()
+        memory.give_back()
         gc.freeze()  # what is shared stays shared: the collector won't write into it
         self._control, theirs = socket.socketpair()
         self._pid = os.fork()

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from conftest import RunningBroker
 from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none, soon
-from observe import children, command_line, eventually, is_gone, java_below, workers
+from observe import children, command_line, eventually, is_gone, java_below, process_name, workers
 
 from clientscope.client.raw import RawClient
+from clientscope.gateway.policy.process import NICE
 from clientscope.local.process import free_port
 
 
@@ -48,6 +49,11 @@ def crashes_without_a_dump(child: subprocess.Popen[bytes]) -> bool:
     return os.WTERMSIG(status) == signal.SIGSEGV and not os.WCOREDUMP(status)
 
 
+def nice(pid: int) -> int:
+    """Of the group in which Linux schedules a session."""
+    return int(Path(f"/proc/{pid}/autogroup").read_text().rpartition(" ")[2])
+
+
 def test_a_gateway(broker: RunningBroker, tmp_path: Path) -> None:
     listen = f"127.0.0.1:{free_port()}"
     places = ("--listen", listen, "--upstream", broker.client, "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
@@ -59,6 +65,9 @@ def test_a_gateway(broker: RunningBroker, tmp_path: Path) -> None:
             assert len(below) == 4, "two templates, a worker, the policy"
             for pid in (gateway.pid, *below):
                 assert leaves_none(pid)
+            assert [nice(pid) for pid in below if process_name(pid) == "gw-policy"] == [NICE, NICE], (
+                "with its files in /proc, which are root's"
+            )
             (worker,) = workers(gateway.pid)
             os.kill(worker, signal.SIGSEGV)
         assert eventually(lambda: len(workers(gateway.pid) - {worker}) == 1)

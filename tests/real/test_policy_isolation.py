@@ -14,7 +14,7 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
-from observe import children, count, eventually, metrics, read_all
+from observe import children, count, eventually, metrics, process_name, read_all
 
 from clientscope.client.raw import RawClient
 from clientscope.records.client_key import instance_of
@@ -115,6 +115,33 @@ def test_a_crash_loop_meets_its_quota_and_nobody_else_does(gateway: RunningGatew
     assert [answer.error_code for answer in answers[:10]] == [NONE] * 10
     assert pushed(gateway.address, "good", uuid.uuid4()) == NONE
     assert eventually(lambda: count(gateway, "pushes_refused", "quota") == before + len(refused))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the memory of a process that isn't dumpable is root's")
+def test_the_policys_processes_have_no_secret_of_the_settings(broker: RunningBroker, tmp_path: Path) -> None:
+    (config := tmp_path / "clientscope.toml").touch(0o600)
+    secret = f"canary-{uuid.uuid4().hex}"
+    config.write_text(f'[kafka]\n"sasl.password" = "{secret}"\n')
+    with running_gateway(broker.internal, broker.client, tmp_path, "--config", str(config)) as gateway:
+        assert pushed(gateway.address, "good", uuid.uuid4()) == NONE
+        assert secret.encode() in memory(gateway.pid)
+        policys = [pid for pid in children(gateway.pid) if process_name(pid) == "gw-policy"]
+        assert len(policys) == 2
+        for pid in policys:
+            assert secret.encode() not in memory(pid)
+
+
+def memory(pid: int) -> bytes:
+    """All that a process can read."""
+    found = []
+    with Path(f"/proc/{pid}/mem").open("rb", 0) as content:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            area, rights = line.split()[:2]
+            start, end = (int(place, 16) for place in area.split("-"))
+            if rights.startswith("rw"):
+                content.seek(start)
+                found.append(content.read(end - start))
+    return b"".join(found)
 
 
 def test_a_gateway_that_is_killed_leaves_no_process_of_its_policy(gateway: RunningGateway) -> None:

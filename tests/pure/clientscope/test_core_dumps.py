@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -22,14 +21,13 @@ signal.pause()
 """
 
 
-def started(*command: str, cwd: Path, **more: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+def started(*command: str, cwd: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         [*PLAINLY, sys.executable, *command],
         cwd=cwd,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         preexec_fn=allow_core_dumps,  # noqa: PLW1509
-        **more,
     )
 
 
@@ -63,17 +61,13 @@ def test_and_others_do(tmp_path: Path) -> None:
         ("sinks.alerts.apprise_process",),
         ("sinks.dashboard.past.process", "."),
         ("streaming.worker_daemon", "pyspark.worker"),
-        ("clientscope.gateway.policy.process", "{fd}", "clientscope.policy.publishing.PublishingPolicy"),
     ],
 )
 def test_programs_that_are_started_for_a_part_of_the_work_leave_none(program: tuple[str, ...], tmp_path: Path) -> None:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        words = [word.format(fd=theirs.fileno()) for word in program]
-        with started("-m", *words, cwd=tmp_path, pass_fds=[theirs.fileno()]) as one:
-            try:
-                assert soon(lambda: Path(f"/proc/{one.pid}/cmdline").read_bytes().startswith(os.fsencode(sys.executable)))
-                assert soon(lambda: leaves_none(one.pid))
-                assert one.poll() is None
-            finally:
-                one.kill()
+    with started("-m", *program, cwd=tmp_path) as one:
+        try:
+            assert soon(lambda: Path(f"/proc/{one.pid}/cmdline").read_bytes().startswith(os.fsencode(sys.executable)))
+            assert soon(lambda: leaves_none(one.pid))
+            assert one.poll() is None
+        finally:
+            one.kill()
