@@ -245,6 +245,7 @@ class Gateway:
 
     def _closed(self, connection_id: int, reason: str, now_ms: int, requested: bytes | None = None) -> None:
         self._observed.closed(connection_id, time.monotonic())
+        self._telemetry.closed(connection_id)
         if (record := self.registry.closed(connection_id, reason, now_ms, requested)) is not None:
             self._metrics.count("connections_closed", reason)
             self._records.publish(record)

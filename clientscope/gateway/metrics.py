@@ -51,6 +51,11 @@ COUNTERS = {
         "Accepted telemetry that was not published: a quota, queue_full, busy, compression, too_large, too_many_points, too_many_labels or"
         " unreadable.",
     ),
+    "telemetry_judged": (
+        "reason",
+        "Accepted telemetry judged in full: new, where names, labels or their order differ from the connection's last push; no_room, at the"
+        " bound of what is remembered of connections. Last pushes of clients don't count.",
+    ),
     "pushes_answered": ("error", "PushConfig requests that were answered, by the error code of the answer."),
     "pushes": ("outcome", "PushConfig requests that the policy processed, or during which its process ended."),
     "pushes_refused": ("reason", "PushConfig requests answered with an error before the policy, or whose connection ended first."),

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from clientscope.errors import RecordError
 from clientscope.gateway.policy.guard import client_of
+from clientscope.gateway.push_shapes import PushShapes
 from clientscope.gateway.quota import PushQuota, PushRate
 from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.policy.interface import RequestContext
 from clientscope.policy.publishing import recorded_client
 from clientscope.records.principals import authenticated
 from clientscope.records.telemetry import unpack
@@ -38,6 +40,7 @@ class TelemetryRecords:
         self._registry = registry
         self._publish = publish
         self._count = count
+        self._shapes = PushShapes(count)
         self._quota = PushQuota(_PER_CLIENT, _IN_ALL, per_principal=_PER_TENANT, per_address=_PER_TENANT)
 
     def take(self, measures: Measures, now_s: float, with_settings: bool = False) -> RequestFields | None:
@@ -54,20 +57,40 @@ class TelemetryRecords:
         if self._quota.take(client_of(context), now_s, principal=principal, address=context.client_address):
             self._count("telemetry_dropped", self._quota.refused_by)
             return None
-        # Most gateways take no telemetry.
-        from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics, shown_fields  # noqa: PLC0415
-
-        names, push = self._registry.names, measures.push
-        client = client_resource(
-            {**recorded_client(context, names), "client_instance_id": str(push.instance_id), "copied": measures.copied}
-        )
         try:
-            metrics = redacted_metrics(unpack(push.compression, push.metrics), names, client)
-            value = record_value(metrics, client, measures.received_ms if push.terminating else None)
+            value, fields = self._judged(measures, context, with_settings)
         except RecordError as error:
             self._count("telemetry_dropped", error.reason)
             return None
         if not self._publish(context.client_key, value):
             self._count("telemetry_dropped", "queue_full")
-        fields = shown_fields(metrics) if with_settings else ()
         return RequestFields(PUSH_TELEMETRY, 0, fields) if fields else None
+
+    def closed(self, connection_id: int) -> None:
+        """A connection has ended."""
+        self._shapes.forget(connection_id)
+
+    def _judged(self, measures: Measures, context: RequestContext, with_settings: bool) -> tuple[bytes, tuple[tuple[str, str], ...]]:
+        """The record of a push, and what its metrics show of the client's settings, where that is wanted.
+
+        Raises:
+            RecordError: it can't be recorded.
+        """
+        names, push, connection_id = self._registry.names, measures.push, measures.connection_id
+        unpacked = unpack(push.compression, push.metrics)
+        depends_on = (context, names, push.instance_id, measures.copied)
+        if not push.terminating:
+            value = self._shapes.record(connection_id, depends_on, unpacked, with_settings)
+            if value is not None:
+                return value, ()
+        # Most gateways take no telemetry.
+        from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics, shown_fields  # noqa: PLC0415
+
+        client = client_resource(
+            {**recorded_client(context, names), "client_instance_id": str(push.instance_id), "copied": measures.copied}
+        )
+        metrics = redacted_metrics(unpacked, names, client)
+        value = record_value(metrics, client, measures.received_ms if push.terminating else None)
+        if not push.terminating:
+            self._shapes.judged(connection_id, depends_on, unpacked, value)
+        return value, shown_fields(metrics) if with_settings else ()

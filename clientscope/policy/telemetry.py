@@ -16,7 +16,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from clientscope.errors import RecordError
 from clientscope.policy.redaction import ClientNames
-from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, SERVICE_INSTANCE, TERMINATING, is_taken
+from clientscope.records.telemetry import ATTRIBUTES, BUFFER_MEMORY, MOST_RECORD_BYTES, SERVICE_INSTANCE, TERMINATING, is_taken
 
 MOST_POINTS = 2_000
 """Numbers in one push, and whatever has none inside: Java's have 142. One takes some 2 µs to look at."""
@@ -28,9 +28,6 @@ _MOST_MEMORY = 2.0**53
 _FLAT = frozenset({"bool_value", "int_value", "double_value", None})
 
 
-_BUFFER_MEMORY = "org.apache.kafka.producer.buffer.total.bytes"
-
-
 def shown_fields(metrics: MetricsData) -> tuple[tuple[str, str], ...]:
     """What metrics show of their client's settings exactly, as `clientscope.catalog.request_settings` reads it of PushTelemetry.
 
@@ -39,7 +36,7 @@ def shown_fields(metrics: MetricsData) -> tuple[tuple[str, str], ...]:
     for of_resource in metrics.resource_metrics:
         for of_scope in of_resource.scope_metrics:
             for metric in of_scope.metrics:
-                if metric.name == _BUFFER_MEMORY:
+                if metric.name == BUFFER_MEMORY:
                     sizes = [point.as_double for point in metric.gauge.data_points if point.WhichOneof("value") == "as_double"]
                     return tuple(("bufferTotalBytes", str(int(size))) for size in sizes[:1] if 0 < size < _MOST_MEMORY)
     return ()
@@ -156,6 +153,8 @@ def _points(metric: Metric) -> Sequence[NumberDataPoint]:
 
 
 def _judge_labels(labels: MutableSequence[KeyValue], names: ClientNames, bound: _Bound) -> None:
+    if not labels:  # of most points
+        return
     bound.take(len(labels))
     taken = []
     for place, label in enumerate(labels):

@@ -45,6 +45,9 @@ SERVICE_INSTANCE = "service.instance.id"
 TERMINATING = "clientscope.client.terminating"
 """Gauge of 1, in the last push of a client that ends. No attribute, since those of a resource stay the same from push to push."""
 
+BUFFER_MEMORY = "org.apache.kafka.producer.buffer.total.bytes"
+"""Gauge of a Java producer that is its setting ``buffer.memory``."""
+
 _TAKEN = {*ATTRIBUTES, SERVICE_INSTANCE, "service.name", "service.namespace", "job", "instance"}
 _UNDERSCORES = re.compile(r"[\W_]+", re.ASCII)
 _LONGEST_REMEMBERED = 256

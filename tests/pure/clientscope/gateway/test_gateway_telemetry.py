@@ -5,16 +5,19 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from telemetry_frames import ID, measured, metrics
 
+from clientscope.digest import DigestKey
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import TelemetryRecords
 from clientscope.gateway.worker.messages import Measures
+from clientscope.policy.redaction import ClientNames
 from clientscope.records.telemetry import TERMINATING
 from clientscope.session.state import Identity, RequestFields
 from clientscope.wire.telemetry import GZIP, SNAPPY, UNCOMPRESSED, PushedMetrics
@@ -121,3 +124,56 @@ def test_one_address_has_a_quota_whatever_its_clients_are_called() -> None:
         recorded.registry.opened(number, "10.0.0.1", 1, replace(WHO, client_id=f"c{number}", instance_id=None))
         recorded.take(connection_id=number)
     assert recorded.counts == {("telemetry_dropped", "quota_address"): 500}
+
+
+def test_a_client_that_pushes_again_has_the_same_records_as_one_whose_pushes_are_judged_in_full() -> None:
+    regular = Recorded()
+    for number in range(4):
+        data = measured({"a": number + 0.5, "b": 0.0}, {"c": number}, group_id="orders")
+        push = replace(PUSH, terminating=number == 3, metrics=gzip.compress(data.SerializeToString()))
+        regular.take(push, now_s=number * 60.0)
+        fresh = Recorded()
+        fresh.take(push)
+        assert regular.published[-1] == fresh.published[0]
+    assert regular.counts == {("telemetry_judged", "new"): 2}
+
+
+def test_another_digest_key_replaces_names_that_are_known() -> None:
+    recorded, secret = Recorded(), "svc-AKIAIOSFODNN7EXAMPLE"
+    again = replace(PUSH, terminating=False, metrics=gzip.compress(metrics("a", resource=secret).SerializeToString()))
+    shown = []
+    for number in range(6):
+        if number == 3:
+            recorded.registry.names = ClientNames(DigestKey(b"k" * 32))
+        recorded.take(again, now_s=number * 60.0)
+        attributes = recorded.published[-1][1].resource_metrics[0].resource.attributes
+        shown += [each.value.string_value for each in attributes if each.key == "group_id"]
+    keyed = recorded.registry.names("client_id", secret)
+    assert shown == ["[redacted]"] * 3 + [keyed] * 3 and keyed != "[redacted]"
+    assert recorded.counts == {("telemetry_judged", "new"): 4}
+
+
+def test_a_record_says_what_is_true_of_its_own_push() -> None:
+    """Who the client is, its instance, and whether the broker has the push: none of it is in the push."""
+    recorded = Recorded()
+    expected = []
+    for number in range(12):
+        if number == 3:
+            recorded.registry.identified(1, replace(WHO, client_id="billing"), 1)
+        push = replace(PUSH, terminating=False, instance_id=UUID(int=7) if number >= 6 else ID)
+        recorded.records.take(Measures(1, push, 123, number >= 9), number * 60.0)
+        expected.append(("orders-1" if number < 3 else "billing", str(push.instance_id), number >= 9))
+    said = [{each.key: each.value for each in record.resource_metrics[0].resource.attributes} for _, record in recorded.published]
+    assert expected == [
+        (each["client_id"].string_value, each["client_instance_id"].string_value, each["copied"].bool_value) for each in said
+    ]
+    assert recorded.counts == {("telemetry_judged", "new"): 8}
+
+
+def test_of_a_connection_that_has_ended_nothing_is_kept() -> None:
+    recorded = Recorded()
+    for number in range(4):
+        recorded.take(replace(PUSH, terminating=False), now_s=number * 60.0)
+        if number == 2:
+            recorded.records.closed(1)
+    assert recorded.counts == {("telemetry_judged", "new"): 3}
