@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from clientscope.policy.push_shape import PushShape
 
-MOST_SHAPES_BYTES = 32 * 1024 * 1024
-"""Of all shapes: 11,000 clients of Java's, or more where labels of several are as long."""
+MOST_SHAPES_BYTES = 48 * 1024 * 1024
+"""Of all shapes: those of 10,000 Java consumers, or of more where several have labels of the same lengths."""
 
 _PAUSE = 16
-"""Pushes of a connection that are judged in full after a shape that fitted none, since making one takes half as long as judging."""
+"""Pushes of a connection that are judged in full after a shape that fitted none, since making one takes as long as judging one."""
 
 
 @dataclass(slots=True)

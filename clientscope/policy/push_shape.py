@@ -2,8 +2,7 @@
 
 A client pushes the same names and labels each time; times and numbers alone differ, and each of them takes eight bytes. A shape is where
 those are, and a digest of all other bytes. A push that fits it would be judged as the one that the shape was made of, so its record is
-put together from the same places. Whatever doesn't fit is judged in full (`clientscope.policy.telemetry`), and no shape is made of a push
-in which a name was replaced or removed.
+put together from the same places. Whatever doesn't fit is judged in full (`clientscope.policy.telemetry`).
 """
 
 from __future__ import annotations
@@ -24,12 +23,16 @@ MOST_SHAPE_POINTS = 1_000
 _LAYOUTS = 128
 """Layouts that are ready for use: one of Java's takes 19 KB, and the longest 128 KB. To make one again takes some 10 µs."""
 
-_ITSELF_BYTES = 600
+_ITSELF_BYTES = 1_000
 """Of a shape, and of what is remembered with it."""
+
+_OBJECT_BYTES = 41
+"""Of each bytes object and the place where it is."""
 
 _FIXED64, _SIZED = 1, 2
 _RESOURCE_METRICS = _RESOURCE = _SCOPE = _NAME = _POINT = 1 << 3 | _SIZED
-_SCOPE_METRICS = _METRIC = 2 << 3 | _SIZED
+_SCOPE_METRICS = _METRIC = _DESCRIPTION = 2 << 3 | _SIZED
+_UNIT = 3 << 3 | _SIZED
 _DATA = {5 << 3 | _SIZED, 7 << 3 | _SIZED}
 """A metric's gauge and sum."""
 
@@ -48,11 +51,12 @@ class PushShape:
     """What the pushes of one client have in common, by the tags of OTLP's metrics.proto.
 
     Attributes:
-        layout: sizes of four pieces for each point, as `struct` reads them: what is before it and isn't recorded, what is before it and is,
-            its number and times, and what is behind them.
+        layout: sizes of four pieces for each point, as `struct` reads them: what isn't recorded, the head of its metric or of itself, its
+            number and times, and what is behind them.
         left_out: all that isn't recorded, with ``mark`` wherever ``resource`` is: Java repeats it for each metric.
-        digest: of what is recorded but numbers and times.
-        head: a record's bytes before its metrics.
+        digest: of the rest, but numbers and times.
+        start: a record's bytes before its metrics.
+        heads: as they are recorded; empty if they are as they were pushed. librdkafka's have descriptions, which aren't recorded.
         has_setting: whether a number may show a setting.
     """
 
@@ -61,38 +65,41 @@ class PushShape:
     mark: bytes
     resource: bytes
     digest: bytes
-    head: bytes
+    start: bytes
+    heads: tuple[bytes, ...]
     has_setting: bool
 
     @classmethod
     def of(cls, unpacked: bytes, record: bytes) -> PushShape | None:
-        """The shape of a push that was judged in full; None if a name was replaced or removed, or no known client lays it out so.
+        """The shape of a push that was judged in full; None if it has none.
+
+        It has none where labels of its points were replaced or removed, resources differ, or no known client lays it out so. Of its points,
+        the record has the same, in the same order.
 
         Args:
-            record: what was made of it, without what only the last push has.
+            record: what was made of it.
         """
         try:
-            pieces = list(islice(_pieces(unpacked), MOST_SHAPE_POINTS + 1))
+            layout, written_layout = _layout(unpacked), _layout(record)
         except (ValueError, IndexError):
             return None
-        if not 0 < len(pieces) <= MOST_SHAPE_POINTS:
+        cut, written = _cutter(layout).unpack(unpacked), struct.Struct(written_layout).unpack(record)
+        if any(written[4::4]) or (written[2::4], written[3::4]) != (cut[2::4], cut[3::4]):
             return None
-        layout = intern("".join(f"{size}s" for size in chain.from_iterable(pieces)))
-        cut = _cutter(layout).unpack(unpacked)
-        metrics = _recorded(cut)
         left_out, resource = b"".join(cut[::4]), _first_resource(unpacked)
         marks = {*range(256)} - {*left_out.replace(resource, b"")}
-        if not (marks and record.endswith(metrics)):
+        if not marks:
             return None
-        mark = bytes([min(marks)]) if resource else b""
+        mark, heads = bytes([min(marks)]) if resource else b"", written[1::4]
         return cls(
             layout,
             left_out.replace(resource, mark),
             mark,
             resource,
             _digest(cut),
-            head=record.removesuffix(metrics),
-            has_setting=BUFFER_MEMORY.encode() in unpacked,
+            written[0],
+            () if heads == cut[1::4] else heads,
+            BUFFER_MEMORY.encode() in unpacked,
         )
 
     def record(self, unpacked: bytes) -> bytes | None:
@@ -103,21 +110,20 @@ class PushShape:
         cut = cutter.unpack(unpacked)
         if b"".join(cut[::4]) != self.left_out.replace(self.mark, self.resource) or _digest(cut) != self.digest:
             return None
-        return self.head + _recorded(cut)
+        recorded = list(cut)
+        del recorded[::4]
+        if self.heads:
+            recorded[::3] = self.heads
+        return self.start + b"".join(recorded)
 
     @property
     def size(self) -> int:
         """Bytes of memory, at most: clients whose labels are as long share their layout."""
-        return _ITSELF_BYTES + len(self.layout) + len(self.left_out) + len(self.resource) + len(self.head)
+        texts = (self.layout, self.left_out, self.resource, self.start, *self.heads)
+        return _ITSELF_BYTES + sum(map(len, texts)) + _OBJECT_BYTES * len(self.heads)
 
 
 _cutter = lru_cache(maxsize=_LAYOUTS)(struct.Struct)
-
-
-def _recorded(cut: tuple[bytes, ...]) -> bytes:
-    recorded = list(cut)
-    del recorded[::4]
-    return b"".join(recorded)
 
 
 def _digest(cut: tuple[bytes, ...]) -> bytes:
@@ -132,12 +138,20 @@ def _first_resource(data: bytes) -> bytes:
     return data[inside : _behind(_RESOURCE, data, inside, end)]
 
 
-def _pieces(data: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Sizes of the pieces of each point, as Java and librdkafka lay them out; all together are the push.
+def _layout(data: bytes) -> str:
+    """See `PushShape`.
 
     Raises:
-        ValueError, IndexError: it is laid out in another way.
+        ValueError, IndexError: no point, too many of them, or not as Java and librdkafka lay out metrics.
     """
+    pieces = list(islice(_pieces(data), MOST_SHAPE_POINTS + 1))
+    if not 0 < len(pieces) <= MOST_SHAPE_POINTS:
+        raise ValueError
+    return intern("".join(f"{size}s" for size in chain.from_iterable(pieces)))
+
+
+def _pieces(data: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """Sizes of the pieces of each point; all together are all of the data. No head has a number of a point."""
     done = at = 0
     while at < len(data):
         inside, end = _field(_RESOURCE_METRICS, data, at, len(data))
@@ -146,12 +160,13 @@ def _pieces(data: bytes) -> Iterator[tuple[int, int, int, int]]:
             raise ValueError
         metric = _behind(_SCOPE, data, metric, end)
         while metric < end:
-            start = metric
-            inside, metric = _field(_METRIC, data, start, end)
+            head = metric
+            inside, metric = _field(_METRIC, data, head, end)
             _, inside = _field(_NAME, data, inside, metric)
-            if (tag := data[inside]) not in _DATA:
+            inside = _behind(_UNIT, data, _behind(_DESCRIPTION, data, inside, metric), metric)
+            if data[inside] not in _DATA:
                 raise ValueError
-            point, points_end = _field(tag, data, inside, metric)
+            point, points_end = _field(data[inside], data, inside, metric)
             while point < points_end and data[point] == _POINT:
                 numbers, point = _field(_POINT, data, point, points_end)
                 rest = numbers
@@ -159,10 +174,9 @@ def _pieces(data: bytes) -> Iterator[tuple[int, int, int, int]]:
                     rest += _NUMBER_BYTES
                 if rest > point:
                     raise ValueError
-                is_last = point == points_end or data[point] != _POINT
-                end_of_piece = metric if is_last else rest
-                yield start - done, numbers - start, rest - numbers, end_of_piece - rest
-                start = done = end_of_piece
+                behind = point if point < points_end and data[point] == _POINT else metric
+                yield head - done, numbers - head, rest - numbers, behind - rest
+                head = done = behind
     if done != len(data):
         raise ValueError
 

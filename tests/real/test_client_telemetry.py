@@ -106,6 +106,11 @@ def ends(broker: RunningBroker, gateway: RunningGateway, client_id: str) -> set[
     return {record.reason for record in records if record.kind == Kind.CLOSED and record.client_id == client_id}
 
 
+def judged(gateway: RunningGateway) -> float:
+    """Pushes that were judged in full."""
+    return metrics(gateway.metrics_url).get(("clientscope_gateway_telemetry_judged_total", "new"), 0.0)
+
+
 def dropped(gateway: RunningGateway) -> dict[tuple[str, ...], float]:
     return {key: count for key, count in metrics(gateway.metrics_url).items() if key[0] == "clientscope_gateway_telemetry_dropped_total"}
 
@@ -165,6 +170,12 @@ def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_wh
     ids = {record.client["client_instance_id"] for record in pushed()}
     assert len(ids) == 1, "one instance, whichever connection it pushes on"
     assert all("org.apache.kafka.producer.connection.creation.total" in record.names for record in pushed())
+
+    def regular() -> bool:
+        number, known = len(pushed()), judged(gateway)
+        return eventually(lambda: len(pushed()) >= number + 3, 30) and judged(gateway) == known
+
+    assert eventually(regular, 60), "pushes that differ in numbers and times alone are not judged again"
     only, before = "org.apache.kafka.producer.node.", settings.read_text()
     settings.write_text(f'{before}client_telemetry_metrics = "{only}"\n')
     os.kill(gateway.pid, signal.SIGHUP)
