@@ -1,4 +1,4 @@
-"""Shapes of what each connection pushes, within a bound of memory for all of a gateway's.
+"""Shapes of what each connection pushes, within a bound of memory for all connections to one broker.
 
 They are kept by connection: no client can displace another's, or have more than one. A connection that pushes something else each time
 loses its own, and another is made only now and then.
