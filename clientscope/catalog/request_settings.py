@@ -74,7 +74,8 @@ def inferred_text(fields: Mapping[str, str]) -> str | None:
     median, regular, count = int(fields["medianMs"]), int(fields["regular"]), int(fields["intervals"])
     if regular < count * REGULAR_OF:
         return None
-    return f"{INFERRED}{_roundest(median)} ({fields['leastMs']} to {fields['mostMs']}, {regular} of {count} within 5 %)"
+    multiples = " multiples" if fields.get("multiples") else ""
+    return f"{INFERRED}{_roundest(median)} ({fields['leastMs']} to {fields['mostMs']}, {regular} of {count}{multiples} within 5 %)"
 
 
 def inferred_value(text: str) -> str | None:

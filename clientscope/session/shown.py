@@ -8,13 +8,13 @@ Thousands of connections show the same, so what a request shows is held once for
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from itertools import pairwise
-from statistics import median
 
-from clientscope.catalog.request_settings import REGULAR_OF
 from clientscope.errors import WireError
 from clientscope.session import produced
+from clientscope.session.intervals import INTERVALS, MULTIPLES, age, measured
 from clientscope.session.produced import Produced
 from clientscope.session.state import Counted, RequestFields, Shown
 from clientscope.wire.frames import REQUEST_HEAD, Peeked
@@ -22,8 +22,6 @@ from clientscope.wire.request_fields import VERSIONS, request_fields
 
 FIRST = 6
 """Requests of each kind that are looked into when a connection is new."""
-INTERVALS = 8
-"""Intervals between a connection's first heartbeats, and between its first commits, that are measured; of Metadata requests the last."""
 REFRESHES = 16
 """Metadata requests that are looked into when a connection is new: those for new topics come in between."""
 AGAIN = 1
@@ -39,9 +37,9 @@ _MORE = {_PRODUCE: produced.FIRST, _METADATA: REFRESHES, **dict.fromkeys(_PACED,
 _FIRST = bytes(_MORE.get(api_key, FIRST) for api_key in _PLACES)
 _AGAIN = bytes(produced.AGAIN if api_key == _PRODUCE else AGAIN for api_key in _PLACES)
 _MEASURED = (0.0,) * (INTERVALS + 1)
-_NEAR = 0.05
 _LEAST_AGE_S = 1.0
 """Metadata requests that follow each other sooner wait for a topic, or a leader: ``retry.backoff.max.ms`` is a second."""
+_MOST_MS = 2**32 - 1
 _MOST_HELD = 4_096
 
 
@@ -72,7 +70,7 @@ class Looking:
     def __init__(self, shared: SharedFields) -> None:
         self._shared = shared
         self._left = bytearray(_FIRST)
-        self._times: dict[int, tuple[float, ...]] | None = None
+        self._times: dict[int, Sequence[float]] | None = None
         self._refreshed_s = 0.0
         self._produced: Produced | None = None
         self.in_flight: set[int] | None = None
@@ -137,36 +135,20 @@ class Looking:
         if len(times) <= INTERVALS:
             return {}
         self._times[api_key] = _MEASURED
-        return _measured([later - earlier for earlier, later in pairwise(times)])
+        return measured([round((later - earlier) * 1000) for earlier, later in pairwise(times)])
 
     def _refreshed(self, now_s: float) -> dict[str, str]:
-        """The last intervals of Metadata requests, as soon as most of them are about the same. Each request begins the age anew."""
+        """The last intervals of Metadata requests, as soon as an age follows from them. Each request begins the age anew."""
         before_s, self._refreshed_s = self._refreshed_s, now_s
         times = () if self._times is None else self._times.get(_METADATA, ())
         if not before_s or times is _MEASURED:
             return {}
         found = {}
         if now_s - before_s >= _LEAST_AGE_S:
-            times = (*times, now_s - before_s)[-INTERVALS:]
-            found = _measured(times) if len(times) == INTERVALS else {}
-        if (regular := int(found.get("regular", 0)) >= REGULAR_OF * INTERVALS) or not self._left[
-            _PLACES[_METADATA]
-        ]:  # later ones aren't all seen
+            times = array("I", (*times, min(_MOST_MS, round((now_s - before_s) * 1000)))[-MULTIPLES:])
+            found = age(times)
+        if found or not self._left[_PLACES[_METADATA]]:  # later ones aren't all seen
             times = _MEASURED
         if times:
             self._times = {**(self._times or {}), _METADATA: times}
-        return found if regular else {}
-
-
-def _measured(intervals: Sequence[float]) -> dict[str, str]:
-    milliseconds = [round(each * 1000) for each in intervals]
-    middle = round(median(milliseconds))
-    regular = sum(abs(each - middle) <= middle * _NEAR for each in milliseconds)
-    found = {
-        "medianMs": middle,
-        "leastMs": min(milliseconds),
-        "mostMs": max(milliseconds),
-        "regular": regular,
-        "intervals": len(milliseconds),
-    }
-    return {name: str(value) for name, value in found.items()} if middle else {}
+        return found

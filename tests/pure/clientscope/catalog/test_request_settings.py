@@ -61,6 +61,8 @@ def test_an_interval_is_the_roundest_number_near_its_median(median: str, shown_a
 def test_metadata_that_is_asked_for_at_intervals_is_as_old_as_it_may_be() -> None:
     times = {"allowAutoTopicCreation": "true", "medianMs": "3003", "leastMs": "1400", "mostMs": "3010", "regular": "7", "intervals": "8"}
     assert shown(3, times) == {"metadata.max.age.ms": "~3000 (1400 to 3010, 7 of 8 within 5 %)", "allow.auto.create.topics": "true"}
+    several = times | {"regular": "12", "intervals": "12", "multiples": "true"}
+    assert shown(3, several)["metadata.max.age.ms"] == "~3000 (1400 to 3010, 12 of 12 multiples within 5 %)"
     types = [setting.client_type for setting in shown_settings(3, 9, times, "java") if setting.key == "metadata.max.age.ms"]
     assert types == [ClientType.PRODUCER, ClientType.CONSUMER, ClientType.SHARE_CONSUMER]
     assert shown(3, times, "librdkafka") == {"allow.auto.create.topics": "true"}

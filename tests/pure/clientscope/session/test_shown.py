@@ -170,13 +170,20 @@ def test_metadata_that_is_asked_for_at_intervals_is_measured_once_whatever_came_
 @pytest.mark.parametrize(
     "intervals",
     [
-        [5.0, 10.0, 5.0, 15.0, 5.0, 10.0, 10.0, 5.0, 20.0, 5.0, 10.0, 5.0],  # other brokers are asked, too
+        [5.0, 10.0, 5.0, 15.0, 5.0, 10.0, 10.0, 5.0, 20.0, 5.0, 10.0, 5.0][1:],  # other brokers are asked, too: one interval too few
+        [10.0, 10.0, 15.0, 10.0, 5.0, 10.0, 10.0, 10.0, 10.0, 7.5, 10.0, 10.0],  # most are twice the age
         [0.1] * 30,  # a topic that never comes
         [0.9, 1.2, 0.8, 1.1, 1.0, 1.19, 0.85, 0.95, 1.2, 1.05, 0.8, 1.0],  # the same, with the longest backoff and its jitter
     ],
 )
 def test_irregular_or_hasty_requests_for_metadata_show_no_age(intervals: list[float]) -> None:
     assert ages(intervals) == []
+
+
+def test_the_age_is_what_intervals_are_multiples_of_where_other_brokers_are_asked_too() -> None:
+    assert ages([5.0, 10.0, 5.0, 15.0, 5.0, 10.0, 10.0, 5.0, 20.0, 5.0, 10.0, 5.0, 5.0]) == [
+        {"medianMs": "5000", "leastMs": "5000", "mostMs": "5000"}
+    ]
 
 
 def test_an_age_is_not_measured_once_requests_pass_unread() -> None:
