@@ -21,6 +21,7 @@ BETWEEN = " | "
 INFERRED = "~"
 """First character of a value that follows from several requests, as `inferred_text` and `_at_least` write it."""
 _AT_LEAST = f"{INFERRED}at least "
+_RANGE = f"{INFERRED}between "
 REGULAR_OF = 3 / 4
 """Part of the intervals that have to be about the same, or nothing follows from them."""
 _ROUNDED = 0.01
@@ -42,6 +43,8 @@ _LIMITS_BATCHES = frozenset({"java", "librdkafka", "kafka-python"})
 
 Java compresses as it adds, and so goes by what it expects of the compression: its compressed batches may be larger.
 """
+_LINGERS = frozenset({"java", "librdkafka", "kafka-python"})
+"""Libraries whose batches wait for linger.ms from their first record on, and whose records have times of the client's own clock."""
 _MOST_DIGITS = 15
 
 _SENT_BY = {
@@ -79,13 +82,13 @@ def inferred_text(fields: Mapping[str, str]) -> str | None:
 
 
 def inferred_value(text: str) -> str | None:
-    """The number that an inferred value is about; None where it is the least that the setting can be."""
-    return None if text.startswith(_AT_LEAST) else text[len(INFERRED) :].partition(" ")[0]
+    """The number that an inferred value is about; None where it is a range, or the least that the setting can be."""
+    return None if text.startswith((_AT_LEAST, _RANGE)) else text[len(INFERRED) :].partition(" ")[0]
 
 
 def least(text: str) -> int | None:
     """The number that a setting isn't below, by a value that says no more; None of another value."""
-    number = text[len(_AT_LEAST) :].partition(" ")[0] if text.startswith(_AT_LEAST) else ""
+    number = next((text[len(start) :].partition(" ")[0] for start in (_AT_LEAST, _RANGE) if text.startswith(start)), "")
     return int(number) if number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS else None
 
 
@@ -169,6 +172,8 @@ def _produced(fields: Mapping[str, str], library: str | None) -> dict[str, str |
     found["max.in.flight.requests.per.connection"] = _at_least(fields.get("mostInFlight"), "at once", requests)
     if library in _LIMITS_BATCHES and (library != "java" or compression == "none"):
         found["batch.size"] = _at_least(fields.get("mostBatchBytes"), "the largest", requests)
+    if library in _LINGERS and (most := fields.get("lingerMostMs")):
+        found["linger.ms"] = f"{_RANGE}{fields['lingerLeastMs']} and {most} (of {requests} requests)"
     return found
 
 

@@ -1,4 +1,7 @@
-"""What the times between a connection's requests show of a setting: how regular they are, or of what they are multiples. No I/O, no clock."""
+"""What the times between a connection's requests show of a setting: how regular they are, or what they are multiples of.
+
+No I/O, no clock.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +54,10 @@ def _of_multiples(milliseconds: Sequence[int]) -> dict[str, str]:
     times = [max(1, round(each / base)) for each in milliseconds]
     if len(alone) < _LEAST_ALONE or max(times) > _MOST_TIMES:
         return {}
-    if any(abs(each - number * base) > base * (_NEAR if number == 1 else _NEAR_MULTIPLE) for each, number in zip(milliseconds, times, strict=True)):
+    numbered = list(zip(milliseconds, times, strict=True))
+    if any(abs(each - number * base) > base * (_NEAR if number == 1 else _NEAR_MULTIPLE) for each, number in numbered):
         return {}
-    ages = [round(each / number) for each, number in zip(milliseconds, times, strict=True)]
+    ages = [round(each / number) for each, number in numbered]
     return {**_fields(base, ages, len(ages)), "multiples": "true"}
 
 

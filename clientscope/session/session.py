@@ -407,8 +407,8 @@ class Session:
 
     def _answered(self, correlation_id: int) -> None:
         """The answer has begun of what the client sent under this id."""
-        if self._looking is not None and self._looking.in_flight:
-            self._looking.in_flight.discard(correlation_id)
+        if (looking := self._looking) is not None and looking.in_flight:
+            looking.answered(correlation_id, self._clock())
 
     def forget_requested(self) -> None:
         """Begins anew with the versions that the client requests."""

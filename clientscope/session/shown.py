@@ -40,6 +40,10 @@ _MEASURED = (0.0,) * (INTERVALS + 1)
 _LEAST_AGE_S = 1.0
 """Metadata requests that follow each other sooner wait for a topic, or a leader: ``retry.backoff.max.ms`` is a second."""
 _MOST_MS = 2**32 - 1
+_INTRODUCTION = range(8)
+"""Requests with which a client introduces itself: ApiVersions, again in another version, and those of SASL."""
+_NONE = range(0)
+_UNKNOWN = -1.0
 _MOST_HELD = 4_096
 
 
@@ -61,19 +65,20 @@ class Looking:
 
     Attributes:
         shown: what was reported.
-        in_flight: correlation ids of Produce requests whose answers are awaited, as `clientscope.session.produced.Produced` has them; None
-            before the first.
+        in_flight: correlation ids of requests whose answers are awaited: of Produce, as `clientscope.session.produced.Produced` has them;
+            before the first request that is looked into, any of the client's first ones.
     """
 
-    __slots__ = ("_left", "_produced", "_refreshed_s", "_shared", "_times", "in_flight", "shown")
+    __slots__ = ("_answered_s", "_hop_s", "_left", "_produced", "_refreshed_s", "_shared", "_times", "in_flight", "shown")
 
     def __init__(self, shared: SharedFields) -> None:
         self._shared = shared
         self._left = bytearray(_FIRST)
         self._times: dict[int, Sequence[float]] | None = None
-        self._refreshed_s = 0.0
+        self._refreshed_s = self._answered_s = 0.0
+        self._hop_s = _UNKNOWN
         self._produced: Produced | None = None
-        self.in_flight: set[int] | None = None
+        self.in_flight: range | set[int] = _INTRODUCTION
         self.shown: tuple[RequestFields, ...] = ()
 
     def wants(self, api_key: int, api_version: int) -> bool:
@@ -85,6 +90,13 @@ class Looking:
         """Another interval begins."""
         self._left = bytearray(map(max, self._left, _AGAIN))
 
+    def answered(self, correlation_id: int, now_s: float) -> None:
+        """The answer to a request has begun; to be called while `in_flight` has any."""
+        if self._produced is not None:
+            self._produced.answered(correlation_id, now_s)
+        elif isinstance(self.in_flight, range):
+            self._answered_s, self.in_flight = now_s, self.in_flight[1:]
+
     def read(self, seen: Peeked, now_s: float) -> Shown | Counted | None:
         """Takes the beginning of a request that it wanted.
 
@@ -93,6 +105,8 @@ class Looking:
         """
         _, api_key, api_version, correlation_id = REQUEST_HEAD.unpack_from(seen.data)
         self._left[_PLACES[api_key]] -= 1
+        if self._hop_s == _UNKNOWN:  # a client waits for the answer to ApiVersions, or to its authentication, before it sends anything else
+            self.in_flight, self._hop_s, self._answered_s = _NONE, now_s - self._answered_s, 0.0
         try:
             fields = request_fields(api_key, api_version, seen.data, REQUEST_HEAD.size, seen.whole)
         except WireError as error:
@@ -105,9 +119,9 @@ class Looking:
             fields |= self._refreshed(now_s)
         elif api_key == _PRODUCE:
             if self._produced is None:
-                self._produced = Produced()
+                self._produced = Produced(self._hop_s)
                 self.in_flight = self._produced.in_flight
-            several = self._produced.read(correlation_id, fields)
+            several = self._produced.read(correlation_id, fields, now_s)
             if several is None:
                 return Counted("settings_unread", "most_reports")
             fields |= several
@@ -145,8 +159,8 @@ class Looking:
             return {}
         found = {}
         if now_s - before_s >= _LEAST_AGE_S:
-            times = array("I", (*times, min(_MOST_MS, round((now_s - before_s) * 1000)))[-MULTIPLES:])
-            found = age(times)
+            times = array("I", (*map(int, times), min(_MOST_MS, round((now_s - before_s) * 1000)))[-MULTIPLES:])
+            found = age(times.tolist())
         if found or not self._left[_PLACES[_METADATA]]:  # later ones aren't all seen
             times = _MEASURED
         if times:

@@ -6,6 +6,7 @@ Produce request only the head of its first batch is read, 61 bytes (``DefaultRec
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -20,6 +21,9 @@ _MOST_PROTOCOLS = 20
 _MOST_STEPS = 1_000
 """Topics or partitions that are gone through to find what stands behind them."""
 _BATCH_HEAD = 61
+_ATTRIBUTES = struct.Struct(">h4xqqq6xi")
+"""Of a batch: Attributes, BaseTimestamp, MaxTimestamp, ProducerId and the number of records; behind its checksum."""
+_LOG_APPEND_TIME = 0b1000
 _FETCH = 1
 _MAGIC = 16
 """Place of the format's number in a batch, in all formats."""
@@ -63,23 +67,25 @@ def _produce(body: _Body, version: int) -> Fields:
     yield "timeoutMs", cursor.int32()
     if not body.count():
         return
+    start = cursor.position
     cursor.take(16) if version >= 13 else body.skip_text()
+    topic = cursor.data[start : cursor.position]
     if not body.count():
         return
-    cursor.int32()  # Index
+    index = cursor.int32()
     length = cursor.uvarint() - 1 if body.flexible else cursor.int32()
     if length <= _MAGIC:
         return
-    head = Cursor(cursor.take(min(length, _BATCH_HEAD)))
-    if head.data[_MAGIC] != 2 or length < _BATCH_HEAD:
+    head = cursor.take(min(length, _BATCH_HEAD))
+    if head[_MAGIC] != 2 or length < _BATCH_HEAD:
         return  # a format of before 0.11, without a producer's id
-    head.position = _MAGIC + 5
-    yield "batchCompression", head.int16() & 0b111
-    head.take(4 + 8 + 8)  # LastOffsetDelta, BaseTimestamp, MaxTimestamp
-    yield "batchHasProducerId", head.int64() >= 0
-    head.take(2 + 4)  # ProducerEpoch, BaseSequence
-    if head.int32() > 1:  # a record that is larger than all batches may be is a batch of its own
+    attributes, first_ms, last_ms, producer_id, records = _ATTRIBUTES.unpack_from(head, _MAGIC + 5)
+    yield "batchCompression", attributes & 0b111
+    yield "batchHasProducerId", producer_id >= 0
+    if records > 1:  # a record that is larger than all batches may be is a batch of its own
         yield "batchBytes", length
+    if not attributes & _LOG_APPEND_TIME:  # whose partition it is, without its name
+        yield "batchTimes", f"{first_ms} {last_ms} {records} {hash((topic, index))}"
 
 
 def _fetch(body: _Body, version: int) -> Fields:

@@ -91,6 +91,17 @@ def test_what_several_requests_show_is_the_least_that_a_setting_can_be(library: 
     assert (least(found["batch.size"]) if "batch.size" in found else None) == batch
 
 
+@pytest.mark.parametrize(
+    ("library", "known"), [("java", True), ("librdkafka", True), ("kafka-python", True), ("sarama", False), (None, False)]
+)
+def test_the_range_of_what_batches_waited_is_no_value(library: str | None, known: bool) -> None:
+    found = shown(0, SEVERAL | {"lingerLeastMs": "37", "lingerMostMs": "44"}, library)
+    text = "~between 37 and 44 (of 40 requests)"
+    assert found.get("linger.ms") == (text if known else None)
+    assert (least(text), inferred_value(text)) == (37, None)
+    assert "linger.ms" not in shown(0, SEVERAL, library)
+
+
 def test_one_request_in_flight_is_what_every_client_has() -> None:
     assert "max.in.flight.requests.per.connection" not in shown(0, SEVERAL | {"mostInFlight": "1"})
     assert "batch.size" not in shown(0, SEVERAL | {"mostBatchBytes": "0"})

@@ -137,6 +137,15 @@ def test_of_the_least_that_a_setting_can_be_the_most_counts() -> None:
     assert [each["max.in.flight.requests.per.connection"] for each in observed.taken()] == [seen]
 
 
+def test_of_ranges_the_one_with_the_greatest_least_number_counts() -> None:
+    observed = Observed()
+    for number, (least, most) in enumerate([("36", "44"), ("100", "110"), ("37", "45")]):
+        several = (("acks", "1"), ("mostInFlight", "1"), ("mostBatchBytes", "0"), ("ofRequests", "40"))
+        observed.connect(number, PRODUCED._replace(fields=(*several, ("lingerLeastMs", least), ("lingerMostMs", most))))
+    observed.wait()
+    assert [each["linger.ms"] for each in observed.taken()] == ["~between 100 and 110 (of 40 requests)"]
+
+
 def test_a_setting_of_a_closed_connection_is_still_the_clients_until_another_shows_it() -> None:
     observed = Observed()
     observed.connect(1, JOINED)

@@ -25,6 +25,7 @@ from clientscope.wire.frames import REQUEST_HEAD
 from clientscope.wire.request_fields import VERSIONS, request_fields
 
 SECRET = b"a-secret-value"
+CLOCK_MS = 1_700_000_000_000
 
 
 def frame_of(message: Any) -> bytes:
@@ -37,19 +38,23 @@ def fields_of(frame: bytes, whole: bool = True) -> dict[str, str]:
     return request_fields(key, version, frame, REQUEST_HEAD.size, whole)
 
 
+def times_of(frame: bytes) -> list[str]:
+    return fields_of(frame)["batchTimes"].split(" ")
+
+
 def batch(compression: int = 0, producer_id: int = -1, records: int = 20) -> bytes:
     builder = DefaultRecordBatchBuilder(
         magic=2, compression_type=compression, is_transactional=False, producer_id=producer_id, producer_epoch=0, base_sequence=0,
         batch_size=10_000,
     )  # fmt: skip
     for offset in range(records):
-        builder.append(offset, 1, b"key", SECRET * 10, [])
+        builder.append(offset, CLOCK_MS + offset, b"key", SECRET * 10, [])
     return bytes(builder.build())
 
 
-def produced(version: int, records: bytes | None) -> Any:
+def produced(version: int, records: bytes | None, name: str = "topic", index: int = 3) -> Any:
     topic, partition = ProduceRequest.TopicProduceData, ProduceRequest.TopicProduceData.PartitionProduceData
-    data = [topic(version=version, name="topic", partition_data=[partition(version=version, index=3, records=records)])]
+    data = [topic(version=version, name=name, partition_data=[partition(version=version, index=index, records=records)])]
     return ProduceRequest(version=version, transactional_id="tx", acks=-1, timeout_ms=21_000, topic_data=data)
 
 
@@ -57,11 +62,30 @@ def produced(version: int, records: bytes | None) -> Any:
 def test_produce(version: int) -> None:
     size = {"batchBytes": str(len(batch(1, 9)))}
     read = fields_of(frame_of(produced(version, batch(1, 9))))
+    assert read.pop("batchTimes").split(" ")[:3] == [str(CLOCK_MS), str(CLOCK_MS + 19), "20"]
     head = {"transactionalId": "tx", "acks": "-1", "timeoutMs": "21000"}
     assert read == head | {"batchCompression": "1", "batchHasProducerId": "true"} | size
-    read = fields_of(frame_of(produced(version, batch(records=1))))  # whose size doesn't depend on what batches may have
+    read = fields_of(frame_of(produced(version, batch(records=1))))
+    assert read.pop("batchTimes").split(" ")[:3] == [str(CLOCK_MS), str(CLOCK_MS), "1"]
     assert read == head | {"batchCompression": "0", "batchHasProducerId": "false"}
     assert fields_of(frame_of(produced(version, None))) == head
+
+
+@pytest.mark.parametrize("version", [7, 9])
+def test_the_times_of_a_batch_say_of_which_partition_they_are_and_no_name(version: int) -> None:
+    partitions = [("topic", 3), ("topic", 4), ("topics", 3)]
+    found = [times_of(frame_of(produced(version, batch(), *each)))[3] for each in partitions]
+    assert len(set(found)) == 3
+    assert found == [times_of(frame_of(produced(version, batch(records=1), *each)))[3] for each in partitions]
+    assert all(each.lstrip("-").isdecimal() for each in found)
+
+
+def test_times_that_a_broker_would_set_are_left_out() -> None:
+    frame = bytearray(frame_of(produced(7, batch())))
+    place = frame.index(batch()) + 22
+    assert fields_of(bytes(frame))["batchTimes"]
+    frame[place] |= 0b1000
+    assert "batchTimes" not in fields_of(bytes(frame))
 
 
 def test_a_batch_of_before_kafka_0_11_shows_nothing() -> None:

@@ -104,6 +104,20 @@ def test_the_least_that_a_setting_can_be_is_no_value_of_it() -> None:
     assert {key for key, value in judged(BOUND, Origin.PUSHED).items() if value == "fired"} >= {"AN311"}, "nobody pushes such a value"
 
 
+LINGERS = {"linger.ms": "~between 37 and 44 (of 40 requests)"}
+
+
+def test_a_client_whose_batches_wait_passes_and_how_long_is_no_value() -> None:
+    assert judged(LINGERS)["AN109"] == "passed"
+    assert "AN109" not in judged({"linger.ms": "~between 0 and 44 (of 40 requests)"})
+    assert judged(LINGERS | {"batch.size": "131072"})["AN111"] == "passed"
+    exact = LINGERS | {"delivery.timeout.ms": "1000", "request.timeout.ms": "990"}
+    assert (judged(exact).get("AN106"), judged(exact)["AN311"]) == (None, "passed")
+    assert judged(exact | {"linger.ms": "37"})["AN106"] == "fired"
+    record = config_record(setting("linger.ms", LINGERS["linger.ms"]), origin=int(Origin.OBSERVED), **JAVA)
+    assert json.loads(pushed(pa.array([record], pa.large_binary()), None).field("settings")[0].as_py()) == {}, "it is not compared"
+
+
 def test_a_finding_shows_the_least_as_it_was_seen() -> None:
     (rule,) = (each for each in verdicts(BOUND | {"acks": "all"}, Origin.OBSERVED)["rules"] if each["code"] == "AN104")
     assert BOUND["max.in.flight.requests.per.connection"] in json.dumps(rule)
