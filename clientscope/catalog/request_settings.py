@@ -46,12 +46,29 @@ Java compresses as it adds, and so goes by what it expects of the compression: i
 _LINGERS = frozenset({"java", "librdkafka", "kafka-python"})
 """Libraries whose batches wait for linger.ms from their first record on, and whose records have times of the client's own clock."""
 _MOST_DIGITS = 15
+_OF_THREAD = frozenset({68, 76})
+SPEAKS_FOR_GROUP = frozenset({11, 12, *_OF_THREAD})
+"""JoinGroup and heartbeats, which a consumer sends over one connection."""
+_LATE_MS = {"java": 100, "librdkafka": 1_000, "kafka-python": 100, "aiokafka": 100}
+"""How much later than connections.max.idle.ms says a library closes a connection, while it is a member of a group.
+
+Java's thread for heartbeats looks each ``retry.backoff.ms``, librdkafka's of a broker each second; the others set a timer.
+"""
+_JAVA_LATE_MS = 5_000
+"""The same of Java's thread for KIP-848 and for share groups (``ConsumerNetworkThread.MAX_POLL_TIMEOUT_MS``)."""
+_EARLY_MS = {"librdkafka": 2_000}
+"""How much sooner: ``rd_kafka_broker_idle_check`` takes off a random time."""
+_CLOCK_MS = 10
+"""How much shorter an idle time may seem than it was: Linux's clock of a socket has steps of up to so much."""
 
 _SENT_BY = {
     ClientType.PRODUCER: frozenset({0, 22}),
     ClientType.CONSUMER: frozenset({1, 11, 12, 14, 68}),
     ClientType.SHARE_CONSUMER: frozenset({76, 78, 79}),
 }
+
+
+_CONSUMES, _SHARES = (ClientType.CONSUMER,), (ClientType.SHARE_CONSUMER,)
 
 
 class ShownSetting(NamedTuple):
@@ -90,6 +107,34 @@ def least(text: str) -> int | None:
     """The number that a setting isn't below, by a value that says no more; None of another value."""
     number = next((text[len(start) :].partition(" ")[0] for start in (_AT_LEAST, _RANGE) if text.startswith(start)), "")
     return int(number) if number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS else None
+
+
+def least_idle_ms(library: str | None, api_keys: Collection[int]) -> float | None:
+    """The shortest idle time (ms) at whose end a close shows the setting within `_ROUNDED`; None if no close does.
+
+    Args:
+        api_keys: of all requests that a client has shown: an application may close a producer, and keep a consumer.
+    """
+    late_ms = _LATE_MS.get(library or "")
+    if late_ms is None or shown_types(api_keys) not in (_CONSUMES, _SHARES):
+        return None
+    if library == "java" and not _OF_THREAD.isdisjoint(api_keys):
+        late_ms = _JAVA_LATE_MS
+    return (late_ms + _EARLY_MS.get(library or "", 0)) / _ROUNDED
+
+
+def idle_text(least_ms: int, most_ms: int, connections: int, library: str | None) -> str | None:
+    """How long a client's connections were idle when it closed them, with the range; None for times that contradict each other.
+
+    The number is the roundest that is near the shortest, and not above it, as most libraries may be late and are never early.
+    """
+    if not connections or most_ms - least_ms > least_ms * _ROUNDED:
+        return None
+    highest = least_ms + _CLOCK_MS + _EARLY_MS.get(library or "", 0)
+    units = [10**zeros for zeros in range(len(str(highest)) - 1, -1, -1)]
+    number = next(rounded for unit in units if (rounded := highest // unit * unit) >= least_ms * (1 - _ROUNDED))
+    seen = f"{least_ms}, of 1 connection" if connections == 1 else f"{least_ms} to {most_ms}, of {connections} connections"
+    return f"{INFERRED}{number} ({seen})"
 
 
 def _at_least(number: str | None, what: str, requests: str | None) -> str | None:

@@ -137,11 +137,17 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A connection has ended; ``requested`` are the client's versions, or None if the last `Used` still holds."""
+    """A connection has ended.
+
+    Attributes:
+        requested: the client's versions; None if the last `Used` still holds.
+        idle_ms: how long after the last answer the client closed it by itself; 0 where something else ended it, or that isn't known.
+    """
 
     connection_id: int
     reason: str
     requested: bytes | None = None
+    idle_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,13 +215,13 @@ class Worker:
         for relay in list(self._relays.values()):
             relay.handle(event)
 
-    def closed(self, relay: Relay, reason: str, requested: bytes | None) -> None:
+    def closed(self, relay: Relay, reason: str, requested: bytes | None, idle_ms: int = 0) -> None:
         """A connection has ended."""
         del self._relays[relay.connection_id]
         self._addresses[relay.address] -= 1
         if not self._addresses[relay.address]:
             del self._addresses[relay.address]
-        self._reporter.report(Closed(relay.connection_id, reason, requested))
+        self._reporter.report(Closed(relay.connection_id, reason, requested, idle_ms))
 
     # What the main process says.
 

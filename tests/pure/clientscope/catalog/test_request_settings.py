@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clientscope.catalog.configs import ClientType
-from clientscope.catalog.request_settings import inferred_value, least, shown_settings
+from clientscope.catalog.request_settings import idle_text, inferred_value, least, least_idle_ms, shown_settings
 
 
 def shown(api_key: int, fields: dict[str, str], library: str | None = "java", version: int = 9) -> dict[str, str]:
@@ -131,3 +131,54 @@ def test_a_share_consumer_that_only_acknowledges_shows_no_fetch_setting() -> Non
 def test_a_javas_own_metrics_show_the_size_of_its_buffer() -> None:
     assert shown(72, {"bufferTotalBytes": "33554432"}) == {"buffer.memory": "33554432"}
     assert not shown(72, {"bufferTotalBytes": "33554432"}, "librdkafka")
+
+
+@pytest.mark.parametrize(
+    ("library", "least_ms", "expected"),
+    [
+        ("java", 540_012, "540000"),
+        ("java", 539_996, "540000"),  # the clock of a socket has steps
+        ("java", 545_300, "540000"),
+        ("java", 546_000, "546000"),
+        ("java", 569_900, "569000"),
+        ("kafka-python", 11_508, "11500"),
+        ("aiokafka", 10_996, "11000"),
+        ("java", 10_960, "10900"),
+        ("librdkafka", 538_400, "540000"),
+        ("java", 538_400, "538000"),
+        ("java", 12_345, "12300"),
+        ("java", 99_995, "100000"),
+    ],
+)
+def test_an_idle_time_is_the_roundest_number_that_is_just_below(library: str, least_ms: int, expected: str) -> None:
+    text = idle_text(least_ms, least_ms, 1, library)
+    assert text == f"~{expected} ({least_ms}, of 1 connection)"
+    assert inferred_value(text) == expected
+
+
+def test_idle_times_that_differ_are_no_setting() -> None:
+    assert idle_text(540_000, 545_400, 2, "java") == "~540000 (540000 to 545400, of 2 connections)"
+    assert idle_text(540_000, 545_401, 2, "java") is None
+    assert idle_text(0, 0, 0, "java") is None
+
+
+@pytest.mark.parametrize(
+    ("library", "api_keys", "expected"),
+    [
+        ("java", {1, 3, 11, 12}, 10_000),
+        ("java", {1, 3, 68}, 500_000),
+        ("java", {76, 78}, 500_000),
+        ("librdkafka", {1, 11}, 300_000),
+        ("kafka-python", {1, 11}, 10_000),
+        ("aiokafka", {1, 11}, 10_000),
+        ("sarama", {1, 11}, None),
+        (None, {1, 11}, None),
+        ("java", {0, 3}, None),
+        ("java", {0, 1, 11}, None),
+        ("java", {3}, None),
+        ("java", {1, 11, 78}, None),
+    ],
+)
+def test_from_which_idle_time_on_a_close_shows_the_setting(library: str | None, api_keys: set[int], expected: int | None) -> None:
+    found = least_idle_ms(library, api_keys)
+    assert (None if found is None else round(found)) == expected

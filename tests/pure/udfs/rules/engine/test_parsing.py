@@ -73,6 +73,28 @@ def test_what_was_inferred_is_judged_by_its_number_and_is_no_more_than_informati
     assert "AN311" not in inferred
 
 
+@pytest.mark.parametrize(
+    ("rule", "key", "number", "beside"),
+    [
+        ("AN302", "connections.max.idle.ms", "700000", {}),
+        ("AN303", "reconnect.backoff.ms", "50", {"reconnect.backoff.max.ms": "50"}),
+        ("AN303", "reconnect.backoff.max.ms", "50", {"reconnect.backoff.ms": "50"}),
+    ],
+)
+def test_how_long_connections_are_kept_and_awaited_is_information_if_it_was_inferred(
+    rule: str, key: str, number: str, beside: dict[str, str]
+) -> None:
+    exact = severities(beside | {key: number})
+    inferred = severities(beside | {key: f"~{number} ({number}, of 1 connection)"})
+    assert (exact[rule], inferred[rule]) == ("medium", "info")
+    assert "AN311" not in inferred
+
+
+def test_a_client_is_not_refused_for_an_inferred_idle_time() -> None:
+    found = judged({"request.timeout.ms": "305000", "connections.max.idle.ms": "~11000 (11008, of 1 connection)"})
+    assert "fired" not in {found.get("CF102"), found.get("CF104"), found.get("AN302")}
+
+
 BOUND = {
     "max.in.flight.requests.per.connection": "~at least 6 (at once, of 40 requests)",
     "batch.size": "~at least 16384 (the largest, of 40 requests)",
