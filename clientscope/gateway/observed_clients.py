@@ -243,7 +243,7 @@ class ObservedClients:
             return None
         least_ms = least_idle_ms(library, {request.api_key for request in (*client.earlier, *client.requests)})
         member = self._member(client)
-        if least_ms is None or idle_ms < least_ms or member is None or member == connection.connection_id:
+        if least_ms is None or idle_ms < least_ms or member is None:
             return None
         return IdleClose(idle_ms, connection.opened_ms, member, self._registry.connections[member].opened_ms)
 
@@ -260,8 +260,10 @@ class ObservedClients:
         found = _settings(client, names.software_name)
         if (consumer := found.get(ClientType.CONSUMER)) and self._has_rack() and any(_NO_RACK in each.fields for each in client.requests):
             found[ClientType.CONSUMER] = {"client.rack": "", **consumer}
-        if len(found) == 1 and ClientType.PRODUCER not in found and (idle := client.idle.text(_library(names.software_name))):
-            found = {client_type: {"connections.max.idle.ms": idle, **settings} for client_type, settings in found.items()}
+        consumers = found.keys() - {ClientType.PRODUCER}
+        if len(consumers) == 1 and (idle := client.idle.text(_library(names.software_name))):
+            (which,) = consumers
+            found[which] = {"connections.max.idle.ms": idle, **found[which]}
         for client_type, settings in found.items():
             content = hash(frozenset(settings.items()))
             known, recorded_s = self._recorded.get((names, client_type), (None, 0.0))

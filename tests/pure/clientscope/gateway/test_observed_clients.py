@@ -345,7 +345,7 @@ def test_one_that_has_shown_nothing_counts_as_well() -> None:
 @pytest.mark.parametrize("seconds", [0.0, 1.0, APART_S - 1])
 @pytest.mark.parametrize("first", [1, 2, 3])
 def test_an_application_that_ends_closes_all_its_connections_and_shows_nothing(first: int, seconds: float) -> None:
-    """Another one of the same names goes on."""
+    """Another one of the same names stays."""
     observed = consuming()
     observed.connect(10, FETCHED)
     for number in (first, *({1, 2, 3} - {first})):
@@ -431,6 +431,18 @@ def test_a_producer_of_the_same_names_may_have_been_closed_by_its_application() 
     observed.close(3, 540_012)
     observed.wait()
     assert not observed.published
+
+
+def test_what_was_inferred_of_a_consumer_is_not_a_later_producers_of_the_same_names() -> None:
+    observed = consuming()
+    observed.close(3, 540_012)
+    observed.wait()
+    observed.taken()
+    observed.connect(4, PRODUCED)
+    observed.connect(5, FETCHED._replace(fields=(("maxWaitMs", "500"),)))
+    observed.wait()
+    by_type = {"acks" in each: each.get(IDLE) for each in observed.taken()}
+    assert by_type == {True: None, False: SEEN}
 
 
 def test_with_many_connections_nothing_follows_from_one_that_is_closed_and_that_is_counted() -> None:
