@@ -52,7 +52,7 @@ def seen(client: Client, load: Load, seed: int) -> tuple[int, int] | None:
 
 
 def _exchanges(client: Client, records: Iterator[float], random_: random.Random) -> Iterator[tuple[float, int, str | None]]:
-    """When each request and each answer is at the gateway, and what stands in the request's first batch."""
+    """When each request and each answer is at the gateway, and what the request's first batch has."""
     batches: list[list[float]] = []
     room = 0
     answers: list[float] = []
