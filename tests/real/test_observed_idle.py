@@ -155,6 +155,7 @@ def test_a_consumer_that_closes_an_idle_connection_shows_how_long_it_keeps_one(c
     assert 11_500 * 0.99 <= numbers["idle-python"] <= 11_500 * 1.05, found
 
 
+@pytest.mark.long_form(only=True)
 @pytest.mark.timeout(300)
 def test_where_a_library_may_be_late_or_is_not_known_a_short_time_shows_nothing(cluster: RunningBroker, gateway: RunningGateway) -> None:
     """Java's thread for KIP-848 looks each five seconds, librdkafka takes off up to two; aiokafka sends no name."""
@@ -169,6 +170,7 @@ def test_where_a_library_may_be_late_or_is_not_known_a_short_time_shows_nothing(
     assert not names & inferred(cluster).keys()
 
 
+@pytest.mark.long_form(only=True)
 @pytest.mark.timeout(300)
 def test_an_application_that_ends_shows_nothing_while_another_of_its_names_stays(cluster: RunningBroker, gateway: RunningGateway) -> None:
     def idle(ended: threading.Event) -> None:

@@ -29,7 +29,8 @@ PROGRAM = Path(__file__).parent / "clients" / "LingerClient.java"
 CANARY = b"canary-record"
 KINDS = {"short": 40, "long": 150, "none": 0, "busy": 40}
 """linger.ms of one producer each; the last one sends as fast as it can."""
-LIBRARIES = ("java", "rd", "python")
+LONG = pytest.mark.long_form(only=True)
+LIBRARIES = ("rd", pytest.param("java", marks=LONG), pytest.param("python", marks=LONG))
 AGES_MS = {"java": 1700, "python": 1500}
 RUNS = itertools.count()
 BURSTS = 25
@@ -151,6 +152,7 @@ def refresh_kafka_python(address: str, name: str) -> kafka.KafkaProducer:
     return producer
 
 
+@LONG
 @pytest.mark.timeout(400)
 def test_the_age_of_metadata_of_a_client_that_asks_three_brokers(tmp_path: Path) -> None:
     with running_cluster(tmp_path / "cluster") as cluster, gateway_in_front(cluster, tmp_path) as in_front:
