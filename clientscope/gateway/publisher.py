@@ -30,7 +30,10 @@ BATCHED: Mapping[str, int | str] = MappingProxyType({"linger_ms": 1_000, "batch_
 
 _RETRY_PAUSE_S = 1.0
 _GATHER_S = 0.02
-"""How long a record waits for others where nobody waits for it: each request to Kafka costs CPU, whatever is in it."""
+"""How long a record waits for others where nobody waits for it: each request to Kafka costs CPU, whatever is in it.
+
+Not the producer's ``linger_ms``: that would also hold a record for which a client waits.
+"""
 
 
 @dataclass

@@ -15,15 +15,15 @@ import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway
 from observe import eventually, metrics, read_all
-from test_observed_settings import running_cluster
+from observed_cluster import recorded, running_cluster
 
 from clientscope.catalog.request_settings import inferred_value
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import stop
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
-from clientscope.records.layouts import Kind, Origin
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.layouts import Kind
+from clientscope.records.topics import CONNECTIONS
 
 PROGRAM = Path(__file__).parent / "clients" / "IdleClients.java"
 KEY = "connections.max.idle.ms"
@@ -43,14 +43,7 @@ def gateway(cluster: RunningBroker, tmp_path_factory: pytest.TempPathFactory) ->
 
 def inferred(cluster: RunningBroker) -> dict[str, str]:
     """By client, what its last record says."""
-    found = {}
-    for message in read_all(cluster.internal, CONFIGS):
-        record = decode(ClientConfigRecord, message.value)
-        assert record.origin == Origin.OBSERVED
-        for each in record.configs:
-            if each.config_key == KEY:
-                found[str(record.client_id)] = str(each.config_value)
-    return found
+    return {client_id: settings[KEY] for client_id, settings in recorded(cluster.internal).items() if KEY in settings}
 
 
 def closed_late(cluster: RunningBroker) -> set[str]:

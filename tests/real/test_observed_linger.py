@@ -16,17 +16,15 @@ import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
 from fixed_cluster import gateway_in_front, running_cluster
-from observe import eventually, read_all
+from observe import eventually
+from observed_cluster import CANARY, recorded
 
 from clientscope.catalog.request_settings import BETWEEN, inferred_value, least
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import stop
-from clientscope.records.codec import ClientConfigRecord, decode
-from clientscope.records.topics import CONFIGS
 
 PROGRAM = Path(__file__).parent / "clients" / "LingerClient.java"
-CANARY = b"canary-record"
 KINDS = {"short": 40, "long": 150, "none": 0, "busy": 40}
 """linger.ms of one producer each; the last one sends as fast as it can."""
 LONG = pytest.mark.long_form(only=True)
@@ -58,16 +56,6 @@ def gateway(cluster: RunningBroker, tmp_path_factory: pytest.TempPathFactory) ->
 def create(internal: str, name: str, partitions: int) -> None:
     with closing(kafka.KafkaAdminClient(bootstrap_servers=internal)) as client:
         client.create_topics({name: {"num_partitions": partitions, "replication_factor": 1}}, wait_for_metadata=True)
-
-
-def recorded(internal: str) -> dict[str, dict[str, str]]:
-    """The settings in the newest record of each client, by its client.id."""
-    found: dict[str, dict[str, str]] = {}
-    for message in read_all(internal, CONFIGS):
-        assert CANARY not in message.value
-        record = decode(ClientConfigRecord, message.value)
-        found[record.client_id or ""] = {each.config_key: each.config_value or "" for each in record.configs}
-    return found
 
 
 def gather(kind: str, send: Send, flush: Callable[[], object]) -> None:

@@ -8,7 +8,7 @@ import json
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ import aiokafka
 import confluent_kafka
 import kafka
 import pytest
-from conftest import Installation, RunningBroker, RunningGateway, running_gateway, start_broker
+from conftest import Installation, RunningBroker, RunningGateway, running_gateway
 from observe import eventually, knowing_its_topics, metrics, read_all
+from observed_cluster import CANARY, TOPICS, running_cluster
 
 from clientscope.catalog.request_settings import INFERRED, inferred_value, least
 from clientscope.client import KafkaProducer
@@ -32,21 +33,8 @@ from clientscope.records.layouts import Origin
 from clientscope.records.topics import CONFIGS
 
 PROGRAM = Path(__file__).parent / "clients" / "SetClients.java"
-CANARY = b"canary-record"
-TOPICS = {name: {"num_partitions": 1, "replication_factor": 1} for name in ("orders", "piped")}
 CLOSED = "clientscope_gateway_connections_closed_total", "client_closed"
 SOON_S = 30.0
-
-
-@contextmanager
-def running_cluster(folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[RunningBroker]:
-    started, broker = start_broker(folder, extra=extra)
-    try:
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as client:
-            client.create_topics(TOPICS, wait_for_metadata=True)
-        yield broker
-    finally:
-        started.stop()
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,8 @@ from clientscope.gateway.policy.process import FORK, KILL, LENGTH
 
 log = logging.getLogger(__name__)
 
+_START_WITHIN_S = 5.0
+
 
 class PolicyChild:
     """The policy's template, and the worker that it last forked.
@@ -36,7 +38,7 @@ class PolicyChild:
         """A new worker instead of the last one, and the channel to it; starts the template if it isn't there.
 
         Raises:
-            OSError: there is nothing to fork it from.
+            OSError: there is nothing to fork it from, or the template ends at once.
         """
         ours, theirs = socket.socketpair()
         try:
@@ -69,10 +71,20 @@ class PolicyChild:
         if self._control is not None:
             log.error("the policy's process has ended; it is started again")
             self._control.close()
-        self._control = control = self._fork_template()
-        name = self._class_name.encode()
-        control.sendall(LENGTH.pack(len(name)) + name)
-        (self._pid,) = LENGTH.unpack(control.recv(LENGTH.size, socket.MSG_WAITALL))
+            self._control = None
+        control = self._fork_template()
+        try:
+            control.settimeout(_START_WITHIN_S)
+            name = self._class_name.encode()
+            control.sendall(LENGTH.pack(len(name)) + name)
+            answer = control.recv(LENGTH.size, socket.MSG_WAITALL)
+            if len(answer) < LENGTH.size:
+                raise ConnectionError("the policy's process has ended at its start")
+        except OSError:
+            control.close()
+            raise
+        (self._pid,) = LENGTH.unpack(answer)
+        self._control = control
 
     def _sent(self, command: bytes, worker: socket.socket | None = None) -> bool:
         """Whether the template was there to hear it."""

@@ -50,6 +50,7 @@ log = logging.getLogger(__name__)
 
 FORK, KILL = b"f", b"k"
 LENGTH = struct.Struct("!i")
+"""Of the policy's name, in bytes, which comes before it; the answer has the process id in the same form."""
 NICE = 10
 MOST_PUBLICATIONS = 10_000
 _LARGEST_VALUE = 1024 * 1024
