@@ -12,6 +12,7 @@ from pathlib import Path
 import pyspark
 from kafka.errors import KafkaError
 from prometheus_client import make_wsgi_app
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
@@ -249,8 +250,12 @@ class _Job:
             self.metrics.fresh_lane(self._fresh.running, self._fresh.starts, self._fresh.failures)
         if now - self._reported_s >= _REPORT_S:
             self._reported_s = now
-            heap, other = (usage.getUsed() for usage in (self._jvm_memory.getHeapMemoryUsage(), self._jvm_memory.getNonHeapMemoryUsage()))
-            self.metrics.memory(heap, other)
+            try:
+                heap, other = self._jvm_memory.getHeapMemoryUsage().getUsed(), self._jvm_memory.getNonHeapMemoryUsage().getUsed()
+            except Py4JError as error:  # a busy machine can reset a connection to the JVM; the next call takes a new one
+                log.warning("the JVM's memory could not be measured, and is measured again: %s", error)
+            else:
+                self.metrics.memory(heap, other)
 
     def _finished(self, report: StreamingQueryProgress) -> None:
         """Takes in the report of a batch, in Spark's thread."""
@@ -280,9 +285,12 @@ class _Job:
             self._fresh.stop()
         deadline = time.monotonic() + _LAST_BATCHES_S
         for running in [each.running for each in self.supervisor.watched if each.running is not None]:
-            while running.query.isActive and running.query.status["isTriggerActive"] and time.monotonic() < deadline:
-                time.sleep(0.02)
-            running.query.stop()
+            try:
+                while running.query.isActive and running.query.status["isTriggerActive"] and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                running.query.stop()
+            except Py4JError as error:  # as in `look`; the others still stop after their batches
+                log.warning("a query ends in the middle of its batch, which is done again at the next start: %s", error)
             running.close()
 
     def _crashed(self, topic: str, number: int) -> None:
