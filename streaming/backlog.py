@@ -11,7 +11,6 @@ from kafka import TopicPartition
 from pyspark.sql import SparkSession
 
 from clientscope.kafka.reader import OffsetRange
-from streaming.turns import Stopped
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +29,7 @@ class Backlog:
     Args:
         topics: in the order in which they are read, each with what there is to read.
         read: reads a slice, by a job of Spark.
-        take: called with the rows of each slice; may raise `Stopped`.
+        take: called with the rows of each slice.
         done: called with each topic once all of it was taken.
 
     Attributes:
@@ -72,8 +71,6 @@ class Backlog:
                 self._read_all({partition: each for partition, each in ranges.items() if each.first < each.end})
                 if not self._stopping.is_set():
                     self._done(topic)
-        except Stopped:
-            return
         except Exception as error:  # the query's own thread says so, and starts it again
             if not self._stopping.is_set():
                 self.failure = error

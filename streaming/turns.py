@@ -56,17 +56,6 @@ class Turns:
             if self._stopped.wait(LOOK_S):
                 raise Stopped
 
-    def wait(self) -> None:
-        """Returns once no live query is far behind, or after ten minutes; others may be at it too.
-
-        Raises:
-            Stopped: the job stops.
-        """
-        since = self._clock()
-        while self._behind() and self._clock() - since < self._patience_s:
-            if self._stopped.wait(LOOK_S):
-                raise Stopped
-
     def stop(self) -> None:
         """Ends the wait for a turn."""
         self._stopped.set()

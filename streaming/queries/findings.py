@@ -47,7 +47,6 @@ from streaming.queries.query import JobContext, JobQuery
 from streaming.queries.start import begin
 from streaming.sources import Pace, between, records
 from streaming.transforms.findings import arrivals, received
-from streaming.turns import Stopped
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +71,6 @@ class FindingsQuery:
     def __init__(self, job: JobContext) -> None:
         settings = job.settings
         kafka = KafkaAccess.of(settings)
-        self._turns = job.turns
         with ExitStack() as opened:  # closed again where the rest fails
             self._writer = TopicWriter(kafka, FINDINGS)
             opened.callback(self._writer.close)
@@ -134,22 +132,13 @@ class FindingsQuery:
         self._opened.close()
 
     def _write(self, rows: DataFrame, _batch_id: int) -> None:
-        try:
-            self._turns.wait()
-        except Stopped:
-            return  # nothing of it is kept: the next start reads it once more
         found = received(rows).to_pylist()
         with self._lock:
             self._findings.apply(found)
             self._publish()
 
     def _take(self, rows: pa.Table) -> None:
-        """Takes in a slice of what was there at the start.
-
-        Raises:
-            Stopped: the job stops.
-        """
-        self._turns.wait()
+        """Takes in a slice of what was there at the start."""
         for batch in rows.to_batches(max_chunksize=_ROWS_AT_ONCE):
             found = batch.to_pylist()
             with self._lock:

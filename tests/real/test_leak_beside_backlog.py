@@ -1,0 +1,61 @@
+"""A secret's finding waits for nobody: neither for results nor for gauges that work off a backlog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import confluent_kafka
+import pytest
+from conftest import start_broker
+from kafka import KafkaConsumer, TopicPartition
+from observe import eventually, read_all
+from record_bytes import config_record, setting
+
+from clientscope.demo.fleet import Fleet
+from clientscope.local.process import free_port
+from clientscope.records.topics import CONFIGS, FINDINGS, RESULTS
+
+BACKLOG, LEFT = 400_000, 100_000
+"""Pushes that wait; and how many still do, at the least, once the finding is there."""
+
+
+@pytest.fixture
+def internal(tmp_path: Path) -> Iterator[str]:
+    started, running = start_broker(tmp_path / "broker")
+    yield running.internal
+    started.stop()
+
+
+def test_finding_of_a_new_secret_is_ahead_of_a_backlog(internal: str, tmp_path: Path) -> None:
+    producer = confluent_kafka.Producer({"bootstrap.servers": internal, "linger.ms": 20, "compression.type": "lz4"})
+    push = config_record(setting("acks", "all"), client_id="backlog")
+    for number in range(BACKLOG):
+        producer.produce(CONFIGS, push, b"%d" % number)
+        if number % 10_000 == 0:
+            producer.flush()
+    assert producer.flush(60) == 0
+    leaks = 0
+
+    def found_ahead() -> bool:
+        """One that was pushed before the query knew where its topic ends is part of the backlog, so more are pushed."""
+        nonlocal leaks
+        leaks += 1
+        secret = config_record(setting("sasl.password", f"hunter2-canary-{leaks}"), client_id=f"leaky{leaks}x")
+        producer.produce(CONFIGS, secret, b"leaky%d" % leaks)
+        assert producer.flush(60) == 0
+        return any(b'"SK001"' in (message.value or b"") for message in read_all(internal, FINDINGS))
+
+    processes = Fleet(tmp_path / "logs", lambda line: None)
+    try:
+        processes.start(
+            "stream", "stream", "--bootstrap-servers", internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
+            "--history-dir", str(tmp_path / "history"), "--metrics-listen", f"127.0.0.1:{free_port()}", "--quality", "off",
+        )  # fmt: skip
+        with closing(KafkaConsumer(bootstrap_servers=internal)) as consumer:
+            assert eventually(found_ahead, 180, pause_s=0.5)
+            results = TopicPartition(RESULTS, 0)
+            assert consumer.end_offsets([results])[results] < BACKLOG - LEFT
+    finally:
+        processes.stop()
