@@ -62,7 +62,7 @@ _GAUGES = {
     "lag_seconds": ("Time since the query last reached the partition's end; 0 at the end.", _PARTITION),
     "state_rows": ("Rows of the query's state.", ("query",)),
     "state_bytes": ("Memory of the query's state.", ("query",)),
-    "findings_kept": ("Entries in the tables of the findings query: clients, applications, open connections, findings.", ("what",)),
+    "findings_kept": ("Entries in the tables of the findings query: clients, applications, open connections, findings; ranges of closed connections.", ("what",)),
     "silence_paused": ("1 while silent gateways can't be reported as lost yet: Kafka is or was away, or the job has just started.", ()),
     "findings_catching_up": ("1 while the findings query reads the records that existed at its start, and reports only new leaks.", ()),
     "findings_left_records": ("Offsets from the start of the findings query that it has not read yet.", ()),

@@ -164,6 +164,7 @@ class FindingsEngine:
             "clients": len(self.clients),
             "applications": len(self.clients.applications),
             "connections": self._liveness.connections,
+            "closed_ranges": self._liveness.closed_ranges,
             "findings": len(self.book.entries),
             "records": len(self.kept),
         }

@@ -13,6 +13,7 @@ from clientscope.records.layouts import Kind
 from streaming.findings.closings import ClosedAt, ClosingRates, Departures, Who
 from streaming.findings.gateways import GatewayProcesses
 from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, There, whereabouts
+from streaming.findings.unordered import UnorderedEvents
 from streaming.limits import Limit, Overflow
 
 CONNECTIONS_PER_CLIENT = 5
@@ -50,7 +51,8 @@ class Liveness:
     def __init__(self, most: int = CONNECTIONS.most) -> None:
         self._most = most
         self._gateways = GatewayProcesses(self._gone)
-        self._sequences: dict[Gateway, dict[int, int]] | None = {}
+        self._unordered: UnorderedEvents | None = UnorderedEvents()
+        self._ranges_full = self._unordered.full
         self._open: dict[Gateway, dict[int, OpenConnections]] = {}
         self._clients: dict[There, OpenConnections] = {}
         self._total = 0
@@ -65,6 +67,7 @@ class Liveness:
         """What its bounds left out."""
         return (
             self._full,
+            self._ranges_full,
             self._gateways.full,
             self._rates.full,
             self._rates.origins_full,
@@ -77,14 +80,19 @@ class Liveness:
         """Open ones, of all clients."""
         return self._total
 
+    @property
+    def closed_ranges(self) -> int:
+        """How much is known of closed connections, while records come in any order."""
+        return 0 if self._unordered is None else self._unordered.ranges
+
     def apply(self, event: ConnectionChange) -> None:
         """Takes in one."""
         gateway = event.cluster, event.broker, event.gateway
         is_new = self._gateways.takes(event)
         if event.kind == Kind.HEARTBEAT:
             return
-        if self._sequences is not None:
-            is_new = self._gateways.epoch(gateway) == event.epoch and self._is_newest(gateway, event)
+        if self._unordered is not None:
+            is_new = self._gateways.epoch(gateway) == event.epoch and self._unordered.takes(gateway, event)
         if not is_new:
             return
         client = self._drop(gateway, event.connection)
@@ -100,15 +108,7 @@ class Liveness:
 
     def in_order(self) -> None:
         """Each gateway's records come in the order in which it wrote them from now on, some of them twice."""
-        self._sequences = None
-
-    def _is_newest(self, gateway: Gateway, event: ConnectionChange) -> bool:
-        """Whether it is newer than what came of its connection before; closed ones are remembered too."""
-        sequences = cast(dict[Gateway, dict[int, int]], self._sequences).setdefault(gateway, {})
-        if event.sequence <= sequences.get(event.connection, -1):
-            return False
-        sequences[event.connection] = event.sequence
-        return True
+        self._unordered = None
 
     def news(self) -> tuple[list[tuple[Gateway, int]], Iterable[There]]:
         """What has changed since the last call: connections, by gateway and number, and clients that have their first one, or no more."""
@@ -146,8 +146,8 @@ class Liveness:
 
     def _gone(self, gateway: Gateway, at_ms: int) -> None:
         """Nothing is open at a gateway any more."""
-        if self._sequences is not None:
-            self._sequences.pop(gateway, None)
+        if self._unordered is not None:
+            self._unordered.ended(gateway)
         for connection in list(self._open.get(gateway, ())):
             self._leave(self._drop(gateway, connection), at_ms)
         self._open.pop(gateway, None)
@@ -183,7 +183,10 @@ class Liveness:
         gone = beyond(held, self._most)
         self._full.dropped(gone)
         for each in gone:
-            self._drop(*cast(tuple[Gateway, int], each.key))
+            gateway, number = cast(tuple[Gateway, int], each.key)
+            self._drop(gateway, number)
+            if self._unordered is not None:
+                self._unordered.forget(gateway, number)
 
     def _put(self, gateway: Gateway, event: ConnectionChange) -> None:
         there = whereabouts(event.cluster, event.principal, event.client_id, event.address)
