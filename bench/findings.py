@@ -74,7 +74,7 @@ def _batches(records: Iterator[bytes], count: int) -> Iterator[pa.Array]:
 def _connection(push: dict[str, Any], number: int) -> dict[str, Any]:
     of_both = ("cluster", "broker", "gateway", "epoch", "connection", "address", "principal", "client_id", "client")
     same = {name: push[name] for name in of_both}
-    return {**same, "appended_ms": _NOW_MS - 1, "kind": int(Kind.PRESENT), "sequence": number}
+    return {**same, "partition": 0, "offset": number, "appended_ms": _NOW_MS - 1, "kind": int(Kind.PRESENT), "sequence": number}
 
 
 def _timed(engine: FindingsEngine, now_ms: int) -> tuple[float, Any]:

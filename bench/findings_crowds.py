@@ -75,7 +75,9 @@ class Crowd:
 
     def _connection(self, row: Row, kind: Kind) -> Row:
         of_both = ("cluster", "broker", "gateway", "epoch", "connection", "address", "principal", "client_id", "client")
-        return {**{name: row[name] for name in of_both}, "appended_ms": self.now_ms, "kind": int(kind), "sequence": next(self._sequence)}
+        sequence = next(self._sequence)
+        place = {"partition": 0, "offset": sequence, "appended_ms": self.now_ms}
+        return {**{name: row[name] for name in of_both}, **place, "kind": int(kind), "sequence": sequence}
 
 
 def one_more(clients: int, applications: int) -> Iterator[tuple[str, float, float]]:

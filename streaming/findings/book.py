@@ -92,9 +92,15 @@ class Book:
         if not is_declared:
             self._passes(application, push, {fingerprint for fingerprint, _ in kept})
 
-    def passes(self, application: OneApplication, push: JudgedPush) -> None:
-        """What the application had before a push that has it no longer, whichever was read first."""
-        self._passes(application, push, {problem.fingerprint for problem in problems(push, self._secrets)})
+    def settled(self, application: OneApplication, push: JudgedPush) -> None:
+        """What an application's newest push has, and what the application had before that this push has no longer, whichever was read
+        first.
+        """
+        has = {problem.fingerprint for problem in problems(push, self._secrets)}
+        for fingerprint, place in self._of_client.get(push.client, ()):
+            if (entry := self.entries.get(fingerprint)) is not None and (where := entry.places.get(place)) is not None:
+                where.last_seen_ms = max(where.last_seen_ms, push.appended_ms)
+        self._passes(application, push, has)
 
     def forgotten(self, clients: Iterable[JudgedPush], applications: Iterable[OneApplication], now_ms: int) -> None:
         """Nothing is known of these any more; what an application had is over, or, of a secret, has stopped."""

@@ -123,7 +123,7 @@ class PushedClients:
         """Takes in a push; returns its application, and what the same client pushed before; None for one that came before already."""
         client = push.client
         before = self.of(client)
-        if before is not None and push.place <= before.place:
+        if before is not None and not push.position.is_after(before.position):
             return None
         if before is not None:
             self._lose(before)

@@ -11,6 +11,7 @@ partitions a key's older records may come after newer ones (F49).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from clientscope.findings.conditions import Condition, Conditions, gateway_subject
@@ -19,6 +20,7 @@ from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.records.layouts import Kind
 from streaming.findings import fleet
+from streaming.findings.append_times import AppendTimes, LogPosition
 from streaming.findings.book import Book, Changes
 from streaming.findings.clients import MOST_CLIENTS, OneApplication, PushedClients
 from streaming.findings.comparisons import Comparisons
@@ -76,7 +78,8 @@ class FindingsEngine:
         self.kept = Kept() if kept is None else kept  # an empty one is false
         self._ending: dict[str, int] = {}
         self._erased: dict[str, int] = {}
-        self._tombstones: dict[str, int] | None = {}
+        self._tombstones: dict[str, LogPosition] | None = {}
+        self._times = AppendTimes()
         self._newest: dict[str, JudgedPush] = {}
         self._liveness = Liveness(CONNECTIONS_PER_CLIENT * most_clients)
         self.clients = PushedClients(self._liveness, most_clients)
@@ -87,21 +90,18 @@ class FindingsEngine:
         self._comparisons = Comparisons(self.clients, self._liveness, self.book, thresholds, FactReports() if reports is None else reports)
         self._forgot_ms = self._newest_ms = 0
 
-    def apply(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Takes in what a batch has; repeated and late records do no harm. Until the first call of `changes` their order doesn't matter.
+    def apply(self, rows: Iterable[Mapping[str, Any]], was_there: bool = False) -> None:
+        """Takes in what a batch has; repeated and late records do no harm.
+
+        Until the first call of `changes` their order doesn't matter.
 
         Args:
-            rows: ``PUSH`` or ``CONNECTION`` of `udfs.kernels.finding_inputs`, with ``partition``, ``offset`` and ``appended_ms``; in the
-                order of each partition.
+            rows: ``PUSH`` or ``CONNECTION`` of `udfs.kernels.finding_inputs`, with ``partition``, ``offset`` and ``appended_ms``.
+            was_there: whether their records were there at the start, and are read beside those that are new.
         """
-        for row in sorted(rows, key=lambda row: (row["appended_ms"], row.get("offset", 0))):
+        for row in self._times.in_order(rows, was_there):
             self._newest_ms = max(self._newest_ms, row["appended_ms"])
-            if row["kind"] is None:
-                self._pushed(row)
-            elif row["kind"] == TOMBSTONE:
-                self._ended(row["record_key"], row["appended_ms"])
-            else:
-                self._happened(self._reader.connection(row))
+            self._apply(row)
 
     def decided(self, decisions: Mapping[str, Decision | None]) -> None:
         """Takes in what people have decided, by fingerprint; None takes a decision back."""
@@ -169,16 +169,26 @@ class FindingsEngine:
             "records": len(self.kept),
         }
 
+    def _apply(self, row: Mapping[str, Any]) -> None:
+        if row["kind"] is None:
+            self._pushed(row)
+        elif row["kind"] == TOMBSTONE:
+            self._ended(row["record_key"], LogPosition(row["appended_ms"], row["partition"], row["offset"]))
+        else:
+            self._happened(self._reader.connection(row))
+
     def _pushed(self, row: Mapping[str, Any]) -> None:
         push = self._reader.push(row)
         if row.get("unsearched"):
             self._unsearched.left_out(push.tenant)
-        if self._tombstones and push.appended_ms < self._tombstones.get(row.get("record_key") or push.client, 0):
+        key = row.get("record_key") or push.client
+        if self._tombstones and (tombstone := self._tombstones.get(key)) is not None and tombstone.is_after(push.position):
+            self._erased[key] = max(push.appended_ms, self._erased.get(key, 0))
             return
         self.kept.pushed(push, row.get("record_key"))
         if self._tombstones is not None:
             newest = self._newest.get(push.application)
-            if newest is None or newest.appended_ms <= push.appended_ms:
+            if newest is None or not newest.position.is_after(push.position):
                 self._newest[push.application] = push
         taken = self.clients.apply(push)
         if taken is None:
@@ -197,8 +207,10 @@ class FindingsEngine:
     def _came_late(self, push: JudgedPush) -> None:
         """A push that its client has replaced since: what it had wrong was there, and a secret in it is one."""
         newest = self.clients.of(push.client)
-        if self._tombstones is not None and newest is not None and push.place < newest.place:
+        if self._tombstones is not None and newest is not None and newest.position.is_after(push.position):
             application = self.clients.applications[newest.application]
+            # A new push may still have too early a time (`AppendTimes.settled_ms`): what was read late must not pass it.
+            push = replace(push, appended_ms=min(push.appended_ms, newest.appended_ms - 1))
             self.book.pushed(self.clients.application(push.application), push, newest)
             self.book.pushed(application, newest, push)
 
@@ -212,14 +224,16 @@ class FindingsEngine:
             self.book.erased(self._erased)
             self._erased = {}
 
-    def _ended(self, key: str, now_ms: int) -> None:
+    def _ended(self, key: str, tombstone: LogPosition) -> None:
         """Its client is erased, or gone for long: by this job, or another one, or a person."""
-        self._erased[key] = now_ms
+        now_ms = tombstone.appended_ms
+        self._erased[key] = max(now_ms, self._erased.get(key, 0))
         if len(self._erased) >= _MOST_ERASED:
             self._erase()
         if self._tombstones is not None:
-            self._tombstones[key] = max(now_ms, self._tombstones.get(key, 0))
-            if self.kept.pushed_ms(key) > now_ms:
+            if (earlier := self._tombstones.get(key)) is None or tombstone.is_after(earlier):
+                self._tombstones[key] = tombstone
+            if self._pushed_since(key, tombstone):
                 return
         if self._ending.pop(key, None) is not None:
             return
@@ -231,12 +245,17 @@ class FindingsEngine:
         if client == key and (push := self.clients.erase(client)) is not None:
             self.book.forgotten([push], [], now_ms)
 
+    def _pushed_since(self, key: str, tombstone: LogPosition) -> bool:
+        """Whether the client of a key has pushed since; of one that is forgotten its record's time is known alone."""
+        push = self.clients.of(self.kept.client(key))
+        return self.kept.pushed_ms(key) > tombstone.appended_ms if push is None else push.position.is_after(tombstone)
+
     def _caught_up(self) -> None:
         """All has been read that there was at the start; from now on records come in the order in which they were written."""
         self._tombstones = None
         self._liveness.in_order()
         for push in self._newest.values():
-            self.book.passes(self.clients.application(push.application), push)
+            self.book.settled(self.clients.application(push.application), replace(push, appended_ms=self._times.settled_ms(push.position)))
         self._newest.clear()
 
     def _happened(self, event: ConnectionChange) -> None:

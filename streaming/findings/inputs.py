@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from clientscope.records.client_key import Tenant, instance_of, is_anonymous, tenant_of
 from clientscope.records.layouts import Origin, rank_of
 from clientscope.records.principals import authenticated
+from streaming.findings.append_times import LogPosition
 from streaming.limits import Limit, Overflow
 
 
@@ -62,8 +63,8 @@ class JudgedPush:
 
     Attributes:
         client: which client it is: `clientscope.records.client_key.client_key`.
-        appended_ms: Kafka's time of the record, in ms since the epoch.
-        offset: in its partition of ``clientscope.configs``, which is the same for all records of a client until the topic gets more.
+        appended_ms: Kafka's time of the record, in ms since the epoch, as `streaming.findings.append_times` has it.
+        partition, offset: of ``clientscope.configs``; the partition is the same for all records of a client until the topic gets more.
         there: what its connections have in common with it; the same object as theirs, where they were read before it.
         application: `clientscope.findings.fingerprints.application_key`.
         unjudged: codes of the rules that couldn't judge it.
@@ -101,9 +102,9 @@ class JudgedPush:
     transactional: bool = False
 
     @property
-    def place(self) -> tuple[int, int]:
-        """Orders the pushes of one client."""
-        return self.appended_ms, self.offset
+    def position(self) -> LogPosition:
+        """Where its record is."""
+        return LogPosition(self.appended_ms, self.partition, self.offset)
 
     @property
     def gateway_key(self) -> Gateway:

@@ -142,7 +142,7 @@ class FindingsQuery:
         for batch in rows.to_batches(max_chunksize=_ROWS_AT_ONCE):
             found = batch.to_pylist()
             with self._lock:
-                self._findings.apply(found)
+                self._findings.apply(found, was_there=True)
         settle()  # nearly all that a slice has made stays, and each collection would go through it again
 
     def _read_whole(self, topic: str) -> None:

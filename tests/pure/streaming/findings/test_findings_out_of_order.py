@@ -1,16 +1,19 @@
 """What a job has found once it has read what was there at its start, in whatever order: connections first, what is new in between.
 
-Where a topic has got partitions, a key's older records come after newer ones besides (F49).
+Where a topic has got partitions, a key's older records come after newer ones besides (F49). And where the clock of a partition's leader
+jumps, a newer record has an earlier time.
 """
 
 from __future__ import annotations
 
 import random
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
-from fleets import HOUR, NOW, SECOND, rows
+from fleets import HOUR, MINUTE, NOW, SECOND, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, setting
@@ -27,28 +30,47 @@ CLIENTS = range(5)
 CONFIGURATIONS = ({"acks": "0"}, {"acks": "all"}, {"acks": "all", "sasl.password": "hunter2-canary"})
 Step = tuple[str, int, int]
 _STEPS = ("starts", "starts", "pushes", "leaves", "leaves", "is erased", "gateway restarts", "two hours pass")
-steps: st.SearchStrategy[list[Step]] = st.lists(
-    st.tuples(st.sampled_from(_STEPS), st.sampled_from(CLIENTS), st.integers(0, len(CONFIGURATIONS) - 1)), max_size=40
-)
+_JUMPS = (-10 * MINUTE - 7, -2 * SECOND - 7, -50, 0, 2 * SECOND + 7)
+"""How far the clock of a leader may be from the true time, in ms. No two records get the same time: then neither is the newer one."""
+
+
+def histories(*steps: str) -> st.SearchStrategy[list[Step]]:
+    of_step = st.tuples(st.sampled_from(steps), st.sampled_from(CLIENTS), st.integers(0, len(CONFIGURATIONS) - 1))
+    return st.lists(of_step, max_size=40)
+
+
+jumping = histories("starts", "pushes", "pushes", "pushes", "leaves", "is erased", "clock jumps", "clock jumps", "clock jumps")
 
 
 class Written(NamedTuple):
-    """A record: the key that its partition follows from, and what the engine gets of it."""
+    """A record: the key that its partition follows from ("gateway" for all of connections), and what the engine gets of it."""
 
     key: str
     row: dict[str, Any]
 
 
 class Records:
-    """What a gateway and a person write in a history, one record a second."""
+    """What a gateway and a person write in a history, one record a second; each topic has one partition until `grow`.
 
-    def __init__(self, history: list[Step]) -> None:
+    Args:
+        jumps: whether the clocks of the topics' leaders jump; their records are the same otherwise.
+    """
+
+    def __init__(self, history: list[Step], jumps: bool = True) -> None:
         self.written: list[Written] = []
+        self._jumps, self._skew_ms = jumps, {True: 0, False: 0}
         self.now, self._epoch, self._sequence, self._connections = NOW, 1, 0, 0
         self._open: dict[int, int] = {}
         for what, client, which in history:
             self.now += SECOND
+            begin = len(self.written)
+            if what == "clock jumps" and self._jumps:
+                self._skew_ms[bool(which)] = _JUMPS[client]
             self._step(what, client, CONFIGURATIONS[which])
+            for number, (key, row) in enumerate(self.written[begin:], begin):
+                offset = sum(is_event(each) == is_event(self.written[number]) for each in self.written[:number])
+                at_ms = row["appended_ms"] + self._skew_ms[key == "gateway"]
+                self.written[number] = Written(key, {**row, "offset": offset, "appended_ms": at_ms})
 
     def _step(self, what: str, client: int, configuration: dict[str, str]) -> None:
         name = f"app-{'ab'[client % 2]}-{client}"
@@ -83,6 +105,18 @@ class Records:
         record = connection_record(self._sequence, kind=kind, connection_id=connection, gateway_epoch=self._epoch, **fields)
         self.written += [Written("gateway", row) for row in rows(connected, [(self.now, record)])]
 
+    def grow(self, before: int, moved: Mapping[str, int]) -> None:
+        """The topics have more partitions after so many records: producers then write each key where ``moved`` says."""
+        ends: Counter[tuple[bool, int]] = Counter()
+        for number, (key, row) in enumerate(self.written):
+            which = key == "gateway", 0 if number < before else moved[key]
+            self.written[number] = Written(key, {**row, "partition": which[1], "offset": ends[which]})
+            ends[which] += 1
+
+
+def is_event(record: Written) -> bool:
+    return record.key == "gateway"
+
 
 class Job:
     """An engine that starts, and gets one record after another.
@@ -99,14 +133,16 @@ class Job:
         """What was there at its start, whichever partition Kafka answers for first."""
         left = [list(reversed(partition)) for partition in partitions]
         while any(left):
-            self.engine.apply([self._order.choice([partition for partition in left if partition]).pop().row])
+            self.engine.apply([self._order.choice([partition for partition in left if partition]).pop().row], was_there=True)
             if self._new and self._order.random() < 0.3:
                 self.engine.apply([self._new.pop().row])
 
-    def read_what_is_new(self) -> None:
-        """All of it."""
+    def read_what_is_new(self, most: int = 1) -> None:
+        """All of it, in batches of up to so many records, whose rows have no order."""
         while self._new:
-            self.engine.apply([self._new.pop().row])
+            batch = [self._new.pop().row for _ in range(min(len(self._new), self._order.randint(1, most)))]
+            self._order.shuffle(batch)
+            self.engine.apply(batch)
 
 
 def known(engine: FindingsEngine, now_ms: int) -> tuple[Any, ...]:
@@ -124,16 +160,16 @@ def found(record: Finding) -> tuple[Any, ...]:
 
 
 @settings(max_examples=300)
-@given(steps, st.data())
+@given(histories(*_STEPS), st.data())
 def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list[Step], data: st.DataObject) -> None:
     records = Records(history)
     grown = data.draw(st.integers(0, len(records.written)), label="records before the topics grow")
     started = data.draw(st.integers(grown, len(records.written)), label="records before the job starts")
     order = random.Random(data.draw(st.integers(0, 2**32), label="seed"))  # noqa: S311  # an order, no secret
-    moved = {each.key: order.randrange(3) for each in records.written}
+    records.grow(grown, {each.key: order.randrange(3) for each in records.written})
     there: dict[bool, list[list[Written]]] = {True: [[], [], []], False: [[], [], []]}
-    for number, each in enumerate(records.written[:started]):
-        there[each.key == "gateway"][0 if number < grown else moved[each.key]].append(each)
+    for each in records.written[:started]:
+        there[is_event(each)][each.row["partition"]].append(each)
     job = Job(records.written[started:], order)
     job.read(there[True])
     job.engine.connections_are_read()
@@ -146,6 +182,49 @@ def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list
     *clients_in_order, findings_in_order = known(in_order.engine, now_ms)
     assert clients == clients_in_order
     # A push whose tombstone was read first was never there; in order it was seen, and then erased.
+    assert findings == findings_in_order or "is erased" in {what for what, *_ in history}
+
+
+def without_times(of: tuple[Any, ...]) -> tuple[Any, ...]:
+    connections, pushes, live, findings = of
+    return (
+        connections,
+        pushes.keys(),
+        live,
+        sorted((code, state, severity, count) for code, state, severity, count, *_ in findings.values()),
+    )
+
+
+@settings(max_examples=300)
+@given(jumping, st.data())
+def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], data: st.DataObject) -> None:
+    order = random.Random(data.draw(st.integers(0, 2**32), label="seed"))  # noqa: S311  # an order, no secret
+    records = Records(history)
+    jumped, steady = Job(records.written, order), Job(Records(history, jumps=False).written, order)
+    jumped.read_what_is_new(most=8)
+    steady.read_what_is_new(most=8)
+    now_ms = records.now + 11 * MINUTE
+    newest = {push.client: push.offset for push in jumped.engine.clients.all()}
+    assert newest == {push.client: push.offset for push in steady.engine.clients.all()}
+    assert without_times(known(jumped.engine, now_ms)) == without_times(known(steady.engine, now_ms))
+
+
+@settings(max_examples=300)
+@given(jumping, st.data())
+def test_clock_that_jumps_changes_nothing_at_a_start(history: list[Step], data: st.DataObject) -> None:
+    records = Records(history)
+    started = data.draw(st.integers(0, len(records.written)), label="records before the job starts")
+    order = random.Random(data.draw(st.integers(0, 2**32), label="seed"))  # noqa: S311  # an order, no secret
+    job, in_order = Job(records.written[started:], order), Job(records.written, order)
+    job.read([[each for each in records.written[:started] if is_event(each)]])
+    job.engine.connections_are_read()
+    job.read([[each for each in records.written[:started] if not is_event(each)]])
+    job.read_what_is_new()
+    in_order.read_what_is_new()
+    now_ms = records.now + 11 * MINUTE
+    *clients, findings = without_times(known(job.engine, now_ms))
+    *clients_in_order, findings_in_order = without_times(known(in_order.engine, now_ms))
+    assert clients == clients_in_order
     assert findings == findings_in_order or "is erased" in {what for what, *_ in history}
 
 
@@ -167,7 +246,7 @@ def test_of_two_pushes_of_one_moment_the_same_one_is_named_in_any_order(keys: tu
         records = Records([])
         for number, key in enumerate(keys):
             record = config_record(setting(key, "hunter2-canary"), client_id=f"app-{'ab'[number]}", client_instance_id=UUID(int=number + 1))
-            records.written += [Written("", row) for row in rows(pushed, [(records.now, record)])]
+            records.written += [Written("", row) for row in rows(pushed, [(records.now, record)], begin=number)]
         job = Job(records.written[::-1] if reverse else records.written, random.Random(0))  # noqa: S311  # an order, no secret
         job.read_what_is_new()
         (leak,) = [record for record in job.engine.changes(records.now).values() if record and record.code == "SK001"]
