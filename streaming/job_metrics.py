@@ -20,6 +20,9 @@ from streaming.sources import READ
 QUARANTINE = "quarantine"
 """The observed metrics in which a history query counts what it doesn't keep, a column for each reason."""
 
+PASSED_OVER = "passed_over"
+"""The ``reason`` of records that an engine failed at; they stay on their topic."""
+
 CRASHED = "crashed"
 """The ``reason`` of records that kill the process that decodes them, beside `udfs.decoding.record_reader.REASONS` and the names of row
 checks.
@@ -47,7 +50,7 @@ class Lag:
 _COUNTERS = {
     "input_rows": ("Records read.", ("query",)),
     "batch_phase_seconds": ("Time spent in each phase of a batch, by Spark's names.", ("query", "phase")),
-    "quarantined": ("Records that can't be decoded or that fail a row check.", ("topic", "reason")),
+    "quarantined": ("Records that can't be decoded, fail a row check, or were passed over.", ("topic", "reason")),
     "limit_reached": (
         "Entries that findings or gauges left out, counted under other or removed because of a limit (docs/operating.md).",
         ("limit",),
@@ -62,7 +65,10 @@ _GAUGES = {
     "lag_seconds": ("Time since the query last reached the partition's end; 0 at the end.", _PARTITION),
     "state_rows": ("Rows of the query's state.", ("query",)),
     "state_bytes": ("Memory of the query's state.", ("query",)),
-    "findings_kept": ("Entries in the tables of the findings query: clients, applications, open connections, findings; ranges of closed connections.", ("what",)),
+    "findings_kept": (
+        "Entries in the tables of the findings query: clients, applications, open connections, findings; ranges of closed connections.",
+        ("what",),
+    ),
     "silence_paused": ("1 while silent gateways can't be reported as lost yet: Kafka is or was away, or the job has just started.", ()),
     "findings_catching_up": ("1 while the findings query reads the records that existed at its start, and reports only new leaks.", ()),
     "findings_left_records": ("Offsets from the start of the findings query that it has not read yet.", ()),
@@ -175,6 +181,10 @@ class JobMetrics:
     def crashed(self, topic: str, number: int) -> None:
         """Counts records of a topic that were found to kill the process that decodes them. From any thread."""
         self._count("quarantined", topic, CRASHED, by=number)
+
+    def passed_over(self, topic: str, number: int) -> None:
+        """Counts records of a topic that an engine failed at. From any thread."""
+        self._count("quarantined", topic, PASSED_OVER, by=number)
 
     def finished(self, report: StreamingQueryProgress, now: float | None = None) -> None:
         """Counts a batch.  To be called once for each, in any thread.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import chain
 from typing import cast
@@ -41,10 +41,14 @@ class Book:
 
     Args:
         published: the topic's newest values by fingerprint.
+
+    Attributes:
+        failed: called with a finding whose next state can't be told; its record stays as it is.
     """
 
     def __init__(self, clients: PushedClients, policy: Policy, published: Mapping[str, bytes] | None = None) -> None:
         self.entries: dict[str, FindingEntry] = {}
+        self.failed: Callable[[FindingEntry, Exception], None] | None = None
         self._clients = clients
         clients.moved = self._moved
         self._policy = policy
@@ -222,7 +226,13 @@ class Book:
         return Holders(counts, newest, (), partial(self._is_compared, entry), self._clients.left_ms)
 
     def _look(self, entry: FindingEntry, now_ms: int, changes: Changes) -> None:
-        entry, record = advance(entry, self.holders(entry), now_ms, self._policy)
+        try:
+            entry, record = advance(entry, self.holders(entry), now_ms, self._policy)
+        except Exception as error:
+            if self.failed is None:
+                raise
+            self.failed(entry, error)
+            return
         self.entries[entry.fingerprint] = entry
         if is_outdated(entry, record, now_ms):
             changes[entry.fingerprint] = None

@@ -19,17 +19,20 @@ from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.records.layouts import Kind
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS
 from streaming.findings import fleet
 from streaming.findings.append_times import AppendTimes, LogPosition
 from streaming.findings.book import Book, Changes
 from streaming.findings.clients import MOST_CLIENTS, OneApplication, PushedClients
 from streaming.findings.comparisons import Comparisons
+from streaming.findings.entry import FindingEntry
 from streaming.findings.fact_reports import FactReports
 from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush
 from streaming.findings.liveness import CONNECTIONS_PER_CLIENT, Liveness
 from streaming.findings.retention import Kept
 from streaming.limits import Limit, Overflow
+from streaming.passed_over import PassedOver
 from udfs.kernels.finding_inputs import TOMBSTONE
 from udfs.rules.engine.checked import MOST_SEARCHED
 
@@ -63,6 +66,7 @@ class FindingsEngine:
     Attributes:
         clients: the clients that have pushed, with their pushes.
         book: the findings that follow from them.
+        passed_over: the records that it failed at.
     """
 
     def __init__(
@@ -84,14 +88,16 @@ class FindingsEngine:
         self._liveness = Liveness(CONNECTIONS_PER_CLIENT * most_clients)
         self.clients = PushedClients(self._liveness, most_clients)
         self.book = Book(self.clients, policy, published)
+        self.book.failed = self._finding_failed
         self._reader = InputReader(self._liveness.known)
         self._unsearched = Overflow(SEARCHED_NAMES)
         self._conditions = conditions
+        self.passed_over = PassedOver("the engine of findings", conditions)
         self._comparisons = Comparisons(self.clients, self._liveness, self.book, thresholds, FactReports() if reports is None else reports)
         self._forgot_ms = self._newest_ms = 0
 
     def apply(self, rows: Iterable[Mapping[str, Any]], was_there: bool = False) -> None:
-        """Takes in what a batch has; repeated and late records do no harm.
+        """Takes in what a batch has; repeated and late records do no harm, and one that can't be taken in is passed over.
 
         Until the first call of `changes` their order doesn't matter.
 
@@ -101,7 +107,12 @@ class FindingsEngine:
         """
         for row in self._times.in_order(rows, was_there):
             self._newest_ms = max(self._newest_ms, row["appended_ms"])
-            self._apply(row)
+            try:
+                self._apply(row)
+            except Exception as error:
+                topic = CONFIGS if row["kind"] in (None, TOMBSTONE) else CONNECTIONS
+                record = f"Record {row['offset']} of partition {row['partition']} of {topic}"
+                self.passed_over.add(topic, record, error, row["appended_ms"])
 
     def decided(self, decisions: Mapping[str, Decision | None]) -> None:
         """Takes in what people have decided, by fingerprint; None takes a decision back."""
@@ -123,7 +134,10 @@ class FindingsEngine:
                 self._condition(full)
         self._erase()
         self.clients.at(now_ms)
-        self._comparisons.at(now_ms)
+        try:
+            self._comparisons.at(now_ms)
+        except Exception as error:
+            self.passed_over.add(FINDINGS, "A comparison of all clients", error, now_ms)
         if abs(now_ms - self._forgot_ms) >= _FORGET_EVERY_MS:  # a clock may have been set back
             self._forgot_ms = now_ms
             self._forgotten(*self.clients.forget(now_ms), now_ms)
@@ -168,6 +182,9 @@ class FindingsEngine:
             "findings": len(self.book.entries),
             "records": len(self.kept),
         }
+
+    def _finding_failed(self, entry: FindingEntry, error: Exception) -> None:
+        self.passed_over.add(FINDINGS, f"Finding {entry.fingerprint} ({entry.code})", error, entry.last_seen_ms)
 
     def _apply(self, row: Mapping[str, Any]) -> None:
         if row["kind"] is None:

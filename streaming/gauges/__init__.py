@@ -66,6 +66,8 @@ class Gauges:
         lost: called with the cluster, broker and id of each gateway that is lost.
         home: in which of the topic's partitions a producer puts a gateway's next record, by the gateway's id. Once the topic has more
             partitions, that is another one than before. None where it has one.
+        failed: called with an entry of a batch in which what a gateway said can't be taken in; the gateway's next heartbeat has all counts
+            again. None raises the error.
     """
 
     def __init__(
@@ -74,8 +76,9 @@ class Gauges:
         now: float,
         lost: Callable[[str, int, str], None] = lambda *_: None,
         home: Callable[[bytes, Sequence[int]], int] | None = None,
+        failed: Callable[[GaugeEntry, Exception], None] | None = None,
     ) -> None:
-        self._lost, self._home = lost, home
+        self._lost, self._home, self._failed = lost, home, failed
         self._gateways: dict[tuple[str, int, str], GatewaySeries] = {}
         self._full, self._incomplete = Overflow(GATEWAYS), Overflow(HEARTBEATS_PENDING)
         rows: list[GatewayRecord] = []
@@ -112,9 +115,15 @@ class Gauges:
         changes: Changes = {}
         for key, of_gateway in by_gateway.items():
             gateway = self._gateway(*key, of_gateway[0].epoch, now)
-            if gateway is not None:
+            if gateway is None:
+                continue
+            try:
                 gateway.apply(of_gateway, now, appended or (lambda *_: now))
                 changes |= gateway.changes()
+            except Exception as error:
+                if self._failed is None:
+                    raise
+                self._failed(of_gateway[0], error)
         return changes
 
     def expire(self, read_to: float, of_partition: Mapping[int, float] = MappingProxyType({}), returned: float = -math.inf) -> Changes:

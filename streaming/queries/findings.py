@@ -122,6 +122,8 @@ class FindingsQuery:
         """How much is kept of what, how much was left out, and whether all has been read that there was at the start."""
         metrics.catching_up(not self._caught_up, self._backlog.left)
         with self._lock:
+            for topic, number in self._findings.passed_over.take().items():
+                metrics.passed_over(topic, number)
             metrics.kept(self._findings.sizes())
             metrics.limits(self._findings.limits)
 

@@ -6,6 +6,7 @@ measures that against Spark's own aggregation and against TransformWithState.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from contextlib import ExitStack, closing
@@ -27,6 +28,7 @@ from streaming.gauges import Changes, GaugeEntry, Gauges, ReadClock
 from streaming.internals.frames import to_table
 from streaming.internals.progress_reports import last_report
 from streaming.job_metrics import JobMetrics
+from streaming.passed_over import PassedOver
 from streaming.progress import read_to
 from streaming.queries.query import JobContext, JobQuery
 from streaming.queries.start import source, start
@@ -49,6 +51,7 @@ class GaugesQuery:
     def __init__(self, job: JobContext) -> None:
         settings = job.settings
         self._conditions = job.conditions
+        self._passed_over = PassedOver("the engine of gauges", job.conditions)
         self._lock = threading.Lock()
         self._expired: tuple[float, dict[int, float]] = (0.0, {})
         with ExitStack() as opened:  # closed again where the rest fails, which it may do every minute
@@ -56,7 +59,7 @@ class GaugesQuery:
             opened.callback(self._writer.close)
             self._ends = opened.enter_context(closing(TopicEnds(KafkaAccess.of(settings), CONNECTIONS)))
             self._clock = ReadClock()
-            self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), 0.0, self._lost, partition_of)
+            self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), 0.0, self._lost, partition_of, self._failed)
             rows = entries(source(job.spark, settings, "gauges"), job.digest_key)
             self.query: StreamingQuery = start(rows.writeStream.foreachBatch(self._write), "gauges", settings.checkpoint_dir)
             self._opened = opened.pop_all()
@@ -78,6 +81,8 @@ class GaugesQuery:
     def measure(self, metrics: JobMetrics) -> None:
         """Rows and bytes of the state."""
         with self._lock:
+            for topic, number in self._passed_over.take().items():
+                metrics.passed_over(topic, number)
             metrics.state("gauges", *self._gauges.size())
             metrics.silence_paused(self._clock.waits)
             limits = *self._gauges.limits, self._clock.full
@@ -107,6 +112,10 @@ class GaugesQuery:
         message = "This gateway sends no heartbeats any more: see whether it and its host are up, or remove it by stopping it with SIGTERM."
         subject = gateway_subject(cluster, broker, gateway)
         self._conditions.report(Condition("OP001", subject, True, "high", message, now_ms()))
+
+    def _failed(self, entry: GaugeEntry, error: Exception) -> None:
+        batch = f"A batch of gateway {json.dumps(entry.gateway)} from record {entry.offset} of partition {entry.partition} of {CONNECTIONS}"
+        self._passed_over.add(CONNECTIONS, batch, error, entry.appended_ms)
 
     def _publish(self, changes: Changes) -> None:
         if changes:

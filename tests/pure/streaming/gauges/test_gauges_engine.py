@@ -385,3 +385,13 @@ def test_f25_values_of_an_earlier_or_a_later_release_are_gone_on_with_and_what_i
     assert gauges.size()[0] == 3, "two series and their gateway"
     assert changed(gauges.apply([listed(JAVA, 2, 3), listed(GO, 2, 4)], now=1)) == {}, "what is published already"
     assert changed(gauges.apply([series(JAVA, 5, 6), series(GO, 6, 7)], now=1)) == {key(JAVA): 6, key(GO): 7}
+
+
+def test_entry_that_the_engine_fails_at_holds_up_no_other_gateway() -> None:
+    failed: list[tuple[str, str]] = []
+    gauges = Gauges({}, now=0, failed=lambda entry, error: failed.append((entry.gateway, type(error).__name__)))
+    broken: Any = {"sequence": None}
+    entries = [series(JAVA, 0, 1, gateway="f"), series(JAVA, 0, 1)._replace(**broken), series(JAVA, 1, 2), series(JAVA, 0, 3, gateway="h")]
+    assert changed(gauges.apply(entries, now=0)) == {key(JAVA, "f"): 1, key(JAVA, "h"): 3}
+    assert failed == [("g", "TypeError")]
+    assert changed(gauges.apply([listed(JAVA, 2, 2), beat(2)], now=0)) == {key(JAVA): 2}, "the next heartbeat has all counts again"

@@ -1,0 +1,42 @@
+"""Records that an engine failed at. An engine has no other way than past them: it would fail at the same record after each restart."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections import Counter
+
+from clientscope.findings.conditions import Condition, Conditions
+
+log = logging.getLogger(__name__)
+
+
+class PassedOver:
+    """Reports each such failure in the log and as OP002, and counts it. For one thread at a time.
+
+    Args:
+        engine: whose, as a sentence has it.
+    """
+
+    def __init__(self, engine: str, conditions: Conditions) -> None:
+        self._engine, self._conditions = engine, conditions
+        self._counts: Counter[str] = Counter()
+
+    def add(self, topic: str, what: str, error: Exception, at_ms: int) -> None:
+        """An engine failed, and goes on.
+
+        Args:
+            topic: of the record; or what else the finding is about.
+            what: was passed over; begins the sentence.
+            at_ms: when that was there, in ms since the epoch: the same after a restart, so that a closed finding stays closed.
+        """
+        self._counts[topic] += 1
+        message = f"{what} was passed over, since {self._engine} failed at it ({type(error).__name__}): please report it."
+        # The error's own text may have what a client said.
+        log.error("%s\n%s", message, "".join(traceback.format_tb(error.__traceback__)).rstrip())
+        self._conditions.report(Condition("OP002", topic, True, "high", message, at_ms))
+
+    def take(self) -> Counter[str]:
+        """How many there were since the last call, by topic."""
+        counts, self._counts = self._counts, Counter()
+        return counts

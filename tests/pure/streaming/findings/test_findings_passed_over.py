@@ -1,0 +1,81 @@
+"""A record that the engine of findings fails at is reported and passed over; all others count."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from fleets import NOW, SECOND, rows
+from record_bytes import config_record, connection_record, setting
+
+from clientscope.findings.conditions import Conditions
+from clientscope.profiles import Thresholds
+from clientscope.records.layouts import Kind
+from streaming.findings.engine import FindingsEngine
+from streaming.findings.finding_records import Policy
+from udfs.kernels.finding_inputs import connected, pushed
+
+WHO = {"principal": "User:a", "client_address": "10.0.0.1"}
+
+
+def push(offset: int, client_id: str, **broken: Any) -> dict[str, Any]:
+    (row,) = rows(pushed, [(NOW, config_record(setting("acks", "0"), client_id=client_id, **WHO))], begin=offset)
+    return row | broken
+
+
+def event(offset: int, **broken: Any) -> dict[str, Any]:
+    (row,) = rows(connected, [(NOW, connection_record(offset, kind=Kind.IDENTIFIED, client_id="orders", **WHO))], begin=offset)
+    return row | broken
+
+
+def engine() -> FindingsEngine:
+    return FindingsEngine({}, Policy(), Thresholds(), Conditions())
+
+
+@pytest.mark.parametrize(
+    ("broken", "where", "why"),
+    [
+        (push(7, "web", rules='{"hunter2-canary'), "Record 7 of partition 0 of clientscope.configs", "JSONDecodeError"),
+        (push(7, "web", settings=None), "Record 7 of partition 0 of clientscope.configs", "TypeError"),
+        (event(7, epoch=None), "Record 7 of partition 0 of clientscope.connections", "TypeError"),
+    ],
+)
+def test_record_that_the_engine_fails_at_is_passed_over(
+    broken: dict[str, Any], where: str, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    job = engine()
+    with caplog.at_level(logging.ERROR):
+        job.apply([push(6, "orders"), broken, push(8, "etl")])
+    findings = {(record.code, record.severity, record.message) for record in job.changes(NOW + SECOND).values() if record}
+    said = f"{where} was passed over, since the engine of findings failed at it ({why}): please report it."
+    assert ("OP002", "high", said) in findings
+    assert sum(code == "AN101" for code, *_ in findings) == 2, "the others count"
+    assert said in caplog.text
+    assert "Traceback" not in caplog.text, "its last line could have what a client said"
+    assert "hunter2-canary" not in caplog.text
+    assert dict(job.passed_over.take()) == {where.rsplit(" of ", 1)[-1]: 1}
+    assert not job.passed_over.take(), "each is counted once"
+
+
+def test_same_record_after_a_restart_is_the_same_finding() -> None:
+    broken, published = push(7, "web", rules="{"), {}
+    for _ in range(2):
+        job = FindingsEngine(published, Policy(), Thresholds(), Conditions())
+        job.apply([broken])
+        changes = job.changes(NOW + SECOND)
+        published |= {key: record.model_dump_json(exclude_none=True).encode() for key, record in changes.items() if record}
+    assert len(published) == 1
+    assert b'"reopened":0' in next(iter(published.values()))
+
+
+def test_finding_that_cannot_be_told_holds_up_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    job = engine()
+    job.apply([push(6, "orders"), push(7, "web")])
+    broken = next(entry for entry in job.book.entries.values() if "orders" in (entry.application or ""))
+    broken.application = "no JSON"
+    found = {record.code: record for record in job.changes(NOW + SECOND).values() if record}
+    assert found["AN101"].application.client_id == "web"
+    (said,) = {record.message for record in job.changes(NOW + 2 * SECOND).values() if record and record.code == "OP002"}
+    assert said.startswith(f"Finding {broken.fingerprint} (AN101) was passed over")
+    assert "no JSON" not in caplog.text
