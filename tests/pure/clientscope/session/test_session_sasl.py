@@ -27,6 +27,7 @@ from clientscope.records.layouts import PrincipalSource
 from clientscope.session import sasl
 from clientscope.session.session import Session
 from clientscope.session.state import Identified, Pushed, ToBroker, ToClient
+from clientscope.session.unanswered import FIRST_ID, IDS
 from clientscope.wire.frames import Passed
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest
 
@@ -210,6 +211,36 @@ def test_f12_a_push_before_authentication_has_succeeded_ends_the_connection() ->
     (own,) = session.unanswered.ids()
     played.broker(framed(refusal, own))
     assert played.ended == "unauthenticated_push"
+
+
+@pytest.mark.parametrize(
+    ("sasl_listener", "steps", "ids", "ended", "carriers"),
+    [
+        (False, (), IDS // 2, None, 1),
+        (True, (), IDS // 2 - 1, None, 0),
+        (True, (), IDS // 2, "reserved_correlation_ids", 0),
+        (True, ("handshake",), IDS // 2, "reserved_correlation_ids", 0),
+        (True, ("handshake", "token"), IDS // 2, None, 1),
+        (True, ("handshake", "token", "handshake"), IDS // 2, "reserved_correlation_ids", 0),
+        (True, ("handshake", "token", "handshake", "token"), IDS // 2, None, 1),
+    ],
+)
+def test_f41_sends_no_carrier_into_unfinished_sasl(
+    sasl_listener: bool, steps: tuple[str, ...], ids: int, ended: str | None, carriers: int
+) -> None:
+    """A client that has used up the gateway's ids waits for a carrier's answer; where SASL allows no carrier, it is cut off."""
+    session = Session(True, 10_240, sasl=sasl_listener)
+    for step in steps:
+        if step == "handshake":
+            handshake(session, "PLAIN")
+        else:
+            authenticate(session, PLAIN, b"", lifetime_ms=5_000)
+    played = Played(session)
+    for number in range(ids):
+        played.client(struct.pack(">ihhi", 8, 0, 9, FIRST_ID + number))
+    sent = [struct.unpack_from(">h", frame, 4)[0] for frame in frames(bytes(played.to_broker))]
+    assert (played.ended, sent.count(18), played.holds) == (ended, carriers, carriers > 0)
+    assert sent[:ids] == [0] * (ids if ended is None else len(sent)), "the client's own requests, each as it was sent"
 
 
 def test_a_push_after_it_is_taken_and_names_survive_a_second_authentication() -> None:
