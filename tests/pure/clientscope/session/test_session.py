@@ -16,6 +16,7 @@ from played import Played, from_broker, from_client
 from clientscope.errors import WireError
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.events import Send
+from clientscope.session.handler import READ_LIMIT
 from clientscope.session.session import Session
 from clientscope.session.state import Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
 from clientscope.session.unanswered import FIRST_ID, IDS
@@ -313,6 +314,35 @@ def test_what_is_neither_v5_is_left_to_the_broker() -> None:
 def test_bytes_that_are_no_kafka_end_the_session() -> None:
     with pytest.raises(WireError, match="bad_length"):
         list(from_client(Session(True, 10_240), b"GET / HTTP/1.1\r\n"))
+
+
+LONGEST_ANSWER = 16 * READ_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("key", "length", "ended"),
+    [
+        (18, LONGEST_ANSWER, None),
+        (18, LONGEST_ANSWER + 1, "long_answer"),
+        (18, 2**31 - 1, "long_answer"),
+        (PUSH_CONFIG, LONGEST_ANSWER + 1, "long_answer"),
+        (1, LONGEST_ANSWER + 1, None),
+        (1, 2**31 - 1, None),
+    ],
+    ids=["read", "too long", "endless", "to a carrier", "not read", "endless, not read"],
+)
+def test_rejects_oversized_answer(key: int, length: int, ended: str | None) -> None:
+    """What is read is held until it is whole, so it has a longest length; what only passes may be of any."""
+    played = Played(connected())
+    played.client(struct.pack(">ihhih", 10, key, 0, 7, -1))
+    begun = struct.pack(">i", length) + played.to_broker[8:12] + bytes(1_000)
+    played.broker(begun)
+    assert played.ended == ended
+    assert played.connection.session.held_bytes == (len(begun) if key == 18 and ended is None else 0)
+    assert len(played.to_client) == (len(begun) if key == 1 else 0)
+    if key == 18 and ended is None:
+        played.broker(bytes(length + 4 - len(begun)))
+        assert len(played.to_client) == length + 4
 
 
 def test_a_pushed_value_is_in_no_repr() -> None:
