@@ -251,6 +251,41 @@ def test_a_producer_without_acknowledgements_is_never_stuck() -> None:
     assert answered(played, answers.metadata(12)) == answers.metadata(12, SEEN)[:4] + struct.pack(">i", 7) + answers.metadata(12, SEEN)[8:]
 
 
+NEARLY_FULL = MOST_UNANSWERED - 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "carriers"),
+    [
+        ([("produce", NEARLY_FULL - 1)], 0),
+        ([("produce", NEARLY_FULL)], 1),
+        ([("produce", NEARLY_FULL), ("answer", 1)], 1),
+        ([("produce", NEARLY_FULL), ("answer", 2), ("produce", 1)], 1),
+        ([("hello", 1), ("produce", NEARLY_FULL - 1)], 0),
+        ([("produce", NEARLY_FULL - 2), ("hello", 1), ("produce", 1)], 0),
+        ([("hello", 1), ("produce", NEARLY_FULL - 1), ("answer", 1)], 0),
+        ([("hello", 1), ("produce", NEARLY_FULL - 1), ("answer", 1), ("produce", 1)], 1),
+    ],
+)
+def test_sends_carrier_only_where_no_other_answer_would_settle_the_requests(steps: list[tuple[str, int]], carriers: int) -> None:
+    """Produce requests may all be without acknowledgements; anything else that is awaited shows that those before it are settled."""
+    played = playing()
+    hellos = 0
+    for what, times in steps:
+        for number in range(times):
+            if what == "answer":
+                own = next(iter(played.connection.session.unanswered.ids()))
+                (asked,) = [frame for frame in frames(bytes(played.to_broker)) if request_id(frame) == own]
+                answer = ANSWERS[0](12) if asked[4:6] == b"\0\0" else struct.pack(">iihi", 10, 0, 0, 0)
+                played.broker(answer[:4] + struct.pack(">i", own) + answer[8:])
+            else:
+                hellos += what == "hello"
+                played.client(request(0, 12, number) if what == "produce" else request(18, 0, number))
+    asked_again = [frame for frame in frames(bytes(played.to_broker)) if frame[4:6] == b"\0\x12"]
+    assert len(asked_again) - hellos == carriers
+    assert played.ended is None
+
+
 def test_ids_of_the_gateways_range_gain_nothing() -> None:
     played = playing()
     played.client(b"".join(request(3, 12, FIRST_ID + n) for n in range(3)))
