@@ -172,3 +172,25 @@ def test_f43_what_is_read_of_a_connection_is_bounded_and_flows_again_with_time()
     now_s += 16
     played.resume()
     assert len(list(frames(bytes(played.to_broker)))) > taken
+
+
+def reads(played: Played) -> int:
+    """Sends requests that are read, each answered at once, until the client is held, or 999; returns how many went to the broker."""
+    before = len(list(frames(bytes(played.to_broker))))
+    for _ in range(999):
+        if played.held_s is not None:
+            break
+        played.client(struct.pack(">ihhih", 10, 18, 0, 5, -1))
+        for own in list(played.connection.session.unanswered.ids()):
+            played.broker(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own))
+    return len(list(frames(bytes(played.to_broker)))) - before
+
+
+@pytest.mark.parametrize(("idle_s", "share"), [(0, 0.0), (4, 0.25), (12, 0.75), (16, 1.0), (20, 1.0), (86_400, 1.0)])
+def test_f43_idle_client_saves_up_one_burst_and_no_more(idle_s: float, share: float) -> None:
+    now_s = 1_000.0
+    played = Played(Session(True, 10_240, clock=lambda: now_s))
+    burst = reads(played)
+    now_s += idle_s
+    played.resume()
+    assert reads(played) == pytest.approx(share * burst, abs=1)
