@@ -108,6 +108,29 @@ def test_a_gateway_that_is_gone_is_forgotten_after_a_day() -> None:
     assert gauges.size() == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("beats", "gone_at"),
+    [
+        ([(100, 2, 0)], 100),
+        ([(100, 2, 0), (5_000, 2, 0)], 100),
+        ([(100, 2, 0), (5_000, 3, 0), (9_000, 2, 0)], 100),
+        ([(100, 2, 0), (5_000, 3, 5_000), (5_001, 4, 0)], 5_001),
+        ([(100, 2, 0), (5_000, 1, 5_000), (5_001, 2, 0)], 100),
+    ],
+    ids=["one", "repeated", "several", "it was back in between", "a late heartbeat is no return"],
+)
+def test_a_repeated_farewell_does_not_put_off_forgetting(beats: list[tuple[float, int, int]], gone_at: float) -> None:
+    """Beats are times, sequences and intervals; an interval of 0 says farewell."""
+    gauges = Gauges({}, now=0)
+    gauges.apply([listed(JAVA, 1, 1), beat(1)], now=50)
+    for now, sequence, interval_ms in beats:
+        gauges.apply([beat(sequence, interval_ms=interval_ms)], now=now)
+    gauges.expire(gone_at + FORGET_S)
+    assert gauges.size()[0] == 1
+    gauges.expire(gone_at + FORGET_S + 0.1)
+    assert gauges.size()[0] == 0
+
+
 def test_a_heartbeat_that_is_read_late_is_as_old_as_its_record() -> None:
     gauges = Gauges({}, now=0)
     entries = [listed(JAVA, 1, 1), beat(1, offset=3), beat(1, gateway="h", offset=4)]
