@@ -145,6 +145,19 @@ def test_a_heartbeat_that_is_repeated_in_one_batch_is_as_old_as_its_first_record
     assert changed(gauges.expire(108.1)) == {key(JAVA): None}
 
 
+@pytest.mark.parametrize(
+    ("appended", "heard_at"),
+    [([90.0], 90.0), ([90.0, 100.0], 100.0), ([100.0, 100.0], 100.0), ([100.0, 90.0], 100.0), ([90.0, 110.0, 100.0], 110.0)],
+)
+def test_an_older_append_time_does_not_make_a_gateway_silent_for_longer(appended: list[float], heard_at: float) -> None:
+    """Another partition's records may seem older than those before them; the first heartbeat is as old as its record."""
+    gauges = Gauges({}, now=0)
+    for offset in range(len(appended)):
+        gauges.apply([listed(JAVA, offset, 1), beat(offset, offset=offset)], now=110, appended=lambda _, offset: appended[offset])
+    assert changed(gauges.expire(heard_at + 15)) == {}
+    assert changed(gauges.expire(heard_at + 15.1)) == {key(JAVA): None}
+
+
 def test_a_gateway_that_writes_to_another_partition_now_is_silent_only_as_far_as_that_was_read() -> None:
     home = partition_of(b"g", range(4))
     gauges = Gauges({}, now=0, home=partition_of)
