@@ -287,6 +287,27 @@ def test_a_rate_is_never_negative_nor_counts_what_another_process_did() -> None:
     assert rates(again, 52, 2, 0, 3, epoch=2) == (0, 0), "a counter that fell begins anew"
 
 
+@pytest.mark.parametrize(
+    ("opened", "closed", "expected"),
+    [
+        (500, 401, (0, 1)),
+        (501, 400, (1, 0)),
+        (520, 410, (20, 10)),
+        (500, 399, (0, 0)),
+        (520, 3, (0, 0)),
+        (499, 400, (0, 0)),
+        (7, 410, (0, 0)),
+        (7, 3, (0, 0)),
+    ],
+)
+def test_either_counter_that_falls_begins_both_anew(opened: int, closed: int, expected: tuple[int, int]) -> None:
+    gauges = Gauges({}, now=0)
+    assert rates(gauges, 0, 500, 400, 0) == (0, 0)
+    assert rates(gauges, 10, opened, closed, 1) == expected
+    after = rates(gauges, 20, opened + 6, closed + 4, 2)
+    assert after == (expected[0] + 6, expected[1] + 4), "counted from where they began"
+
+
 def test_an_older_gateway_tells_no_rate() -> None:
     assert row(Gauges({}, now=0).apply([beat(0)], now=0))["opened_per_minute"] is None
 
