@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from fleets import HOUR, MINUTE, SECOND, Fleet
+from fleets import HOUR, MINUTE, SECOND, Fleet, rows
+from record_bytes import connection_record
 
 from clientscope.findings.conditions import Condition, gateway_subject
 from clientscope.profiles import Profile, Thresholds
+from clientscope.records.layouts import Kind
+from udfs.kernels.finding_inputs import connected
 
 SETTINGS = {"acks": "all", "linger.ms": "5", "batch.size": "65536"}
+STORM = "more than 99 connections closed within five minutes"
 
 
 def apps(fleet: Fleet, number: int, **changes: object) -> None:
@@ -131,13 +135,30 @@ def test_a_client_that_reconnects_in_a_storm_and_ends_it() -> None:
     found = fleet.one("AN404")
     assert (found.application.client_id, found.state, found.severity) == ("batch", "open", "medium")
     assert found.evidence == [
-        "more than 99 connections closed within five minutes",
+        STORM,
         "broker 1",
         "address 10.0.0.1",
         "software librdkafka 2.6.1",
     ]
     fleet.later(10 * MINUTE)
     assert fleet.one("AN404").state == "resolved"
+
+
+@pytest.mark.parametrize("caught_up", [False, True], ids=["at the start", "later"])
+@pytest.mark.parametrize(
+    ("closings", "reads", "is_storm"), [(60, 1, False), (60, 2, False), (99, 3, False), (100, 1, True), (100, 2, True)]
+)
+def test_counts_repeated_record_once(closings: int, reads: int, is_storm: bool, caught_up: bool) -> None:
+    fleet = Fleet()
+    if caught_up:
+        fleet.engine.connections_are_read()
+    closed = {"kind": Kind.CLOSED, "principal": "User:a", "client_id": "batch-1"}
+    records = [(fleet.now + number * SECOND, connection_record(number, connection_id=number, **closed)) for number in range(closings)]
+    for _ in range(reads):
+        fleet.engine.apply(rows(connected, records))
+    fleet.now += closings * SECOND
+    fleet.later(SECOND)
+    assert [found.evidence[0] for found in fleet.findings("AN404")] == [STORM] * is_storm
 
 
 @pytest.mark.parametrize(("principal", "is_storm"), [("User:a", False), ("User:b", True)])
