@@ -217,3 +217,28 @@ def test_a_lost_gateway_is_reported_until_it_is_heard_again() -> None:
     fleet.heartbeat()
     fleet.later(SECOND)
     assert fleet.one("OP001").state == "resolved"
+
+
+@pytest.mark.parametrize(
+    ("code", "gateway", "beat_ms", "opens"),
+    [
+        ("OP001", "g", None, True),
+        ("OP001", "g", -1, True),
+        ("OP001", "g", 0, True),
+        ("OP001", "g", 1, False),
+        ("OP001", "h", 1, True),
+        ("OP005", "g", 1, True),
+    ],
+    ids=["never heard", "heard before", "heard just then", "heard since", "another was heard since", "of another kind"],
+)
+def test_does_not_report_gateway_heard_since_as_lost(code: str, gateway: str, beat_ms: int | None, opens: bool) -> None:
+    """The loss is found by one query and the heartbeat read by another one, in either order."""
+    fleet = Fleet()
+    lost_ms = fleet.now + MINUTE
+    if beat_ms is not None:
+        fleet.now = lost_ms + beat_ms
+        fleet.heartbeat()
+    fleet.conditions.report(Condition(code, gateway_subject("c", 1, gateway), True, "high", "no heartbeats", lost_ms))
+    fleet.now = lost_ms + SECOND
+    fleet.write()
+    assert [found.state for found in fleet.findings(code)] == ["open"] * opens
