@@ -9,6 +9,7 @@ from record_bytes import connection_record
 from clientscope.findings.conditions import Condition, gateway_subject
 from clientscope.profiles import Profile, Thresholds
 from clientscope.records.layouts import Kind
+from clientscope.severities import Severity
 from udfs.kernels.finding_inputs import connected
 
 SETTINGS = {"acks": "all", "linger.ms": "5", "batch.size": "65536"}
@@ -242,3 +243,31 @@ def test_does_not_report_gateway_heard_since_as_lost(code: str, gateway: str, be
     fleet.now = lost_ms + SECOND
     fleet.write()
     assert [found.state for found in fleet.findings(code)] == ["open"] * opens
+
+
+@pytest.mark.parametrize(
+    ("severities", "alert", "opened"),
+    [
+        (["medium"], (1, "new", 0), 0),
+        (["medium", "medium"], (1, "new", 0), 0),
+        (["medium", "high"], (2, "worse", 1), 0),
+        (["medium", "high", "high"], (2, "worse", 1), 0),
+        (["medium", "high", "medium"], (2, "worse", 1), 0),
+        (["low", "medium", "high"], (3, "worse", 2), 0),
+        (["high", "medium"], (1, "new", 0), 0),
+        (["medium", None, "medium"], (2, "reopened", 2), 2),
+        (["medium", None, "medium", "high"], (3, "worse", 3), 2),
+    ],
+)
+def test_alert_has_the_time_at_which_it_got_worse(severities: list[Severity | None], alert: tuple[int, str, int], opened: int) -> None:
+    """Each severity is a minute's, and None that all was well; a time is the number of its minute."""
+    fleet = Fleet()
+    began_ms = fleet.now
+    for minute, severity in enumerate(severities):
+        fleet.now = began_ms + minute * MINUTE
+        fleet.conditions.report(Condition("OP004", "table", severity is not None, severity or "high", "full", fleet.now))
+        fleet.later(SECOND)
+    found = fleet.one("OP004")
+    assert found.alert is not None
+    assert (found.alert.number, found.alert.why, found.alert.at_ms - began_ms) == (*alert[:2], alert[2] * MINUTE)
+    assert found.opened_ms - began_ms == opened * MINUTE
