@@ -252,3 +252,23 @@ def test_of_two_pushes_of_one_moment_the_same_one_is_named_in_any_order(keys: tu
         (leak,) = [record for record in job.engine.changes(records.now).values() if record and record.code == "SK001"]
         found.append((leak.message, leak.settings, leak.application))
     assert found[0] == found[1]
+
+
+def pushes_of(instance: int, at_ms: int, value: str, partition: int = 0) -> list[dict[str, Any]]:
+    """What the engine gets of one push of a secret."""
+    record = config_record(setting("sasl.password", value), client_id=f"app-{instance}", client_instance_id=UUID(int=instance))
+    return [{**row, "partition": partition} for row in rows(pushed, [(at_ms, record)])]
+
+
+@pytest.mark.parametrize("tombstone_first", [False, True])
+@pytest.mark.parametrize(("erased_ms", "stays"), [(-HOUR, True), (-1, True), (1, False), (HOUR, False)])
+def test_f49_late_tombstone_erases_no_newer_push(erased_ms: int, stays: bool, tombstone_first: bool) -> None:
+    """A key's tombstone may be in another partition than its client's next push."""
+    engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
+    push = pushes_of(1, NOW, "hunter2-canary", partition=1)
+    tombstone = rows(tombstones, [(NOW + erased_ms, push[0]["client"].encode())])
+    for batch in (tombstone, push) if tombstone_first else (push, tombstone):
+        engine.apply(batch)
+    changes = engine.changes(NOW + HOUR + SECOND)
+    assert [record.code for record in changes.values() if record] == ["SK001"] * stays
+    assert (engine.sizes()["records"], engine.sizes()["findings"]) == (stays, stays)
