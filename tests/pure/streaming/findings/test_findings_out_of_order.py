@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
-from fleets import HOUR, MINUTE, NOW, SECOND, rows
+from fleets import HOUR, KEY, MINUTE, NOW, SECOND, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.conditions import Conditions
+from clientscope.findings.fingerprints import secret_fingerprint
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
 from clientscope.records.layouts import Kind
@@ -272,3 +273,20 @@ def test_f49_late_tombstone_erases_no_newer_push(erased_ms: int, stays: bool, to
     changes = engine.changes(NOW + HOUR + SECOND)
     assert [record.code for record in changes.values() if record] == ["SK001"] * stays
     assert (engine.sizes()["records"], engine.sizes()["findings"]) == (stays, stays)
+
+
+@pytest.mark.parametrize(
+    ("instance", "shift_ms", "rotated"),
+    [(1, 1, True), (1, -1, False), (2, 1, True), (2, 0, False), (2, -1, False)],
+    ids=["newer", "older", "newer, of another client", "of the same moment", "older, of another client"],
+)
+def test_f49_older_push_does_not_say_that_a_newer_secret_was_rotated(instance: int, shift_ms: int, rotated: bool) -> None:
+    """What is read first is pushed at `NOW`, and another secret under the same key is read after it."""
+    engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
+    read_first = pushes_of(1, NOW, "hunter2-canary")
+    engine.apply(read_first)
+    engine.apply(pushes_of(instance, NOW + shift_ms, "another-canary", partition=1))
+    digest = KEY.digest("hunter2-canary").hex()
+    first = engine.changes(NOW + SECOND)[secret_fingerprint(digest)]
+    assert first is not None
+    assert [note.startswith("Another value is pushed") for note in first.evidence] == [True] * rotated
