@@ -266,6 +266,29 @@ def test_a_clock_that_jumps_ends_nothing_early(topics: Topics) -> None:
     assert topics.later(31 * DAY_MS) != []
 
 
+@pytest.mark.parametrize(
+    ("wrong_ms", "age_ms", "is_known"),
+    [
+        (0, 59 * MINUTE, True),
+        (0, 61 * MINUTE, False),
+        (DAY_MS, 59 * MINUTE, True),
+        (DAY_MS, 61 * MINUTE, False),
+        (400 * DAY_MS, 61 * MINUTE, False),
+        (-DAY_MS, 61 * MINUTE, False),
+        (63 * MINUTE, 61 * MINUTE, True),
+        (63 * MINUTE, 69 * MINUTE, False),
+    ],
+)
+def test_f40_clients_are_forgotten_though_the_clock_was_set_back(topics: Topics, wrong_ms: int, age_ms: int, is_known: bool) -> None:
+    """A client that isn't connected is forgotten an hour after its push; who is to be is looked for every five minutes."""
+    topics.wrong_ms = wrong_ms
+    topics.later(0)
+    topics.wrong_ms = 0
+    topics.push(1, 1)
+    topics.later(age_ms)
+    assert topics.job.sizes()["clients"] == is_known
+
+
 def test_f29_what_the_client_says_of_the_time_is_not_asked(topics: Topics) -> None:
     """F29: the record's own time may be 1970 or 2100; Kafka's counts."""
     keys = {topics.push(number, number, received_timestamp_ms=at) for number, at in enumerate((0, -1, 4_102_444_800_000), 1)}
