@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from alert_receivers import receiver
-from made_findings import NOW_MS, leak, made
+from made_findings import DAY_MS, NOW_MS, leak, made
 
 from clientscope.findings.record import Alert, Decided, Finding, Suppressed
 from sinks.alerts.book import DeliveryBook
@@ -247,6 +247,23 @@ def test_f32_a_flapping_finding_is_delivered_three_times_and_then_once_it_is_qui
     assert world.messages() == []
     world.now += MINUTE
     assert world.messages() == [("ended", [("00000001", 3)])], "how it is now that it is quiet"
+
+
+@pytest.mark.parametrize(
+    ("sent_ms", "is_held"),
+    [(-60 * MINUTE, False), (1 - 60 * MINUTE, True), (-MINUTE, True), (0, True), (1, False), (60 * MINUTE, False), (DAY_MS, False)],
+    ids=["an hour ago", "within the hour", "a minute ago", "now", "just ahead", "an hour ahead", "a day ahead"],
+)
+def test_f32_messages_ahead_of_a_clock_that_was_set_back_damp_nothing(sent_ms: int, is_held: bool) -> None:
+    world = World([receiver(damping=Damping(after=3, window_ms=60 * MINUTE, quiet_ms=15 * MINUTE))])
+    world.now = NOW_MS + sent_ms
+    for number in (1, 2, 3):
+        world.see(again(made(1), number, world.now))
+        assert len(world.deliver()) == 1
+    world.now = NOW_MS
+    world.see(again(made(1), 4, world.now))
+    world.deliver()
+    assert world.book.held["hook"] == is_held
 
 
 def test_a_silence_holds_and_forgets_nothing() -> None:
