@@ -291,6 +291,33 @@ def test_what_was_given_up_is_not_tried_again_by_itself() -> None:
     assert letter.plan() == message.plan, "a replay is the same message"
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize(
+    ("before", "minute", "is_due"),
+    [
+        ([(0, False)], 4, False),
+        ([(0, False)], 5, True),
+        ([(0, True)], 0, True),
+        ([(0, True)], 4, True),
+        ([(0, False), (5, True)], 6, True),
+        ([(0, True), (1, False)], 5, False),
+        ([(0, True), (1, False)], 6, True),
+    ],
+)
+def test_f32_given_up_message_does_not_hold_up_its_group(before: list[tuple[int, bool]], minute: int, is_due: bool, restarts: bool) -> None:
+    """Messages before it are minutes, and whether each was given up; a group gets one in five minutes."""
+    world = World([receiver(group_interval_ms=5 * MINUTE)])
+    for number, (at, dead) in enumerate(before, 1):
+        world.now = NOW_MS + at * MINUTE
+        world.see(made(number))
+        assert len(world.deliver(dead=dead)) == 1
+    world.now = NOW_MS + minute * MINUTE
+    world.see(made(9))
+    if restarts:
+        world.restart()
+    assert world.messages() == ([("firing", [("00000009", 1)])] if is_due else [])
+
+
 def test_a_disabled_receiver_keeps_what_there_is_to_tell() -> None:
     world = World([receiver()])
     gone = Disabled(receiver="hook", reason="HTTP 410", at_ms=NOW_MS)
