@@ -92,6 +92,30 @@ def test_what_can_not_be_gone_on_with_is_refused(now: dict[str, Any], before: di
     assert hint in (refused.value.hint or "")
 
 
+RECORD = "ClientConfigRecord"
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "refused"),
+    [
+        ({RECORD: 0}, {RECORD: 0}, False),
+        ({RECORD: 1}, {RECORD: 0}, False),
+        ({RECORD: 0}, {RECORD: 1}, True),
+        ({}, {RECORD: 0}, True),
+        ({"Another": 0}, {RECORD: 0}, True),
+        ({RECORD: 0}, {}, False),
+        ({}, {}, False),
+    ],
+)
+def test_refuses_checkpoint_of_records_that_the_job_no_longer_knows(now: dict[str, int], before: dict[str, int], refused: bool) -> None:
+    written, extents = manifest_of("results", record_versions=before), holding("results", (0, 60))
+    if refused:
+        with pytest.raises(Refused, match=f"which reads {RECORD} version {before[RECORD]}; 0.1.0 would send such records"):
+            decide(manifest_of("results", record_versions=now), written, READ, extents)
+    else:
+        assert decide(manifest_of("results", record_versions=now), written, READ, extents).manifest.record_versions == now
+
+
 def test_a_topic_made_again_says_what_was_read_of_the_old_one() -> None:
     with pytest.raises(Refused, match="is lost: partition 0 from offset 50; the number of records is unknown"):
         decide(manifest_of("results", topics=topic(topic_id="another")), manifest_of("results"), READ, holding("results", (0, 60)))
