@@ -85,6 +85,22 @@ def test_lengths_of_one_byte_and_two_go_the_short_way(value: bytes, taken: bool)
     assert went == [True, taken], "the record's own fields, and its setting's"
 
 
+@pytest.mark.parametrize("length", [125, 127, 16_382, 16_383, 16_384, 20_000, 40_000])
+@pytest.mark.parametrize("field", ["config_key", "config_value", "client_software_name"])
+def test_does_not_read_length_of_three_bytes_as_two(field: str, length: int) -> None:
+    """Zeros may be anything: numbers, nulls, and no tagged fields. So what is read too short ends well among them."""
+    text = "\0" * length
+    if field == "client_software_name":
+        value = config_record(setting("acks", "all"), client_software_name=text)
+    else:
+        value = config_record(setting("acks", "all", **{field: text}))
+    quick, slow = both([value])
+    assert quick.equals(slow)
+    decoded = quick[0].as_py()
+    assert decoded["decode_error"] is None
+    assert (decoded if field == "client_software_name" else decoded["configs"][0])[field] == text
+
+
 def test_it_looks_no_further_than_it_says() -> None:
     (fields,) = next(field.element for field in LAYOUT.fields if field.name == "configs").runs
     data = np.full(runs.most_ahead(fields), 0xFF, np.uint8)
