@@ -162,7 +162,9 @@ class DeliveryBook:
         for (status, group), members in groups.items():
             first_ms = min(since_ms for _, since_ms in members)
             last_ms = self._last.get((name, group))
-            if now_ms < first_ms + receiver.group_wait_ms or (last_ms is not None and now_ms < last_ms + receiver.group_interval_ms):
+            # A time ahead of this clock is of one that was set back since, and holds nothing up.
+            gathers = first_ms <= now_ms < first_ms + receiver.group_wait_ms
+            if gathers or (last_ms is not None and last_ms <= now_ms < last_ms + receiver.group_interval_ms):
                 continue
             made.append(self._message(receiver, status, group, [finding for finding, _ in members][:MOST_MEMBERS], now_ms))
         return made

@@ -266,6 +266,21 @@ def test_f32_messages_ahead_of_a_clock_that_was_set_back_damp_nothing(sent_ms: i
     assert world.book.held["hook"] == is_held
 
 
+@pytest.mark.parametrize(
+    ("sent_ms", "waits"),
+    [(-5 * MINUTE, False), (-4 * MINUTE, True), (0, True), (1, False), (DAY_MS, False)],
+    ids=["long ago", "a moment ago", "now", "just ahead", "a day ahead"],
+)
+def test_f40_group_does_not_wait_for_times_ahead_of_a_clock_that_was_set_back(sent_ms: int, waits: bool) -> None:
+    world = World([receiver(group_interval_ms=5 * MINUTE)])
+    world.now = NOW_MS + sent_ms
+    world.see(made(1))
+    assert len(world.deliver()) == 1
+    world.now = NOW_MS
+    world.see(made(2))
+    assert bool(world.deliver()) is not waits
+
+
 def test_a_silence_holds_and_forgets_nothing() -> None:
     ends = datetime.fromtimestamp(NOW_MS / 1000, UTC) + timedelta(minutes=10)
     world = World([receiver(), receiver("other")], (Silence(Match(code=("AN*",)), "upgrade", ("hook",), None, ends),))
