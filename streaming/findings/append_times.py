@@ -12,30 +12,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from heapq import merge
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
+from streaming.findings.inputs import LogPosition
 from udfs.kernels.finding_inputs import TOMBSTONE
 
 Row = Mapping[str, Any]
 
 _Partition = tuple[bool, int]
 """Whether it is one of ``clientscope.configs``, and its number."""
-
-
-class LogPosition(NamedTuple):
-    """Where a record is in its topic.
-
-    Attributes:
-        appended_ms: when Kafka took it, in ms since the epoch.
-    """
-
-    appended_ms: int
-    partition: int
-    offset: int
-
-    def is_after(self, other: LogPosition) -> bool:
-        """Whether this record is the newer one: by offset within a partition, by time between partitions."""
-        return self.offset > other.offset if self.partition == other.partition else self > other
 
 
 class _Reading:

@@ -43,7 +43,7 @@ class Book:
         published: the topic's newest values by fingerprint.
 
     Attributes:
-        failed: called with a finding whose next state can't be told; its record stays as it is.
+        failed: called with a finding whose next state can't be computed; its record stays as it is.
     """
 
     def __init__(self, clients: PushedClients, policy: Policy, published: Mapping[str, bytes] | None = None) -> None:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from clientscope.records.client_key import Tenant, instance_of, is_anonymous, tenant_of
 from clientscope.records.layouts import Origin, rank_of
 from clientscope.records.principals import authenticated
-from streaming.findings.append_times import LogPosition
 from streaming.limits import Limit, Overflow
 
 
@@ -55,6 +54,22 @@ class RuleVerdict(NamedTuple):
     severity: str
     message: str
     settings: tuple[Mapping[str, Any], ...]
+
+
+class LogPosition(NamedTuple):
+    """Where a record is in its topic.
+
+    Attributes:
+        appended_ms: when Kafka took it, in ms since the epoch.
+    """
+
+    appended_ms: int
+    partition: int
+    offset: int
+
+    def is_after(self, other: LogPosition) -> bool:
+        """Whether this record is the newer one: by offset within a partition, by time between partitions."""
+        return self.offset > other.offset if self.partition == other.partition else self > other
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def test_same_record_after_a_restart_is_the_same_finding() -> None:
     assert b'"reopened":0' in next(iter(published.values()))
 
 
-def test_finding_that_cannot_be_told_holds_up_no_other(caplog: pytest.LogCaptureFixture) -> None:
+def test_finding_that_fails_holds_up_no_other(caplog: pytest.LogCaptureFixture) -> None:
     job = engine()
     job.apply([push(6, "orders"), push(7, "web")])
     broken = next(entry for entry in job.book.entries.values() if "orders" in (entry.application or ""))
