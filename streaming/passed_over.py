@@ -23,7 +23,7 @@ class PassedOver:
         self._counts: Counter[str] = Counter()
 
     def add(self, topic: str, what: str, error: Exception, at_ms: int) -> None:
-        """An engine failed, and goes on.
+        """Notes a failure, after which the engine continues.
 
         Args:
             topic: of the record; or what else the finding is about.
