@@ -344,6 +344,10 @@ def test_f24_records_that_expired_unread_are_named_and_a_reset_continues_without
         lost = {key: number for key, number in lost.items() if number}
         assert lost == {("0", query, CONFIGS): 2 for query in ("results", "history_pushes")}, "these and no others"
         assert not {"expired-1", "expired-2"} & set(rig.results())
+        kept = (CONFIGS, 0, ends + 2)
+        assert eventually(lambda: kept in rows(rig.folder / "history", "pushes"), SLOW), (
+            "else history, too, loses it while Spark stands still"
+        )
         _loses_records_while_it_runs(rig, processes, ends + 3)
 
 
