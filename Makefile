@@ -14,16 +14,12 @@ demo: venv       ## everything on this machine, with real clients; Ctrl-C ends i
 	@$(BIN)/clientscope demo $(ARGS)
 
 test: venv chromium prometheus faketime check test-pure test-spark test-real   ## checks and all tests, on this Python
+# What failed gets a second look, file by file.
+TIER := $(BIN)/python -P tests/tier.py
 # By file, so that what a file shares is started once; the files in the order of tests/conftest.py, the longest first.
 TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
-# These wait more than they compute, on two cores too.
-THREE_AT_A_TIME := -n 3 --dist loadfile --no-loadscope-reorder
-# A busy machine of CI may hold up a broker or Spark for longer than a test waits. What passes at its second try is listed as RERUN.
-ONCE_MORE := $(if $(CI),--reruns 1 -raR)
-# What failed twice beside other tests is tried by itself, with brokers, gateways and jobs of its own. Only if all tests ran (status 1).
-BY_ITSELF := $(if $(CI),|| { [ $$? = 1 ] && $(BIN)/pytest tests/real --last-failed --last-failed-no-failures none; })
 test-pure: venv prometheus  ## no Spark, no broker: three minutes
-	$(BIN)/pytest tests/pure $(TWO_AT_A_TIME)
+	$(TIER) tests/pure $(TWO_AT_A_TIME)
 fixtures: venv   ## capture what real clients say, again (needs a JDK)
 	$(BIN)/python tests/fixtures/capture.py
 screenshots: venv chromium  ## the pictures of the page and of the report, again
@@ -31,9 +27,9 @@ screenshots: venv chromium  ## the pictures of the page and of the report, again
 golden-checkpoint: venv  ## keep a checkpoint of this release for the tests of those to come (two minutes)
 	$(BIN)/python tests/fixtures/checkpoint.py
 test-spark: venv ## one Spark session
-	$(BIN)/pytest tests/spark
+	$(TIER) tests/spark
 test-real: venv chromium prometheus faketime class-data .sparks/3.5/.ready  ## a real broker, gateway, clients, job and browser
-	$(BIN)/pytest tests/real $(THREE_AT_A_TIME) $(ONCE_MORE) $(BY_ITSELF)
+	$(TIER) tests/real $(TWO_AT_A_TIME)
 test-pythons: venv prometheus  ## the pure tests on each other Python that is here (3.11 to 3.13)
 	.ci/pythons $(TWO_AT_A_TIME)
 test-pythons-short: venv prometheus  ## the same on the oldest and the newest alone, without the files that take longest, as CI does
@@ -113,7 +109,7 @@ sparks: $(SPARKS:%=.sparks/%/.ready)  ## the other releases of Spark that the jo
 	@echo "installing Spark $* for the tests"
 	@rm -rf $(@D) && $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target $(@D) -r $< && touch $@
 test-sparks: sparks  ## the tests of one Spark session on each of the other releases
-	for spark in $(SPARKS); do PYTHONPATH=.sparks/$$spark $(BIN)/pytest tests/spark || exit 1; done
+	for spark in $(SPARKS); do PYTHONPATH=.sparks/$$spark $(TIER) tests/spark || exit 1; done
 
 venv: java right-python $(VENV)/.ready
 right-python:    # an environment never changes its Python

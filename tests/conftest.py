@@ -111,13 +111,6 @@ def _with_class_data(home: Path) -> None:
         java.cache_clear()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says why a test was tried once more, which pytest-rerunfailures leaves out: it may have failed for a reason of its own."""
-    for report in terminalreporter.stats.get("rerun", []):
-        terminalreporter.write_sep("_", f"first try of {report.nodeid}")
-        terminalreporter.write_line(report.longreprtext[-6000:])
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A test marked ``long_form(only=True)`` has no shorter form: `make test-long` alone runs it. The longest files come first.
 

@@ -1,0 +1,67 @@
+"""The second look of tests/tier.py at files that failed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+TRIES = """
+from pathlib import Path
+import pytest
+
+@pytest.fixture(scope="module")
+def tries():
+    with Path(__file__).with_suffix(".tries").open("a") as file:
+        file.write("x")
+    return len(Path(__file__).with_suffix(".tries").read_text())
+"""
+FINE = TRIES + "def test_fine(tries): pass\n"
+FLAKY_TEST = TRIES + "def test_a(tries): pass\ndef test_b(tries): assert tries == 2\n"
+FLAKY_FIXTURE = TRIES + "@pytest.fixture\ndef second(tries): assert tries == 2\ndef test_a(second): pass\ndef test_b(second): pass\n"
+RED = TRIES + "def test_a(tries): pass\ndef test_red(tries): assert tries == 0\n"
+
+STOPPED = {
+    "too many failures": (RED + "@pytest.mark.parametrize('n', range(8))\ndef test_n(n): assert 0\n", ["-n", "0"]),
+    "out of time": (RED + "def test_late(): pass\n", ["-n", "0", "--session-timeout", "0.001"]),
+    "a file that can't be imported": (RED, ["-n", "2", "test_not_there.py"]),
+    "an import that fails": ("import nothing_of_this_name\n", ["-n", "2"]),
+    "a worker that died": (RED + "def test_die():\n    import os\n    os._exit(0)\n", ["-n", "2", "--dist", "loadfile"]),
+    "no test": ("", ["-n", "0"]),
+}
+
+
+def tier(folder: Path, files: dict[str, str], *options: str) -> tuple[int, str]:
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
+    for name, source in files.items():
+        (folder / name).write_text(source)
+    command = [sys.executable, "-P", str(ROOT / "tests" / "tier.py"), ".", *options]
+    ended = subprocess.run(command, cwd=folder, env={"PATH": os.environ["PATH"]}, check=False, capture_output=True, text=True, timeout=120)
+    return ended.returncode, ended.stdout
+
+
+@pytest.mark.parametrize(("source", "workers"), [(FLAKY_TEST, "2"), (FLAKY_FIXTURE, "0")], ids=["test", "fixture"])
+def test_file_that_passes_at_second_look_is_green_and_named(tmp_path: Path, source: str, workers: str) -> None:
+    status, out = tier(tmp_path, {"test_fine.py": FINE, "test_flaky.py": source}, "-n", workers, "--dist", "loadfile")
+    assert status == 0, out
+    assert out.endswith("\nsecond look: test_flaky.py passed; its first failure is above\n3 passed, 0 failed\n")
+    assert {path.stem: path.read_text() for path in tmp_path.glob("*.tries")} == {"test_fine": "x", "test_flaky": "xx"}
+
+
+def test_file_that_fails_twice_is_red(tmp_path: Path) -> None:
+    status, out = tier(tmp_path, {"test_fine.py": FINE, "test_flaky.py": FLAKY_TEST, "test_red.py": RED})
+    assert status == 1
+    assert "\nsecond look: test_flaky.py passed; its first failure is above\n" in out
+    assert out.endswith("\nsecond look: test_red.py failed again\n4 passed, 1 failed\n")
+
+
+@pytest.mark.parametrize("what", STOPPED)
+def test_run_that_stopped_gets_no_second_look(tmp_path: Path, what: str) -> None:
+    source, options = STOPPED[what]
+    status, out = tier(tmp_path, {"test_it.py": source, "test_later.py": RED if "import" in what else ""}, *options)
+    assert status != 0
+    assert "second look" not in out
