@@ -6,18 +6,19 @@ MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 SPARKS := 3.5 4.0 4.1
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules golden-checkpoint test test-pure test-pythons test-pythons-short test-spark test-real check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
+.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules golden-checkpoint test test-pure test-pythons test-pythons-short test-spark test-real test-faults test-matrix test-times check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
 demo: venv       ## everything on this machine, with real clients; Ctrl-C ends it
 	@$(BIN)/clientscope demo $(ARGS)
 
-test: venv chromium prometheus faketime check test-pure test-spark test-real   ## checks and all tests, on this Python
+test: venv chromium prometheus faketime check test-pure test-spark test-real   ## checks and tests, on this Python; what it leaves out: test-faults, test-matrix, test-times
 # What failed gets a second look, file by file.
 TIER := $(BIN)/python -P tests/tier.py
 # By file, so that what a file shares is started once; the files in the order of tests/conftest.py, the longest first.
 TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
+REAL := venv chromium prometheus faketime class-data
 test-pure: venv prometheus  ## no Spark, no broker: three minutes
 	$(TIER) tests/pure $(TWO_AT_A_TIME)
 fixtures: venv   ## capture what real clients say, again (needs a JDK)
@@ -28,8 +29,14 @@ golden-checkpoint: venv  ## keep a checkpoint of this release for the tests of t
 	$(BIN)/python tests/fixtures/checkpoint.py
 test-spark: venv ## one Spark session
 	$(TIER) tests/spark
-test-real: venv chromium prometheus faketime class-data .sparks/3.5/.ready  ## a real broker, gateway, clients, job and browser
-	$(TIER) tests/real $(TWO_AT_A_TIME)
+test-real: $(REAL)  ## a real broker, gateway, clients, job and browser
+	$(TIER) tests/real $(TWO_AT_A_TIME) -m "not (faults or matrix or times)"
+test-faults: $(REAL)  ## what fails, restarts, is attacked or secured; CI runs it too
+	$(TIER) tests/real $(TWO_AT_A_TIME) -m faults
+test-matrix: $(REAL) .sparks/3.5/.ready  ## releases of clients, brokers and Spark, and the catalogues that are read from them
+	$(TIER) tests/real $(TWO_AT_A_TIME) -m matrix
+test-times: $(REAL)  ## settings that follow from times, statistics and memory: they take long, and want a machine of their own
+	$(TIER) tests/real $(TWO_AT_A_TIME) -m times
 test-pythons: venv prometheus  ## the pure tests on each other Python that is here (3.11 to 3.13)
 	.ci/pythons $(TWO_AT_A_TIME)
 test-pythons-short: venv prometheus  ## the same on the oldest and the newest alone, without the files that take longest, as CI does

@@ -24,6 +24,8 @@ from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.records.topics import CONFIGS, FINDINGS, QUARANTINE
 
+pytestmark = pytest.mark.matrix
+
 SLOW = 90.0
 CANARY = "canary-9d41c0"
 TOPIC = "test.releases"

@@ -10,12 +10,15 @@ from contextlib import closing
 from typing import Any
 
 import kafka
+import pytest
 from conftest import running_gateway, start_broker
 from kafka.protocol.admin import DescribeClusterRequest
 
 from clientscope.client import KafkaAdminClient
 from clientscope.client.raw import RawClient
 from clientscope.local.process import free_port
+
+pytestmark = pytest.mark.faults
 
 
 def run(*flags: str, status: int = 0) -> str:

@@ -49,6 +49,8 @@ from clientscope.records.topics import (
 )
 from clientscope.wire.messages import ApiVersionsRequest
 
+pytestmark = pytest.mark.faults
+
 SLOW = 90.0
 STRAIGHT = b"straight"
 """Key of records that no gateway wrote: they stand on their topic as they are, and nowhere else."""

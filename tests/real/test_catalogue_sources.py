@@ -19,6 +19,8 @@ from catalogue import Found, library
 from catalogue_go import constants, franz_gos, go_module, saramas
 from catalogue_others import kafkajs
 
+pytestmark = pytest.mark.matrix
+
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 

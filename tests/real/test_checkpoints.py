@@ -44,6 +44,8 @@ from streaming.checkpoints.manifest import Refused
 from streaming.checkpoints.plans import PLANS, folder
 from streaming.gauges import Gauges
 
+pytestmark = pytest.mark.faults
+
 SLOW = 90.0
 OLDER = connection_record(1, [("go", "1.0", 99, 99, 0)])
 """Of a series whose newest count is in the golden checkpoint alone: who has lost that would believe it."""

@@ -19,6 +19,8 @@ from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.records.layouts import Kind
 
+pytestmark = pytest.mark.matrix
+
 DECLARED = ("--broker-software-name", "Mine", "--broker-software-version", "1.0")
 
 

@@ -115,6 +115,7 @@ def dropped(gateway: RunningGateway) -> dict[tuple[str, ...], float]:
     return {key: count for key, count in metrics(gateway.metrics_url).items() if key[0] == "clientscope_gateway_telemetry_dropped_total"}
 
 
+@pytest.mark.matrix
 @pytest.mark.timeout(600)  # the first run on a machine downloads and compiles clients
 @pytest.mark.parametrize("name", each_client({"java 3.7", "java 2.8", "java 4.4", "confluent-kafka", "franz-go"}))
 def test_a_client_does_the_same_work_whether_it_is_asked_or_not(broker: Any, gateway: Any, name: str) -> None:
@@ -230,6 +231,7 @@ def busy(for_s: float, *acts: Callable[[], object]) -> bool:
     return True
 
 
+@pytest.mark.times
 @pytest.mark.timeout(500)  # rates count that last for a minute
 def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(broker: Any, gateway: Any, job: Job) -> None:
     """Java's consumer says everything of its kind, librdkafka's producer a few; and rules need both metrics and a setting."""
@@ -300,6 +302,7 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
     assert not [key for key in metrics(job.metrics_url) if key[0] == "clientscope_stream_quarantined_total"]
 
 
+@pytest.mark.faults
 def test_hostile_telemetry_is_refused_or_counted_and_the_gateway_lives(broker: Any, gateway: Any) -> None:
     """A bomb, bytes that are no metrics, and a request in another's layout; a raw client that calls itself Java."""
     before = sum(dropped(gateway).values())

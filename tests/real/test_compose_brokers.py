@@ -22,6 +22,8 @@ from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import free_port, spawn, stop
 
+pytestmark = pytest.mark.faults
+
 ROOT = Path(__file__).parents[2]
 
 

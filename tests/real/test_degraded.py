@@ -33,6 +33,8 @@ from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, RESULTS
 from streaming.gauges import Gauges
 
+pytestmark = pytest.mark.faults
+
 SLOW = 90.0
 TOPIC = "test.degraded"
 NO_SPACE = "No space left on device"

@@ -171,6 +171,7 @@ def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(broker
             assert eventually(lambda: "AN701" not in {one["labels"].get("code") for one in alerts_of(first) or ()}, SLOW)
 
 
+@pytest.mark.faults
 @pytest.mark.long_form
 def test_f31_f32_a_storm_is_a_page_and_after_a_kill_in_mid_send_a_copy_tells_nothing_twice(broker: Any, tmp_path: Path) -> None:
     with serving() as well, serving(hang) as struck, serving(always=hang) as dead:

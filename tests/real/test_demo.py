@@ -17,6 +17,8 @@ import pytest
 
 from clientscope.local.process import free_port
 
+pytestmark = pytest.mark.faults
+
 COMMAND = [sys.executable, "-m", "clientscope.cli"]
 
 

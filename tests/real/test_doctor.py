@@ -82,6 +82,7 @@ def consumer(address: str, group: str, client_id: str) -> Iterator[None]:
         yield
 
 
+@pytest.mark.faults
 def test_all_is_well_then_several_things_are_broken(broker: RunningBroker, tmp_path: Path) -> None:
     secret_file(tmp_path / "digest.key", CANARIES[0])
     secret_file(tmp_path / "token", f"ann {CANARIES[1]}")

@@ -55,6 +55,7 @@ def in_front(cluster: FixedCluster, tmp_path_factory: pytest.TempPathFactory) ->
         yield running
 
 
+@pytest.mark.matrix
 @pytest.mark.timeout(600)  # the first run on a machine downloads and compiles clients
 @pytest.mark.parametrize("name", each_client(frozenset(CLIENTS) - {"java 2.8", "java 3.7", "java 3.9"}))
 def test_a_client_gets_the_same_through_one_gateway_and_connects_to_it_alone(cluster: FixedCluster, in_front: InFront, name: str) -> None:
@@ -89,6 +90,7 @@ NO_BROKERS = {
 """Answers to clients whose hosts and ports are no brokers'."""
 
 
+@pytest.mark.matrix
 def test_every_answer_of_kafka_with_a_brokers_address_is_read_or_not_offered() -> None:
     """By the message schemas in Kafka's own jar."""
     (jar,) = [path for path in jars("client-4.4") if path.name.startswith("kafka-clients-")]
@@ -217,6 +219,7 @@ def _coordinated(cluster: FixedCluster) -> bool:
         return all(each.error_code == 0 for each in client.request(asked, FindCoordinatorResponse).coordinators)
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(("key", "version"), [(78, 1), (78, 2), (79, 1), (79, 2)])
 def test_endpoints_of_the_share_apis_have_other_ports_alone(
     cluster: FixedCluster, in_front: InFront, topic: Any, key: int, version: int
@@ -239,6 +242,7 @@ def test_endpoints_of_the_share_apis_have_other_ports_alone(
     assert through == direct.replace(*ports)
 
 
+@pytest.mark.matrix
 def test_versions_that_are_not_known_are_not_offered_and_not_passed(cluster: FixedCluster, in_front: InFront) -> None:
     def ranges(client: RawClient) -> dict[int, tuple[int, int]]:
         return {each.api_key: (each.min_version, each.max_version) for each in client.api_versions("raw", "1.0").api_keys}
@@ -257,6 +261,7 @@ def test_versions_that_are_not_known_are_not_offered_and_not_passed(cluster: Fix
     )
 
 
+@pytest.mark.matrix
 def test_doctor_finds_a_gateway_at_each_brokers_port(cluster: FixedCluster, in_front: InFront) -> None:
     ranges = {"right": f"{in_front.ports[0]}-{in_front.ports[2]}", "few": f"{in_front.ports[0]}-{in_front.ports[0]}"}
     with closing(connected(KafkaAccess(cluster.clients))) as admin:

@@ -21,6 +21,8 @@ from observe import answers, connection_records, eventually, metrics, page
 
 from clientscope.records.layouts import Kind
 
+pytestmark = pytest.mark.matrix
+
 TOPIC = "fixed.moving"
 PARTITIONS = 6
 

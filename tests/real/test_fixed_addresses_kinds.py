@@ -27,6 +27,8 @@ from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.layouts import Kind
 
+pytestmark = pytest.mark.matrix
+
 PASSWORD = "canary-password-7f3a"
 _MODULES = "org.apache.kafka.common.security"
 LONG = pytest.mark.long_form(only=True)

@@ -19,6 +19,8 @@ from clientscope import topics
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 
+pytestmark = pytest.mark.matrix
+
 GATEWAY = "127.0.0.1"
 BROKER = "localhost"
 """Names under which this machine is reached: the brokers' certificate has the second alone, the gateway's the first."""

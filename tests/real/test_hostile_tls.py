@@ -17,6 +17,8 @@ from observe import WorkerMemory, count, eventually, gateway_connections, worker
 from test_data_path import fetch, unread_bytes
 from tls_cluster import TOPIC, Cluster, connect, in_front, raw, tls_cluster, upstream
 
+pytestmark = pytest.mark.faults
+
 MIB = 1024 * 1024
 BUDGET, ROOM = 16 * MIB, 32 * MIB
 CONNECTIONS = 400

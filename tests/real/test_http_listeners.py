@@ -13,6 +13,8 @@ from http_attacks import HALF_A_REQUEST, Peaks, connected, ends, eventually, get
 
 from clientscope.local.process import free_port
 
+pytestmark = pytest.mark.faults
+
 HALF_REQUESTS = 700
 POURED = 200 * 2**20
 KERNELS = 20 * 2**20

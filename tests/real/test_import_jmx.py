@@ -20,6 +20,8 @@ from clientscope.client.raw import RawClient
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 
+pytestmark = pytest.mark.matrix
+
 WITHOUT_RULES = """
 includeObjectNames: ["kafka.server:type=socket-server-metrics,*", "kafka.network:type=RequestMetrics,*"]
 """

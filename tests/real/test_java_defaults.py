@@ -23,6 +23,8 @@ sys.path.append(str(Path(__file__).parents[1] / "fixtures"))
 import catalogue_java
 from catalogue import Found, library
 
+pytestmark = pytest.mark.matrix
+
 CLASS_LISTS = ("metric.reporters", "partition.assignment.strategy")
 """Redacted in pushes, but known as defaults."""
 

@@ -39,6 +39,8 @@ from clientscope.records.topics import CONNECTIONS
 from clientscope.session.telemetry import Subscription
 from clientscope.wire.cursor import Cursor
 
+pytestmark = pytest.mark.matrix
+
 TOPIC = "test.java.identity"
 PASSWORD = "canary-password-2b9e"
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"

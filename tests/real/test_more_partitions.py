@@ -23,6 +23,8 @@ from clientscope.records.topics import GAUGES, TOPICS
 from sinks.dashboard.state.reader import StateReader
 from sinks.dashboard.state.state import State
 
+pytestmark = pytest.mark.faults
+
 KEYED = [topic.name for topic in TOPICS if topic.retention_days is None]
 KEYS = 100
 

@@ -25,6 +25,8 @@ from clientscope.records.codec import ClientConnectionRecord, decode
 from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS
 
+pytestmark = pytest.mark.times
+
 PROGRAM = Path(__file__).parent / "clients" / "IdleClients.java"
 KEY = "connections.max.idle.ms"
 

@@ -24,6 +24,8 @@ from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import stop
 
+pytestmark = pytest.mark.times
+
 PROGRAM = Path(__file__).parent / "clients" / "LingerClient.java"
 KINDS = {"short": 40, "long": 150, "none": 0, "busy": 40}
 """linger.ms of one producer each; the last one sends as fast as it can."""

@@ -87,6 +87,7 @@ FETCHED = {
 }  # fmt: skip
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     "release", ["2.1", "4.4", *(pytest.param(release, marks=pytest.mark.long_form(only=True)) for release in ("2.8", "3.9"))]
 )
@@ -118,6 +119,7 @@ def test_java(cluster: RunningBroker, gateway: RunningGateway, release: str) -> 
         resets(cluster, f"{name}-new", "earliest")
 
 
+@pytest.mark.matrix
 def test_a_share_consumer(cluster: RunningBroker, gateway: RunningGateway) -> None:
     path = ":".join(str(each) for each in jars("client-4.4"))
     command = [java(), "-Xmx256m", "-cp", path, str(PROGRAM.with_name("ShareClient.java")), gateway.address]
@@ -168,6 +170,7 @@ def test_kafka_python(cluster: RunningBroker, gateway: RunningGateway) -> None:
         resets(cluster, "python-billing", "earliest")
 
 
+@pytest.mark.matrix
 def test_aiokafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
     async def both() -> None:
         producer = aiokafka.AIOKafkaProducer(
@@ -290,6 +293,7 @@ def inferred(cluster: RunningBroker, gateway: RunningGateway, run: str) -> dict[
     return found
 
 
+@pytest.mark.times
 @pytest.mark.timeout(400)
 def test_intervals_are_inferred(cluster: RunningBroker, gateway: RunningGateway) -> None:
     found: dict[tuple[str, str], str] = {}
@@ -345,6 +349,7 @@ def send_kafka_python(address: str, name: str) -> None:
         producer.flush(60)
 
 
+@pytest.mark.times
 @pytest.mark.timeout(300)
 def test_requests_in_flight_and_batches_are_inferred_and_never_above_what_is_set(cluster: RunningBroker, gateway: RunningGateway) -> None:
     names = {library: f"piped-{library}" for library in PIPELINES}
@@ -381,6 +386,7 @@ def test_connections_of_one_client_that_differ_are_one_client(cluster: RunningBr
         producer.close()
 
 
+@pytest.mark.matrix
 def test_a_consumer_without_a_rack_shows_it_where_the_broker_has_one(tmp_path: Path) -> None:
     with (
         running_cluster(tmp_path / "broker", {"broker.rack": "eu-1"}) as broker,
@@ -457,6 +463,7 @@ def many_in_flight_are_found(installation: Installation) -> None:
             assert settings["max.in.flight.requests.per.connection"].startswith("~at least ")
 
 
+@pytest.mark.times
 @pytest.mark.timeout(400)
 def test_rules_judge_it_the_page_shows_it_and_what_is_pushed_comes_first(installation: Installation) -> None:
     with admin.connected(installation.broker.internal) as client:

@@ -33,6 +33,8 @@ from clientscope.records.topics import CONFIGS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import UNSUPPORTED_VERSION
 
+pytestmark = pytest.mark.matrix
+
 AUTHORIZER = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer", "allow.everyone.if.no.acl.found": "true"}
 LONG = pytest.mark.long_form(only=True)
 RELEASES = {"broker-2.4": "2.4.1", "broker-2.8": "2.8.2", "broker-3.6": "3.6.2", "broker-3.9": "3.9.2"}

@@ -233,6 +233,7 @@ def test_eight_tabs_hold_one_stream(opens: Opens) -> None:
         assert server.streams == 0
 
 
+@pytest.mark.times
 def test_eight_visible_windows_stay_live_by_one_stream(opens: Opens) -> None:
     with serving(Fleet(now_ms(), clients=10)) as server:
         windows = [opens(f"{server.url}?view=brokers")]
@@ -356,6 +357,7 @@ def test_as_many_clients_as_a_large_cluster_has(opens: Opens) -> None:
         expect(page.locator(".list tr.row")).to_have_count(1)
 
 
+@pytest.mark.times
 @pytest.mark.long_form
 @pytest.mark.timeout(900)
 def test_the_heap_stays_flat(opens: Opens) -> None:

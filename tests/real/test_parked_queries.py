@@ -30,6 +30,8 @@ from clientscope.local.broker import EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.topics import BY_NAME, CONNECTIONS, GAUGES
 
+pytestmark = pytest.mark.faults
+
 KEY = DigestKey(b"0123456789abcdef" * 4)
 SLOW = 120.0
 LIVE, HISTORY = ("results", "gauges", "findings"), ("history_pushes", "history_connections")

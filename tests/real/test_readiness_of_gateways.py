@@ -24,6 +24,8 @@ from clientscope.local.process import free_port
 from clientscope.records.layouts import Kind
 from clientscope.records.requested_versions import unpack
 
+pytestmark = pytest.mark.matrix
+
 TOPIC = "readiness"
 METADATA, FETCH, LIST_OFFSETS = 3, 1, 2
 EMPTY = {

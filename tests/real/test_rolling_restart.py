@@ -23,6 +23,8 @@ from clientscope.demo.watch import jmx_connections
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
 
+pytestmark = pytest.mark.faults
+
 NODES = (1, 2, 3)
 TOPIC = "test.rolling"
 PARTITIONS = 3

@@ -40,6 +40,8 @@ from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.topics import DEADLETTER, DECISIONS, RESULTS, STATUS
 
+pytestmark = pytest.mark.faults
+
 TOPIC = "test.secured"
 PROCESSES = ("topics", "gateway", "stream", "serve", "findings")
 STARTED = ("gateway", "stream", "serve")

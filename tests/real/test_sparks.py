@@ -23,6 +23,8 @@ from clientscope.local.jars import jars
 from clientscope.local.process import free_port
 from streaming.internals.releases import RELEASES, of_minor
 
+pytestmark = pytest.mark.matrix
+
 SEED = 23
 OLDEST, NEWEST = RELEASES[0].minor, RELEASES[-1].minor
 PASSWORD = "canary-stream-7f3a"

@@ -17,6 +17,8 @@ from clientscope.catalog.settings import libraries, numbers
 from clientscope.commands.lint.judging import FileVerdict, Subject, judge
 from clientscope.profiles import Thresholds
 
+pytestmark = pytest.mark.matrix
+
 WRONG_TYPE = "AN311"
 REFUSED = {WRONG_TYPE, "CF102", "CF103", "CF104"}
 LISTED = re.compile(

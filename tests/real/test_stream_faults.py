@@ -40,6 +40,8 @@ from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, FINDINGS, 
 from streaming.queries.registry import wanted
 from udfs.decoding.record_reader import REASONS
 
+pytestmark = pytest.mark.faults
+
 SEED = 22
 QUERIES = tuple(wanted(StreamSettings(bootstrap_servers="127.0.0.1:1")))
 """Those that run without further settings."""

@@ -166,6 +166,7 @@ def test_what_requests_do_not_show_comes_from_the_admin_api(cluster: Cluster) ->
     assert "1 client quota" in summary
 
 
+@pytest.mark.faults
 def test_a_level_that_cannot_be_set_is_one_clear_line(cluster: Cluster) -> None:
     refused = cluster.xray("--seconds", "1")
     out, err = refused.communicate(timeout=60)
@@ -176,6 +177,7 @@ def test_a_level_that_cannot_be_set_is_one_clear_line(cluster: Cluster) -> None:
     assert cluster.level() == "WARN"
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("problem", [BrokenPipeError("the watchdog is gone"), EnvironmentProblem("refused")])
 def test_where_nothing_is_raised_nothing_is_left_to_restore(cluster: Cluster, tmp_path: Path, problem: Exception) -> None:
     def watch(journal: Path) -> None:
@@ -189,6 +191,7 @@ def test_where_nothing_is_raised_nothing_is_left_to_restore(cluster: Cluster, tm
     assert cluster.level() == "WARN"
 
 
+@pytest.mark.faults
 def test_two_runs_do_not_disturb_each_other(cluster: Cluster) -> None:
     first = cluster.xray("--seconds", "60", "--yes")
     assert eventually(lambda: cluster.level() == "DEBUG", 30)
@@ -202,6 +205,7 @@ def test_two_runs_do_not_disturb_each_other(cluster: Cluster) -> None:
     assert eventually(lambda: cluster.level() == "WARN", 30)
 
 
+@pytest.mark.faults
 def test_a_logger_that_is_at_debug_stays_so(cluster: Cluster) -> None:
     with closing(connected(KafkaAccess(cluster.internal))) as admin:
         set_logger_level(admin, 1, "DEBUG")
@@ -213,6 +217,7 @@ def test_a_logger_that_is_at_debug_stays_so(cluster: Cluster) -> None:
             set_logger_level(admin, 1, "WARN")
 
 
+@pytest.mark.faults
 @pytest.mark.long_form
 @pytest.mark.timeout(900)
 def test_f51_the_level_is_restored_whatever_is_killed(cluster: Cluster) -> None:
@@ -236,6 +241,7 @@ def test_f51_the_level_is_restored_whatever_is_killed(cluster: Cluster) -> None:
     assert eventually(lambda: not list(cluster.state.rglob("*.json")), 30)
 
 
+@pytest.mark.faults
 @LONG  # its watchdog waits for 20 s
 def test_f51_a_run_that_is_stopped_does_not_keep_the_level(cluster: Cluster) -> None:
     run = cluster.xray("--seconds", "1", "--yes")
@@ -249,6 +255,7 @@ def test_f51_a_run_that_is_stopped_does_not_keep_the_level(cluster: Cluster) -> 
     assert cluster.level() == "WARN"
 
 
+@pytest.mark.faults
 def test_brokers_are_looked_at_one_after_another(tmp_path: Path) -> None:
     voters, identity = {1: free_port(), 2: free_port()}, new_cluster_id()
     plans = [

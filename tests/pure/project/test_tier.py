@@ -1,10 +1,12 @@
-"""The second look of tests/tier.py at files that failed."""
+"""The second look of tests/tier.py at files that failed, and the tiers' commands."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -65,3 +67,11 @@ def test_run_that_stopped_gets_no_second_look(tmp_path: Path, what: str) -> None
     status, out = tier(tmp_path, {"test_it.py": source, "test_later.py": RED if "import" in what else ""}, *options)
     assert status != 0
     assert "second look" not in out
+
+
+def test_each_marker_of_a_tier_has_its_command() -> None:
+    markers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["markers"]
+    tiers = [re.match(r"\w+", marker)[0] for marker in markers if not marker.startswith("long_form")]  # type: ignore[index]
+    makefile = (ROOT / "Makefile").read_text()
+    assert re.findall(r"^test-(\w+):.*\n.* -m \1$", makefile, re.MULTILINE) == tiers
+    assert f'-m "not ({" or ".join(tiers)})"' in makefile
