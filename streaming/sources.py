@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import pyspark
 from kafka import TopicPartition
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
@@ -14,6 +15,7 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.reader import OffsetRange
 from clientscope.kafka.writer import MOVED
 from streaming.checkpoints.skipped import RecordPlace
+from streaming.internals.releases import SparkRelease, release
 
 _MAX_RECORDS_PER_TASK = 25_000
 """A backlog is read by several tasks even from one partition; what comes in live is one task's, since each costs."""
@@ -38,11 +40,12 @@ class Pace:
     most: int
     full_or_after_s: float = 0
 
-    def options(self) -> dict[str, str]:
-        """For Spark's Kafka source."""
-        options = {"maxOffsetsPerTrigger": str(self.most)}
+    def options(self, spark: SparkRelease) -> dict[str, str]:
+        """For Spark's Kafka source. Where it can't split a partition, a batch may be one task's, so it is no larger than a task."""
+        most = self.most if spark.splits_partitions else min(self.most, _MAX_RECORDS_PER_TASK)
+        options = {"maxOffsetsPerTrigger": str(most)}
         if self.full_or_after_s:
-            options |= {"minOffsetsPerTrigger": str(self.most), "maxTriggerDelay": f"{self.full_or_after_s * 1000:.0f}ms"}
+            options |= {"minOffsetsPerTrigger": str(most), "maxTriggerDelay": f"{self.full_or_after_s * 1000:.0f}ms"}
         return options
 
 
@@ -57,6 +60,17 @@ LIVE = Pace(200_000)
 def spark_options(kafka: KafkaAccess) -> dict[str, str]:
     """For a Kafka source or sink.  They are part of the plan, which Spark shows and logs, so no secret is among them."""
     return {f"kafka.{key}": value for key, value in kafka.java_options().items()}
+
+
+def source_options(kafka: KafkaAccess, spark: SparkRelease, with_keys: bool = False) -> dict[str, str]:
+    """For a Kafka source, streaming or not."""
+    options = {
+        **spark_options(kafka),
+        "failOnDataLoss": "true",
+        "kafkaConsumer.pollTimeoutMs": str(_POLL_TIMEOUT_MS),
+        "includeHeaders": str(with_keys).lower(),
+    }
+    return options | ({"maxRecordsPerPartition": str(_MAX_RECORDS_PER_TASK)} if spark.splits_partitions else {})
 
 
 def records(
@@ -79,7 +93,8 @@ def records(
         starting_offsets: where to begin without a checkpoint, as `streaming.checkpoints.start_file.starting_offsets` has it.
         skipped: what is left out before any Python process sees it (`streaming.culprits`).
     """
-    source = spark.readStream.format("kafka").options(**_options(kafka, with_keys)).options(**pace.options())
+    of = release(pyspark.__version__)
+    source = spark.readStream.format("kafka").options(**source_options(kafka, of, with_keys), **pace.options(of))
     read = _columns(source.option("subscribe", topic).option("startingOffsets", starting_offsets).load(), with_keys)
     observed = read.observe(READ, F.unix_millis(F.max("timestamp")).alias("newest_ms"))
     return without(observed, [place for place in skipped if place.topic in topic.split(",")])
@@ -98,7 +113,7 @@ def between(
         offsets["end"].setdefault(topic, {})[str(number)] = end
     source = (
         spark.read.format("kafka")
-        .options(**_options(kafka, with_keys=True))
+        .options(**source_options(kafka, release(pyspark.__version__), with_keys=True))
         .option("assign", json.dumps({topic: sorted(map(int, of)) for topic, of in offsets["first"].items()}))
         .option("startingOffsets", json.dumps(offsets["first"]))
         .option("endingOffsets", json.dumps(offsets["end"]))
@@ -106,16 +121,6 @@ def between(
     )
     topics = {topic for topic, _ in ranges}
     return without(_columns(source.load(), with_keys=True), [place for place in skipped if place.topic in topics])
-
-
-def _options(kafka: KafkaAccess, with_keys: bool) -> dict[str, str]:
-    return {
-        **spark_options(kafka),
-        "failOnDataLoss": "true",
-        "kafkaConsumer.pollTimeoutMs": str(_POLL_TIMEOUT_MS),
-        "maxRecordsPerPartition": str(_MAX_RECORDS_PER_TASK),
-        "includeHeaders": str(with_keys).lower(),
-    }
 
 
 def _columns(read: DataFrame, with_keys: bool) -> DataFrame:
