@@ -173,7 +173,7 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(settings.history_dir.absolute()),
         # Made for long queries: it would plan each small write of history several times.
         "spark.sql.adaptive.enabled": "false",
-        # How often a query that has nothing to do asks Kafka for more; the default of 10 ms takes a fifth of a core.
+        # How often a query without an interval, if it has nothing to do, asks Kafka for more; the default of 10 ms takes a fifth of a core.
         "spark.sql.streaming.pollingDelay": "50ms",
         # The job asks for the newest one alone; what counts batches is given each (`streaming.reports`). Spark keeps one less than this.
         "spark.sql.streaming.numRecentProgressUpdates": "2",

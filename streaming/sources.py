@@ -14,11 +14,20 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.reader import OffsetRange
 from clientscope.kafka.writer import MOVED
+from streaming import small_batches
 from streaming.checkpoints.skipped import RecordPlace
 from streaming.internals.releases import SparkRelease, release
 
 _MAX_RECORDS_PER_TASK = 25_000
 """A backlog is read by several tasks even from one partition; what comes in live is one task's, since each costs."""
+
+_FETCH_WAIT_MS = 5
+"""How long a broker holds a fetch that finds nothing new.
+
+Spark asks for a partition's first and last offset after each poll, on the connection on which the consumer has just sent its next fetch.
+A broker answers in order, so by default a task waits for up to 500 ms once it has read what is there. No consumer polls between tasks, so
+a short wait costs no requests.
+"""
 
 _POLL_TIMEOUT_MS = 15_000
 """A task waits so long for a record that was there when its batch was planned.
@@ -57,15 +66,16 @@ LIVE = Pace(200_000)
 """
 
 
-def spark_options(kafka: KafkaAccess) -> dict[str, str]:
-    """For a Kafka source or sink.  They are part of the plan, which Spark shows and logs, so no secret is among them."""
+def sink_options(kafka: KafkaAccess) -> dict[str, str]:
+    """For a Kafka sink.  They are part of the plan, which Spark shows and logs, so no secret is among them."""
     return {f"kafka.{key}": value for key, value in kafka.java_options().items()}
 
 
 def source_options(kafka: KafkaAccess, spark: SparkRelease, with_keys: bool = False) -> dict[str, str]:
-    """For a Kafka source, streaming or not."""
+    """For a Kafka source, streaming or not; a test sees to it that each is made here."""
     options = {
-        **spark_options(kafka),
+        **sink_options(kafka),
+        "kafka.fetch.max.wait.ms": str(_FETCH_WAIT_MS),
         "failOnDataLoss": "true",
         "kafkaConsumer.pollTimeoutMs": str(_POLL_TIMEOUT_MS),
         "includeHeaders": str(with_keys).lower(),
@@ -97,7 +107,7 @@ def records(
     source = spark.readStream.format("kafka").options(**source_options(kafka, of, with_keys), **pace.options(of))
     read = _columns(source.option("subscribe", topic).option("startingOffsets", starting_offsets).load(), with_keys)
     observed = read.observe(READ, F.unix_millis(F.max("timestamp")).alias("newest_ms"))
-    return without(observed, [place for place in skipped if place.topic in topic.split(",")])
+    return small_batches.few_tasks(without(observed, [place for place in skipped if place.topic in topic.split(",")]))
 
 
 def between(

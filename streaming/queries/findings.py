@@ -56,7 +56,7 @@ _PACE = Pace(20_000)
 _ROWS_AT_ONCE = 5_000
 """Rows of the backlog that are Python objects at the same time; between them, what is new has its turn."""
 
-_INTERVAL_S = 0.6
+_INTERVAL_S = 0.3
 """Between batches: each costs a tenth of a second of CPU, however little has come. A new mistake waits for two of them at most."""
 
 _NOTE_EVERY_MS = 60 * 60_000

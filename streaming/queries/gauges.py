@@ -31,7 +31,7 @@ from streaming.job_metrics import JobMetrics
 from streaming.passed_over import PassedOver
 from streaming.progress import read_to
 from streaming.queries.query import JobContext, JobQuery
-from streaming.queries.start import source, start
+from streaming.queries.start import LIVE_INTERVAL_S, source, start
 from streaming.transforms.gauges import entries
 from udfs.arrays.lists import as_list
 from udfs.arrays.streams import of_streams
@@ -61,7 +61,8 @@ class GaugesQuery:
             self._clock = ReadClock()
             self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), 0.0, self._lost, partition_of, self._failed)
             rows = entries(source(job.spark, settings, "gauges"), job.digest_key)
-            self.query: StreamingQuery = start(rows.writeStream.foreachBatch(self._write), "gauges", settings.checkpoint_dir)
+            writer = rows.writeStream.foreachBatch(self._write)
+            self.query: StreamingQuery = start(writer, "gauges", settings.checkpoint_dir, LIVE_INTERVAL_S)
             self._opened = opened.pop_all()
 
     def tick(self) -> None:

@@ -16,7 +16,7 @@ from streaming.internals.jvm import query_id
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.queries.query import JobContext
 from streaming.queries.start import source, start
-from streaming.sources import Pace, spark_options
+from streaming.sources import Pace, sink_options
 from streaming.transforms import history
 from udfs.kernels.expectations import Expected
 
@@ -58,7 +58,7 @@ def start_history(
             finally:
                 rows.unpersist()
 
-    sink = {**spark_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
+    sink = {**sink_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
     interval_s = settings.history_interval_seconds
     rows = history.observed(step(source(job.spark, settings, name, Pace(_MOST, interval_s))), QUARANTINED, expected)
     writer = rows.writeStream.foreachBatch(write)

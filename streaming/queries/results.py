@@ -15,12 +15,13 @@ from pyspark.sql.streaming import DataStreamWriter
 from clientscope.config import StreamSettings
 from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import AHEAD, CONFIGS, RESULTS
+from streaming import small_batches
 from streaming.checkpoints import skipped
 from streaming.internals.progress_reports import last_report
 from streaming.progress import all_unread
 from streaming.queries.query import JobContext, JobQuery
-from streaming.queries.start import begin, source, start
-from streaming.sources import Pace, records, spark_options
+from streaming.queries.start import LIVE_INTERVAL_S, begin, source, start
+from streaming.sources import Pace, records, sink_options
 from streaming.supervision import Plain
 from streaming.transforms.results import results, verdicts
 
@@ -41,7 +42,7 @@ def start_results(job: JobContext) -> Plain:
     It flushes at the end of each task, so lingering delays nothing; in a backlog it makes requests of hundreds of records instead of a few.
     """
     rows = results(source(job.spark, job.settings, "results"), job.digest_key, job.thresholds)
-    return Plain(start(_writer(rows, job.settings), "results", job.settings.checkpoint_dir))
+    return Plain(start(_writer(rows, job.settings), "results", job.settings.checkpoint_dir, LIVE_INTERVAL_S))
 
 
 class FreshResults:
@@ -60,6 +61,7 @@ class FreshResults:
             header = F.struct(F.lit(AHEAD).alias("key"), F.lit(b"").alias("value"))
             writer = _writer(results(read, job.digest_key, job.thresholds).withColumn("headers", F.array(header)), settings)
             self._query = begin(writer, FRESH, Path(self._folder.name).as_uri(), _FRESH_EVERY_S)
+            small_batches.fit(self._query, 0)
         except BaseException:
             self._folder.cleanup()
             raise
@@ -86,7 +88,7 @@ class FreshResults:
 
 
 def _writer(rows: DataFrame, settings: StreamSettings) -> DataStreamWriter:
-    return rows.writeStream.format("kafka").options(**spark_options(KafkaAccess.of(settings)), **_LARGE_REQUESTS).option("topic", RESULTS)
+    return rows.writeStream.format("kafka").options(**sink_options(KafkaAccess.of(settings)), **_LARGE_REQUESTS).option("topic", RESULTS)
 
 
 QUERY = JobQuery(

@@ -14,6 +14,9 @@ from streaming.checkpoints.start_file import starting_offsets
 from streaming.internals.jvm import set_pool
 from streaming.sources import LIVE, Pace, records
 
+LIVE_INTERVAL_S = 0.25
+"""Between batches that somebody waits for. A batch costs the same however little has come, so one at once for each push costs more."""
+
 
 def source(spark: SparkSession, settings: StreamSettings, name: str, pace: Pace = LIVE) -> DataFrame:
     """The records that a query has still to read.

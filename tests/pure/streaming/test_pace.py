@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
+import streaming
 from clientscope.kafka.access import KafkaAccess
 from streaming.internals.releases import MINORS, RELEASES, SparkRelease, of_minor
-from streaming.sources import LIVE, Pace, source_options
+from streaming.sources import LIVE, Pace, sink_options, source_options
 
 KAFKA = KafkaAccess("127.0.0.1:1")
 SPLIT = "maxRecordsPerPartition"
@@ -34,3 +38,26 @@ def test_no_task_gets_more_than_25000_records_of_a_partition(spark: SparkRelease
     assert options[bound] == "25000"
     assert (SPLIT in options) == (spark.minor != "3.5")
     assert Pace(10_000).options(spark)["maxOffsetsPerTrigger"] == "10000", "smaller batches stay as they are"
+
+
+def test_no_source_waits_for_a_fetch_and_no_sink_warns() -> None:
+    assert source_options(KAFKA, RELEASES[-1])["kafka.fetch.max.wait.ms"] == "5"
+    assert not [key for key in sink_options(KAFKA) if "fetch" in key], "a producer would warn of it"
+
+
+def test_every_source_is_made_in_one_place() -> None:
+    """Elsewhere a source would lack options that its latency, and a backlog's tasks, depend on."""
+    folder = Path(streaming.__file__).parent
+    reading = {
+        file.relative_to(folder).as_posix()
+        for file in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Attribute) and (node.attr == "readStream" or (node.attr == "read" and _is_session(node.value)))
+    }
+    assert reading == {"sources.py"}
+
+
+def _is_session(node: ast.expr) -> bool:
+    return (isinstance(node, ast.Name) and node.id == "spark") or (
+        isinstance(node, ast.Attribute) and node.attr in ("spark", "sparkSession")
+    )
