@@ -60,7 +60,7 @@ check-page:      ## the page's JavaScript: types (JSDoc), lint, format
 format-page:     ## format the page's JavaScript, and fix what Biome can
 	.ci/node format
 
-bench-stream: venv  ## how soon pushes become results and connections gauges, and how fast a backlog is read (four minutes)
+bench-stream: venv  ## how soon pushes become results and findings, with 1, 3 and 12 partitions, and how fast a backlog is read (ten minutes)
 	@$(BIN)/python -m bench.stream $(ARGS)
 bench-restart: venv  ## how soon findings appear after a restart with 100,000 clients, and in how much memory (some minutes)
 	@$(BIN)/python -m bench.restart $(ARGS)

@@ -29,6 +29,7 @@ class Installation:
         folder: for logs and data.
         flags: the gateway's, beyond its addresses.
         topic: one of a benchmark's own, with one partition.
+        partitions: of each of clientscope's topics.
         advertised: what the broker tells clients; else the gateway.
 
     Attributes:
@@ -37,13 +38,13 @@ class Installation:
         address: the gateway.
     """
 
-    def __init__(self, folder: Path, *flags: str, topic: str = "", advertised: str = "") -> None:
+    def __init__(self, folder: Path, *flags: str, topic: str = "", advertised: str = "", partitions: int = 1) -> None:
         self.address = f"127.0.0.1:{free_port()}"
         plan = BrokerPlan(free_port(), free_port(), advertised or self.address, folder / "broker")
         self.internal, self.broker = plan.internal, f"127.0.0.1:{plan.port}"
         self.processes = Fleet(folder / "logs", lambda line: None)
         self._broker = EmbeddedBroker(plan)
-        self._flags, self._topic = flags, topic
+        self._flags, self._topic, self._partitions = flags, topic, partitions
 
     def __enter__(self) -> Self:
         self._broker.start()
@@ -55,7 +56,7 @@ class Installation:
         return self
 
     def _start(self) -> None:
-        topics.create(self.internal)
+        topics.create(self.internal, self._partitions)
         if self._topic:
             with closing(kafka.KafkaAdminClient(bootstrap_servers=self.internal)) as admin:
                 admin.create_topics({self._topic: {"num_partitions": 1}}, wait_for_metadata=True)

@@ -112,12 +112,12 @@ def _write(bootstrap: str, written: Iterable[Written]) -> None:
     producer.flush()
 
 
-def _found(installation: Running, names: Iterable[str], begin: int) -> dict[str, int]:
+def _found(installation: Running, names: Iterable[str], begin: list[int]) -> dict[str, int]:
     """When the first finding of each application was appended, in ms since the epoch, by a part of its name."""
     left, found = set(names), {}
     deadline = time.monotonic() + _PATIENCE_S
     while left and time.monotonic() < deadline:
-        end = installation.end(FINDINGS)
+        end = installation.ends(FINDINGS)
         for message in installation.each(FINDINGS, begin):
             text = (message.value() or b"").decode()
             for name in [name for name in left if name in text]:
@@ -175,7 +175,7 @@ def main() -> int:
         _worked_off(installation)
         installation.stop_job()
         print(f"all has been read after {time.monotonic() - began:.0f} s; the job starts again", file=sys.stderr)
-        begin = installation.end(FINDINGS)
+        begin = installation.ends(FINDINGS)
         began_ms = int(time.time() * 1000)
         _new(installation, records, number + 1, "newwrong", _WRONG)
         installation.start_job(*flags)
@@ -189,7 +189,7 @@ def main() -> int:
         cores = (cpu_seconds(pid) - cpu) / (time.monotonic() - quiet)
         waits = []
         for each in range(_PUSHES):
-            begin = installation.end(FINDINGS)
+            begin = installation.ends(FINDINGS)
             pushed_ms = _new(installation, records, number + 2 + each, f"late{each}x", _WRONG)
             waits.append(_found(installation, [f"late{each}x"], begin)[f"late{each}x"] - pushed_ms)
         view = Table(title=f"{options.clients:,} clients in {options.applications:,} applications", title_justify="left")

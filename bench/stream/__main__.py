@@ -1,9 +1,10 @@
 """Latency of the job's results, and its speed in a backlog: ``make bench-stream``.
 
-A real broker, gateway and job, all queries running, on this machine. First a steady load: 100 pushes and 20 connections a second, through
-the gateway. From a push's arrival at the gateway to its result in the topic (Kafka's LogAppendTime), for every push; from each change of
-a software's count to the first gauge in the topic that knows it, for every change. Then a backlog: records written straight to the topic
-while the job is stopped, how fast their results come once it runs, and how long new pushes wait meanwhile: after it, and beside it.
+A real broker, gateway and job, all queries running, on this machine. First steady loads: 2 and 100 pushes a second through the gateway,
+and up to 20 connections, while each topic has 1, 3 and 12 partitions. From a push's arrival at the gateway to its result in the topic
+(Kafka's LogAppendTime), for every push; from an application's first push with a mistake to its finding; from each change of a software's
+count to the first gauge in the topic that knows it. Then a backlog, with the first number of partitions: records written straight to the
+topic while the job is stopped, how fast their results come once it runs, and how long new pushes wait meanwhile: after it, and beside it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from rich.table import Table
 
 from bench.stream.backlog import backlog, table
 from bench.stream.latency import Steady, steady
-from bench.stream.load import CONNECTIONS_PER_S, PUSHES_PER_S
+from bench.stream.load import PUSHES_PER_S
 from bench.stream.running import Running
 from bench.stream.soak import grown, soak, soaked
 
@@ -27,12 +28,17 @@ _PHASES = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffs
 """What a batch does one after the other; ``addBatch`` is everything from reading to writing."""
 
 
-def _show(seen: Steady) -> None:
-    view = Table(title=f"{PUSHES_PER_S} pushes/s, {CONNECTIONS_PER_S} connections/s, all queries running", title_justify="left")
+_PARTITIONS, _PUSHES = (1, 3, 12), (2.0, float(PUSHES_PER_S))
+_NEXT_WARM_UP_S = 10.0
+"""Before a further load on the same job: it is warm, and only the load before must have passed."""
+
+
+def _show(seen: Steady, what: str) -> None:
+    view = Table(title=f"{what}, all queries running", title_justify="left")
     for heading in ("ms", "samples", "p50", "goal", "p99", "goal", "most"):
         view.add_column(heading, justify="left" if heading == "ms" else "right")
     for figure in seen.figures:
-        hundredths = statistics.quantiles(figure.values, n=100)
+        hundredths = _hundredths(figure.values)
         row = (len(figure.values), hundredths[49], figure.p50_goal, hundredths[98], figure.p99_goal, max(figure.values))
         view.add_row(figure.what, *("–" if value is None else f"{value:,.0f}" for value in row))
     console = Console(width=130)
@@ -53,6 +59,25 @@ def _show(seen: Steady) -> None:
     print(f"{seen.pushes:.0f} results a second; the driver's Python has {seen.driver_mb:.0f} MB")
 
 
+def _hundredths(values: list[float]) -> list[float]:
+    return statistics.quantiles(values, n=100, method="inclusive")  # of few values, none beyond the most
+
+
+def _side_by_side(loads: list[tuple[int, float, Steady]]) -> Table:
+    """A line for each load."""
+    figures = loads[0][2].figures
+    view = Table(title="p50 / p99, ms", title_justify="left")
+    for heading in ("partitions", "pushes/s", "cores", *(figure.what for figure in figures)):
+        view.add_column(heading, justify="right")
+    for partitions, pushes, seen in loads:
+        columns = (_hundredths(figure.values) for figure in seen.figures)
+        both = (f"{of[49]:,.0f} / {of[98]:,.0f}" for of in columns)
+        view.add_row(str(partitions), f"{pushes:g}", f"{sum(seen.cores.values()):.2f}", *both)
+    goals = (f"{'–' if each.p50_goal is None else f'{each.p50_goal:,}'} / {each.p99_goal:,}" for each in figures)
+    view.add_row("goal", "", "", *goals)
+    return view
+
+
 def _beside_cluster(warm_up_s: float, seconds: float, pushes: int) -> int:
     from bench.stream import on_cluster  # noqa: PLC0415  with what only it needs of the tests
 
@@ -61,7 +86,7 @@ def _beside_cluster(warm_up_s: float, seconds: float, pushes: int) -> int:
         _say(f"starting everything: {kind.__name__}")
         with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder, kind(Path(folder)) as installation:
             seen = steady(installation, warm_up_s, seconds)
-            _show(seen)
+            _show(seen, kind.__name__)
             found.append((seen, backlog(installation, pushes)))
     Console(width=130).print(on_cluster.table(*found))
     return 0
@@ -71,11 +96,36 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def _further(installation: Running, options: argparse.Namespace) -> bool:
+    """Soak and backlog, if they are asked for; returns whether they are as they should be."""
+    if options.soak:
+        _say(f"{options.soak:g} minutes of twice the load")
+        thirds = soak(installation, options.warm_up, 60 * options.soak)
+        Console(width=130).print(soaked(60 * options.soak, thirds))
+        if options.flat and (growing := grown(thirds)):
+            _say(f"growing: {', '.join(growing)}")
+            return False
+    if options.backlog:
+        _say("backlog")
+        ways = {"new ones after it": ["--backlog-first"], "new ones beside it": []}
+        if options.beside_only:
+            del ways["new ones after it"]
+        caught = {name: backlog(installation, options.backlog, *flags) for name, flags in ways.items()}
+        Console(width=130).print(table(options.backlog, caught))
+    return True
+
+
 def main() -> int:
     """The exit status."""
     parser = argparse.ArgumentParser(prog="python -m bench.stream", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60, metavar="S", help="of the steady load (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=30, metavar="S", help="of each steady load (default: %(default)s)")
     parser.add_argument("--warm-up", type=float, default=30, metavar="S", help="of load that isn't counted (default: %(default)s)")
+    parser.add_argument(
+        "--partitions", type=int, nargs="+", default=_PARTITIONS, metavar="N", help="of each topic, in turn (default: 1 3 12)"
+    )
+    parser.add_argument(
+        "--pushes", type=float, nargs="+", default=_PUSHES, metavar="N", help="a second, in turn, for each of these (default: 2 100)"
+    )
     parser.add_argument("--backlog", type=int, default=300_000, metavar="N", help="pushes; 0 leaves it out (default: %(default)s)")
     parser.add_argument(
         "--soak", type=float, default=0, metavar="MIN", help="of twice the load, minutes; 0 leaves it out (default: %(default)s)"
@@ -86,25 +136,20 @@ def main() -> int:
     options = parser.parse_args()
     if options.cluster:
         return _beside_cluster(options.warm_up, options.seconds, options.backlog)
-    _say("starting everything")
-    with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder, Running(Path(folder)) as installation:
-        if options.seconds:
-            _say("steady load")
-            _show(steady(installation, options.warm_up, options.seconds))
-        if options.soak:
-            _say(f"{options.soak:g} minutes of twice the load")
-            thirds = soak(installation, options.warm_up, 60 * options.soak)
-            Console(width=130).print(soaked(60 * options.soak, thirds))
-            if options.flat and (growing := grown(thirds)):
-                _say(f"growing: {', '.join(growing)}")
+    loads: list[tuple[int, float, Steady]] = []
+    for partitions in options.partitions if options.seconds else options.partitions[:1]:
+        _say(f"starting everything: {partitions} partitions")
+        with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder, Running(Path(folder), partitions) as installation:
+            warm_up_s = options.warm_up
+            for pushes in options.pushes if options.seconds else ():
+                _say(f"steady load: {pushes:g} pushes/s")
+                loads.append((partitions, pushes, steady(installation, warm_up_s, options.seconds, pushes)))
+                _show(loads[-1][2], f"{partitions} partitions, {pushes:g} pushes/s")
+                warm_up_s = min(warm_up_s, _NEXT_WARM_UP_S)
+            if partitions == options.partitions[0] and not _further(installation, options):
                 return 1
-        if options.backlog:
-            _say("backlog")
-            ways = {"new ones after it": ["--backlog-first"], "new ones beside it": []}
-            if options.beside_only:
-                del ways["new ones after it"]
-            caught = {name: backlog(installation, options.backlog, *flags) for name, flags in ways.items()}
-            Console(width=130).print(table(options.backlog, caught))
+    if loads:
+        Console(width=130).print(_side_by_side(loads))
     return 0
 
 

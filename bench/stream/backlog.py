@@ -33,7 +33,7 @@ _DISTINCT = 10_000
 _EVERY_S = 0.1
 _NEW = "new-push"
 _PUSH = [("client.id", _NEW, 1, False), *((key, "17", 1, True) for key in KEYS if key != "client.id")]
-_OFFSET = re.compile(rb'"offset":(\d+)')
+_PLACE = re.compile(rb'"partition":(\d+),"offset":(\d+)')
 
 
 @dataclass(frozen=True)
@@ -54,27 +54,29 @@ class Caught:
 def backlog(installation: Running, pushes: int, *flags: str) -> Caught:
     """Reads one; ``flags`` are the job's."""
     installation.stop_job()
-    before = installation.end(RESULTS)
+    before = installation.ends(RESULTS)
     _write(installation.internal, pushes)
     print(f"{pushes:,} pushes wait; the job starts", file=sys.stderr, flush=True)
     with _new_pushes(installation.address):
         installation.start_job(*flags)
         deadline = time.monotonic() + max(_LEAST_S, pushes / _LEAST_RATE)
-        while (end := installation.end(RESULTS)) < before + pushes:
+        while (came := sum(end := installation.ends(RESULTS)) - sum(before)) < pushes:
             installation.processes.check()
             if time.monotonic() > deadline:
-                raise EnvironmentProblem(f"{end - before} of {pushes} results came in time")
+                raise EnvironmentProblem(f"{came} of {pushes} results came in time")
             time.sleep(0.5)
         cpu_s = installation.job_cpu_seconds()
     time.sleep(5)
-    first, last = (installation.appended_ms(RESULTS, offset) for offset in (before, end - 1))
-    found: dict[bytes, float] = {}
+    new = [(number, *each) for number, each in enumerate(zip(before, end, strict=True)) if each[0] < each[1]]
+    first = min(installation.appended_ms(RESULTS, number, begin) for number, begin, _ in new)
+    last = max(installation.appended_ms(RESULTS, number, end - 1) for number, _, end in new)
+    found: dict[tuple[bytes, bytes], float] = {}
     for message in installation.each(RESULTS, before):
-        offset = _OFFSET.search(message.value())
-        if offset and _NEW.encode() in message.value():
+        place = _PLACE.search(message.value())
+        if place and _NEW.encode() in message.value():
             received = json.loads(message.value())["received_ms"]
             if first <= received <= last:
-                found.setdefault(offset[1], (message.timestamp()[1] - received) / 1000)
+                found.setdefault((place[1], place[2]), (message.timestamp()[1] - received) / 1000)
     return Caught(pushes / (last - first) * 1000, sorted(found.values()), cpu_s)
 
 

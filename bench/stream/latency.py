@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.stream.load import NEW, Load
+from bench.stream.load import NEW, PUSHES_PER_S, Load
 from bench.stream.running import Running, Spent
+from clientscope.clock import now_ms
 from clientscope.records.codec import ClientConnectionRecord, decode
 from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS
 from clientscope.session.state import UNKNOWN
+
+_LAST_S = 8.0
+"""How long the last records have for what follows from them."""
 
 
 @dataclass(frozen=True)
@@ -45,27 +49,24 @@ class Steady:
     driver_mb: float
 
 
-def steady(installation: Running, warm_up_s: float, seconds: float) -> Steady:
+def steady(installation: Running, warm_up_s: float, seconds: float, pushes_per_s: float = PUSHES_PER_S) -> Steady:
     """All latencies of records that came in these seconds."""
-    with Load(installation.address):
+    with Load(installation.address, pushes_per_s):
         time.sleep(warm_up_s)
-        begin = {topic: installation.end(topic) for topic in (CONNECTIONS, RESULTS)}
+        begin = {topic: installation.ends(topic) for topic in (CONNECTIONS, RESULTS)}
+        since_ms = now_ms()
         cpu, before, started = installation.job_cpu_seconds(), installation.spent(), time.perf_counter()
         time.sleep(seconds)
         took = time.perf_counter() - started
         cores = {name: (seconds - cpu.get(name, 0.0)) / took for name, seconds in installation.job_cpu_seconds().items()}
         spent = {query: after.since(before[query]) for query, after in installation.spent().items()}
-        end, driver_mb = installation.end(RESULTS), installation.driver_megabytes()
-    time.sleep(5)
-    results = installation.read(RESULTS, begin[RESULTS])[: end - begin[RESULTS]]
-    pushed = {value["client_id"]: value["received_ms"] for value in (json.loads(m.value()) for m in results)}
+        until_ms, driver_mb = now_ms(), installation.driver_megabytes()
+    time.sleep(_LAST_S)
+    read = ((json.loads(message.value()), message.timestamp()[1]) for message in installation.each(RESULTS, begin[RESULTS]))
+    results = [(value["client_id"], value["received_ms"], at) for value, at in read if since_ms <= value["received_ms"] < until_ms]
+    pushed = {client: received for client, received, _ in results}
     figures = [
-        Figure(
-            "from a push at the gateway to its result",
-            [m.timestamp()[1] - json.loads(m.value())["received_ms"] for m in results],
-            400,
-            1000,
-        ),
+        Figure("from a push at the gateway to its result", [at - received for _, received, at in results], 400, 1000),
         Figure("from the first push with a mistake to its finding", _found(installation, pushed), None, 2500),
         Figure("from a change of a count to its gauge", _changes(installation, begin[CONNECTIONS]), 700, 1500),
     ]
@@ -79,7 +80,7 @@ def _found(installation: Running, pushed: Mapping[str, int]) -> list[float]:
         pushed: client id → when the gateway received its push.
     """
     first: dict[str, int] = {}
-    for message in installation.read(FINDINGS):
+    for message in installation.each(FINDINGS):
         if message.value() is not None:
             value = json.loads(message.value())
             if value["code"] == "AN101":
@@ -87,15 +88,15 @@ def _found(installation: Running, pushed: Mapping[str, int]) -> list[float]:
     return [first[client] - at for client, at in pushed.items() if client.startswith(f"{NEW}-") and client in first]
 
 
-def _changes(installation: Running, begin: int) -> list[float]:
+def _changes(installation: Running, begin: Sequence[int]) -> list[float]:
     """For each change of a series' count, how long until a gauge in the topic was at least as new."""
     written: dict[str | None, list[tuple[int, int]]] = defaultdict(list)  # under None what is of a gateway as a whole
-    for message in installation.read(GAUGES):
+    for message in installation.each(GAUGES):
         if message.value() is not None:
             value = json.loads(message.value())
             written[value.get("software_name")].append((value["sequence"], message.timestamp()[1]))
     waits = []
-    for message in installation.read(CONNECTIONS, begin):
+    for message in installation.each(CONNECTIONS, begin):
         change = decode(ClientConnectionRecord, message.value())
         if change.kind in (Kind.OPENED, Kind.IDENTIFIED, Kind.CLOSED):
             for count in change.counts:

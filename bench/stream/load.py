@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 import threading
 import time
 import uuid
@@ -19,6 +21,8 @@ NEW_PER_S = 5
 """Applications that nobody has seen before, each with a mistake: what makes findings."""
 PUSHERS = 40
 """Each waits for its push's answer, so one alone would not reach the rate."""
+_NUMBERS = itertools.count(1)
+"""An application is new only once, whatever the number of loads."""
 _OPEN_S = 5.0
 _NAMES = 8
 _MISTAKE = [("acks", "0", 1, False)]
@@ -28,14 +32,14 @@ _PUSH = [(key, "17", 1, True) for key in KEYS]
 
 @contextmanager
 def every(period_s: float, act: Any) -> Iterator[None]:
-    """Acts at a fixed rate in a thread, for as long as the context lasts."""
+    """Acts at a steady rate in a thread, for as long as the context lasts; irregularly, or it might keep step with the job's triggers."""
     over = threading.Event()
 
     def run() -> None:
         due = time.perf_counter()
         while not over.wait(max(0.0, due - time.perf_counter())):
             act()
-            due += period_s
+            due += period_s * random.uniform(0.5, 1.5)  # noqa: S311
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -47,21 +51,26 @@ def every(period_s: float, act: Any) -> Iterator[None]:
 
 
 class Load:
-    """All of them, from ``with`` on until its end."""
+    """All of them, from ``with`` on until its end.
 
-    def __init__(self, address: str) -> None:
-        self._address = address
+    Args:
+        pushes_per_s: of clients that are there from the beginning; with fewer pushes, fewer clients come and go.
+    """
+
+    def __init__(self, address: str, pushes_per_s: float = PUSHES_PER_S) -> None:
+        self._address, self._pushes_per_s = address, pushes_per_s
         self._passing: deque[tuple[float, RawClient]] = deque()
-        self._number = self._begun = 0
+        self._number = 0
         self._stack = ExitStack()
 
     def __enter__(self) -> Load:
-        for number in range(PUSHERS):
+        pushers = max(1, min(PUSHERS, round(PUSHERS * self._pushes_per_s / PUSHES_PER_S)))
+        for number in range(pushers):
             client = self._stack.enter_context(self._connect(f"pusher-{number}"))
-            self._stack.enter_context(every(PUSHERS / PUSHES_PER_S, partial(client.push_config, _PUSH)))
+            self._stack.enter_context(every(pushers / self._pushes_per_s, partial(client.push_config, _PUSH)))
         self._stack.callback(self._leave, float("inf"))
-        self._stack.enter_context(every(1 / CONNECTIONS_PER_S, self._pass))
-        self._stack.enter_context(every(1 / NEW_PER_S, self._begin))
+        self._stack.enter_context(every(1 / min(CONNECTIONS_PER_S, self._pushes_per_s), self._pass))
+        self._stack.enter_context(every(1 / min(NEW_PER_S, self._pushes_per_s / 2), self._begin))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -80,8 +89,7 @@ class Load:
 
     def _begin(self) -> None:
         """An application starts for the first time, and pushes a mistake."""
-        self._begun += 1
-        client = self._connect(f"{NEW}-{self._begun}-app")
+        client = self._connect(f"{NEW}-{next(_NUMBERS)}-app")
         client.push_config(_MISTAKE)
         self._passing.append((time.monotonic(), client))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import urllib.request
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,8 +42,8 @@ class Spent:
 class Running(Installation):
     """What an operator runs: the job too."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, *PUSHING)
+    def __init__(self, folder: Path, partitions: int = 1) -> None:
+        super().__init__(folder, *PUSHING, partitions=partitions)
         self._folder = folder
         self._metrics = f"127.0.0.1:{free_port()}"
 
@@ -67,35 +67,37 @@ class Running(Installation):
         """Ends it."""
         self.processes.stop("stream")
 
-    def read(self, topic: str, begin: int = 0) -> list[confluent_kafka.Message]:
-        """`each` of them, as a list."""
-        return list(self.each(topic, begin))
+    def each(self, topic: str, begins: Sequence[int] = ()) -> Iterator[confluent_kafka.Message]:
+        """A topic's records that are there now, partition by partition.
 
-    def each(self, topic: str, begin: int = 0) -> Iterator[confluent_kafka.Message]:
-        """A topic's records that are there now, from an offset on; our topics have one partition."""
-        end = self.end(topic)
+        Args:
+            begins: the offset to begin at, of each partition; none for all that there is.
+        """
         with self._consumer() as consumer:
-            consumer.assign([confluent_kafka.TopicPartition(topic, 0, begin)])
-            while begin < end:
-                messages = consumer.consume(10_000, 10.0) if end - begin > 10_000 else [consumer.poll(10.0)]
-                if not messages or any(message is None or message.error() for message in messages):
-                    raise EnvironmentProblem(f"{topic} could not be read beyond {begin} of {end}")
-                yield from messages
-                begin = messages[-1].offset() + 1
+            for number, end in enumerate(self.ends(topic)):
+                begin = begins[number] if begins else 0
+                consumer.assign([confluent_kafka.TopicPartition(topic, number, begin)])
+                while begin < end:
+                    messages = consumer.consume(10_000, 10.0) if end - begin > 10_000 else [consumer.poll(10.0)]
+                    if not messages or any(message is None or message.error() for message in messages):
+                        raise EnvironmentProblem(f"partition {number} of {topic} could not be read beyond {begin} of {end}")
+                    yield from messages
+                    begin = messages[-1].offset() + 1
 
-    def appended_ms(self, topic: str, offset: int) -> int:
+    def appended_ms(self, topic: str, partition: int, offset: int) -> int:
         """When the record there was appended."""
         with self._consumer() as consumer:
-            consumer.assign([confluent_kafka.TopicPartition(topic, 0, offset)])
+            consumer.assign([confluent_kafka.TopicPartition(topic, partition, offset)])
             message = consumer.poll(30.0)
             if message is None or message.error():
-                raise EnvironmentProblem(f"{topic} has no record at {offset}")
+                raise EnvironmentProblem(f"partition {partition} of {topic} has no record at {offset}")
             return int(message.timestamp()[1])
 
-    def end(self, topic: str) -> int:
-        """Where a topic ends."""
+    def ends(self, topic: str) -> list[int]:
+        """Where each of a topic's partitions ends."""
         with self._consumer() as consumer:
-            return int(consumer.get_watermark_offsets(confluent_kafka.TopicPartition(topic, 0), 30.0)[1])
+            places = (confluent_kafka.TopicPartition(topic, number) for number in range(self._partitions))
+            return [int(consumer.get_watermark_offsets(place, 30.0)[1]) for place in places]
 
     @contextmanager
     def _consumer(self) -> Iterator[confluent_kafka.Consumer]:
