@@ -17,6 +17,8 @@ from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
 from clientscope.records.topics import CONFIGS, FINDINGS, RESULTS
 
+pytestmark = pytest.mark.faults
+
 BACKLOG, LEFT = 400_000, 100_000
 """Pushes that wait; and how many still do, at the least, once the finding is there."""
 
