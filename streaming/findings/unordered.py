@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import replace
 
 from clientscope.findings.conditions import gateway_subject
 from clientscope.records.layouts import Kind
 from streaming.findings.inputs import ConnectionChange, Gateway
-from streaming.findings.number_ranges import NumberRanges
 from streaming.limits import Limit, Overflow
 
 CLOSED_RANGES = Limit(
@@ -19,6 +19,45 @@ CLOSED_RANGES = Limit(
     "low",
     "look at who writes to clientscope.connections",
 )
+
+
+class NumberRanges:
+    """Numbers, kept as ranges: those that follow one another, however many, take the room of one."""
+
+    __slots__ = ("_ends", "_firsts")
+
+    def __init__(self) -> None:
+        self._firsts: list[int] = []
+        self._ends: list[int] = []  # each the number after its range's last
+
+    def __len__(self) -> int:
+        """How many ranges there are."""
+        return len(self._firsts)
+
+    def __contains__(self, number: int) -> bool:
+        at = bisect_right(self._firsts, number)
+        return at > 0 and number < self._ends[at - 1]
+
+    def add(self, number: int) -> None:
+        """Takes in one number."""
+        at = bisect_right(self._firsts, number)
+        if at and number < self._ends[at - 1]:
+            return
+        follows, leads = at > 0 and self._ends[at - 1] == number, at < len(self._firsts) and self._firsts[at] == number + 1
+        if follows and leads:
+            self._ends[at - 1] = self._ends[at]
+            del self._firsts[at], self._ends[at]
+        elif follows:
+            self._ends[at - 1] = number + 1
+        elif leads:
+            self._firsts[at] = number
+        else:
+            self._firsts.insert(at, number)
+            self._ends.insert(at, number + 1)
+
+    def close_lowest_gap(self) -> None:
+        """Takes in all numbers between the lowest two ranges, of which there are two at the least."""
+        del self._firsts[1], self._ends[0]
 
 
 class UnorderedEvents:

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from clientscope.records.layouts import Kind
 from streaming.findings.inputs import ConnectionChange
 from streaming.findings.liveness import Liveness
-from streaming.findings.number_ranges import NumberRanges
-from streaming.findings.unordered import UnorderedEvents
+from streaming.findings.unordered import NumberRanges, UnorderedEvents
 
 NOW = 1_800_000_000_000
 GATEWAY = ("c", 1, "gw")
