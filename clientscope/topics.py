@@ -115,7 +115,10 @@ def verify(kafka: Kafka, reads: Iterable[str] = (), writes: Iterable[str] = ()) 
     with closing(connected(kafka)) as client:
         if missing := _missing(client, kafka, wanted):
             raise EnvironmentProblem(f"topics are missing: {', '.join(missing)}", "run: clientscope topics")
-        _verify(client, wanted)
+        try:
+            _verify(client, wanted)
+        except UnknownTopicOrPartitionError:
+            raise EnvironmentProblem("a broker doesn't know all topics yet", "check that all brokers are up, and start again") from None
         if any("Write" in operations for operations in wanted.values()):
             _verify_producer(client, kafka)
 

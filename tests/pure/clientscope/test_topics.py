@@ -12,10 +12,14 @@ from clientscope.records.topics import BY_NAME, RESULTS
 
 
 class LateCluster:
-    """Brokers by what `topics.create` asks of them: so many answers come from one that has not heard of the topic."""
+    """Brokers by what `topics.create` asks of them: so many answers come from one that has not heard of the topic.
 
-    def __init__(self, late: int) -> None:
-        self.late, self.created = late, False
+    Args:
+        late_settings: so many answers about its settings do; kafka-python tells them as a topic without any.
+    """
+
+    def __init__(self, late: int, late_settings: int = 0) -> None:
+        self.late, self.late_settings, self.created = late, late_settings, False
 
     def describe_topics(self, names: list[str]) -> list[dict[str, Any]]:
         known = self.created and self.late <= 0
@@ -26,7 +30,9 @@ class LateCluster:
         self.created = True
 
     def describe_configs(self, resources: list[Any], config_filter: str) -> dict[str, Any]:
-        return {"topic": {RESULTS: {key: {"value": value} for key, value in BY_NAME[RESULTS].required_configs.items()}}}
+        self.late_settings -= 1
+        known = BY_NAME[RESULTS].required_configs.items() if self.late_settings < 0 else ()
+        return {"topic": {RESULTS: {key: {"value": value} for key, value in known}}}
 
     def close(self) -> None:
         pass
@@ -37,6 +43,21 @@ def test_it_returns_once_they_are_known(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(topics, "connected", lambda kafka: cluster)
     assert topics.create("127.0.0.1:1", names=[RESULTS]) == [RESULTS]
     assert cluster.late < 0
+
+
+def test_create_waits_for_a_broker_that_knows_no_settings_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = LateCluster(late=0, late_settings=2)
+    monkeypatch.setattr(topics, "connected", lambda kafka: cluster)
+    assert topics.create("127.0.0.1:1", names=[RESULTS]) == [RESULTS]
+    assert cluster.late_settings < 0
+
+
+def test_verify_does_not_blame_settings_that_a_broker_does_not_know_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = LateCluster(late=0, late_settings=1)
+    cluster.created = True
+    monkeypatch.setattr(topics, "connected", lambda kafka: cluster)
+    with pytest.raises(EnvironmentProblem, match="a broker doesn't know all topics yet"):
+        topics.verify("127.0.0.1:1", reads=[RESULTS])
 
 
 def test_it_gives_up_where_they_never_are(monkeypatch: pytest.MonkeyPatch) -> None:
