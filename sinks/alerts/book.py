@@ -93,7 +93,9 @@ class DeliveryBook:
             self._last_deliveries[one.receiver, one.fingerprint] = one
             if one.status != "dead":
                 place = (one.receiver, one.group)
-                self._last[place] = max(self._last.get(place, 0), one.at_ms)
+                last_ms = self._last.get(place, 0)
+                # A time ahead of this clock is of one that was set back since: the next delivery counts in its place.
+                self._last[place] = one.at_ms if last_ms > now_ms else max(last_ms, one.at_ms)
             self._look(one.fingerprint, now_ms)
 
     def plan(self, plan: DeliveryPlan) -> None:

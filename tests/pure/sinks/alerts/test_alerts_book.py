@@ -281,6 +281,21 @@ def test_f40_group_does_not_wait_for_times_ahead_of_a_clock_that_was_set_back(se
     assert bool(world.deliver()) is not waits
 
 
+def test_f40_groups_are_as_before_after_the_first_message_since_a_clock_was_set_back() -> None:
+    world = World([receiver(group_interval_ms=5 * MINUTE)])
+    world.now = NOW_MS + DAY_MS
+    world.see(made(1))
+    assert len(world.deliver()) == 1
+    sent = 0
+    for number in range(2, 22):
+        world.now = NOW_MS + number * MINUTE // 2
+        if number == 10:
+            world.restart()
+        world.see(made(number))
+        sent += len(world.deliver())
+    assert sent == 2, "of ten minutes"
+
+
 def test_a_silence_holds_and_forgets_nothing() -> None:
     ends = datetime.fromtimestamp(NOW_MS / 1000, UTC) + timedelta(minutes=10)
     world = World([receiver(), receiver("other")], (Silence(Match(code=("AN*",)), "upgrade", ("hook",), None, ends),))
