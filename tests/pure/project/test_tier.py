@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -26,6 +28,18 @@ FINE = TRIES + "def test_fine(tries): pass\n"
 FLAKY_TEST = TRIES + "def test_a(tries): pass\ndef test_b(tries): assert tries == 2\n"
 FLAKY_FIXTURE = TRIES + "@pytest.fixture\ndef second(tries): assert tries == 2\ndef test_a(second): pass\ndef test_b(second): pass\n"
 RED = TRIES + "def test_a(tries): pass\ndef test_red(tries): assert tries == 0\n"
+
+STARTS = """
+import pathlib, time, pytest
+
+@pytest.fixture
+def child():
+    pathlib.Path("started").touch()
+    yield
+    pathlib.Path("ended").touch()
+
+def test_it(child): time.sleep(60)
+"""
 
 STOPPED = {
     "too many failures": (RED + "@pytest.mark.parametrize('n', range(8))\ndef test_n(n): assert 0\n", ["-n", "0"]),
@@ -59,6 +73,27 @@ def test_file_that_fails_twice_is_red(tmp_path: Path) -> None:
     assert status == 1
     assert "\nsecond look: test_flaky.py passed; its first failure is above\n" in out
     assert out.endswith("\nsecond look: test_red.py failed again\n4 passed, 1 failed\n")
+
+
+def test_file_whose_failed_test_is_skipped_at_second_look_is_red(tmp_path: Path) -> None:
+    skips = TRIES + "def test_a(tries):\n    if tries == 2: pytest.skip('there is nothing left')\n    assert 0\n"
+    status, out = tier(tmp_path, {"test_it.py": skips})
+    assert (status, out.splitlines()[-1]) == (1, "0 passed, 1 failed")
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_stop_signal_ends_what_tests_have_started(tmp_path: Path, stop: signal.Signals, workers: str) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
+    (tmp_path / "test_it.py").write_text(STARTS)
+    command = [sys.executable, "-P", str(ROOT / "tests" / "tier.py"), ".", "-n", workers]
+    running = subprocess.Popen(command, cwd=tmp_path, env={"PATH": os.environ["PATH"]}, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "started").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    running.send_signal(stop)
+    assert running.wait(60) != 0
+    assert (tmp_path / "ended").exists(), "its teardown has run"
 
 
 @pytest.mark.parametrize("what", STOPPED)
