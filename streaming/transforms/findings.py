@@ -56,12 +56,17 @@ def _batches(batches: Iterable[pa.RecordBatch], digest_key: DigestKey | None, th
         ended = batch.filter(pc.and_not(is_push, has_value))
         if pushes.num_rows:
             keys = pushes.column("key")
-            found = pushed(pushes.column("value"), digest_key, thresholds, None if keys.null_count == len(keys) else keys)
-            yield _packed(pushes, found)
+            known = None if keys.null_count == len(keys) else keys
+            yield _packed(pushes, pushed(pushes.column("value"), digest_key, thresholds, known, _is_of_one_partition(pushes)))
         if events.num_rows:
-            yield _packed(events, connected(events.column("value"), digest_key))
+            yield _packed(events, connected(events.column("value"), digest_key, _is_of_one_partition(events)))
         if ended.num_rows:
             yield _packed(ended, tombstones(ended.column("key")))
+
+
+def _is_of_one_partition(records: pa.RecordBatch) -> bool:
+    """Small batches of many partitions share tasks (`streaming.small_batches.few_tasks`), and so Arrow's batches."""
+    return bool(pc.count_distinct(records.column("partition")).as_py() == 1)
 
 
 def _packed(records: pa.RecordBatch, found: pa.StructArray) -> pa.RecordBatch:
