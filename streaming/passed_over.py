@@ -10,6 +10,8 @@ from clientscope.findings.conditions import Condition, Conditions
 
 log = logging.getLogger(__name__)
 
+_MOST_NAMED = 10
+
 
 class PassedOver:
     """Reports each such failure in the log and as OP002, and counts it. For one thread at a time.
@@ -21,6 +23,7 @@ class PassedOver:
     def __init__(self, engine: str, conditions: Conditions) -> None:
         self._engine, self._conditions = engine, conditions
         self._counts: Counter[str] = Counter()
+        self._shown: set[tuple[str, int]] = set()
 
     def add(self, topic: str, what: str, error: Exception, at_ms: int) -> None:
         """Notes a failure, after which the engine continues.
@@ -32,9 +35,18 @@ class PassedOver:
         """
         self._counts[topic] += 1
         message = f"{what} was passed over, since {self._engine} failed at it ({type(error).__name__}): please report it."
-        # The error's own text may have what a client said.
-        log.error("%s\n%s", message, "".join(traceback.format_tb(error.__traceback__)).rstrip())
+        self._log(message, error)
         self._conditions.report(Condition("OP002", topic, True, "high", message, at_ms))
+
+    def _log(self, message: str, error: Exception) -> None:
+        """Shows each place in the code once, and names so many records between two calls of `take`: a whole topic may fail."""
+        failed = traceback.extract_tb(error.__traceback__)[-1]
+        if (place := (failed.filename, failed.lineno or 0)) not in self._shown:
+            self._shown.add(place)
+            # Without the error's own text, which may have what a client said.
+            log.error("%s\n%s", message, "".join(traceback.format_tb(error.__traceback__)).rstrip())
+        elif self._counts.total() <= _MOST_NAMED:
+            log.error("%s", message)
 
     def take(self) -> Counter[str]:
         """How many there were since the last call, by topic."""

@@ -1,9 +1,10 @@
-"""Kafka's times of records, made to rise with the offsets of each partition.
+"""Order of records within a partition, where Kafka's times of them go back.
 
 LogAppendTime is the clock of a partition's leader. The next leader's clock may be behind it, and the same leader's may be set back: then a
 record has an earlier time than those before it. Within a partition the offset decides which record is newer, and between partitions the
-time (as in `clientscope.kafka.latest`). So such a record counts as appended a millisecond after the newest of those before it, and all
-that compares times afterwards need not know of it.
+time (`LogPosition.is_after`, as in `clientscope.kafka.latest`). Lists need one order of all pushes. So each row has an ``ordered_ms``
+beside its own time: the newest time of its partition up to there. Durations are those of Kafka's own times: a clock that was ahead for a
+moment must not hold up a whole partition until true time has caught up.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from heapq import merge
 from operator import itemgetter
 from typing import Any
 
-from streaming.findings.inputs import LogPosition
 from udfs.kernels.finding_inputs import TOMBSTONE
 
 Row = Mapping[str, Any]
@@ -23,33 +23,14 @@ _Partition = tuple[bool, int]
 """Whether it is one of ``clientscope.configs``, and its number."""
 
 
-class _Reading:
-    """How far a partition, or what it had at the start, has been read; times are those that rise."""
-
-    def __init__(self) -> None:
-        self.first: int | None = None
-        self.last = -1
-        self.newest_ms = 0
-
-    def risen_ms(self, offset: int, appended_ms: int, before_ms: int) -> int:
-        """The time of the next record; ``before_ms`` is the newest of those before the first."""
-        if offset <= self.last:  # it was read before
-            return appended_ms
-        floor_ms = max(self.newest_ms, before_ms)
-        self.first = offset if self.first is None else self.first
-        self.last, self.newest_ms = offset, appended_ms if appended_ms >= floor_ms else floor_ms + 1
-        return self.newest_ms
-
-
 class AppendTimes:
     """Of the records of both topics: each partition is read by offset, what it had at the start beside what is new."""
 
     def __init__(self) -> None:
-        self._there: defaultdict[_Partition, _Reading] = defaultdict(_Reading)
-        self._new: defaultdict[_Partition, _Reading] = defaultdict(_Reading)
+        self._newest_ms: defaultdict[tuple[bool, _Partition], int] = defaultdict(int)
 
     def in_order(self, rows: Iterable[Row], was_there: bool) -> Iterator[Row]:
-        """The rows of a batch: those of each partition by offset and with times that rise, between partitions the earlier ones first.
+        """The rows of a batch, with ``ordered_ms``: those of each partition by offset, between partitions the earlier ones first.
 
         Args:
             was_there: whether their records were there at the start.
@@ -57,17 +38,12 @@ class AppendTimes:
         partitions: defaultdict[_Partition, list[Row]] = defaultdict(list)
         for row in rows:
             partitions[row["kind"] is None or row["kind"] == TOMBSTONE, row["partition"]].append(row)
-        return merge(*(self._risen(which, of, was_there) for which, of in partitions.items()), key=itemgetter("appended_ms"))
+        return merge(*(self._ordered(which, of, was_there) for which, of in partitions.items()), key=itemgetter("ordered_ms"))
 
-    def settled_ms(self, push: LogPosition) -> int:
-        """The time of a push, once all has been read that was there at the start: before that a new one may have been given too early a
-        time.
-        """
-        there, first = self._there[True, push.partition], self._new[True, push.partition].first
-        return push.appended_ms if first is None or push.offset < first else max(push.appended_ms, there.newest_ms + 1)
-
-    def _risen(self, which: _Partition, rows: Iterable[Row], was_there: bool) -> Iterator[Row]:
-        reading, before_ms = (self._there[which], 0) if was_there else (self._new[which], self._there[which].newest_ms)
+    def _ordered(self, which: _Partition, rows: Iterable[Row], was_there: bool) -> Iterator[Row]:
         for row in sorted(rows, key=itemgetter("offset")):
-            risen_ms = reading.risen_ms(row["offset"], row["appended_ms"], before_ms)
-            yield row if risen_ms == row["appended_ms"] else {**row, "appended_ms": risen_ms}
+            newest_ms = max(self._newest_ms[was_there, which], row["appended_ms"])
+            if not was_there:  # what was there comes before it
+                newest_ms = max(newest_ms, self._newest_ms[True, which])
+            self._newest_ms[was_there, which] = newest_ms
+            yield {**row, "ordered_ms": newest_ms}

@@ -96,15 +96,9 @@ class Book:
         if not is_declared:
             self._passes(application, push, {fingerprint for fingerprint, _ in kept})
 
-    def settled(self, application: OneApplication, push: JudgedPush) -> None:
-        """What an application's newest push has, and what the application had before that this push has no longer, whichever was read
-        first.
-        """
-        has = {problem.fingerprint for problem in problems(push, self._secrets)}
-        for fingerprint, place in self._of_client.get(push.client, ()):
-            if (entry := self.entries.get(fingerprint)) is not None and (where := entry.places.get(place)) is not None:
-                where.last_seen_ms = max(where.last_seen_ms, push.appended_ms)
-        self._passes(application, push, has)
+    def passes(self, application: OneApplication, push: JudgedPush) -> None:
+        """What the application had before a push that has it no longer, whichever was read first."""
+        self._passes(application, push, {problem.fingerprint for problem in problems(push, self._secrets)})
 
     def forgotten(self, clients: Iterable[JudgedPush], applications: Iterable[OneApplication], now_ms: int) -> None:
         """Nothing is known of these any more; what an application had is over, or, of a secret, has stopped."""
@@ -266,7 +260,7 @@ class Book:
         """A client has it; returns `Where.had`."""
         self._full[PLACES.name].dropped(entry.make_room(place))
         where = entry.add(place, push, problem.severity, self._clients.is_live(push.client))
-        where.last_seen_ms = max(where.last_seen_ms, push.appended_ms)
+        where.seen(push)
         if (at := ordered.order(push)) >= entry.said_by:
             entry.said_by = at
             entry.message, entry.settings, entry.application = problem.message, problem.settings, push.application
@@ -302,8 +296,7 @@ class Book:
             if entry is None or entry.code in push.unjudged:
                 continue
             for where in entry.found_in(application.key, keys):
-                if push.appended_ms > where.passed_ms and not entry.is_over(where):
-                    where.passed_ms = push.appended_ms
+                if not entry.is_over(where) and where.passes(push):
                     self._dirty.add(fingerprint)
 
     def _adopt(self, application: OneApplication) -> None:

@@ -57,6 +57,7 @@ class PushStart:
     appended_ms: int
     settings: Settings
     client: str
+    ordered_ms: int
 
 
 @dataclass
@@ -145,10 +146,10 @@ class PushedClients:
         starts = application.starts
         known = next((start for start in starts if start.settings == push.settings), None)
         if known is not None:
-            if known.appended_ms <= push.appended_ms:
+            if known.ordered_ms <= push.ordered_ms:
                 return None
             starts.remove(known)
-        insort(starts, PushStart(push.appended_ms, push.settings, push.client), key=lambda start: start.appended_ms)
+        insort(starts, PushStart(push.appended_ms, push.settings, push.client, push.ordered_ms), key=lambda start: start.ordered_ms)
         if len(starts) > STARTS.most:
             del starts[0]
             self._starts_full.left_out(push.tenant)

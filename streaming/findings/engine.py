@@ -11,7 +11,6 @@ partitions a key's older records may come after newer ones (F49).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from clientscope.findings.conditions import Condition, Conditions, gateway_subject
@@ -51,6 +50,7 @@ SEARCHED_NAMES = Limit(
 )
 _FORGET_EVERY_MS = 5 * 60_000
 _MOST_ERASED = 100_000
+_EVER = 2**63
 
 
 class FindingsEngine:
@@ -110,9 +110,7 @@ class FindingsEngine:
             try:
                 self._apply(row)
             except Exception as error:
-                topic = CONFIGS if row["kind"] in (None, TOMBSTONE) else CONNECTIONS
-                record = f"Record {row['offset']} of partition {row['partition']} of {topic}"
-                self.passed_over.add(topic, record, error, row["appended_ms"])
+                self._record_failed(CONFIGS if row["kind"] in (None, TOMBSTONE) else CONNECTIONS, _position(row), error)
 
     def decided(self, decisions: Mapping[str, Decision | None]) -> None:
         """Takes in what people have decided, by fingerprint; None takes a decision back."""
@@ -183,6 +181,9 @@ class FindingsEngine:
             "records": len(self.kept),
         }
 
+    def _record_failed(self, topic: str, at: LogPosition, error: Exception) -> None:
+        self.passed_over.add(topic, f"Record {at.offset} of partition {at.partition} of {topic}", error, at.appended_ms)
+
     def _finding_failed(self, entry: FindingEntry, error: Exception) -> None:
         self.passed_over.add(FINDINGS, f"Finding {entry.fingerprint} ({entry.code})", error, entry.last_seen_ms)
 
@@ -190,7 +191,7 @@ class FindingsEngine:
         if row["kind"] is None:
             self._pushed(row)
         elif row["kind"] == TOMBSTONE:
-            self._ended(row["record_key"], LogPosition(row["appended_ms"], row["partition"], row["offset"]))
+            self._ended(row["record_key"], _position(row))
         else:
             self._happened(self._reader.connection(row))
 
@@ -226,8 +227,6 @@ class FindingsEngine:
         newest = self.clients.of(push.client)
         if self._tombstones is not None and newest is not None and newest.position.is_after(push.position):
             application = self.clients.applications[newest.application]
-            # A new push may still have too early a time (`AppendTimes.settled_ms`): what was read late must not pass it.
-            push = replace(push, appended_ms=min(push.appended_ms, newest.appended_ms - 1))
             self.book.pushed(self.clients.application(push.application), push, newest)
             self.book.pushed(application, newest, push)
 
@@ -244,13 +243,16 @@ class FindingsEngine:
     def _ended(self, key: str, tombstone: LogPosition) -> None:
         """Its client is erased, or gone for long: by this job, or another one, or a person."""
         now_ms = tombstone.appended_ms
-        self._erased[key] = max(now_ms, self._erased.get(key, 0))
+        pushed_since = self._pushed_since(key, tombstone)
+        # Where Kafka's time went back, what is erased has a later time than its tombstone.
+        erased_ms = now_ms if pushed_since else max(now_ms, self.kept.pushed_ms(key))
+        self._erased[key] = max(erased_ms, self._erased.get(key, 0))
         if len(self._erased) >= _MOST_ERASED:
             self._erase()
         if self._tombstones is not None:
             if (earlier := self._tombstones.get(key)) is None or tombstone.is_after(earlier):
                 self._tombstones[key] = tombstone
-            if self._pushed_since(key, tombstone):
+            if pushed_since:
                 return
         if self._ending.pop(key, None) is not None:
             return
@@ -269,10 +271,15 @@ class FindingsEngine:
 
     def _caught_up(self) -> None:
         """All has been read that there was at the start; from now on records come in the order in which they were written."""
+        # Compaction may have removed what a tombstone erases, and whose time may be later than the tombstone's.
+        self._erased |= {key: _EVER for key in self._tombstones or () if not self.kept.pushed_ms(key)}
         self._tombstones = None
         self._liveness.in_order()
         for push in self._newest.values():
-            self.book.settled(self.clients.application(push.application), replace(push, appended_ms=self._times.settled_ms(push.position)))
+            try:
+                self.book.passes(self.clients.application(push.application), push)
+            except Exception as error:
+                self._record_failed(CONFIGS, push.position, error)
         self._newest.clear()
 
     def _happened(self, event: ConnectionChange) -> None:
@@ -288,3 +295,7 @@ class FindingsEngine:
         if condition.code == "OP001" and self._liveness.beat_ms(condition.subject) > condition.at_ms:
             return
         self.book.condition(fingerprint(condition.code, "", condition.subject), condition)
+
+
+def _position(row: Mapping[str, Any]) -> LogPosition:
+    return LogPosition(row["appended_ms"], row["partition"], row["offset"])

@@ -13,7 +13,7 @@ from clientscope.findings.decisions import Decision
 from clientscope.findings.record import MOST_CLIENTS, Alert, Client, Finding, Kind
 from clientscope.records.client_key import Tenant, tenant_of
 from streaming.findings import ordered
-from streaming.findings.inputs import ClientNames, JudgedPush
+from streaming.findings.inputs import ClientNames, JudgedPush, LogPosition
 from streaming.findings.live_clients import LiveClients
 from streaming.limits import Limit, Overflow
 
@@ -40,16 +40,45 @@ class Where:
     Attributes:
         clients: those that have it there, each with its severity: an index in ``SEVERITIES``.
         live: how many of them are connected; one that several gateways have seen counts once.
-        last_seen_ms: when a push last had it; passed_ms: when a push of that application last was without it.
+        last_seen_ms: when a push last had it; passed_ms: when a push of that application last was without it. Of the two, the later one
+            is of the newer push, even if Kafka's time went back between them.
+        last_seen_at, passed_at: where these pushes are; None where that isn't known.
         had: the finding's fingerprint and this place, one object for all clients that have it here.
     """
 
     clients: dict[str, int] = field(default_factory=dict)
     last_seen_ms: int = 0
     passed_ms: int = 0
+    last_seen_at: LogPosition | None = None
+    passed_at: LogPosition | None = None
     live: int = 0
     had: tuple[str, Place] | None = None
     _seen: Counter[ClientNames] = field(default_factory=Counter)
+
+    def seen(self, push: JudgedPush) -> None:
+        """A push has it there."""
+        self.last_seen_ms = max(self.last_seen_ms, push.appended_ms)
+        if self.last_seen_at is None or push.position.is_after(self.last_seen_at):
+            self.last_seen_at = push.position
+        self._order()
+
+    def passes(self, push: JudgedPush) -> bool:
+        """A push is without it; whether that is news."""
+        if push.appended_ms <= self.passed_ms and (self.passed_at is None or not push.position.is_after(self.passed_at)):
+            return False
+        self.passed_ms = max(self.passed_ms, push.appended_ms)
+        if self.passed_at is None or push.position.is_after(self.passed_at):
+            self.passed_at = push.position
+        self._order()
+        return True
+
+    def _order(self) -> None:
+        if self.last_seen_at is None or self.passed_at is None:
+            return
+        if self.passed_at.is_after(self.last_seen_at):
+            self.passed_ms = max(self.passed_ms, self.last_seen_ms + 1)
+        else:
+            self.last_seen_ms = max(self.last_seen_ms, self.passed_ms)
 
     def count(self, push: JudgedPush, by: int) -> None:
         """One that has it there is connected (1), or isn't any more (-1)."""

@@ -78,7 +78,7 @@ class JudgedPush:
 
     Attributes:
         client: which client it is: `clientscope.records.client_key.client_key`.
-        appended_ms: Kafka's time of the record, in ms since the epoch, as `streaming.findings.append_times` has it.
+        appended_ms: Kafka's time of the record, in ms since the epoch.
         partition, offset: of ``clientscope.configs``; the partition is the same for all records of a client until the topic gets more.
         there: what its connections have in common with it; the same object as theirs, where they were read before it.
         application: `clientscope.findings.fingerprints.application_key`.
@@ -90,6 +90,7 @@ class JudgedPush:
         client_type: its client's place in ``ClientType``; -1 where it isn't known.
         member: its group.instance.id; None for none.
         transactional: whether it has a transactional.id.
+        ordered_ms: `appended_ms`, or that of an earlier record of its partition if that is later (`streaming.findings.append_times`).
     """
 
     client: str
@@ -115,6 +116,7 @@ class JudgedPush:
     client_type: int = -1
     member: str | None = None
     transactional: bool = False
+    ordered_ms: int = 0
 
     @property
     def position(self) -> LogPosition:
@@ -230,6 +232,7 @@ class InputReader:
             client_type=row["client_type"],
             member=row["member"],
             transactional=row["transactional"],
+            ordered_ms=row.get("ordered_ms", row["appended_ms"]),
         )
 
     def connection(self, row: Mapping[str, Any]) -> ConnectionChange:

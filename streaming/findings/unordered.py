@@ -77,7 +77,8 @@ class UnorderedEvents:
     def takes(self, gateway: Gateway, event: ConnectionChange) -> bool:
         """Notes a record; whether it is newer than all that came of its connection before."""
         sequences, closed = self._open[gateway], self._closed[gateway]
-        if event.connection in closed or event.sequence <= sequences.get(event.connection, -1):
+        last = sequences.get(event.connection)
+        if event.connection in closed if last is None else event.sequence <= last:
             return False
         if event.kind != Kind.CLOSED:
             sequences[event.connection] = event.sequence

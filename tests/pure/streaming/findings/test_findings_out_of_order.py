@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, setting
 
-from clientscope.findings.conditions import Conditions
+from clientscope.findings.conditions import Condition, Conditions, gateway_subject
 from clientscope.findings.fingerprints import secret_fingerprint
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
@@ -31,7 +31,7 @@ CLIENTS = range(5)
 CONFIGURATIONS = ({"acks": "0"}, {"acks": "all"}, {"acks": "all", "sasl.password": "hunter2-canary"})
 Step = tuple[str, int, int]
 _STEPS = ("starts", "starts", "pushes", "leaves", "leaves", "is erased", "gateway restarts", "two hours pass")
-_JUMPS = (-10 * MINUTE - 7, -2 * SECOND - 7, -50, 0, 2 * SECOND + 7)
+_JUMPS = (-10 * MINUTE - 7, -2 * SECOND - 7, -50, 2 * SECOND + 7, 10 * MINUTE + 7)
 """How far the clock of a leader may be from the true time, in ms. No two records get the same time: then neither is the newer one."""
 
 
@@ -66,7 +66,7 @@ class Records:
             self.now += SECOND
             begin = len(self.written)
             if what == "clock jumps" and self._jumps:
-                self._skew_ms[bool(which)] = _JUMPS[client]
+                self._skew_ms[client % 2 == 0] = 0 if which == 0 else _JUMPS[client]
             self._step(what, client, CONFIGURATIONS[which])
             for number, (key, row) in enumerate(self.written[begin:], begin):
                 offset = sum(is_event(each) == is_event(self.written[number]) for each in self.written[:number])
@@ -186,6 +186,28 @@ def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list
     assert findings == findings_in_order or "is erased" in {what for what, *_ in history}
 
 
+def test_clock_that_was_ahead_hides_no_later_loss_of_a_gateway() -> None:
+    conditions = Conditions()
+    engine = FindingsEngine({}, Policy(), Thresholds(), conditions)
+    for offset, (gateway, at_ms) in enumerate([("gw-1", NOW + 6 * HOUR), ("gw-2", NOW)]):
+        beat = connection_record(offset, kind=Kind.HEARTBEAT, connection_id=-1, gateway_id=gateway)
+        engine.apply(rows(connected, [(at_ms, beat)], begin=offset))
+    lost = gateway_subject("c", 1, "gw-2")
+    conditions.report(Condition("OP001", lost, True, "high", "no heartbeats", NOW + MINUTE))
+    assert [record.code for record in engine.changes(NOW + 2 * MINUTE).values() if record] == ["OP001"]
+
+
+def test_clock_that_was_ahead_drops_no_newer_push_in_another_partition() -> None:
+    """The topic grows between the client's two pushes; another client's push before them had a time of tomorrow."""
+    engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
+    engine.changes(NOW)
+    ahead, before = pushes_of(2, NOW + 24 * HOUR, "another-canary"), pushes_of(1, NOW, "old-canary")
+    engine.apply([*ahead, *({**row, "offset": 1} for row in before)])
+    engine.apply(pushes_of(1, NOW + SECOND, "hunter2-canary", partition=1))
+    newest = {push.client_id: (push.partition, push.appended_ms) for push in engine.clients.all()}
+    assert newest["app-1"] == (1, NOW + SECOND)
+
+
 def without_times(of: tuple[Any, ...]) -> tuple[Any, ...]:
     connections, pushes, live, findings = of
     return (
@@ -202,9 +224,10 @@ def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], data: s
     order = random.Random(data.draw(st.integers(0, 2**32), label="seed"))  # noqa: S311  # an order, no secret
     records = Records(history)
     jumped, steady = Job(records.written, order), Job(Records(history, jumps=False).written, order)
-    jumped.read_what_is_new(most=8)
-    steady.read_what_is_new(most=8)
-    now_ms = records.now + 11 * MINUTE
+    for job in (jumped, steady):
+        job.engine.changes(NOW)  # the start is over
+        job.read_what_is_new(most=8)
+    now_ms = records.now + 22 * MINUTE
     newest = {push.client: push.offset for push in jumped.engine.clients.all()}
     assert newest == {push.client: push.offset for push in steady.engine.clients.all()}
     assert without_times(known(jumped.engine, now_ms)) == without_times(known(steady.engine, now_ms))
@@ -222,7 +245,7 @@ def test_clock_that_jumps_changes_nothing_at_a_start(history: list[Step], data: 
     job.read([[each for each in records.written[:started] if not is_event(each)]])
     job.read_what_is_new()
     in_order.read_what_is_new()
-    now_ms = records.now + 11 * MINUTE
+    now_ms = records.now + 22 * MINUTE
     *clients, findings = without_times(known(job.engine, now_ms))
     *clients_in_order, findings_in_order = without_times(known(in_order.engine, now_ms))
     assert clients == clients_in_order
