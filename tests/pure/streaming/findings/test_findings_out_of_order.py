@@ -14,7 +14,7 @@ from uuid import UUID
 
 import pytest
 from fleets import HOUR, KEY, MINUTE, NOW, SECOND, rows
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, setting
 
@@ -66,7 +66,7 @@ class Records:
             self.now += SECOND
             begin = len(self.written)
             if what == "clock jumps" and self._jumps:
-                self._skew_ms[client % 2 == 0] = 0 if which == 0 else _JUMPS[client]
+                self._skew_ms[which == 1] = 0 if which == 2 else _JUMPS[client]
             self._step(what, client, CONFIGURATIONS[which])
             for number, (key, row) in enumerate(self.written[begin:], begin):
                 offset = sum(is_event(each) == is_event(self.written[number]) for each in self.written[:number])
@@ -197,6 +197,23 @@ def test_clock_that_was_ahead_hides_no_later_loss_of_a_gateway() -> None:
     assert [record.code for record in engine.changes(NOW + 2 * MINUTE).values() if record] == ["OP001"]
 
 
+@pytest.mark.parametrize("back_ms", [0, 50, HOUR])
+def test_newest_of_several_of_the_same_names_counts_as_connected(back_ms: int) -> None:
+    """An application restarts as another instance, just after the clock of the leader of its topic has gone back."""
+    engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
+    engine.changes(NOW)
+    names = {"principal": "User:a", "client_id": "app", "client_address": "10.0.0.1"}
+    opened = connection_record(1, kind=Kind.PRESENT, connection_id=7, gateway_epoch=1, **names)
+    engine.apply(rows(connected, [(NOW, opened)]))
+    for offset, at_ms in enumerate([NOW, NOW + 10 - back_ms]):
+        record = config_record(
+            setting("acks", "all"), client_instance_id=UUID(int=offset + 1), connection_id=offset, gateway_epoch=1, **names
+        )
+        engine.apply(rows(pushed, [(at_ms, record)], begin=offset))
+    engine.changes(NOW + 2 * HOUR)
+    assert [push.offset for push in engine.clients.all() if engine.clients.is_live(push.client)] == [1]
+
+
 def test_clock_that_was_ahead_drops_no_newer_push_in_another_partition() -> None:
     """The topic grows between the client's two pushes; another client's push before them had a time of tomorrow."""
     engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
@@ -219,9 +236,11 @@ def without_times(of: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @settings(max_examples=300)
-@given(jumping, st.data())
-def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], data: st.DataObject) -> None:
-    order = random.Random(data.draw(st.integers(0, 2**32), label="seed"))  # noqa: S311  # an order, no secret
+@given(jumping, st.integers(0, 2**32))
+@example([("starts", 0, 0), ("clock jumps", 1, 0), ("pushes", 0, 1)], 0)  # what is corrected is resolved
+@example([("starts", 0, 2), ("clock jumps", 0, 0), ("pushes", 0, 1), ("pushes", 0, 2), ("leaves", 0, 0)], 0)  # what is back is open
+def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], seed: int) -> None:
+    order = random.Random(seed)  # noqa: S311  # an order, no secret
     records = Records(history)
     jumped, steady = Job(records.written, order), Job(Records(history, jumps=False).written, order)
     for job in (jumped, steady):
