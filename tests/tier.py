@@ -52,9 +52,10 @@ def run(*arguments: str) -> tuple[int, list[str], dict[str, list[str]]]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "outcomes.json"
         command = [sys.executable, "-P", __file__, "--outcomes", str(file), *LIMITS, *arguments]
+        # First, since the background jobs of a shell ignore SIGINT, and a child would inherit that.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: os.killpg(child.pid, signal.SIGINT))  # as Ctrl-C: pytest ends what its tests started
         child = subprocess.Popen(command, process_group=0)
-        for number in (signal.SIGINT, signal.SIGTERM):  # as Ctrl-C: pytest and its workers end what their tests started
-            signal.signal(number, lambda *_: os.killpg(child.pid, signal.SIGINT))
         status = child.wait()
         return (status, *json.loads(file.read_text())) if file.exists() else (status or 1, [], {})
 

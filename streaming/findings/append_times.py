@@ -37,11 +37,11 @@ class AppendTimes:
         """
         partitions: defaultdict[_Partition, list[Row]] = defaultdict(list)
         for row in rows:
-            partitions[row["kind"] is None or row["kind"] == TOMBSTONE, row["partition"]].append(row)
+            partitions[row["kind"] is None or row["kind"] == TOMBSTONE, row.get("partition", 0)].append(row)
         return merge(*(self._ordered(which, of, was_there) for which, of in partitions.items()), key=itemgetter("ordered_ms"))
 
     def _ordered(self, which: _Partition, rows: Iterable[Row], was_there: bool) -> Iterator[Row]:
-        for row in sorted(rows, key=itemgetter("offset")):
+        for row in sorted(rows, key=lambda row: row.get("offset", 0)):
             newest_ms = max(self._newest_ms[was_there, which], row["appended_ms"])
             if not was_there:  # what was there comes before it
                 newest_ms = max(newest_ms, self._newest_ms[True, which])

@@ -298,4 +298,4 @@ class FindingsEngine:
 
 
 def _position(row: Mapping[str, Any]) -> LogPosition:
-    return LogPosition(row["appended_ms"], row["partition"], row["offset"])
+    return LogPosition(row["appended_ms"], row.get("partition", 0), row.get("offset", 0))

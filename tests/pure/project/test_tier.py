@@ -82,11 +82,14 @@ def test_file_whose_failed_test_is_skipped_at_second_look_is_red(tmp_path: Path)
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("ignored", [False, True], ids=["", "in the background"])
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_stop_signal_ends_what_tests_have_started(tmp_path: Path, stop: signal.Signals, workers: str) -> None:
+def test_stop_signal_ends_what_tests_have_started(tmp_path: Path, stop: signal.Signals, ignored: bool, workers: str) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
     (tmp_path / "test_it.py").write_text(STARTS)
     command = [sys.executable, "-P", str(ROOT / "tests" / "tier.py"), ".", "-n", workers]
+    if ignored:
+        command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
     running = subprocess.Popen(command, cwd=tmp_path, env={"PATH": os.environ["PATH"]}, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not (tmp_path / "started").exists() and time.monotonic() < deadline:
