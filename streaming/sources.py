@@ -18,6 +18,8 @@ from streaming import small_batches
 from streaming.checkpoints.skipped import RecordPlace
 from streaming.internals.releases import SparkRelease, release
 
+_INSTALLED = release(pyspark.__version__)
+
 _MAX_RECORDS_PER_TASK = 25_000
 """A backlog is read by several tasks even from one partition; what comes in live is one task's, since each costs."""
 
@@ -49,7 +51,7 @@ class Pace:
     most: int
     full_or_after_s: float = 0
 
-    def options(self, spark: SparkRelease) -> dict[str, str]:
+    def options(self, spark: SparkRelease = _INSTALLED) -> dict[str, str]:
         """For Spark's Kafka source. Where it can't split a partition, a batch may be one task's, so it is no larger than a task."""
         most = self.most if spark.splits_partitions else min(self.most, _MAX_RECORDS_PER_TASK)
         options = {"maxOffsetsPerTrigger": str(most)}
@@ -71,7 +73,7 @@ def sink_options(kafka: KafkaAccess) -> dict[str, str]:
     return {f"kafka.{key}": value for key, value in kafka.java_options().items()}
 
 
-def source_options(kafka: KafkaAccess, spark: SparkRelease, with_keys: bool = False) -> dict[str, str]:
+def source_options(kafka: KafkaAccess, with_keys: bool = False, spark: SparkRelease = _INSTALLED) -> dict[str, str]:
     """For a Kafka source, streaming or not; a test sees to it that each is made here."""
     options = {
         **sink_options(kafka),
@@ -103,8 +105,7 @@ def records(
         starting_offsets: where to begin without a checkpoint, as `streaming.checkpoints.start_file.starting_offsets` has it.
         skipped: what is left out before any Python process sees it (`streaming.culprits`).
     """
-    of = release(pyspark.__version__)
-    source = spark.readStream.format("kafka").options(**source_options(kafka, of, with_keys), **pace.options(of))
+    source = spark.readStream.format("kafka").options(**source_options(kafka, with_keys), **pace.options())
     read = _columns(source.option("subscribe", topic).option("startingOffsets", starting_offsets).load(), with_keys)
     observed = read.observe(READ, F.unix_millis(F.max("timestamp")).alias("newest_ms"))
     return small_batches.few_tasks(without(observed, [place for place in skipped if place.topic in topic.split(",")]))
@@ -123,7 +124,7 @@ def between(
         offsets["end"].setdefault(topic, {})[str(number)] = end
     source = (
         spark.read.format("kafka")
-        .options(**source_options(kafka, release(pyspark.__version__), with_keys=True))
+        .options(**source_options(kafka, with_keys=True))
         .option("assign", json.dumps({topic: sorted(map(int, of)) for topic, of in offsets["first"].items()}))
         .option("startingOffsets", json.dumps(offsets["first"]))
         .option("endingOffsets", json.dumps(offsets["end"]))

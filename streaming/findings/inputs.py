@@ -69,7 +69,9 @@ class LogPosition(NamedTuple):
 
     def is_after(self, other: LogPosition) -> bool:
         """Whether this record is the newer one: by offset within a partition, by time between partitions."""
-        return self.offset > other.offset if self.partition == other.partition else self > other
+        if self.partition == other.partition and self.offset != other.offset:
+            return self.offset > other.offset
+        return self > other
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def test_history_waits_for_a_full_batch_or_its_time(minor: str, most: str) -> No
 @pytest.mark.parametrize("spark", RELEASES, ids=MINORS)
 def test_no_task_gets_more_than_25000_records_of_a_partition(spark: SparkRelease) -> None:
     """Spark 3.5 ignores ``maxRecordsPerPartition``, so a batch of a topic with one partition is one task there."""
-    options = source_options(KAFKA, spark) | LIVE.options(spark)
+    options = source_options(KAFKA, spark=spark) | LIVE.options(spark)
     bound = "maxOffsetsPerTrigger" if spark.minor == "3.5" else SPLIT
     assert options[bound] == "25000"
     assert (SPLIT in options) == (spark.minor != "3.5")
@@ -41,7 +41,7 @@ def test_no_task_gets_more_than_25000_records_of_a_partition(spark: SparkRelease
 
 
 def test_no_source_waits_for_a_fetch_and_no_sink_warns() -> None:
-    assert source_options(KAFKA, RELEASES[-1])["kafka.fetch.max.wait.ms"] == "5"
+    assert source_options(KAFKA)["kafka.fetch.max.wait.ms"] == "5"
     assert not [key for key in sink_options(KAFKA) if "fetch" in key], "a producer would warn of it"
 
 
