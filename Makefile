@@ -19,7 +19,7 @@ TIER := $(BIN)/python -P tests/tier.py
 # By file, so that what a file shares is started once; the files in the order of tests/conftest.py, the longest first.
 TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
 REAL := venv chromium prometheus faketime class-data
-test-pure: venv prometheus  ## no Spark, no broker: three minutes
+test-pure: venv prometheus  ## no Spark, no broker: five minutes
 	$(TIER) tests/pure $(TWO_AT_A_TIME)
 fixtures: venv   ## capture what real clients say, again (needs a JDK)
 	$(BIN)/python tests/fixtures/capture.py

@@ -97,6 +97,7 @@ def last_seen(said: dict[str, dict[str, Any]]) -> dict[str, int]:
 def outcome(restarts: bool, history: list[Step], check: Callable[[Fleet], None] = lambda fleet: None) -> dict[str, dict[str, Any]]:
     story = Story(restarts)
     story.play(history)
+    story.fleet.later(11 * SECOND)  # clients are compared every ten seconds, and at a start: so both have been since the last step
     story.fleet.later(20 * MINUTE)
     story.fleet.later(MINUTE)
     check(story.fleet)
@@ -108,6 +109,7 @@ def outcome(restarts: bool, history: list[Step], check: Callable[[Fleet], None] 
 @given(steps)
 @example([("starts", 0, 0), ("starts", 0, 1), ("job restarts", 0, 0)])  # of a closed connection only its end is read again
 @example([("starts", 0, 2), ("starts", 2, 2), ("job restarts", 0, 0)])  # places of a secret have a time each
+@example([("starts", 2, 1), ("starts", 3, 0), ("waits long", 0, 0), ("starts", 2, 1), ("job restarts", 0, 0)])  # AN310 pauses at a start
 def test_f31_a_restart_anywhere_changes_nothing(history: list[Step]) -> None:
     restarted, never = outcome(True, history), outcome(False, history)
     seen, seen_never = last_seen(restarted), last_seen(never)

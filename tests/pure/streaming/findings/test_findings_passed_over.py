@@ -12,6 +12,7 @@ from record_bytes import config_record, connection_record, setting
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from clientscope.records.layouts import Kind
+from streaming.findings import fleet
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.finding_records import Policy
 from udfs.kernels.finding_inputs import connected, pushed
@@ -95,3 +96,12 @@ def test_flood_of_failures_is_counted_and_does_not_fill_the_log(caplog: pytest.L
     job.apply([push(offset, "web", rules="{") for offset in range(100, 110)])
     assert "Record 109 of" in caplog.text, "those that come later are named again"
     assert caplog.text.count("in _verdicts") == 1, "a place in the code is shown once"
+
+
+def test_comparison_that_fails_ends_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fleet, "rare_values", lambda live, judges: {}["hunter2-canary"])
+    job = engine()
+    job.apply([push(6, "orders")])
+    assert "AN101" in {record.code for record in job.changes(NOW + SECOND).values() if record}
+    (said,) = {record.message for record in job.changes(NOW + 2 * SECOND).values() if record and record.code == "OP002"}
+    assert said == "A comparison of all clients was passed over, since the engine of findings failed at it (KeyError): please report it."

@@ -68,7 +68,12 @@ def test_closed_connection_stays_closed_whatever_is_read_late() -> None:
         live.apply(late)
     assert live.connections == 0
     live.apply(event(Kind.PRESENT, 7, 1, epoch=2))
-    assert live.connections == 1, "another process counts from the beginning"
+    assert (live.connections, live.closed_ranges) == (1, 0), "another process counts from the beginning"
+
+
+def test_repeated_record_of_an_open_connection_is_no_news() -> None:
+    events = UnorderedEvents()
+    assert [events.takes(GATEWAY, event(Kind.PRESENT, 7, sequence)) for sequence in (5, 5, 4, 6)] == [True, False, False, True]
 
 
 def test_beyond_the_bound_the_oldest_unread_connections_count_as_closed() -> None:
