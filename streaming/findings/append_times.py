@@ -2,9 +2,9 @@
 
 LogAppendTime is the clock of a partition's leader. The next leader's clock may be behind it, and the same leader's may be set back: then a
 record has an earlier time than those before it. Within a partition the offset decides which record is newer, and between partitions the
-time (`LogPosition.is_after`, as in `clientscope.kafka.latest`). Lists need one order of all pushes. So each row has an ``ordered_ms``
-beside its own time: the newest time of its partition up to there. Durations are those of Kafka's own times: a clock that was ahead for a
-moment must not hold up a whole partition until true time has caught up.
+time (`LogPosition.is_after`, as in `clientscope.kafka.latest`). Lists need one order of all pushes. So each record has an ordering time
+beside its own: the newest time of its partition up to there. Durations are those of Kafka's own times: a clock that was ahead for a moment
+must not hold up a whole partition until true time has caught up.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class AppendTimes:
     def __init__(self) -> None:
         self._newest_ms: defaultdict[tuple[bool, _Partition], int] = defaultdict(int)
 
-    def in_order(self, rows: Iterable[Row], was_there: bool) -> Iterator[Row]:
-        """The rows of a batch, with ``ordered_ms``: those of each partition by offset, between partitions the earlier ones first.
+    def in_order(self, rows: Iterable[Row], was_there: bool) -> Iterator[tuple[int, Row]]:
+        """Ordering time and row of each record of a batch: by offset within a partition, between partitions the earlier ones first.
 
         Args:
             was_there: whether their records were there at the start.
@@ -38,12 +38,12 @@ class AppendTimes:
         partitions: defaultdict[_Partition, list[Row]] = defaultdict(list)
         for row in rows:
             partitions[row["kind"] is None or row["kind"] == TOMBSTONE, row.get("partition", 0)].append(row)
-        return merge(*(self._ordered(which, of, was_there) for which, of in partitions.items()), key=itemgetter("ordered_ms"))
+        return merge(*(self._ordered(which, of, was_there) for which, of in partitions.items()), key=itemgetter(0))
 
-    def _ordered(self, which: _Partition, rows: Iterable[Row], was_there: bool) -> Iterator[Row]:
+    def _ordered(self, which: _Partition, rows: Iterable[Row], was_there: bool) -> Iterator[tuple[int, Row]]:
         for row in sorted(rows, key=lambda row: row.get("offset", 0)):
             newest_ms = max(self._newest_ms[was_there, which], row["appended_ms"])
             if not was_there:  # what was there comes before it
                 newest_ms = max(newest_ms, self._newest_ms[True, which])
             self._newest_ms[was_there, which] = newest_ms
-            yield {**row, "ordered_ms": newest_ms}
+            yield newest_ms, row

@@ -105,10 +105,10 @@ class FindingsEngine:
             rows: ``PUSH`` or ``CONNECTION`` of `udfs.kernels.finding_inputs`, with ``partition``, ``offset`` and ``appended_ms``.
             was_there: whether their records were there at the start, and are read beside those that are new.
         """
-        for row in self._times.in_order(rows, was_there):
+        for ordered_ms, row in self._times.in_order(rows, was_there):
             self._newest_ms = max(self._newest_ms, row["appended_ms"])
             try:
-                self._apply(row)
+                self._apply(row, ordered_ms)
             except Exception as error:
                 self._record_failed(CONFIGS if row["kind"] in (None, TOMBSTONE) else CONNECTIONS, _position(row), error)
 
@@ -187,16 +187,16 @@ class FindingsEngine:
     def _finding_failed(self, entry: FindingEntry, error: Exception) -> None:
         self.passed_over.add(FINDINGS, f"Finding {entry.fingerprint} ({entry.code})", error, entry.last_seen_ms)
 
-    def _apply(self, row: Mapping[str, Any]) -> None:
+    def _apply(self, row: Mapping[str, Any], ordered_ms: int) -> None:
         if row["kind"] is None:
-            self._pushed(row)
+            self._pushed(row, ordered_ms)
         elif row["kind"] == TOMBSTONE:
             self._ended(row["record_key"], _position(row))
         else:
             self._happened(self._reader.connection(row))
 
-    def _pushed(self, row: Mapping[str, Any]) -> None:
-        push = self._reader.push(row)
+    def _pushed(self, row: Mapping[str, Any], ordered_ms: int) -> None:
+        push = self._reader.push(row, ordered_ms)
         if row.get("unsearched"):
             self._unsearched.left_out(push.tenant)
         key = row.get("record_key") or push.client

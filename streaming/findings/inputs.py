@@ -206,7 +206,7 @@ class InputReader:
         self._most_texts = most_texts
         self._known: dict[tuple[str, Any], Any] = {}
 
-    def push(self, row: Mapping[str, Any]) -> JudgedPush:
+    def push(self, row: Mapping[str, Any], ordered_ms: int = 0) -> JudgedPush:
         """One of `udfs.kernels.finding_inputs.PUSH`, with ``partition``, ``offset`` and ``appended_ms`` beside it."""
         cluster, principal = self._same("text", row["cluster"]), row["principal"] and self._same("text", row["principal"])
         tenant = tenant_of(principal, row["address"])
@@ -234,7 +234,7 @@ class InputReader:
             client_type=row["client_type"],
             member=row["member"],
             transactional=row["transactional"],
-            ordered_ms=row.get("ordered_ms", row["appended_ms"]),
+            ordered_ms=max(ordered_ms, row["appended_ms"]),
         )
 
     def connection(self, row: Mapping[str, Any]) -> ConnectionChange:
