@@ -197,6 +197,19 @@ def test_clock_that_was_ahead_hides_no_later_loss_of_a_gateway() -> None:
     assert [record.code for record in engine.changes(NOW + 2 * MINUTE).values() if record] == ["OP001"]
 
 
+@pytest.mark.parametrize("back_ms", [-1, 50, HOUR])
+def test_erased_client_is_named_no_more_though_its_tombstone_seems_older(back_ms: int) -> None:
+    engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
+    engine.changes(NOW)
+    push = pushes_of(1, NOW, "hunter2-canary")
+    engine.apply(push)
+    opened = engine.changes(NOW + SECOND)
+    engine.written(opened, NOW + SECOND)
+    assert [client.client_id for record in opened.values() if record for client in record.clients] == ["app-1"]
+    engine.apply(rows(tombstones, [(NOW - back_ms, push[0]["client"].encode())], begin=1))
+    assert engine.changes(NOW + MINUTE) == dict.fromkeys(opened), "nobody else had it"
+
+
 @pytest.mark.parametrize("back_ms", [0, 50, HOUR])
 def test_newest_of_several_of_the_same_names_counts_as_connected(back_ms: int) -> None:
     """An application restarts as another instance, just after the clock of the leader of its topic has gone back."""
