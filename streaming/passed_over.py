@@ -1,4 +1,4 @@
-"""Records that an engine failed at. An engine has no other way than past them: it would fail at the same record after each restart."""
+"""Records that an engine failed at. It passes over them: otherwise it would fail at the same record after each restart."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from clientscope.findings.conditions import Condition, Conditions
 log = logging.getLogger(__name__)
 
 _MOST_NAMED = 10
+"""Records that the log names between two calls of `PassedOver.take`."""
 
 
 class PassedOver:
@@ -29,9 +30,9 @@ class PassedOver:
         """Notes a failure, after which the engine continues.
 
         Args:
-            topic: of the record; or what else the finding is about.
-            what: was passed over; begins the sentence.
-            at_ms: when that was there, in ms since the epoch: the same after a restart, so that a closed finding stays closed.
+            topic: the topic of the record or finding.
+            what: what was passed over, as the sentence begins.
+            at_ms: the record's time, in ms since the epoch. It is the same after a restart, so a finding that a person closed stays closed.
         """
         self._counts[topic] += 1
         message = f"{what} was passed over, since {self._engine} failed at it ({type(error).__name__}): please report it."
@@ -39,7 +40,7 @@ class PassedOver:
         self._conditions.report(Condition("OP002", topic, True, "high", message, at_ms))
 
     def _log(self, message: str, error: Exception) -> None:
-        """Shows each place in the code once, and names so many records between two calls of `take`: a whole topic may fail."""
+        """Logs the stack of each failing line of code once, and bounds the rest: every record of a topic may fail."""
         failed = traceback.extract_tb(error.__traceback__)[-1]
         if (place := (failed.filename, failed.lineno or 0)) not in self._shown:
             self._shown.add(place)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from heapq import merge
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -24,12 +24,15 @@ _Partition = tuple[bool, int]
 
 
 class AppendTimes:
-    """Of the records of both topics: each partition is read by offset, what it had at the start beside what is new."""
+    """The newest time so far of each partition of both topics.
+
+    A partition's records are read by offset. What it had at the start is read beside what is new, so each has a newest time of its own.
+    """
 
     def __init__(self) -> None:
         self._newest_ms: defaultdict[tuple[bool, _Partition], int] = defaultdict(int)
 
-    def in_order(self, rows: Iterable[Row], was_there: bool) -> Iterator[tuple[int, Row]]:
+    def in_order(self, rows: Iterable[Row], was_there: bool) -> list[tuple[int, Row]]:
         """Ordering time and row of each record of a batch: by offset within a partition, between partitions the earlier ones first.
 
         Args:
@@ -38,12 +41,13 @@ class AppendTimes:
         partitions: defaultdict[_Partition, list[Row]] = defaultdict(list)
         for row in rows:
             partitions[row["kind"] is None or row["kind"] == TOMBSTONE, row.get("partition", 0)].append(row)
-        return merge(*(self._ordered(which, of, was_there) for which, of in partitions.items()), key=itemgetter(0))
+        ordered = (self._ordered(which, of, was_there) for which, of in partitions.items())
+        return sorted(chain.from_iterable(ordered), key=itemgetter(0))  # merges what is in order already
 
     def _ordered(self, which: _Partition, rows: Iterable[Row], was_there: bool) -> Iterator[tuple[int, Row]]:
+        # What was there at the start comes before what is new.
+        newest_ms = max(self._newest_ms[True, which], self._newest_ms[was_there, which])
         for row in sorted(rows, key=lambda row: row.get("offset", 0)):
-            newest_ms = max(self._newest_ms[was_there, which], row["appended_ms"])
-            if not was_there:  # what was there comes before it
-                newest_ms = max(newest_ms, self._newest_ms[True, which])
-            self._newest_ms[was_there, which] = newest_ms
+            newest_ms = max(newest_ms, row["appended_ms"])
             yield newest_ms, row
+        self._newest_ms[was_there, which] = newest_ms

@@ -57,18 +57,21 @@ class Where:
 
     def seen(self, push: JudgedPush) -> None:
         """A push has it there."""
+        at = push.position
         self.last_seen_ms = max(self.last_seen_ms, push.appended_ms)
-        if self.last_seen_at is None or push.position.is_after(self.last_seen_at):
-            self.last_seen_at = push.position
+        if self.last_seen_at is None or at.is_after(self.last_seen_at):
+            self.last_seen_at = at
         self._order()
 
     def passes(self, push: JudgedPush) -> bool:
         """A push is without it; whether that is news."""
-        if push.appended_ms <= self.passed_ms and (self.passed_at is None or not push.position.is_after(self.passed_at)):
+        at = push.position
+        is_newest = self.passed_at is None or at.is_after(self.passed_at)
+        if push.appended_ms <= self.passed_ms and (self.passed_at is None or not is_newest):
             return False
         self.passed_ms = max(self.passed_ms, push.appended_ms)
-        if self.passed_at is None or push.position.is_after(self.passed_at):
-            self.passed_at = push.position
+        if is_newest:
+            self.passed_at = at
         self._order()
         return True
 
