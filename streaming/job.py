@@ -297,7 +297,7 @@ class _Job:
         """Counts records of a topic that were found to kill the process that decodes them, and are skipped from now on. From any thread."""
         self.metrics.crashed(topic, number)
         message = f"A record of {topic} killed the process that decodes it; it is in {QUARANTINE} and passed over: please report it."
-        self._conditions.report(Condition("OP002", topic, True, "high", message, now_ms()))
+        self._conditions.report(Condition("OP002", f"topic {topic}", True, "high", message, now_ms()))
         self.supervisor.hurry()
 
     def _stuck(self) -> str:

@@ -37,7 +37,7 @@ class PassedOver:
         self._counts[topic] += 1
         message = f"{what} was passed over, since {self._engine} failed at it ({type(error).__name__}): please report it."
         self._log(message, error)
-        self._conditions.report(Condition("OP002", topic, True, "high", message, at_ms))
+        self._conditions.report(Condition("OP002", f"topic {topic}", True, "high", message, at_ms))
 
     def _log(self, message: str, error: Exception) -> None:
         """Logs the stack of each failing line of code once, and bounds the rest: every record of a topic may fail."""

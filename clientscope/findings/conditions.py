@@ -60,6 +60,16 @@ class Conditions:
         return taken
 
 
+def lost_gateway(cluster: str, broker: int, gateway: str, host: str, at_ms: int) -> Condition:
+    """OP001 of a gateway that has been silent for too long; ``host`` is empty if it isn't known."""
+    subject = gateway_subject(cluster, broker, gateway)
+    on = f", on host {json.dumps(host, ensure_ascii=False)}," if host else ""
+    advice = "see whether it and its host are up, or remove it by stopping it with SIGTERM"
+    return Condition(
+        "OP001", subject, True, "high", f"{subject[0].upper()}{subject[1:]}{on} sends no heartbeats any more: {advice}.", at_ms
+    )
+
+
 def gateway_subject(cluster: str, broker: int, gateway: str) -> str:
     """What OP001 is of."""
     return f"gateway {json.dumps(gateway, ensure_ascii=False)} of broker {broker} in cluster {cluster}"

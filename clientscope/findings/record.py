@@ -138,6 +138,7 @@ class Finding(Value):
         message: whose it is, which settings it is about, and what to do: no two findings say the same.
         sentence: what the rule says, of which the message is made; empty of what isn't about an application.
         use_instead: the rule's advice; link: where a person reads on.
+        subject: of what concerns no application, which part of clientscope or which topic it is about; empty otherwise.
         settings: those that decided, with their effective values, a secret's never.
         clients: the newest that have it, then those that had it last, at most `MOST_CLIENTS`; ``client_count`` are live and have it now.
         places: of a leak; at most `MOST_PLACES`, of ``place_count``.
@@ -162,6 +163,7 @@ class Finding(Value):
     use_instead: Sentence = ""
     link: Name = ""
     application: Application = Application()
+    subject: Name = ""
     settings: Annotated[list[Setting], Field(max_length=1_000, default_factory=list)]
     clients: Annotated[list[Client], Field(max_length=MOST_CLIENTS, default_factory=list)]
     client_count: Count = 0

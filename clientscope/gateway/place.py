@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ class GatewayPlace:
         security_protocol: Kafka's name of what clients speak to the gateway: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
         tls: whether what passes is TLS, of which nothing can be read.
         warnings: what the operator should know at the start.
+        host: the name of the host that the gateway runs on.
     """
 
     cluster_id: str
@@ -41,6 +43,7 @@ class GatewayPlace:
     security_protocol: str = "PLAINTEXT"
     tls: bool = False
     warnings: tuple[str, ...] = ()
+    host: str = platform.node()
 
     @property
     def sasl(self) -> bool:

@@ -193,6 +193,7 @@ class ConnectionRegistry:
             record.heartbeat_part, record.heartbeat_parts = part, len(parts)
             record.heartbeat_interval_ms, record.client_instances = interval_ms, instances
             record.opened_connections, record.closed_connections = self._opened, self._closed
+            record.gateway_host = self.place.host
             records.append(record)
         return records
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from urllib.parse import quote, urlencode
 
-from clientscope.findings.record import Application, Finding
+from clientscope.findings.record import Finding, FindingOwner
 from clientscope.findings.wording import unmarked
 from clientscope.severities import SEVERITIES
 from sinks.alerts.inert import fitted, inert
@@ -67,8 +67,7 @@ class Texts:
 
     def subject(self, message: Message) -> str:
         """One line without a body, as in the list of dead letters: it says whose it is."""
-        of = message.worst.application
-        return self._title(message, f", {_application(of) if of != Application() else 'clientscope'}")
+        return self._title(message, f", {_whose(message.worst)}")
 
     def _title(self, message: Message, who: str) -> str:
         finding, more = message.worst, len(message.findings) - 1
@@ -89,6 +88,8 @@ class Texts:
         lines += [f"Who: {_who(finding)}" for finding in findings[:_NAMED]]
         if len(findings) > _NAMED:
             lines.append(f"+{len(findings) - _NAMED:,} more")
+        owners = list(dict.fromkeys(_owner(finding.owner) for finding in findings if finding.owner))
+        lines += [f"Owner: {named}" for named in _some(owners, _NAMED)]
         since = min(finding.first_seen_ms for finding in findings)
         seen = max(finding.last_seen_ms for finding in findings)
         lines.append(f"Since {self.time(since)}, last seen {self.time(seen)}")
@@ -148,8 +149,8 @@ def link(finding: Finding) -> str:
 
 
 def _who(finding: Finding) -> str:
-    """Application, principal, software, addresses."""
-    parts = [_application(finding.application)]
+    """Application, principal, software, addresses; of our own operation, which part of it."""
+    parts = [_whose(finding)]
     if finding.application.principal:
         parts.append(f"principal {inert(finding.application.principal, 80)}")
     software = sorted({f"{inert(client.software_name, 40)} {inert(client.software_version, 30)}".strip() for client in finding.clients})
@@ -158,9 +159,14 @@ def _who(finding: Finding) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _application(application: Application) -> str:
-    name = inert(application.client_id or application.group, 80)
-    return name or (inert(application.principal, 80) if application.principal else "no application")
+def _whose(finding: Finding) -> str:
+    of = finding.application
+    name = inert(of.client_id or of.group or of.principal or "", 80) or inert(finding.subject, 200)
+    return name or ("clientscope" if finding.kind == "operation" else "no application")
+
+
+def _owner(owner: FindingOwner) -> str:
+    return f"{inert(owner.team, 80)} ({inert(owner.contact, 80)})"
 
 
 def _some(texts: list[str], most: int, of: int = 0) -> list[str]:

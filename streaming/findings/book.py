@@ -166,6 +166,7 @@ class Book:
         entry.present = condition.failing
         if condition.failing:
             entry.severity, entry.message = SEVERITIES.index(condition.severity), condition.message
+            entry.subject = condition.subject
             entry.seen(condition.at_ms)
         self._dirty.add(fingerprint)
 

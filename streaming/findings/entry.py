@@ -124,6 +124,7 @@ class FindingEntry:
     Attributes:
         severity: an index in ``SEVERITIES``; the worst of those that have it.
         message: what the rule says.
+        subject: of our own operation, which part it is about.
         said_by: the newest push that had it, by `streaming.findings.ordered.order`: its message, settings and application are the entry's.
         present: of what is found by comparing, and of our own operation: whether it is so now.
         severities: how many of those that have it have it how badly.
@@ -143,6 +144,7 @@ class FindingEntry:
     low_confidence: bool = False
     severity: int = 0
     message: str = ""
+    subject: str = ""
     said_by: tuple[int, int, str] = (0, -1, "")
     settings: tuple[Mapping[str, Any], ...] = ()
     application: str | None = None

@@ -77,6 +77,7 @@ def record_of(entry: FindingEntry, state: State, holders: Holders, suppression: 
         use_instead=text.use_instead,
         link=text.link,
         application=application,
+        subject=entry.subject,
         settings=settings,
         clients=clients,
         client_count=holders.number,
@@ -100,7 +101,7 @@ def record_of(entry: FindingEntry, state: State, holders: Holders, suppression: 
 def restored(record: Finding) -> FindingEntry:
     """The entry that a record was made of, as far as the record says; the clients that have it follow from their pushes."""
     entry = FindingEntry(record.fingerprint, record.code, record.kind, record.confidence == "low", SEVERITIES.index(record.severity))
-    entry.message = record.sentence or record.message
+    entry.message, entry.subject = record.sentence or record.message, record.subject
     entry.said_by = record.last_seen_ms, -1, ""  # pushes of that moment are read once more
     entry.known = {record_key(client): client for client in record.clients}
     entry.settings = tuple(setting.model_dump(exclude_none=True) for setting in record.settings)

@@ -237,9 +237,10 @@ def _most_closed_at(at: Counter[ClosedAt]) -> Iterator[str]:
             yield f"{field} {', '.join(map(str, most))}{others}"
 
 
-def found_in(rule: Rule, application: str, lines: list[str], live: Live, at_ms: int) -> dict[str, Found]:
-    """One finding of an application, without a setting, for these reasons."""
-    return one(rule, application, {"": (None, lines)}, of_application(live, application), at_ms)
+def found_in(rule: Rule, application: str, lines: list[str], live: Live, at_ms: int, message: str = "") -> dict[str, Found]:
+    """One finding of an application, without a setting, for these reasons; ``message`` in place of the rule's."""
+    found = one(rule, application, {"": (None, lines)}, of_application(live, application), at_ms)
+    return {which: each._replace(problem=each.problem._replace(message=message or each.problem.message)) for which, each in found.items()}
 
 
 @lru_cache(maxsize=20_000)

@@ -33,6 +33,7 @@ _AGAIN_MS = 60_000
 FEW_CLIENTS = 500
 """Clients that are judged with any news; 20,000 take a quarter of a second, in which no other finding is made."""
 _MOST_LINES = 10
+_MOST_NAMED = 5
 
 REQUESTING = Limit(
     "requesting_clients",
@@ -98,6 +99,8 @@ class RequestedVersions:
 
     def _judge(self, live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
         lines: dict[str, Counter[str]] = defaultdict(Counter)
+        unserved: dict[str, set[tuple[int, int]]] = defaultdict(set)
+        targets: dict[str, str] = {}
         last_ms: Counter[str] = Counter()
         for key, client in self._seen.clients(now_ms):
             application = application_key(key.principal or None, of_client(key.client_id or None), None)
@@ -109,10 +112,13 @@ class RequestedVersions:
             if broken := _broken(lists, key.software_name, key.software_version, target):
                 used = uses(client, now_ms, KEPT_MS)
                 lines[application][_line(key.software_name, key.software_version, broken, target)] += 1
+                unserved[application] |= broken
+                targets[application] = target
                 last_ms[application] = max(last_ms[application], *(use.last_ms for use in used if (use.api_key, use.api_version) in broken))
         found: dict[str, Found] = {}
         for application, of_clients in lines.items():
-            found |= found_in(UPGRADE, application, _sentences(of_clients), live, last_ms[application])
+            message = _message(unserved[application], targets[application])
+            found |= found_in(UPGRADE, application, _sentences(of_clients), live, last_ms[application], message)
         return found
 
     def _target(self, limits: Mapping[str, float]) -> str | None:
@@ -142,9 +148,23 @@ def _broken(lists: frozenset[bytes], software_name: str, software_version: str, 
 
 def _line(software_name: str, software_version: str, broken: Iterable[tuple[int, int]], target: str) -> str:
     software = "unknown software" if software_name in ("", "unknown") else f"{software_name} {software_version}"
-    versions = ", ".join(f"{api_name(key) or f'API {key}'} {version}" for key, version in sorted(broken))
+    versions = ", ".join(_names(broken))
     releases = {removal.first for key, version in broken if (removal := removed_in(key, version, target)) is not None}
     return f"{software}: {versions}" + (f", removed in {', '.join(sorted(releases))}" if releases else f", not in {target}")
+
+
+def _names(versions: Iterable[tuple[int, int]]) -> list[str]:
+    return [f"{api_name(key) or f'API {key}'} {version}" for key, version in sorted(versions)]
+
+
+def _message(unserved: Iterable[tuple[int, int]], target: str) -> str:
+    """The rule's sentence with the versions and the release."""
+    names = _names(unserved)
+    more = [f"{len(names) - _MOST_NAMED} more"] * (len(names) > _MOST_NAMED)
+    return (
+        f"This application requests {', '.join(names[:_MOST_NAMED] + more)}, which brokers of {target} don't serve, and stops working "
+        "there: upgrade its client library, and remove settings that pin an old protocol version."
+    )
 
 
 def _sentences(of_clients: Mapping[str, int]) -> list[str]:

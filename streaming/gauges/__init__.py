@@ -53,7 +53,7 @@ _PLACE, _COUNTED = ("cluster", "gateway"), ("broker", "epoch", "sequence")
 _OF_SERIES = (
     (*_PLACE, "listener", "software_name", "software_version"), (*_COUNTED, "connections", "opened", "closed"), {"timestamp_ms": 0},
 )  # fmt: skip
-_OF_GATEWAYS = (_PLACE, _COUNTED, {"heartbeat_interval_ms": None, "timestamp_ms": 0, "opened": None, "closed": None})
+_OF_GATEWAYS = (_PLACE, _COUNTED, {"heartbeat_interval_ms": None, "host": "", "timestamp_ms": 0, "opened": None, "closed": None})
 """A value's required text fields, its required number fields, and the defaults of others that may be missing."""
 
 
@@ -152,6 +152,11 @@ class Gauges:
                 self._lost(*key)
                 changes |= gateway.changes()
         return changes
+
+    def host(self, cluster: str, broker: int, gateway: str) -> str:
+        """The name of a gateway's host, by its last heartbeat; empty if that isn't known."""
+        known = self._gateways.get((cluster, broker, gateway))
+        return known.host if known is not None else ""
 
     @property
     def limits(self) -> tuple[Overflow, ...]:

@@ -56,6 +56,7 @@ class GatewayRecord(TypedDict):
     closed: int | None
     other_series: int
     heartbeat_interval_ms: int | None
+    host: str
     clock_skew_minutes: int
     epoch: int
     sequence: int
@@ -94,6 +95,11 @@ class GatewaySeries:
         self._parts.clear()
         self._rate = ConnectionRate()
         self._row: GatewayRecord | None = None
+
+    @property
+    def host(self) -> str:
+        """The name of its host, by its last heartbeat; empty if that isn't known."""
+        return self._row["host"] if self._row else ""
 
     def load_row(self, row: GatewayRecord) -> None:
         """Takes in the topic's record of the gateway itself, of this epoch or an older one."""
@@ -204,6 +210,7 @@ class GatewaySeries:
             "closed": closed,
             "other_series": 0,
             "heartbeat_interval_ms": entry.heartbeat_interval_ms,
+            "host": entry.host,
             "clock_skew_minutes": round(skew_ms / MINUTE_MS) if abs(skew_ms) > _FUTURE_MS else 0,
             "epoch": self.epoch,
             "sequence": entry.heartbeat,

@@ -39,6 +39,7 @@ class GaugeEntry(NamedTuple):
     appended_ms: int
     partition: int
     offset: int
+    host: str = ""
 
     @property
     def heartbeat(self) -> int:

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.clock import now_ms
-from clientscope.findings.conditions import Condition, gateway_subject
+from clientscope.findings.conditions import lost_gateway
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import read_compacted
 from clientscope.kafka.reader import TopicReader
@@ -110,9 +110,8 @@ class GaugesQuery:
             self._publish(self._gauges.expire(*read_to, self._clock.returned))
 
     def _lost(self, cluster: str, broker: int, gateway: str) -> None:
-        message = "This gateway sends no heartbeats any more: see whether it and its host are up, or remove it by stopping it with SIGTERM."
-        subject = gateway_subject(cluster, broker, gateway)
-        self._conditions.report(Condition("OP001", subject, True, "high", message, now_ms()))
+        host = self._gauges.host(cluster, broker, gateway)
+        self._conditions.report(lost_gateway(cluster, broker, gateway, host, now_ms()))
 
     def _failed(self, entry: GaugeEntry, error: Exception) -> None:
         batch = f"A batch of gateway {json.dumps(entry.gateway)} from record {entry.offset} of partition {entry.partition} of {CONNECTIONS}"

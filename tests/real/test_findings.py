@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import signal
 import struct
 import subprocess
@@ -105,12 +106,15 @@ def test_an_application_that_a_later_release_breaks_is_a_finding(installation: A
     found = becomes(installation, "AN309", "museum", lambda each: each.state == "open")
     assert (found.kind, found.severity) == ("fleet", "medium")
     assert found.evidence == ["unknown software: Fetch 3, removed in 4.0.0; 1 client"]
+    assert "requests Fetch 3, which brokers of 4.0" in found.message
 
 
 def test_a_gateway_that_is_killed_is_a_finding_until_it_is_back(installation: Any) -> None:
     installation.processes.signal("gateway", signal.SIGKILL)
     lost = becomes(installation, "OP001", None, lambda each: each.state == "open")
     assert lost.severity == "high"
+    assert lost.message.startswith(f'Gateway "{installation.gateway.address}" of broker 1 in cluster ')
+    assert f', on host "{platform.node()}", sends no heartbeats any more' in lost.message
     installation.processes.start("gateway", *installation.gateway_arguments())
     installation.processes.await_ready("gateway")
     becomes(installation, "OP001", None, lambda each: each.state == "resolved")

@@ -27,6 +27,7 @@ _OF_RECORD = {
     "client_instances": "client_instances",
     "opened_connections": "opened_connections",
     "closed_connections": "closed_connections",
+    "host": "gateway_host",
 }
 _OF_COUNT = {
     "listener": "count_listener_name",
@@ -59,6 +60,7 @@ ENTRY = pa.struct(
         ("client_instances", pa.int32()),
         ("opened_connections", pa.int64()),
         ("closed_connections", pa.int64()),
+        ("host", pa.string()),
     ]
 )
 """A series' counts as of one record; or, with listener, name, version and counts null, that the gateway's heart beat."""

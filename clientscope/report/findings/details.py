@@ -58,7 +58,7 @@ def _pairs(finding: Finding, now_ms: int) -> Iterable[tuple[str, str]]:
         until = f" until {decided.until}" if decided.until else ""
         yield "decision", f"{decided.resolution}{until}, by {decided.by} at {time_of(decided.at_ms)}: {decided.why}"
     yield "about", _KINDS[finding.kind]
-    yield "application", application(finding.application)
+    yield ("subject", finding.subject) if finding.subject else ("application", application(finding.application))
     yield "owner", f"{finding.owner.team}, {finding.owner.contact}" if finding.owner else "–"
     if (reach := finding.reach) is not None:
         yield "redacted at", ", ".join(reach.redacted_at) or "no gateway"

@@ -119,6 +119,7 @@ def labels(finding: Finding) -> Labels:
         "principal": inert(application.principal, 200),
         "client_id": inert(application.client_id, 200),
         "group": inert(application.group, 200),
+        "subject": inert(finding.subject, 200),
         "team": inert(finding.owner.team, 80) if finding.owner else "",
         "source": "clientscope",
     }
@@ -194,7 +195,8 @@ KIND = ReceiverKind(
     name="alertmanager",
     how="**Alertmanager** (API v2) receives every open finding once a minute and at each change, and a resolved one for five more "
     "minutes. Labels identify a finding: `alertname` (the rule's name), `code`, `severity`, `kind`, `fingerprint`, `principal`, "
-    "`client_id`, `group`, `team`. Texts, counts and times are annotations. Grouping, silences and repeats are Alertmanager's own. "
+    "`client_id`, `group`, `subject`, `team`. Texts, counts and times are annotations. Grouping, silences and repeats are "
+    "Alertmanager's own. "
     "If deliver stops, Alertmanager resolves its alerts after four minutes.",
     table=AlertmanagerTable,
     read=_read,

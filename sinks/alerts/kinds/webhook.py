@@ -46,10 +46,12 @@ class WebhookFinding(TypedDict):
     principal: str | None
     client_id: str | None
     group: str | None
+    subject: str | None
     software: list[str]
     addresses: list[str]
     clients: int
     team: str | None
+    contact: str | None
     first_seen: str
     last_seen: str
     use_instead: str
@@ -137,10 +139,12 @@ def _finding(finding: Finding, number: int, texts: Texts) -> WebhookFinding:
         "principal": application.principal,
         "client_id": application.client_id,
         "group": application.group,
+        "subject": finding.subject or None,
         "software": sorted({f"{client.software_name} {client.software_version}"[:80] for client in finding.clients})[:_ADDRESSES],
         "addresses": sorted({client.address[:45] for client in finding.clients if client.address})[:_ADDRESSES],
         "clients": finding.client_count,
         "team": finding.owner.team if finding.owner else None,
+        "contact": finding.owner.contact if finding.owner else None,
         "first_seen": iso(finding.first_seen_ms),
         "last_seen": iso(finding.last_seen_ms),
         "use_instead": clean(unmarked(finding.use_instead), 300),

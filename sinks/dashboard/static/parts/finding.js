@@ -16,6 +16,7 @@ const whole = (finding) => ({
   link: "",
   sentence: "",
   application: {},
+  subject: "",
   settings: [],
   risks: [],
   clients: [],
@@ -82,6 +83,7 @@ export function Details({ finding: given, why }) {
   const finding = whole(given);
   const rows = [
     ["Why", why && html`<p><${Marked} text=${why} /></p>`],
+    ["About", finding.subject && html`<p><bdi>${finding.subject}</bdi></p>`],
     ["Risks", finding.risks.length && finding.risks.join(", ")],
     ["Use instead", finding.use_instead && html`<p><${Marked} text=${finding.use_instead} /></p>`],
     [

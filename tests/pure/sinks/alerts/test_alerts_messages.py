@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import shlex
 from zoneinfo import ZoneInfo
@@ -12,9 +13,9 @@ from alert_receivers import message
 from made_findings import DAY_MS, NOW_MS, leak, made
 
 from clientscope.commands.parser import parser
-from clientscope.findings.record import Alert, Application, Client, Decided, Suppressed
+from clientscope.findings.record import Alert, Application, Client, Decided, FindingOwner, Suppressed
 from sinks.alerts.inert import escaped_length, fitted, inert
-from sinks.alerts.kinds import alertmanager
+from sinks.alerts.kinds import alertmanager, webhook
 from sinks.alerts.kinds.alertmanager import AlertEntry
 from sinks.alerts.message import MOST_BODY, MOST_TITLE, Message, Texts
 
@@ -31,6 +32,7 @@ def test_the_order() -> None:
         "OPEN, high",
         "records are sent without waiting for an answer (acks=0): set acks=all",
         "Who: orders, principal User:orders, apache-kafka-java 3.9.2, 10.0.0.7",
+        "Owner: shop (#shop-oncall)",
         "Since 2026-09-18 14:13:20 UTC, last seen 2026-09-21 14:12:20 UTC",
         "Clients that have it now: 1",
         "What to do: acks=all",
@@ -54,6 +56,22 @@ def test_who_is_said_once_and_code_has_no_backticks() -> None:
     assert "What to do: acks=all, the default\n" in sent
     summary = alertmanager.alert(alertmanager.labels(finding), AlertEntry(finding, None, 1), NOW_MS, texts)["annotations"]
     assert "acks=all" in summary["summary"] and "ˋ" not in summary["summary"] + summary["description"]
+
+
+def test_names_the_part_of_clientscope_that_an_operational_finding_is_about() -> None:
+    subject = 'gateway "gw-1" of broker 3 in cluster c'
+    lost = made(code="OP001", name="gateway_lost", kind="operation", application=Application(), clients=[], subject=subject, owner=None)
+    sent, texts = message(lost), Texts()
+    assert f"\nWho: {inert(subject)}\n" in texts.body(sent)
+    assert texts.subject(sent).endswith(f", {inert(subject)}")
+    assert dict(alertmanager.labels(lost))["subject"] == inert(subject)
+    assert json.loads(webhook.payload(sent, texts))["data"]["findings"][0]["subject"] == subject
+
+
+def test_names_each_owner_of_a_group_once() -> None:
+    shop, pay = FindingOwner(team="shop", contact="#shop"), FindingOwner(team="pay", contact="pay@example.com")
+    text = Texts().body(message(made(1, owner=shop), made(2, owner=pay), made(3, owner=shop), made(4, owner=None)))
+    assert re.findall("^Owner: .*$", text, re.M) == [f"Owner: shop (#shop), pay ({inert('pay@example.com')})"]
 
 
 def test_commands_are_whole_lines_that_a_shell_takes_as_they_are() -> None:

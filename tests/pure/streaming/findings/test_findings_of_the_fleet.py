@@ -6,7 +6,7 @@ import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet, rows
 from record_bytes import connection_record
 
-from clientscope.findings.conditions import Condition, gateway_subject
+from clientscope.findings.conditions import Condition, gateway_subject, lost_gateway
 from clientscope.profiles import Profile, Thresholds
 from clientscope.records.layouts import Kind
 from clientscope.severities import Severity
@@ -208,13 +208,15 @@ def test_a_lost_gateway_is_reported_until_it_is_heard_again() -> None:
     fleet.heartbeat()
     fleet.later(2 * MINUTE)
     subject = gateway_subject("c", 1, "g")
-    fleet.conditions.report(Condition("OP001", subject, True, "high", "no heartbeats", fleet.now))
+    fleet.conditions.report(lost_gateway("c", 1, "g", "edge-3", fleet.now))
     fleet.later(SECOND)
     found = fleet.one("OP001")
-    assert (found.state, found.kind, found.message) == ("open", "operation", "no heartbeats")
+    assert (found.state, found.kind, found.subject) == ("open", "operation", subject)
+    assert found.message.startswith('Gateway "g" of broker 1 in cluster c, on host "edge-3", sends no heartbeats any more: ')
     fleet.start()
     fleet.later(SECOND)
     assert fleet.one("OP001").state == "open", "its old heartbeats, read once more, are no news"
+    assert fleet.one("OP001").subject == subject
     fleet.heartbeat()
     fleet.later(SECOND)
     assert fleet.one("OP001").state == "resolved"

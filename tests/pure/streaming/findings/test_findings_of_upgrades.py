@@ -37,6 +37,7 @@ def test_an_application_that_breaks_is_a_finding_until_it_is_upgraded() -> None:
     found = fleet.one("AN309")
     assert (found.state, found.severity, found.application.client_id) == ("open", "medium", "orders")
     assert found.evidence == ["unknown software: Produce 2, Fetch 3, removed in 4.0.0; 1 client"]
+    assert "requests Produce 2, Fetch 3, which brokers of 4.0" in found.message
     uses(fleet, first, *OLD, kind=Kind.CLOSED)
     uses(fleet, fleet.client("orders-1", instance=3), *NEW)
     fleet.later(6 * HOUR)

@@ -17,7 +17,9 @@ def test_an_entry_per_count_and_one_per_heartbeat() -> None:
             connection_record(0, [("java", "4.4.0", 2, 3, 1)]),
             b"junk",
             connection_record(1),
-            heartbeat(2, [("java", "4.4.0", 2, 3, 1), ("go", "1", 0, 1, 1)], opened_connections=4, closed_connections=2),
+            heartbeat(
+                2, [("java", "4.4.0", 2, 3, 1), ("go", "1", 0, 1, 1)], gateway_host="edge-3", opened_connections=4, closed_connections=2
+            ),
             heartbeat(3),
         ],
         pa.binary(),
@@ -30,11 +32,11 @@ def test_an_entry_per_count_and_one_per_heartbeat() -> None:
         "cluster": "c", "broker": 1, "gateway": "g", "listener": "CLIENT", "software_name": "java", "software_version": "4.4.0",
         "epoch": 1, "sequence": 0, "timestamp_ms": 1000, "connections": 2, "opened": 3, "closed": 1,
         "heartbeat_interval_ms": 0, "heartbeat_part": 0, "heartbeat_parts": 0, "client_instances": 0,
-        "opened_connections": -1, "closed_connections": -1,
+        "opened_connections": -1, "closed_connections": -1, "host": "",
     }  # fmt: skip
     beat = rows[3][2]
     assert (beat["sequence"], beat["heartbeat_interval_ms"], beat["listener"]) == (2, 5000, None)
-    assert (beat["opened_connections"], beat["closed_connections"]) == (4, 2)
+    assert (beat["opened_connections"], beat["closed_connections"], beat["host"]) == (4, 2, "edge-3")
 
 
 def test_what_a_newer_record_makes_void_is_left_out_but_heartbeats_stay_whole() -> None:
