@@ -43,11 +43,14 @@ class Book:
         published: the topic's newest values by fingerprint.
 
     Attributes:
+        catching_up: whether pushes are read that were there at the start, so that what is found wrong with settings is old.
+        old_ms: until when what comparisons find is old, too.
         failed: called with a finding whose next state can't be computed; its record stays as it is.
     """
 
     def __init__(self, clients: PushedClients, policy: Policy, published: Mapping[str, bytes] | None = None) -> None:
         self.entries: dict[str, FindingEntry] = {}
+        self.catching_up, self.old_ms = True, 0
         self.failed: Callable[[FindingEntry, Exception], None] | None = None
         self._clients = clients
         clients.moved = self._moved
@@ -76,7 +79,7 @@ class Book:
         """What its bounds left out."""
         return *self._full.values(), self._secrets.full
 
-    def pushed(self, application: OneApplication, push: JudgedPush, earlier: JudgedPush | None) -> None:
+    def pushed(self, application: OneApplication, push: JudgedPush, earlier: JudgedPush | None, leaks_only: bool = False) -> None:
         """What a push has wrong, and what it has no longer; what its client pushed earlier counts no more.
 
         Of what was only seen of a client that declares its configuration, no more than a secret counts.
@@ -85,7 +88,7 @@ class Book:
         if earlier is not None:
             self._without(earlier)
         kept = []
-        is_declared = self._clients.is_declared(push)
+        is_declared = leaks_only or self._clients.is_declared(push)
         for problem in problems(push, self._secrets):
             if is_declared and problem.kind != "leak":
                 continue
@@ -137,7 +140,7 @@ class Book:
         for fingerprint, (problem, application, evidence, clients, at_ms) in found.items():
             entry = self._entry(problem, clients[0].pushes[-1].tenant if clients else tenant_of(identity(application).principal, ""))
             before = entry.present, entry.severity, entry.message, entry.settings, entry.evidence, entry.last_seen_ms
-            entry.application, entry.compared = application, clients
+            entry.application, entry.compared, entry.is_old = application, clients, at_ms <= self.old_ms
             entry.severity, entry.message, entry.settings = problem.severity, problem.message, problem.settings
             entry.seen(at_ms)
             entry.present = True
@@ -267,6 +270,7 @@ class Book:
             entry.message, entry.settings, entry.application = problem.message, problem.settings, push.application
             if problem.kind == "leak":
                 entry.code = problem.code
+        entry.is_old &= self.catching_up
         entry.had_by(push, problem.severity)
         entry.seen(push.appended_ms)
         if problem.kind == "leak":
@@ -327,6 +331,7 @@ class Book:
         if entry is None:
             entry = FindingEntry(problem.fingerprint, problem.code, problem.kind, problem.low_confidence, problem.severity, tenant=tenant)
             entry.decision = self._decisions.get(problem.fingerprint)
+            entry.is_old = self.catching_up and problem.kind == "setting"
             gone = self._room.excess(self.entries.values(), entry.is_leak)
             self._full[FINDINGS.name].dropped(gone)
             for each in gone:

@@ -179,7 +179,7 @@ class PushedClients:
         return self._presence.declared()
 
     def is_declared(self, push: JudgedPush) -> bool:
-        """Whether a connected client of these names and this type has said more of itself than this record."""
+        """Whether a client of these names and this type has said more of itself than this record."""
         return self._presence.is_declared(push)
 
     def heard(self) -> None:

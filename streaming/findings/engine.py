@@ -84,7 +84,7 @@ class FindingsEngine:
         self._erased: dict[str, int] = {}
         self._tombstones: dict[str, LogPosition] | None = {}
         self._times = AppendTimes()
-        self._newest: dict[str, JudgedPush] = {}
+        self._newest: dict[tuple[str, bool], JudgedPush] = {}  # of each application what it said, and what was seen of it
         self._liveness = Liveness(CONNECTIONS_PER_CLIENT * most_clients)
         self.clients = PushedClients(self._liveness, most_clients)
         self.book = Book(self.clients, policy, published)
@@ -205,18 +205,19 @@ class FindingsEngine:
             return
         self.kept.pushed(push, row.get("record_key"))
         if self._tombstones is not None:
-            newest = self._newest.get(push.application)
+            newest = self._newest.get((push.application, push.rank == 2))
             if newest is None or not newest.position.is_after(push.position):
-                self._newest[push.application] = push
+                self._newest[push.application, push.rank == 2] = push
         taken = self.clients.apply(push)
         if taken is None:
             self._came_late(push)
             return
         application, earlier = taken
-        change = self.clients.started(application, push) if earlier is None else None
+        # What was seen of requests begins no start: it may be of any client of these names, and has some of their settings.
+        change = self.clients.started(application, push) if earlier is None and push.rank < 2 else None
         if change is not None:
             self._comparisons.started(application, fleet.Change(*change))
-        self.book.pushed(application, push, earlier)
+        self._judge(application, push, earlier)
         if self._tombstones is not None and self.clients.is_forgotten(push, self._newest_ms):
             self._forgotten([self.clients.erase(push.client) or push], [], push.appended_ms)
         if self.clients.is_full:
@@ -227,8 +228,12 @@ class FindingsEngine:
         newest = self.clients.of(push.client)
         if self._tombstones is not None and newest is not None and newest.position.is_after(push.position):
             application = self.clients.applications[newest.application]
-            self.book.pushed(self.clients.application(push.application), push, newest)
-            self.book.pushed(application, newest, push)
+            self._judge(self.clients.application(push.application), push, newest)
+            self._judge(application, newest, push)
+
+    def _judge(self, application: OneApplication, push: JudgedPush, earlier: JudgedPush | None) -> None:
+        # Until all has been read, a client that declares its configuration may be still to come: what was seen of it has to wait.
+        self.book.pushed(application, push, earlier, leaks_only=self._tombstones is not None and push.rank > 0)
 
     def _forgotten(self, clients: list[JudgedPush], applications: list[OneApplication], now_ms: int) -> None:
         if clients or applications:
@@ -275,12 +280,17 @@ class FindingsEngine:
         self._erased |= {key: _EVER for key in self._tombstones or () if not self.kept.pushed_ms(key)}
         self._tombstones = None
         self._liveness.in_order()
-        for push in self._newest.values():
+        for push in (*(each for each in self.clients.all() if each.rank), *self._newest.values()):
+            application = self.clients.application(push.application)
             try:
-                self.book.passes(self.clients.application(push.application), push)
+                if push.rank:
+                    self.book.pushed(application, push, push)
+                if not self.clients.is_declared(push):
+                    self.book.passes(application, push)
             except Exception as error:
                 self._record_failed(CONFIGS, push.position, error)
         self._newest.clear()
+        self.book.catching_up, self.book.old_ms = False, self._newest_ms
 
     def _happened(self, event: ConnectionChange) -> None:
         self._liveness.apply(event)

@@ -116,14 +116,16 @@ def restored(record: Finding) -> FindingEntry:
     entry.places = {place: Where(last_seen_ms=at_ms, passed_ms=passed_ms) for place, at_ms in seen_ms.items()}
     entry.first_seen_ms, entry.last_seen_ms = record.first_seen_ms, record.last_seen_ms
     entry.present = record.state == "open"
+    is_alerted = record.state == "open" and record.alert is not None and record.alert.at_ms >= record.opened_ms
     entry.standing = FindingStanding(
         is_open=record.state == "open",
         opened_ms=record.opened_ms,
         ended_ms=record.ended_ms or 0,
         reopened=record.reopened,
         alert=record.alert,
-        worst_alerted=SEVERITIES.index(record.severity) if record.alert and record.state == "open" else -1,
+        worst_alerted=SEVERITIES.index(record.severity) if is_alerted else -1,
     )
+    entry.is_old = record.kind == "setting" and record.suppressed is None
     entry.evidence = list(record.evidence)
     if record.reach:
         entry.redacted_at, entry.written_to = list(record.reach.redacted_at), list(record.reach.written_to)
@@ -158,8 +160,10 @@ def _client(of: Application, clients: Sequence[Client]) -> client_patterns.Patte
 
 def _places(entry: FindingEntry, counts: Mapping[EntryPlace, int]) -> list[LeakPlace]:
     order = sorted(entry.places, key=lambda key: (-counts.get(key, 0), -entry.places[key].last_seen_ms, key))
+    # A place's time may be later than any push's, to be after a push of an earlier offset.
+    seen_ms = {key: min(entry.places[key].last_seen_ms, entry.last_seen_ms) for key in order[:MOST_PLACES]}
     return [
-        LeakPlace(application=identity(key[0]), key=key[1], clients=counts.get(key, 0), last_seen_ms=entry.places[key].last_seen_ms)
+        LeakPlace(application=identity(key[0]), key=key[1], clients=counts.get(key, 0), last_seen_ms=seen_ms[key])
         for key in order[:MOST_PLACES]
     ]
 

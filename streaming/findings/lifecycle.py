@@ -10,7 +10,8 @@ One pure function, `advance`: the entry that it is given stays as it is, and not
 - *closed*: a person's decision holds.
 
 A notification is asked for when the finding is new, is back after it ended, or gets worse; not while it is suppressed, closed or of low
-confidence.  What was there for so short a time that no look saw it open still asks for one (F46).
+confidence, nor of settings of clients that came and left before the job's start.  What was there for so short a time that no look saw it
+open still asks for one (F46).
 """
 
 from __future__ import annotations
@@ -55,9 +56,8 @@ def advance(entry: FindingEntry, holders: Holders, now_ms: int, policy: Policy =
     suppression = policy.suppression(advanced, now_ms)
     if state == "open" or (state == "stopped" and advanced.is_unheard):
         back_ms = advanced.back_ms if advanced.standing.is_open else 0
-        advanced = replace(
-            advanced, standing=_opened(advanced, suppression is None and not advanced.low_confidence, now_ms), back_ms=back_ms
-        )
+        notifies = suppression is None and not advanced.low_confidence and (is_live or not advanced.is_old)
+        advanced = replace(advanced, standing=_opened(advanced, notifies, now_ms), back_ms=back_ms)
     if state != "open" and (advanced.standing.is_open or not advanced.standing.ended_ms):
         ended = replace(advanced.standing, is_open=False, ended_ms=_ended_ms(advanced, state, now_ms))
         advanced = replace(advanced, standing=ended)

@@ -113,10 +113,13 @@ class Presence:
                     break
 
     def is_declared(self, push: JudgedPush) -> bool:
-        """Whether a connected client of these names and this type has said more of itself than this record."""
+        """Whether a client of these names and this type has said more of itself than this record.
+
+        Whether it is still connected doesn't matter: a record of its requests may be read after it has left.
+        """
         for rank in range(push.rank):
             alike = ordered.each(self._alike.get((push.there, rank, push.client_type if rank else -1)))
-            if any(each.client_type == push.client_type and each.client in self.live for each in alike[-_MOST_ALIKE:]):
+            if any(each.client_type == push.client_type for each in alike[-_MOST_ALIKE:]):
                 return True
         return False
 

@@ -62,9 +62,9 @@ class Fleet:
             self.published, self._policy, self._thresholds, self.conditions, reports=self.fact_reports, most_clients=self._most_clients
         )
         self.engine.decided(self._decisions)
+        self._apply(connected, self.events, 0)  # first, as the job's backlog has them
         self._apply(pushed, self.pushes, 0)
         self._apply(tombstones, self._tombstones, 0)
-        self._apply(connected, self.events, 0)
 
     def connect(
         self, client: str = "orders-1", principal: str | None = "User:a", address: str = "10.0.0.1", epoch: int = 1, cluster: str = "c"

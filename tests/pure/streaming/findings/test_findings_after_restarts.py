@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
+from clientscope.records.layouts import Origin
 from streaming.findings.publication import COUNTS_EVERY_MS
 
 CONFIGURATIONS = (
@@ -22,10 +23,13 @@ CONFIGURATIONS = (
 CLIENTS = range(4)
 APPLICATIONS = ("orders", "web")
 
+_SEEN = 1_000
+"""Of this and the client is the instance id of what is seen of its requests."""
+
 Step = tuple[str, int, int]
 steps: st.SearchStrategy[list[Step]] = st.lists(
     st.tuples(
-        st.sampled_from(["starts", "pushes", "leaves", "waits", "waits long", "job restarts", "gateway restarts", "decides"]),
+        st.sampled_from(["starts", "pushes", "requests", "leaves", "waits", "waits long", "job restarts", "gateway restarts", "decides"]),
         st.sampled_from(CLIENTS),
         st.integers(0, len(CONFIGURATIONS) - 1),
     ),
@@ -58,6 +62,8 @@ class Story:
             self._push(client, name, address, configuration)
         elif what == "pushes" and client in self._running:
             self._push(client, name, address, configuration)
+        elif what == "requests" and client in self._running:
+            self._push(client, name, address, configuration, Origin.OBSERVED)
         elif what == "leaves":
             self._leave(client)
         elif what in ("waits", "waits long"):
@@ -73,9 +79,11 @@ class Story:
             made = Decision(fingerprint=finding.fingerprint, resolution="rotated", by="ann", why="new", at_ms=fleet.now)
             fleet.decide(finding.fingerprint, made)
 
-    def _push(self, client: int, name: str, address: str, configuration: dict[str, str]) -> None:
+    def _push(self, client: int, name: str, address: str, configuration: dict[str, str], origin: Origin = Origin.PUSHED) -> None:
         connection, instance = self._running[client]
-        self.fleet.push(name, connection, instance, settings=configuration, client_address=address, gateway_epoch=self._epoch)
+        instance = instance if origin == Origin.PUSHED else _SEEN + client
+        said = {"settings": configuration, "client_address": address, "gateway_epoch": self._epoch, "origin": int(origin)}
+        self.fleet.push(name, connection, instance, **said)
 
     def _leave(self, client: int) -> None:
         if client in self._running:
@@ -110,6 +118,7 @@ def outcome(restarts: bool, history: list[Step], check: Callable[[Fleet], None] 
 @example([("starts", 0, 0), ("starts", 0, 1), ("job restarts", 0, 0)])  # of a closed connection only its end is read again
 @example([("starts", 0, 2), ("starts", 2, 2), ("job restarts", 0, 0)])  # places of a secret have a time each
 @example([("starts", 2, 1), ("starts", 3, 0), ("waits long", 0, 0), ("starts", 2, 1), ("job restarts", 0, 0)])  # AN310 pauses at a start
+@example([("starts", 0, 1), ("requests", 0, 0), ("leaves", 0, 0), ("waits", 0, 0), ("job restarts", 0, 0)])  # it had said otherwise
 def test_f31_a_restart_anywhere_changes_nothing(history: list[Step]) -> None:
     restarted, never = outcome(True, history), outcome(False, history)
     seen, seen_never = last_seen(restarted), last_seen(never)

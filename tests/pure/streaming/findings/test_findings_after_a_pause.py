@@ -1,0 +1,162 @@
+"""What a restart finds of clients that have left: what was known, and no old alerts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fleets import HOUR, MINUTE, SECOND, Fleet
+
+from clientscope.records.layouts import Origin
+
+GOOD, BAD = {"acks": "all"}, {"acks": "0"}
+SECRET = {"acks": "all", "sasl.password": "hunter2-canary"}
+SEEN: dict[str, Any] = {"origin": int(Origin.OBSERVED), "instance": 7}
+
+
+def alerts(fleet: Fleet) -> list[tuple[str, str, int]]:
+    """Code, reason and number of each alert."""
+    return sorted((each.code, each.alert.why, each.alert.number) for each in fleet.findings() if each.alert)
+
+
+def wrong(fleet: Fleet) -> list[Any]:
+    """All findings but that requests show other values than the client says (AN405)."""
+    return [each for each in fleet.findings() if each.code != "AN405"]
+
+
+def declares_and_leaves(fleet: Fleet) -> None:
+    """A client pushes its configuration, its requests show another one, and it leaves."""
+    connection = fleet.client(instance=1, settings=GOOD)
+    fleet.later(SECOND)
+    fleet.push(connection=connection, settings=BAD, **SEEN)
+    fleet.later(MINUTE)
+    fleet.close(connection)
+    fleet.later(MINUTE)
+
+
+@pytest.mark.parametrize("later_ms", [0, 7 * MINUTE, 2 * HOUR])
+def test_restart_finds_nothing_in_requests_of_a_client_that_had_declared_and_left(later_ms: int) -> None:
+    fleet = Fleet()
+    declares_and_leaves(fleet)
+    fleet.later(later_ms)
+    assert wrong(fleet) == []
+    fleet.start()
+    fleet.later(MINUTE)
+    assert wrong(fleet) == []
+
+
+@pytest.mark.parametrize("later_ms", [0, 7 * MINUTE, 2 * HOUR])
+@pytest.mark.parametrize("read_first", ["push", "requests"])
+def test_order_of_reading_finds_nothing_in_requests_of_a_client_that_had_declared(read_first: str, later_ms: int) -> None:
+    fleet = Fleet()
+    declares_and_leaves(fleet)
+    fleet.now += later_ms
+    push, requests = (row | {"partition": partition} for partition, row in enumerate(fleet.engine_rows()))
+    fleet.pushes = []
+    fleet.start()
+    fleet.engine.apply([push, requests] if read_first == "push" else [requests, push], was_there=True)
+    fleet.later(MINUTE)
+    assert wrong(fleet) == []
+
+
+def test_late_record_of_requests_finds_nothing_of_a_client_that_had_declared_and_left() -> None:
+    fleet = Fleet()
+    connection = fleet.client(instance=1, settings=GOOD)
+    fleet.later(SECOND)
+    fleet.close(connection)
+    fleet.later(MINUTE)
+    fleet.push(connection=connection, settings=BAD, **SEEN)
+    fleet.later(MINUTE)
+    assert wrong(fleet) == []
+
+
+def test_restart_leaves_what_a_push_had_resolved() -> None:
+    fleet = Fleet()
+    connection = fleet.connect()
+    fleet.push(connection=connection, settings=BAD, **SEEN)
+    fleet.later(SECOND)
+    fleet.push(connection=connection, instance=1, settings=GOOD)
+    fleet.later(SECOND)
+    fleet.push(connection=connection, settings=BAD, **SEEN)
+    fleet.later(MINUTE)
+    before = fleet.one("AN101")
+    assert before.state == "resolved"
+    fleet.close(connection)
+    fleet.later(7 * MINUTE)
+    fleet.start()
+    fleet.later(MINUTE)
+    after = fleet.one("AN101")
+    assert (after.state, after.reopened, after.alert) == ("resolved", 0, before.alert)
+
+
+def came_and_went_meanwhile(settings: dict[str, str], **fields: Any) -> Fleet:
+    """The job has been down while a client came, pushed and left."""
+    fleet = Fleet()
+    fleet.close(fleet.client(instance=1, settings=settings, **fields))
+    fleet.now += 7 * MINUTE
+    fleet.start()
+    fleet.later(MINUTE)
+    return fleet
+
+
+def test_finding_of_a_client_that_left_meanwhile_is_listed_without_alert_until_another_has_it() -> None:
+    fleet = came_and_went_meanwhile(BAD)
+    assert (fleet.one("AN101").state, alerts(fleet)) == ("open", [])
+    fleet.later(HOUR)
+    fleet.start()
+    fleet.later(MINUTE)
+    assert alerts(fleet) == []
+    fleet.client("orders-2", instance=2, settings=BAD)
+    fleet.later(SECOND)
+    assert alerts(fleet) == [("AN101", "new", 1)]
+
+
+def test_finding_of_a_client_that_is_still_there_alerts_at_a_start() -> None:
+    fleet = Fleet()
+    fleet.client(instance=1, settings=BAD)
+    fleet.now += 7 * MINUTE
+    fleet.start()
+    fleet.later(MINUTE)
+    assert alerts(fleet) == [("AN101", "new", 1)]
+
+
+def test_secret_that_leaked_meanwhile_alerts_though_its_client_has_left() -> None:
+    assert alerts(came_and_went_meanwhile(SECRET)) == [("SK001", "new", 1)]
+
+
+def test_restart_resolves_nothing_by_requests_of_a_client_that_says_otherwise() -> None:
+    fleet = Fleet()
+    connection = fleet.client(instance=1, settings=BAD)
+    fleet.later(SECOND)
+    fleet.push(connection=connection, settings=GOOD, **SEEN)
+    fleet.later(MINUTE)
+    fleet.close(connection)
+    fleet.later(7 * MINUTE)
+    before = fleet.one("AN101")
+    assert before.state == "open"
+    fleet.start()
+    fleet.later(MINUTE)
+    assert fleet.one("AN101") == before
+
+
+def test_finding_that_was_back_meanwhile_alerts_once_a_client_is_there_that_has_it() -> None:
+    fleet = Fleet()
+    first = fleet.client(instance=1, settings=BAD)
+    fleet.later(SECOND)
+    fleet.push(connection=first, instance=1, settings=GOOD)
+    fleet.close(first)
+    fleet.later(MINUTE)
+    assert (fleet.one("AN101").state, alerts(fleet)) == ("resolved", [("AN101", "new", 1)])
+    fleet.close(fleet.client("orders-2", instance=2, settings=BAD))
+    fleet.now += 7 * MINUTE
+    fleet.start()
+    fleet.later(MINUTE)
+    assert (fleet.one("AN101").state, fleet.one("AN101").reopened, alerts(fleet)) == ("open", 1, [("AN101", "new", 1)])
+    assert fleet.one("AN401").alert is None
+    fleet.start()
+    fleet.later(MINUTE)
+    assert alerts(fleet) == [("AN101", "new", 1)]
+    fleet.client("orders-3", instance=3, settings=BAD)
+    fleet.later(SECOND)
+    fleet.later(MINUTE)
+    assert alerts(fleet) == [("AN101", "reopened", 2), ("AN401", "new", 1)]
