@@ -98,6 +98,7 @@ class ClusterGateway:
     """
 
     bypassed = False
+    problem = None
 
     def __init__(self, settings: GatewaySettings, place: GatewayPlace, common: Common) -> None:
         self._settings = settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
 import time
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from clientscope.gateway.status import StatusPublisher
 from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.telemetry import TelemetryRecords
 from clientscope.gateway.template import Template
+from clientscope.gateway.upstream_cluster import other_cluster
 from clientscope.gateway.worker.messages import (
     Asked,
     BrokerFound,
@@ -48,7 +50,7 @@ from clientscope.gateway.worker.messages import (
 from clientscope.gateway.worker.pool import Workers, listen
 from clientscope.policy.redaction import ClientNames
 from clientscope.records.topics import CONFIGS, TELEMETRY
-from clientscope.session.state import Identity
+from clientscope.session.state import Identity, OtherCluster
 from clientscope.wire.codes import PUSH_TELEMETRY
 
 log = logging.getLogger(__name__)
@@ -59,7 +61,11 @@ _ANSWERED_S = 0.1
 
 
 class Gateway:
-    """What is known of all connections, and what is done with it; all of it in one event loop."""
+    """What is known of all connections, and what is done with it; all of it in one event loop.
+
+    Attributes:
+        problem: why it has stopped by itself; None where it hasn't.
+    """
 
     def __init__(
         self,
@@ -73,6 +79,7 @@ class Gateway:
         self.brokers = KnownBrokers(settings, place.broker_id)
         self._alive_s = time.monotonic()
         self._draining = self.bypassed = False
+        self.problem: SettingsError | None = None
         self._place = place
         self._common = common
         self._metrics = metrics = common.metrics
@@ -216,11 +223,18 @@ class Gateway:
                         self._common.request_log.write(event)
                 case BrokerFound():
                     self._found(event)
+                case OtherCluster(cluster_id):
+                    self._misplaced(cluster_id)
                 case Measured(elapsed_ms, passed):
                     if left_out := self._records.traffic.measured(elapsed_ms, passed):
                         self._metrics.count("traffic_unrecorded", "most_connections", left_out)
                 case Standing(connections):
                     self._stand(connections, mine, report.at_ms)
+
+    def _misplaced(self, other: str) -> None:
+        if self.problem is None:
+            self.problem = other_cluster(self._settings.upstream, other, self._place.cluster_id)
+            signal.raise_signal(signal.SIGTERM)
 
     def lost(self, mine: Callable[[int], bool]) -> None:
         """A worker has ended, and its connections with it."""

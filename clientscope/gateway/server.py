@@ -27,6 +27,7 @@ from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace, find_place
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.template import Template
+from clientscope.gateway.upstream_cluster import require_same_cluster
 from clientscope.gateway.worker import memory
 from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import used_by
@@ -49,6 +50,7 @@ def run(load: Callable[[], GatewaySettings]) -> None:
         settings = load()
         _check(settings)
         place = find_cluster_place(settings) if settings.broker_ports else find_place(settings)
+        require_same_cluster(settings, place)
         uvloop.run(_serve(settings, place, template, load))
     finally:
         template.close()
@@ -107,7 +109,8 @@ async def _serve(settings: GatewaySettings, place: GatewayPlace, template: Templ
         log.warning("listener %s: %s", place.listener_name, warning)
     print(f"clientscope gateway: ready at {settings.listen}, in front of {gateway.upstream}", flush=True)
     await stopping.wait()
-    await gateway.drain(stopping_again)
+    if gateway.problem is None:
+        await gateway.drain(stopping_again)
     await gateway.close()
     await common.close()
     gateway.goodbye()
@@ -116,3 +119,5 @@ async def _serve(settings: GatewaySettings, place: GatewayPlace, template: Templ
         log.warning("%d records were not acknowledged before the end", lost)
     stop_admin()
     stop_metrics()
+    if gateway.problem is not None:
+        raise gateway.problem

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from clientscope.session.state import Counted, Identified, MetricsPushed, Pushed, Requested, Shown, Verdict
+from clientscope.session.state import Counted, Identified, MetricsPushed, OtherCluster, Pushed, Requested, Shown, Verdict
 
 
 class Side(Enum):
@@ -220,7 +220,7 @@ class End:
     reset: bool = False
 
 
-News = Identified | Requested | Shown | Counted | MetricsPushed | Pushed
+News = Identified | Requested | Shown | Counted | MetricsPushed | OtherCluster | Pushed
 """What a connection reports to its process."""
 
 ConnectionCommand = Send | Pause | Resume | HalfClose | Wake | End | News

@@ -11,6 +11,7 @@ from typing import Protocol
 from clientscope.errors import WireError
 from clientscope.records.layouts import PrincipalSource
 from clientscope.records.requested_versions import pair
+from clientscope.session import clusters
 from clientscope.session.addresses import BrokerAddresses
 from clientscope.session.allowance import charged, wait_s
 from clientscope.session.handler import READ_LIMIT, Pending, if_short
@@ -97,6 +98,7 @@ class Session:
         identity: of a client that has sent nothing yet: `UNAUTHENTICATED` if it need not authenticate.
         addresses: the addresses of brokers that answers get, shared with other connections; None where they pass.
         telemetry: what clients' telemetry is asked and taken by, shared with other connections; None where it passes.
+        cluster_id: of the topics' cluster; another one in the first Metadata answer is `OtherCluster`. Empty: nobody looks.
 
     Attributes:
         requested: versions that the client has requested since the last `forget_requested`, as `pair` numbers.
@@ -123,10 +125,11 @@ class Session:
         fields: SharedFields | None = None,
         addresses: BrokerAddresses | None = None,
         telemetry: Telemetry | None = None,
+        cluster_id: str = "",
     ) -> None:
         self._state = SessionState(
             push_config, config_max_bytes, software, sasl, not sasl, served=served or Served(), identity=identity, addresses=addresses,
-            telemetry=telemetry,
+            telemetry=telemetry, cluster_id=cluster_id,
         )  # fmt: skip
         self._full_at_s = 0.0
         self._clock = clock
@@ -245,9 +248,9 @@ class Session:
             yield _CROWDED
 
     def _forward(self, part: Part) -> Iterator[Out]:
-        """A request whose answer has addresses of brokers."""
+        """A request whose answer is read as it comes."""
         state = self._state
-        if not part.first or state.addresses is None:
+        if not part.first:
             yield Passed(part.data)
             return
         if self._first:
@@ -257,14 +260,14 @@ class Session:
         if self._looks_into(key, version):
             seen = part.data[:MOST_PEEKED]
             yield from self._look(Peeked(seen, part.last and len(seen) == len(part.data)))
-        yield state.addresses.forward(state, part.data)
+        yield clusters.forward(state, part.data) if state.addresses is None else state.addresses.forward(state, part.data)
         while state.unanswered.nearly_full:  # with acks=0 nothing may be answered by itself
             if not state.unanswered.full and all(pending.walk for pending in state.unanswered.pending()):
                 yield state.carrier(0, None, None)
             yield _FULL
 
     def _walk(self, part: Part) -> Iterator[Out]:
-        """An answer with addresses of brokers, as it comes."""
+        """An answer that is read as it comes."""
         state, data = self._state, part.data
         if part.first:
             correlation_id, pending = state.unanswered.answered(RESPONSE_HEAD.unpack_from(data)[1])
@@ -361,7 +364,8 @@ class Session:
         if correlation_id < 0 and is_ours(correlation_id):
             state.unanswered.note(correlation_id)
         recorded = self._record(key, version)
-        if state.addresses is not None and state.addresses.requires(key, version):
+        read = clusters.is_asked(state, key, version) if state.addresses is None else state.addresses.requires(key, version)
+        if read:
             return Treatment.PARTS
         if (handler := _BY_KEY.get(key)) is not None and (handler.versions is None or version in handler.versions):
             treatment = handler.wants(state, head)

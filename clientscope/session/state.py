@@ -147,6 +147,13 @@ class MetricsPushed:
 
 
 @dataclass(slots=True)
+class OtherCluster:
+    """The broker is of another cluster than the gateway's topics: of this one, by its id."""
+
+    cluster_id: str
+
+
+@dataclass(slots=True)
 class Counted:
     """Something worth a counter: ``what`` is the counter, ``reason`` its label."""
 
@@ -167,7 +174,7 @@ class Held:
     why: str = ""
 
 
-Command = ToBroker | ToClient | Identified | Shown | Pushed | MetricsPushed | Counted | Held
+Command = ToBroker | ToClient | Identified | Shown | Pushed | MetricsPushed | OtherCluster | Counted | Held
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +237,7 @@ class SessionState:
         awaited: the push that the policy has now, or None.
         addresses: the addresses of brokers that answers get; None where they pass.
         walk: the reader of the answer that is coming, where that is read as it comes.
+        cluster_id: of the topics' cluster, until the broker's own has been looked at (clusters.py); empty then, or where that isn't done.
         telemetry: what clients' telemetry is asked and taken by; None where it passes.
         telemetry_offered: whether the gateway has said to this client that it takes telemetry: it then answers until the connection ends.
     """
@@ -253,6 +261,7 @@ class SessionState:
     tokens: int = 0
     addresses: BrokerAddresses | None = None
     walk: Walk | None = None
+    cluster_id: str = ""
     telemetry: Telemetry | None = None
     telemetry_offered: bool = False
 

@@ -8,6 +8,8 @@ from clientscope.errors import WireError
 from clientscope.wire.addresses import Rewriting, Translate, begin
 from clientscope.wire.frames import LENGTH
 
+WITH_CLUSTER_ID = range(2, 14)
+"""Versions whose answers have the cluster's id (KIP-78)."""
 MOST_HELD_BYTES = 1024 * 1024
 """The longest list of brokers: some 10,000 of them."""
 
@@ -69,3 +71,12 @@ def brokers(frame: bytes, version: int, translate: Translate) -> Rewriting:
 
     answer.brokers(rest)
     return answer
+
+
+def cluster_id(frame: bytes, version: int) -> str | None:
+    """The cluster's id in an answer, of which the beginning is enough; None where the broker doesn't say it.
+
+    Raises:
+        WireError: ``truncated`` where it comes beyond ``frame``, or it is no such answer.
+    """
+    return brokers(frame, version, lambda broker_id, host, port: (host, port)).text()

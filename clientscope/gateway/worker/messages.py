@@ -14,7 +14,7 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.traffic import Passed
 from clientscope.session.ports import BrokerPorts
-from clientscope.session.state import Identity, RequestFields, Verdict
+from clientscope.session.state import Identity, OtherCluster, RequestFields, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware
 from clientscope.wire.telemetry import PushedMetrics
 
@@ -223,7 +223,7 @@ class Measured:
     passed: dict[int, Passed]
 
 
-Event = Opened | Named | Used | Showed | Measures | Closed | Asked | Logged | BrokerFound | Standing | Measured
+Event = Opened | Named | Used | Showed | Measures | Closed | Asked | Logged | BrokerFound | OtherCluster | Standing | Measured
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ from clientscope.session.requested import SharedVersions
 from clientscope.session.served import Served
 from clientscope.session.session import Session
 from clientscope.session.shown import SharedFields
-from clientscope.session.state import Counted, Identified, Identity, MetricsPushed, Pushed, Requested, Shown, Verdict
+from clientscope.session.state import Counted, Identified, Identity, MetricsPushed, OtherCluster, Pushed, Requested, Shown, Verdict
 from clientscope.session.telemetry import Telemetry, TelemetryPlan
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 
@@ -118,6 +118,7 @@ class Worker:
             fields=self._fields,
             addresses=self._fixed,
             telemetry=self._telemetry,
+            cluster_id=place.cluster_id,
         )
 
     def _found(self, broker_id: int, host: str, port: int) -> None:
@@ -193,6 +194,8 @@ class Worker:
                     self.count("telemetry_dropped", "busy")
                 else:
                     self._reporter.report(Measures(relay.connection_id, push, received_ms, copied))
+            case OtherCluster():
+                self._reporter.report(news)
             case Pushed():
                 self._pushed(relay, news)
 

@@ -11,7 +11,7 @@ from clientscope.gateway.worker.proxy_protocol import build
 from clientscope.gateway.worker.sides import BrokerSide, ClientSide
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import BROKER, CLIENT, Certified, Connected, ConnectionEvent, End, Ended, Send, Stop
-from clientscope.session.state import Counted, Identified, MetricsPushed, Pushed, Requested, Shown
+from clientscope.session.state import Counted, Identified, MetricsPushed, OtherCluster, Pushed, Requested, Shown
 
 
 class Relay:
@@ -70,7 +70,7 @@ class Relay:
             match command:
                 case Send(side, data):
                     (self.client if side is CLIENT else self.broker).send(data)
-                case Identified() | Requested() | Shown() | Counted() | MetricsPushed() | Pushed():
+                case Identified() | Requested() | Shown() | Counted() | MetricsPushed() | OtherCluster() | Pushed():
                     self.host.report(self, command)
                 case End(reason, reset):
                     self._end(reason, reset)

@@ -1,0 +1,75 @@
+"""session/clusters: a connection's first Metadata answer says of which cluster the broker is, and passes as it came."""
+
+from __future__ import annotations
+
+import struct
+
+import address_answers as answers
+import pytest
+from played import Played, frames, request_id
+
+from clientscope.session.session import Session
+from clientscope.session.state import OtherCluster
+
+WITH_ID = range(2, 14)
+
+
+def playing(cluster_id: str) -> Played:
+    return Played(Session(False, 10_240, cluster_id=cluster_id))
+
+
+def asked(played: Played, version: int, correlation_id: int = 5) -> None:
+    played.client(struct.pack(">ihhih", 30, 3, version, correlation_id, -1) + bytes(20))
+
+
+def answered(played: Played, frame: bytes, size: int = 1 << 20) -> list[str]:
+    """The other clusters that are found in the answer to the last request, which comes in pieces of this size."""
+    sent = list(frames(bytes(played.to_broker)))[-1]
+    frame = frame[:4] + struct.pack(">i", request_id(sent)) + frame[8:]
+    pieces = [frame[at : at + size] for at in range(0, len(frame), size)]
+    return [found.cluster_id for piece in pieces for found in played.broker(piece) if isinstance(found, OtherCluster)]
+
+
+@pytest.mark.parametrize("version", WITH_ID)
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_finds_another_cluster_in_every_version_and_cut(version: int, size: int) -> None:
+    played = playing("ours")
+    asked(played, version)
+    assert answered(played, answers.metadata(version), size) == ["cluster"]
+    assert bytes(played.to_client) == answers.metadata(version), "it passes unchanged"
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_finds_nothing_in_answers_of_the_same_cluster_or_without_an_id(version: int) -> None:
+    played = playing("cluster" if version in WITH_ID else "ours")
+    asked(played, version)
+    assert answered(played, answers.metadata(version)) == []
+
+
+def test_looks_at_the_first_answer_alone_and_only_if_asked() -> None:
+    played, unasked = playing("cluster"), playing("")
+    asked(played, 12)
+    answered(played, answers.metadata(12))
+    for each in (played, unasked):
+        asked(each, 12, correlation_id=6)
+        assert request_id(list(frames(bytes(each.to_broker)))[-1]) == 6, "under the client's own id, so nobody looks at the answer"
+
+
+@pytest.mark.parametrize("answer", [struct.pack(">ii", 9, 5) + bytes(5), struct.pack(">ii", 40, 5) + b"\xff" * 36])
+def test_an_answer_that_cannot_be_read_passes(answer: bytes) -> None:
+    played = playing("ours")
+    asked(played, 12)
+    assert answered(played, answer) == []
+    assert (bytes(played.to_client), played.ended) == (answer, None)
+
+
+def test_keeps_little_of_an_answer_whose_brokers_never_end() -> None:
+    played = playing("ours")
+    asked(played, 4)
+    sent = list(frames(bytes(played.to_broker)))[-1]
+    # 2**30 brokers with empty hosts are announced.
+    played.broker(struct.pack(">iiii", 2**30, request_id(sent), 0, 2**30))
+    for _ in range(40):
+        played.broker(bytes(64 * 1024))
+    assert played.connection.session.held_bytes == 0
+    assert played.ended is None
