@@ -12,9 +12,9 @@ from clientscope.wire.codes import METADATA
 from clientscope.wire.frames import REQUEST_HEAD, Passed
 
 
-def is_asked(state: SessionState, key: int, version: int) -> bool:
-    """Whether the answer to a request of this version is to be looked at."""
-    return bool(state.cluster_id) and key == METADATA and version in metadata.WITH_CLUSTER_ID
+def is_asked(key: int, version: int) -> bool:
+    """Whether the answer to a request of this version has the cluster's id."""
+    return key == METADATA and version in metadata.WITH_CLUSTER_ID
 
 
 def forward(state: SessionState, begun: bytes) -> ToBroker:

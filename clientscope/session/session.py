@@ -364,8 +364,10 @@ class Session:
         if correlation_id < 0 and is_ours(correlation_id):
             state.unanswered.note(correlation_id)
         recorded = self._record(key, version)
-        read = clusters.is_asked(state, key, version) if state.addresses is None else state.addresses.requires(key, version)
-        if read:
+        if state.addresses is not None:
+            if state.addresses.requires(key, version):
+                return Treatment.PARTS
+        elif state.cluster_id and clusters.is_asked(key, version):
             return Treatment.PARTS
         if (handler := _BY_KEY.get(key)) is not None and (handler.versions is None or version in handler.versions):
             treatment = handler.wants(state, head)
