@@ -11,7 +11,7 @@ Example
     ``retries=0``
 
 Use instead
-    Leave ``retries`` alone, and set ``delivery.timeout.ms``. Old clients: ``retries=2147483647``.
+    Leave ``retries`` alone, and set ``delivery.timeout.ms``. Libraries without the latter, such as Java before 2.1: ``retries=3`` or more.
 
 Source
     Apache Kafka, retries: https://kafka.apache.org/documentation/#producerconfigs_retries
@@ -25,6 +25,7 @@ import numpy as np
 
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
+from udfs.rules.engine.software import lacks
 
 
 def evaluate(batch: Batch) -> Judgement:
@@ -44,8 +45,15 @@ RULE = Rule(
         "This producer gives up after too few tries and loses records when a leader moves: leave retries at its "
         "maximum, and limit delivery.timeout.ms instead.",
     ),
+    instead=(
+        (
+            lacks("delivery.timeout.ms"),
+            "This producer gives up after too few tries and loses records when a leader moves: set retries={minimum} or more.",
+        ),
+    ),
     evaluate=evaluate,
     client_types=PRODUCERS,
+    of_answers=True,
     keys=("retries",),
     limits={"minimum": 3},
     cases=(
@@ -57,5 +65,6 @@ RULE = Rule(
         Case(NOT_EVALUABLE, {"acks": "all"}),
         Case(NOT_EVALUABLE, {"retries": "0"}),
         Case(NOT_APPLICABLE, {"retries": "0"}, {"request.timeout.ms": "30000"}),
+        Case(NOT_APPLICABLE, {"retries": "0", "acks": "0"}),
     ),
 )

@@ -8,7 +8,8 @@ Why
     turns idempotence off with one warning, and announces an error for later.
 
     Of what only requests show, it is for information: more than 5 were in flight at once, and batches are idempotent, or they aren't with
-    ``acks=all`` where the library makes them so by default. Whether the user turned that off doesn't show.
+    ``acks=all`` where the library makes them so by default. Whether the user turned that off doesn't show; Kafka Connect does, in all of
+    its producers.
 
 Example
     ``max.in.flight.requests.per.connection=10``
@@ -26,6 +27,7 @@ Source
 from __future__ import annotations
 
 import numpy as np
+import pyarrow.compute as pc
 
 from clientscope.catalog.configs import ClientType
 from udfs.rules.engine.batch import Batch
@@ -38,11 +40,13 @@ _REMEMBERED = 5
 def evaluate(batch: Batch) -> Judgement:
     """What counts is what the user wanted of idempotence, not what became of it."""
     in_flight = batch.number("max.in.flight.requests.per.connection")
+    # Connect turns idempotence off itself (Worker.baseProducerConfigs).
+    connects = pc.match_substring_regex(batch.pushes.records.field("client_id"), "^connector-(dlq-)?producer-").fill_null(False)
     asked = batch.is_set("enable.idempotence")
     wanted = np.where(
         asked,
         batch.text("enable.idempotence", settled=False).equals("true"),
-        batch.untouched("enable.idempotence", ClientType.PRODUCER, "true"),
+        batch.untouched("enable.idempotence", ClientType.PRODUCER, "true") & ~connects.to_numpy(zero_copy_only=False),
     )
     said = asked | (batch.is_default("enable.idempotence") & batch.software_known)
     used = batch.text("enable.idempotence", settled=False).equals("true")
@@ -65,6 +69,7 @@ RULE = Rule(
     ),
     evaluate=evaluate,
     client_types=PRODUCERS,
+    of_answers=True,
     keys=(
         "max.in.flight.requests.per.connection",
         "enable.idempotence",

@@ -27,7 +27,8 @@ import numpy as np
 
 from clientscope.catalog.configs import ClientType
 from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import FIRED, INFO, MEDIUM, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
+from udfs.rules.engine.rule import FIRED, INFO, MEDIUM, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
+from udfs.rules.engine.software import lacks
 
 _MANY = 5
 """Requests in flight at once that are many, where that is all that is known: what Kafka's own client has by default."""
@@ -54,8 +55,13 @@ RULE = Rule(
         "The order of records holds, or nothing is tried again.",
         "A retry can change the order of records: set enable.idempotence=true, or max.in.flight.requests.per.connection=1.",
     ),
+    instead=(
+        (lacks("max.in.flight.requests.per.connection"), "A retry can change the order of records: set enable.idempotence=true."),
+        (lacks("enable.idempotence"), "A retry can change the order of records: set max.in.flight.requests.per.connection=1."),
+    ),
     evaluate=evaluate,
     client_types=PRODUCERS,
+    of_answers=True,
     keys=(
         "enable.idempotence",
         "max.in.flight.requests.per.connection",
@@ -70,5 +76,6 @@ RULE = Rule(
         Case(PASSED, {"linger.ms": "5"}, complete=True),
         Case(PASSED, {"enable.idempotence": "true"}, software="librdkafka", version="2.8.0"),
         Case(NOT_EVALUABLE, {"enable.idempotence": "false"}),
+        Case(NOT_APPLICABLE, {"acks": "0"}, complete=True),
     ),
 )

@@ -49,6 +49,7 @@ RULE = Rule(
     ),
     evaluate=evaluate,
     client_types=PRODUCERS,
+    of_answers=True,
     keys=(
         "delivery.timeout.ms",
         "linger.ms",

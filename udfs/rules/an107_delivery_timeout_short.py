@@ -43,6 +43,7 @@ RULE = Rule(
     ),
     evaluate=evaluate,
     client_types=PRODUCERS,
+    of_answers=True,
     keys=("delivery.timeout.ms",),
     limits={"minimum_ms": 60000},
     cases=(

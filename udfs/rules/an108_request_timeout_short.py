@@ -26,6 +26,7 @@ import numpy as np
 
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FETCHING, FIRED, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
+from udfs.rules.engine.software import is_library
 
 
 def evaluate(batch: Batch) -> Judgement:
@@ -44,8 +45,16 @@ RULE = Rule(
         "This client waits for slow brokers.",
         "This client repeats its requests when brokers are slow, and makes them slower: set request.timeout.ms={minimum_ms} or more.",
     ),
+    instead=(
+        (
+            is_library("librdkafka"),
+            "This client repeats its requests when brokers are slow, and makes them slower: set a producer's request.timeout.ms, or a "
+            "consumer's socket.timeout.ms, to {minimum_ms} or more.",
+        ),
+    ),
     evaluate=evaluate,
     client_types=frozenset({*PRODUCERS, *FETCHING}),
+    of_answers=True,
     keys=("request.timeout.ms",),
     limits={"minimum_ms": 10000},
     cases=(

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
+from udfs.rules.engine.software import is_library
 
 
 def evaluate(batch: Batch) -> Judgement:
@@ -38,6 +39,13 @@ RULE = Rule(
         "compression.type was not pushed.",
         "This producer compresses.",
         "This producer doesn't compress: set compression.type=lz4 or zstd, unless its records are compressed already.",
+    ),
+    instead=(
+        *(
+            (old, "This producer doesn't compress: set compression.type=lz4, unless its records are compressed already.")
+            for old in (is_library("java", before=(2, 1)), is_library("kafka-python", before=(2, 0, 2)))
+        ),
+        (is_library("kafkajs"), "This producer doesn't compress: set compression to GZIP, unless its records are compressed already."),
     ),
     evaluate=evaluate,
     client_types=PRODUCERS,

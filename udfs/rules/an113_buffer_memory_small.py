@@ -25,6 +25,7 @@ import numpy as np
 
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
+from udfs.rules.engine.software import is_library
 
 
 def evaluate(batch: Batch) -> Judgement:
@@ -43,6 +44,13 @@ RULE = Rule(
         "buffer.memory and batch.size are needed, and were not both pushed.",
         "There is memory for enough batches.",
         "This producer's memory holds too few of its batches, and send() will block: raise buffer.memory, or lower batch.size.",
+    ),
+    instead=(
+        (
+            is_library("librdkafka"),
+            "This producer's memory holds too few of its batches, and it refuses records: raise queue.buffering.max.kbytes, or "
+            "lower batch.size.",
+        ),
     ),
     evaluate=evaluate,
     client_types=PRODUCERS,

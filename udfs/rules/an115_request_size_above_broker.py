@@ -26,6 +26,7 @@ import numpy as np
 
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Needs, Rule, judged
+from udfs.rules.engine.software import is_library
 
 
 def evaluate(batch: Batch) -> Judgement:
@@ -43,6 +44,12 @@ RULE = Rule(
         "max.request.size was not pushed.",
         "Brokers take requests of this size.",
         "Brokers refuse batches above their message.max.bytes: lower max.request.size to {maximum_bytes}, or raise that limit.",
+    ),
+    instead=(
+        (
+            is_library("librdkafka"),
+            "Brokers refuse batches above their own limit: lower this producer's message.max.bytes to {maximum_bytes}, or raise theirs.",
+        ),
     ),
     evaluate=evaluate,
     client_types=PRODUCERS,

@@ -25,6 +25,7 @@ import numpy as np
 
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FETCHING, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Rule, judged
+from udfs.rules.engine.software import is_library
 
 
 def evaluate(batch: Batch) -> Judgement:
@@ -44,6 +45,13 @@ RULE = Rule(
         "fetch.max.wait.ms and request.timeout.ms are needed, and were not both pushed.",
         "Fetches wait for a moderate time.",
         "Fetches wait too little, or longer than their timeout: set fetch.max.wait.ms={minimum_ms} or more, below request.timeout.ms.",
+    ),
+    instead=(
+        (
+            is_library("librdkafka"),
+            "Fetches wait too little, or longer than their timeout: set fetch.wait.max.ms={minimum_ms} or more, below socket.timeout.ms.",
+        ),
+        (is_library("franz-go"), "Fetches wait too little: set fetch.max.wait.ms={minimum_ms} or more."),
     ),
     evaluate=evaluate,
     client_types=FETCHING,

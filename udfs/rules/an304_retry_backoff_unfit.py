@@ -26,6 +26,7 @@ import numpy as np
 
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FIRED, LOW, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
+from udfs.rules.engine.software import lacks
 
 
 def evaluate(batch: Batch) -> Judgement:
@@ -45,6 +46,7 @@ RULE = Rule(
         "Retries give a broker time.",
         "Retries come too fast, or never slow down: set retry.backoff.ms={minimum_ms} or more, and retry.backoff.max.ms above it.",
     ),
+    instead=((lacks("retry.backoff.max.ms"), "Retries come too fast: set retry.backoff.ms={minimum_ms} or more."),),
     evaluate=evaluate,
     needs=Needs.ALLOWED_KEYS,
     keys=(

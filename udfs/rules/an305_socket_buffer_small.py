@@ -12,7 +12,8 @@ Example
     ``receive.buffer.bytes=16384``
 
 Use instead
-    ``send.buffer.bytes=-1`` and ``receive.buffer.bytes=-1``.
+    ``send.buffer.bytes=-1`` and ``receive.buffer.bytes=-1``; librdkafka: ``socket.send.buffer.bytes=0`` and
+    ``socket.receive.buffer.bytes=0``.
 
 Source
     Apache Kafka, receive.buffer.bytes: https://kafka.apache.org/documentation/#consumerconfigs_receive.buffer.bytes
@@ -26,6 +27,7 @@ import numpy as np
 
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, Rule, judged
+from udfs.rules.engine.software import is_library
 
 
 def evaluate(batch: Batch) -> Judgement:
@@ -47,6 +49,13 @@ RULE = Rule(
         "Neither send.buffer.bytes nor receive.buffer.bytes was pushed.",
         "Socket buffers weren't fixed at a small size.",
         "Small socket buffers limit throughput over distance: set send.buffer.bytes and receive.buffer.bytes to {minimum_bytes}, or -1.",
+    ),
+    instead=(
+        (
+            is_library("librdkafka"),
+            "Small socket buffers limit throughput over distance: set socket.send.buffer.bytes and socket.receive.buffer.bytes to "
+            "{minimum_bytes}, or to 0 for the operating system's.",
+        ),
     ),
     evaluate=evaluate,
     needs=Needs.ALLOWED_KEYS,

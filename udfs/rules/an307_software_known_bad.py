@@ -39,6 +39,8 @@ from udfs.rules.engine.software import KnownSoftware
 _FIXED_IN = {(3, 9): 2, (4, 0): 2, (4, 1): 2}
 """Release → the patch that has KAFKA-19012's fix; later releases have it from the start."""
 
+_MOVE = "move to a newest patch (3.9.2, 4.0.2, 4.1.2, 4.2.0 or later)."
+
 
 def _java(it: KnownSoftware) -> bool:
     return it.dialect is not None and it.dialect.name == "java" and bool(it.release)
@@ -70,6 +72,10 @@ def _idempotence_not_applied(it: KnownSoftware) -> bool:
     return _java(it) and it.release[:3] in {(3, 0, 0), (3, 1, 0)}
 
 
+def _unsupported(it: KnownSoftware) -> bool:
+    return _java(it) and it.release < (2, 1)
+
+
 def _refused(it: KnownSoftware) -> bool:
     # A release here is at least 2.0.0.
     return _java(it) and it.dialect is not None and it.dialect.numbers_of(it.version) < (0, 11)
@@ -78,8 +84,9 @@ def _refused(it: KnownSoftware) -> bool:
 def evaluate(batch: Batch) -> Judgement:
     """By the software's name and version, and whether the client produces."""
     misdirects, not_applied = batch.software.where(_misdirects), batch.software.where(_idempotence_not_applied)
-    unsupported = batch.software.where(lambda it: _java(it) and it.release < (2, 1))
-    refused = batch.software.where(_refused)
+    # Where acks turns idempotence off by itself, it makes no difference that it is off.
+    not_applied = not_applied & ~batch.text("acks").isin({"0", "1"})
+    unsupported, refused = batch.software.where(_unsupported), batch.software.where(_refused)
     produces = batch.may_be(ClientType.PRODUCER) | batch.may_be(ClientType.STREAMS)
     surely = produces & ((batch.client_types >= 0) | batch.shared)
     always = refused | (surely & not_applied & ~batch.is_set("enable.idempotence"))
@@ -99,6 +106,10 @@ RULE = Rule(
         "No bug of this version is listed here.",
         "This version of the client library has a bug that loses guarantees or records, or is too old for brokers of 4.0 and later: "
         "move to a newest patch (3.9.2, 4.0.2, 4.1.2, 4.2.0 or later).",
+    ),
+    instead=(
+        (_unsupported, f"This version of the client library is too old for brokers of 4.0 and later: {_MOVE}"),
+        (_java, f"This version of the client library has a bug that loses guarantees or records: {_MOVE}"),
     ),
     evaluate=evaluate,
     keys=("enable.idempotence",),

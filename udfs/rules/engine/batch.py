@@ -193,11 +193,15 @@ class Batch:
 
     def messages(self, rule: Rule, outcome: int, rows: npt.NDArray[np.int64]) -> tuple[list[str], npt.NDArray[np.int64]]:
         """What the rule says with this outcome, each distinct sentence once, and which of them of pushes at these positions."""
-        texts = [rule.message(outcome, profile.limits.get(rule.code, {})) for profile in self._profiles] or [rule.message(outcome)]
+        limits = [profile.limits.get(rule.code, {}) for profile in self._profiles] or [{}]
+        software = self.software.distinct if rule.instead else [None]
+        texts = [rule.message(outcome, own, of) for own in limits for of in software]
         distinct = list(dict.fromkeys(texts))
         if len(distinct) == 1:
             return distinct, np.zeros(rows.size, np.int64)
-        return distinct, np.array([distinct.index(text) for text in texts])[self._profile_of[rows]]
+        places = np.array([distinct.index(text) for text in texts]).reshape(len(limits), len(software))
+        by_profile = self._profile_of[rows] if len(limits) > 1 else 0
+        return distinct, np.broadcast_to(places[by_profile, self.software.which[rows] if rule.instead else 0], rows.shape)
 
     def enabled(self, rule: Rule) -> bool | Mask:
         """Whether the rule is on, by each push's profile."""
@@ -317,6 +321,8 @@ def judge(batch: Batch, rules: Sequence[Rule]) -> list[Judgement]:
             found.append(Judgement(np.full(len(batch), NOT_APPLICABLE, np.int8)))
             continue
         judgement = _as_sure(batch, rule, rule.evaluate(batch))
+        if rule.of_answers:
+            applies = np.where(batch.text("acks").equals("0"), np.int8(NOT_APPLICABLE), applies)
         if (applies == 1).all():
             found.append(judgement)
             continue

@@ -176,7 +176,8 @@ _OF_PRODUCERS = (
     ),
     Refusal(
         {_JAVA: (4, 0)}, _PRODUCER, (_IN_FLIGHT, _IDEMPOTENCE), f"{_IN_FLIGHT} must be at most 5, unless {_IDEMPOTENCE}=false",
-        lambda batch: _many_in_flight(batch) & ~_is(_IDEMPOTENCE, "false")(batch),
+        # Where settings are a part of a client's, a framework may have turned it off, as Connect does.
+        lambda batch: _many_in_flight(batch) & batch.text(_IDEMPOTENCE, settled=False).equals("true"),
     ),
     Refusal(
         {_JAVA: (4, 4)}, _PRODUCER, ("partitioner.rack.aware", "client.rack"), "partitioner.rack.aware=true needs client.rack",

@@ -18,6 +18,7 @@ from udfs.rules.engine.documentation import Documentation, parse
 
 if TYPE_CHECKING:
     from udfs.rules.engine.batch import Batch
+    from udfs.rules.engine.software import KnownSoftware
 
 NOT_APPLICABLE, NOT_EVALUABLE, PASSED, FIRED = -1, 0, 1, 2
 OUTCOMES = ("not_evaluable", "passed", "fired")
@@ -152,9 +153,11 @@ class Rule:
         keys: Kafka's names of the settings that it looks at.
         limits: thresholds by name; a profile may say otherwise.
         dialects: for these client libraries alone; None is all. Of unknown software it is judged too.
+        of_answers: about what a producer does with the broker's answers; of one with ``acks=0``, which gets none, it says nothing.
         enabled: whether it is on unless a profile says otherwise.
         since: the release of ours that brought it.
         evidence: what is shown of pushes at these positions; None shows the effective values of ``keys``.
+        instead: what it says where it fires for software of which this holds, of several the first: the usual advice doesn't fit there.
     """
 
     code: str
@@ -168,9 +171,11 @@ class Rule:
     keys: tuple[str, ...] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
     dialects: frozenset[str] | None = None
+    of_answers: bool = False
     enabled: bool = True
     since: str = "0.1"
     evidence: Callable[[Batch, npt.NDArray[np.int64]], Evidence] | None = None
+    instead: tuple[tuple[Callable[[KnownSoftware], bool], str], ...] = ()
     cases: tuple[Case, ...] = ()
 
     @property
@@ -178,13 +183,15 @@ class Rule:
         """What, why, example, use instead and source: the docstring of the rule's module, which has its code and name."""
         return parse(sys.modules[f"udfs.rules.{self.code.lower()}_{self.name}"].__doc__ or "")
 
-    def message(self, outcome: int, limits: Mapping[str, float] = MappingProxyType({})) -> str:
+    def message(self, outcome: int, limits: Mapping[str, float] = MappingProxyType({}), software: KnownSoftware | None = None) -> str:
         """What it says with an outcome, with its thresholds filled in.
 
         Args:
             limits: a profile's, where they differ from the rule's own.
+            software: the client's; None for what it says of any.
         """
-        return self.messages[outcome].format_map({name: _number(limits.get(name, own)) for name, own in self.limits.items()})
+        fitting = (text for holds, text in self.instead if outcome == FIRED and software is not None and holds(software))
+        return next(fitting, self.messages[outcome]).format_map({name: _number(limits.get(name, own)) for name, own in self.limits.items()})
 
     def shown(self, batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
         """The settings that pushes at these positions were judged by."""

@@ -10,9 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.catalog.settings import Release
+from clientscope.catalog.setting_names import own_name
+from clientscope.catalog.settings import Release, libraries
 from udfs.rules.engine.rule import Mask
 from udfs.rules.engine.vocabulary import DIALECT_OF_SOFTWARE, UNKNOWN_DIALECT
 
@@ -32,6 +34,30 @@ class KnownSoftware(NamedTuple):
     number: int
     dialect: Dialect | None
     release: Release
+
+
+def is_library(name: str, since: Release = (), before: Release = ()) -> Callable[[KnownSoftware], bool]:
+    """Whether software is of this library; with bounds, also of a release that is known to be within them."""
+
+    def holds(it: KnownSoftware) -> bool:
+        if it.dialect is None or it.dialect.name != name:
+            return False
+        return not (since or before) or (bool(it.release) and since <= it.release and (not before or it.release < before))
+
+    return holds
+
+
+def lacks(key: str) -> Callable[[KnownSoftware], bool]:
+    """Whether the library has no setting that Kafka calls ``key`` in this release, for any kind of client."""
+
+    def holds(it: KnownSoftware) -> bool:
+        if it.dialect is None:
+            return False
+        library = libraries()[it.dialect.name]
+        settings = (library.setting(own_name(it.dialect, library, key, client_type)) for client_type in ClientType)
+        return not any(each.now(kind, it.release) for each in settings if each for kind in each.kinds)
+
+    return holds
 
 
 class ClientSoftware:

@@ -105,6 +105,27 @@ def test_a_connectors_overrides_are_judged_under_their_names(tmp_path: Path, cap
     assert set(document["files"][0]["client_types"]) == {"producer", "consumer"}
 
 
+CONNECTS = {
+    "acks": "1", "retries": "0", "max.in.flight.requests.per.connection": "10", "linger.ms": "5",
+}  # fmt: skip
+"""Beside Connect's own enable.idempotence=false (Worker.baseProducerConfigs) the producer starts with all of these."""
+
+
+@pytest.mark.parametrize("prefix", ["producer.", "producer.override.", "spring.kafka.producer.properties."])
+@pytest.mark.parametrize("version", ["3.9.2", "4.1.0", ""])
+def test_what_a_frameworks_own_setting_allows_is_not_refused(
+    prefix: str, version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "".join(f"{prefix}{key}={value}\n" for key, value in CONNECTS.items()) + "consumer.override.enable.auto.commit=true\n"
+    if prefix == "producer.override.":  # Debezium's connectors are configured so
+        text += "connector.class=io.debezium.connector.postgresql.PostgresConnector\n"
+    flags = ["--software-version", version] if version else []
+    document = linted(capsys, tmp_path / "x.properties", text, *flags)
+    assert not {"CF104", "AN102", "AN104"} & {code for code, _ in findings(document)}
+    said = {code for code, _ in findings(linted(capsys, tmp_path / "x.properties", f"{text}{prefix}enable.idempotence=true\n", *flags))}
+    assert "CF104" in said, "with that, the producer does refuse"
+
+
 def test_the_same_leak_of_two_clients_is_two_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = linted(
         capsys,

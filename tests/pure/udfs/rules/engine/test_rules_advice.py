@@ -1,0 +1,158 @@
+"""Advice of rules: settings that the client's library has in its release, and no two rules that contradict each other."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from record_bytes import config_record, setting
+from rule_batches import batch_of, record_of
+
+from clientscope import cli
+from clientscope.catalog.configs import TYPES, ClientType
+from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.setting_names import kinds_of, own_name
+from clientscope.catalog.settings import Facts, Release, libraries
+from clientscope.records.layouts import Origin
+from udfs.rules.engine.batch import judge
+from udfs.rules.engine.rule import FIRED, Case, Rule
+from udfs.rules.registry import EVERY_RULE, RULES
+
+BY_CODE = {rule.code: rule for rule in EVERY_RULE}
+KAFKAS_NAMES = {"java", "librdkafka"}
+"""Libraries whose settings' names are much like Kafka's, so that advice must have exactly theirs."""
+ENOUGH = {"AN105", "AN211", "AN304"}
+"""Rules that may fire where the library lacks some of their settings."""
+OF_BROKERS = {"message.max.bytes"}
+
+
+def _facts(dialect: Dialect, release: Release, client_type: ClientType, key: str) -> list[Facts]:
+    """What holds of a setting, by Kafka's name or the library's own; empty where the library has none."""
+    library = libraries()[dialect.name]
+    settings = [library.setting(name) for name in {key, own_name(dialect, library, key, client_type)} - {""}]
+    settings += [library.setting(name) for name, meant in dialect.aliases_of.get(client_type, {}).items() if meant == key]
+    return [facts for each in settings if each for kind in kinds_of(client_type) if (facts := each.now(kind, release))]
+
+
+def _exactly(dialect: Dialect, release: Release, client_type: ClientType, name: str) -> list[Facts]:
+    found = libraries()[dialect.name].setting(name)
+    return [facts for kind in kinds_of(client_type) if found and (facts := found.now(kind, release))]
+
+
+NAMES = {*TYPES, *libraries()["librdkafka"].names}
+NAMED = re.compile(rf"(?<![\w.])({'|'.join(sorted(map(re.escape, NAMES), key=len, reverse=True))})(?![\w-]|\.\w)(?:=([\w-]+))?")
+WORDS = {"acks", "retries"}
+"""Settings' names that are words of a sentence, too, where no value follows."""
+
+
+@pytest.mark.parametrize("rule", [rule for rule in EVERY_RULE if rule.keys], ids=lambda rule: rule.code)
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+def test_advice_names_settings_of_the_library(rule: Rule, dialect: Dialect) -> None:
+    if rule.dialects and dialect.name not in rule.dialects:
+        return
+    for release in libraries()[dialect.name].releases:
+        batch = batch_of(record_of(Case(FIRED, {"x": "1"}, software=dialect.software[0], version=".".join(map(str, release)))))
+        (said,), _ = batch.messages(rule, FIRED, np.array([0]))
+        for client_type in rule.client_types - {ClientType.STREAMS}:
+            there = [bool(_facts(dialect, release, client_type, key)) for key in rule.keys]
+            if not (any(there) if rule.code in ENOUGH else all(there)):
+                continue
+            of = _exactly if dialect.name in KAFKAS_NAMES else _facts
+            for name, value in NAMED.findall(said.partition(": ")[2]):
+                if name in OF_BROKERS and dialect.name != "librdkafka":
+                    continue
+                facts = of(dialect, release, client_type, name)
+                either = client_type is not ClientType.PRODUCER and of(dialect, release, ClientType.PRODUCER, name)
+                assert facts or name in WORDS or (either and "consumer's" in said), (dialect.name, release, client_type, said)
+                if value and of is _exactly:
+                    assert all(each.allowed is None or each.allowed.takes(value) for each in facts), (dialect.name, release, said)
+
+
+@pytest.mark.parametrize(
+    ("software", "version", "says", "does_not"),
+    [
+        ("apache-kafka-java", "2.3.1", "2.4", "group.protocol"),
+        ("apache-kafka-java", "2.4.0", "CooperativeStickyAssignor", "group.protocol"),
+        ("apache-kafka-java", "3.9.2", "CooperativeStickyAssignor", "group.protocol"),
+        ("apache-kafka-java", "4.0.0", "group.protocol=consumer", "cooperative-sticky"),
+        ("librdkafka", "1.5.3", "1.6", "cooperative-sticky"),
+        ("librdkafka", "1.6.0", "partition.assignment.strategy=cooperative-sticky", "group.protocol"),
+        ("librdkafka", "2.11.1", "partition.assignment.strategy=cooperative-sticky", "group.protocol"),
+        ("confluent-kafka-python", "2.12.0-rdkafka-2.12.0", "cooperative", "add "),
+        ("librdkafka", "2.12.0", "group.protocol=consumer", "add "),
+        ("kafka-python", "2.3.1", "3.0", "cooperative-sticky"),
+        ("kafka-python", "3.0.12", "CooperativeStickyPartitionAssignor", "group.protocol"),
+        ("aiokafka", "0.14.0", "group_instance_id", "cooperative-sticky"),
+        ("aiokafka", "0.8.1", "no cooperative", "group_instance_id"),
+        ("sarama", "v1.46.3", "1.61", "cooperative-sticky"),
+        ("sarama", "v1.61.1", "cooperative-sticky", "group.protocol"),
+        ("unknown", "unknown", "where", "cooperative-sticky"),
+        ("librdkafka", "unknown", "where", "group.protocol"),
+    ],
+)
+def test_advises_an_eager_group_by_its_library(software: str, version: str, says: str, does_not: str) -> None:
+    batch = batch_of(record_of(Case(FIRED, {"partition.assignment.strategy": "range"}, software=software, version=version)))
+    assert judge(batch, [BY_CODE["AN213"]])[0].outcomes.tolist() == [FIRED]
+    (said,), _ = batch.messages(BY_CODE["AN213"], FIRED, np.array([0]))
+    assert says in said and does_not not in said, said
+
+
+@pytest.mark.parametrize(
+    ("version", "says", "does_not"), [("2.0.1", "is too old", "has a bug"), ("0.10.2.2", "is too old", "has a bug"),
+                                      ("3.9.1", "has a bug", "too old"), ("3.1.0", "has a bug", "too old")],
+)  # fmt: skip
+def test_bad_software_has_a_bug_or_is_too_old(version: str, says: str, does_not: str) -> None:
+    batch = batch_of(record_of(Case(FIRED, {"acks": "all"}, version=version)))
+    assert judge(batch, [BY_CODE["AN307"]])[0].outcomes.tolist() == [FIRED]
+    (said,), _ = batch.messages(BY_CODE["AN307"], FIRED, np.array([0]))
+    assert says in said and does_not not in said, said
+
+
+ABOUT_ANSWERS = {"AN102", "AN103", "AN104", "AN105", "AN106", "AN107", "AN108"}
+"""Rules about what a producer does with answers, or without them."""
+ZERO = {
+    "acks": "0", "retries": "0", "enable.idempotence": "false", "max.in.flight.requests.per.connection": "10",
+    "delivery.timeout.ms": "2000", "request.timeout.ms": "1000", "linger.ms": "5",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("origin", Origin)
+@pytest.mark.parametrize(
+    ("software", "version"),
+    [("apache-kafka-java", version) for version in ("2.0.1", "2.8.2", "3.0.0", "3.1.0", "3.9.2", "4.4.0")]
+    + [("librdkafka", "2.8.0"), ("kafka-python", "3.0.12"), ("kgo", "v1.21.0"), ("sarama", "v1.46.3"), ("unknown", "unknown")],
+)
+def test_nothing_is_said_of_answers_that_nobody_waits_for(software: str, version: str, origin: Origin) -> None:
+    of = {"origin": int(origin), "client_software_name": software, "client_software_version": version}
+    pushed = [config_record(*(setting(key, value) for key, value in ZERO.items()), **of), config_record(setting("acks", "0"), **of)]
+    pushed += [config_record(setting("acks", "0"), setting("enable.idempotence", "false", is_default=True), **of)]
+    pushed += [
+        config_record(setting("acks", "0"), setting("max.in.flight.requests.per.connection", "~at least 9 (at once, of 40 requests)"), **of)
+    ]
+    batch = batch_of(*pushed)
+    fired = [{rule.code for rule, each in zip(RULES, judge(batch, RULES), strict=True) if each.outcomes[row] == FIRED} for row in range(4)]
+    assert all("AN101" in codes for codes in fired), fired
+    assert not [codes & ABOUT_ANSWERS for codes in fired if codes & ABOUT_ANSWERS]
+
+
+@pytest.mark.parametrize(
+    ("client_id", "fires"), [("orders-1", True), ("connector-producer-orders-0", False), ("connector-dlq-producer-orders-0", False)]
+)
+def test_connects_producers_have_no_idempotence_to_lose(client_id: str, fires: bool) -> None:
+    settings = setting("acks", "all"), setting("max.in.flight.requests.per.connection", "~at least 9 (at once, of 40 requests)")
+    batch = batch_of(config_record(*settings, client_id=client_id, origin=int(Origin.OBSERVED)))
+    assert (judge(batch, [BY_CODE["AN104"]])[0].outcomes.tolist() == [FIRED]) == fires
+
+
+@pytest.mark.parametrize("version", ["2.8.2", "3.1.0", "3.9.2", "4.4.0", ""])
+def test_a_file_with_acks_zero_has_one_finding_about_it(version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.properties"
+    file.write_text("acks=0\nlinger.ms=5\ncompression.type=lz4\nclient.id=orders\n")
+    cli.main(["lint", str(file), "--output-format", "json", *(["--software-version", version] if version else [])])
+    found = {each["code"]: each["severity"] for each in json.loads(capsys.readouterr().out)["findings"]}
+    assert found.pop("AN101") == "high"
+    assert found in ({}, {"AN307": "medium"}), "a release's bug is no matter of acks"
