@@ -36,6 +36,14 @@ FIELDS = {
 }
 """String fields of both records, and whether one that looks random may not be written down either."""
 
+LEAKED_AS = {
+    "client_id": "client.id",
+    "client_software_name": "client.software.name",
+    "client_software_version": "client.software.version",
+    "principal": "principal",
+}
+"""Fields whose names a client sends in its requests → the setting that a finding names, where one of them holds a credential."""
+
 JUDGED_AS_SETTINGS = frozenset({"config_key", "config_value"})
 """The other strings of both records: `judge_key_text` and ``catalog.sensitive.reason`` are for them."""
 

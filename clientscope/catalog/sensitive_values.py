@@ -76,7 +76,7 @@ SHAPES = {
     "pem_base64": Shape("LS0tLS1CRUdJTi", r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJ|BFQyBQUklW|BFTkNSWVBU|BPUEVOU1NI|BEU0EgUFJJ)"),
     "der_base64": Shape("MII", r"MII[A-Za-z0-9+/]{2,4}IBADANBgkqhkiG9w0BAQEFAASC"),
     "jwt": Shape(r"\.eyJ", r"[A-Za-z0-9_-]{8}\.eyJ[A-Za-z0-9_-]{8,}\."),
-    "aws": Shape("A[KS]IA", r"(?:\b|_)(?:AKIA|ASIA)[A-Z0-9]{16}(?:\b|_)"),
+    "aws": Shape("A[KS]IA", r"(?:\b|_)(?:AKIA|ASIA)[A-Z0-9]{16}(?:\b|_|[A-Za-z0-9/+]{40})"),
     "alibaba": Shape("LTAI", r"(?:\b|_)LTAI[A-Za-z0-9]{12,24}(?:\b|_)"),
     "google": Shape("AIza|GOCSPX-|ya29", r"AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{28}|(?:\b|_)ya29\.[A-Za-z0-9_-]{20}"),
     "azure": Shape("sig=|Q~", r"[?&]sig=[A-Za-z0-9%+/]{30}|[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31}"),
@@ -96,6 +96,13 @@ SHAPES = {
     "new_relic": Shape("NRAK-", r"(?:\b|_)NRAK-[A-Z0-9]{27}"),
     "telegram": Shape(":AA", r"(?:\b|_)[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
     "confluent": Shape("cflt", r"(?:\b|_)cflt[A-Za-z0-9+/]{50}"),
+    # A key and its secret, as Confluent Cloud makes them; digests and paths are of one case.
+    "key_and_secret": Shape(
+        "[A-Z0-9]{16}[/:|;,. =_-]",
+        r"(?:\b|_)[A-Z0-9]{16}[/:|;,. =_-]([A-Za-z0-9+/]{64})",
+        bare=True,
+        innocent=r"[/:|;,. =_-](?:[0-9a-z/]{64}|[0-9A-Z/]{64})",
+    ),
     "shopify": Shape("shpat_", r"(?:\b|_)shpat_[A-Fa-f0-9]{32}"),
     "doppler": Shape(r"dp\.pt\.", r"(?:\b|_)dp\.pt\.[A-Za-z0-9]{43}"),
     "dynatrace": Shape(r"dt0c01\.", r"(?:\b|_)dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),

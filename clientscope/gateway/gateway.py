@@ -245,6 +245,7 @@ class Gateway:
     def _opened(self, connection_id: int, address: str, identity: Identity | None, now_ms: int) -> None:
         self._metrics.count("connections_opened", self._place.listener_name)
         self._records.publish(self.registry.opened(connection_id, address, now_ms, identity))
+        self._observed.identified(connection_id, time.monotonic())
         assert self._workers is not None
         # Each worker holds the limits for itself; here they are held for all together.
         most, settings = self._settings.max_connections_per_ip, self._settings

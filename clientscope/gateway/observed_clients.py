@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect_of
@@ -55,6 +55,8 @@ REPEAT_S = 30 * 60.0
 
 _NO_RACK = ("rackId", "")
 """What a Fetch request has that could say where its client is, and doesn't."""
+_NAMES = RequestFields(-1, 0, ())
+"""In place of a request: the client's names hold a credential, which is recorded though no request has shown a setting."""
 _A_TURN = 50
 """Clients that are recorded before others have a turn in the event loop: one takes some 0.1 ms."""
 _MOST_EARLIER = 16
@@ -154,9 +156,11 @@ class ObservedClients:
         known, connection = self._shown.get(connection_id), self._registry.connections.get(connection_id)
         if known is not None and connection is not None and known[0] != (names := self._names(connection)):
             self._leave(connection_id)
-            if kept := tuple(request for request in known[1] if self._add(names, connection_id, request)):
+            if kept := tuple(request for request in known[1] if request != _NAMES and self._add(names, connection_id, request)):
                 self._shown[connection_id] = names, kept
                 self._due.setdefault(names, now_s + SETTLE_S)
+        if self._registry.leaks(connection_id):
+            self.showed(connection_id, _NAMES, now_s)
 
     def closed(self, connection_id: int, now_s: float, idle_ms: int = 0) -> None:
         """A connection ends; it is still in the registry. A client that leaves before it was recorded is recorded now.
@@ -264,8 +268,9 @@ class ObservedClients:
         if len(consumers) == 1 and (idle := client.idle.text(_library(names.software_name))):
             (which,) = consumers
             found[which] = {"connections.max.idle.ms": idle, **found[which]}
-        for client_type, settings in found.items():
-            content = hash(frozenset(settings.items()))
+        leaks = self._registry.leaks(next(reversed(client.connections)))
+        for client_type, settings in (found or ({ClientType.ADMIN: {}} if leaks else {})).items():
+            content = hash((frozenset(settings.items()), tuple((leak.config_key, leak.value_digest) for leak in leaks)))
             known, recorded_s = self._recorded.get((names, client_type), (None, 0.0))
             context = self._context(names, client, client_type)
             if context is None or (content == known and now_s - recorded_s < REPEAT_S):
@@ -274,17 +279,19 @@ class ObservedClients:
             if throttle_ms := quota.take(client_of(context), now_s, principal=principal, address=names.address):
                 self._count("observed_held", quota.refused_by)
                 wait_s = max(wait_s, throttle_ms / 1000)
-            elif self._publish(*self._made(context, settings)):
+            elif self._publish(*self._made(context, settings, leaks)):
                 self._remember((names, client_type), content, now_s)
             else:
                 wait_s = max(wait_s, SETTLE_S)
         return wait_s
 
-    def _made(self, context: RequestContext, settings: Settings) -> tuple[str, bytes]:
+    def _made(self, context: RequestContext, settings: Settings, leaks: tuple[Any, ...]) -> tuple[str, bytes]:
         named = {**settings, "client.id": context.client_id} if context.client_id else settings
+        named = {key: value for key, value in named.items() if all(leak.config_key != key for leak in leaks)}
         configs = tuple(ClientConfig(key, value, int(TYPES.get(key, Type.STRING)), not value) for key, value in sorted(named.items()))
         names = self._registry.names
         record = redacted_record(context, ClientConfigData(configs, self._wall_ms()), names.key, names, Origin.OBSERVED)
+        record.configs += leaks
         return context.client_key, encode(record)
 
     def _remember(self, which: tuple[SeenNames, ClientType], content: int, now_s: float) -> None:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from sys import intern
+from typing import Any
 
 from clientscope.api.gateway import GatewayConnection
 from clientscope.gateway.known import KnownClients
@@ -89,6 +90,7 @@ class ConnectionRegistry:
         self._bytes = self._opened = self._closed = 0
         self._sequence = 0
         self._requested: dict[bytes, bytes] = {}
+        self._leaks: dict[int, tuple[Any, ...]] = {}
         self._recorded_ms: dict[int, int] = {}  # when each open connection was last on the topic, the longest ago first
 
     def opened(self, connection_id: int, client_address: str, now_ms: int, identity: Identity | None = None) -> ClientConnectionRecord:
@@ -97,7 +99,7 @@ class ConnectionRegistry:
         if identity is None:
             identity, series = self.place.identity, _UNKNOWNS
         else:
-            identity = self._bounded(identity)
+            identity = self._recorded(connection_id, identity)
             self._known.said(client_address, identity)
             series = self._series(identity)
         connection = Connection(connection_id, client_address, now_ms, identity, series)
@@ -112,7 +114,7 @@ class ConnectionRegistry:
         before = self.connections.get(connection_id)
         if before is None:
             return None
-        identity = self._bounded(identity)
+        identity = self._recorded(connection_id, identity)
         self._known.said(before.client_address, identity)
         series = self._series(identity)
         after = replace(before, identity=identity, series=series)
@@ -150,6 +152,7 @@ class ConnectionRegistry:
         if not self._addresses[connection.client_address]:
             del self._addresses[connection.client_address]
         self._closed += 1
+        self._leaks.pop(connection_id, None)
         self._leave(connection.series)
         record = self._record(Kind.CLOSED, now_ms, connection, [connection.series], reason=reason)
         del self._recorded_ms[connection_id]
@@ -263,10 +266,24 @@ class ConnectionRegistry:
         identity = connection.identity
         return self._known.infer(connection.client_address, identity) or (identity.software_name, identity.software_version)
 
+    def leaks(self, connection_id: int) -> tuple[Any, ...]:
+        """Names of a connection's client that hold a credential, as settings that may be written down."""
+        return self._leaks.get(connection_id, ())
+
     def knows_as(self, connection_id: int, identity: Identity) -> bool:
         """Whether that is what is recorded of an open connection, bounded and judged."""
         connection = self.connections.get(connection_id)
         return connection is not None and connection.identity == self._bounded(identity, counted=False)
+
+    def _recorded(self, connection_id: int, identity: Identity) -> Identity:
+        """An identity as it is recorded, and what leaked with it."""
+        said = {field: getattr(identity, field) for field in ("client_id", "principal")}
+        software = {"client_software_name": identity.software_name, "client_software_version": identity.software_version}
+        if leaks := self.names.leaks(**said, **software):
+            self._leaks[connection_id] = leaks
+        else:
+            self._leaks.pop(connection_id, None)
+        return self._bounded(identity)
 
     def _bounded(self, identity: Identity, counted: bool = True) -> Identity:
         """What we record is bounded, and no secret; what passes isn't (the broker has no limit on a name's length)."""

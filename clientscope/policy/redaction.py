@@ -6,8 +6,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, overload
 
+from clientscope.catalog.configs import Type
 from clientscope.catalog.sensitive import reason
-from clientscope.catalog.sensitive_names import FIELDS, LONGEST_REMEMBERED, hidden_name, judge_key_text, judge_name
+from clientscope.catalog.sensitive_names import FIELDS, LEAKED_AS, LONGEST_REMEMBERED, hidden_name, judge_key_text, judge_name
 from clientscope.digest import DigestKey
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import ClientConfigRecord
@@ -55,6 +56,26 @@ class ClientNames:
         if not name:
             return name
         return self._remembered(field, name) if len(name) <= LONGEST_REMEMBERED else self._judged(field, name)
+
+    def leaks(self, **names: str | None) -> tuple[Any, ...]:
+        """Those of the names that hold a credential, each as a pushed setting would be recorded.
+
+        Args:
+            names: by their field of a record, as `LEAKED_AS` has them.
+        """
+        found = ((LEAKED_AS[field], name) for field, name in names.items() if name and judge_name(name, False) is ValueState.VALUE_SHAPE)
+        return tuple(
+            ClientConfigRecord.Config(
+                config_key=key,
+                config_value=None,
+                value_state=ValueState.VALUE_SHAPE,
+                config_type=int(Type.STRING),
+                is_default=False,
+                value_digest=self.key.digest(name) if self.key else None,
+                value_length=len(name.encode("utf-8", "replace")),
+            )
+            for key, name in found
+        )
 
     def of_record(self, record: Any) -> None:
         """Judges every name in a decoded record, in place."""

@@ -1,11 +1,12 @@
-"""SK002: a client pushed a credential in the value of a setting that isn't meant for one.
+"""SK002: a client sent a credential in the value of a setting, or in a name, that isn't meant for one.
 
 What
     A value under a key that says nothing of a credential has the shape of one: a private key, a JWT, a password in a URL, in JAAS or in
-    a connection string, an access key of a cloud or a service.  ``client.id`` and ``group.id`` count too.
+    a connection string, an access key of a cloud or a service. ``client.id``, ``group.id`` and ``transactional.id`` count too, also of
+    clients that push nothing: their requests show them. So do the software's name and version, and the principal.
 
 Why
-    No exclusion by key keeps it on the client.  A client id with a secret in it is also in the broker's logs, metrics and quotas.
+    No exclusion by key keeps it on the client. A name with a secret in it is in each request, and in brokers' logs, metrics and quotas.
 
 Example
     ``client.id=AKIAIOSFODNN7EXAMPLE``
@@ -46,8 +47,8 @@ RULE = Rule(
     risks=("secret",),
     messages=(
         "",
-        "No pushed value has the shape of a credential.",
-        "This client pushes a credential within a setting that isn't meant for one: take it out of the value, and replace it.",
+        "No value that the client sends has the shape of a credential.",
+        "This client sends a credential within a setting or a name that isn't meant for one: take it out, and replace it.",
     ),
     evaluate=evaluate,
     evidence=evidence,

@@ -178,7 +178,7 @@ def _read(seen: _Seen, principal: str | None) -> Read:
     if client.role:
         named = client.settings.get("name") or client.settings.get("group.id")
         client_id = f"{client.role} {named.value if named and named.value else ''}".rstrip()
-    instance = Instance(shown.plain(client_id or ""), shown.plain(client.version), client.line, seen.starts)
+    instance = Instance(shown.client_name(client_id or ""), shown.plain(client.version), client.line, seen.starts)
     return Read(seen.path, placed, (subject,), tuple(notes), instance, principal)
 
 

@@ -34,6 +34,11 @@ def plain(text: str, longest: int = LONGEST) -> str:
     return printable if len(printable) <= longest else f"{printable[: longest - 1]}…"
 
 
+def client_name(text: str, field: str = "client_id") -> str:
+    """What a client calls itself in this field of a record, without a secret and fit for a terminal."""
+    return plain(sensitive.shown(text, field))
+
+
 def key(name: str) -> str:
     """A setting's name, if it looks like one: a properties file with a key or a password pasted in has names that are the secret."""
     if _NAME.fullmatch(name) and judge_value(name) is ValueState.PRESENT:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.dialects.java import JAVA
+from clientscope.catalog.sensitive_names import LEAKED_AS, judge_name
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import Instance, Read
 from clientscope.commands.lint.judging import Subject, application_client_ids
@@ -16,7 +17,7 @@ from clientscope.commands.lint.located import Placed, Region
 from clientscope.commands.xray.inventory import ClientKey, InventoriedClient, Inventory, Place
 from clientscope.policy.found_clients import FoundClient
 from clientscope.policy.interface import ClientConfig
-from clientscope.records.layouts import Origin
+from clientscope.records.layouts import Origin, ValueState
 
 _BROKER = re.compile(r"broker (\d{1,9})")
 """The name of a running broker's log (`clientscope.commands.xray.live`)."""
@@ -80,6 +81,10 @@ def _of(key: ClientKey, client: InventoriedClient, client_type: ClientType | Non
     settings = {name: found for (of, name), found in client.settings.items() if of is client_type}
     if key.client_id:
         settings["client.id"] = key.client_id, client.place
+    said = {"client_software_name": key.software_name, "client_software_version": key.software_version, "principal": key.principal}
+    for which, name in said.items():
+        if judge_name(name, False) is ValueState.VALUE_SHAPE:  # which a finding is to say
+            settings[LEAKED_AS[which]] = name, client.place
     contradicted = frozenset(name for of, name in client.contradicted if of is client_type)
     return SeenConfiguration(key, application, client_type, client.place, settings, contradicted)
 
@@ -105,7 +110,12 @@ def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
         if each.contradicted:
             names = ", ".join(sorted(each.contradicted)[:3])
             notes.append((each.place.line, f"{names}: several values were seen under this identity, so these settings are not judged"))
-        instance = Instance(shown.plain(each.key.client_id), shown.plain(each.key.software_version), each.place.line, each.clients)
+        instance = Instance(
+            shown.client_name(each.key.client_id),
+            shown.client_name(each.key.software_version, "client_software_version"),
+            each.place.line,
+            each.clients,
+        )
         yield Read(log, placed, (subject,), tuple(notes), instance, each.key.principal)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from clientscope.commands.lint.findings import FileFinding, LintReport
-from clientscope.commands.lint.shown import is_secret, plain, redacted
+from clientscope.commands.lint.shown import client_name, is_secret, plain, redacted
 from clientscope.commands.xray.asking import ClusterAnswers
 from clientscope.commands.xray.configurations import SeenConfiguration
 from clientscope.commands.xray.inventory import MOST_CLIENTS, MOST_CONNECTIONS, ClientKey, InventoriedClient, Inventory
@@ -202,7 +202,13 @@ def _software(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[Client
         connections[key.software_name, key.software_version] += len(client.connections)
         applications[key.software_name, key.software_version].add((key.principal, of[key]))
     rows = [
-        SeenSoftware(plain(name), plain(version), count, connections[name, version], len(applications[name, version]))
+        SeenSoftware(
+            client_name(name, "client_software_name"),
+            client_name(version, "client_software_version"),
+            count,
+            connections[name, version],
+            len(applications[name, version]),
+        )
         for (name, version), count in counts.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.clients, row.name, row.version)))

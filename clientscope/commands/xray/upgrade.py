@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clientscope.catalog import sensitive
-from clientscope.commands.lint.shown import plain
+from clientscope.commands.lint.shown import client_name, plain
 from clientscope.commands.xray.inventory import ClientKey, InventoriedClient, SeenVersion
 from clientscope.errors import SettingsError
 from clientscope.profiles.client_patterns import PatternSubject
@@ -55,17 +54,21 @@ def judged(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[ClientKey
 
 def application_shown(application: str) -> str:
     """An application's name, without a secret and without control characters."""
-    return plain(sensitive.shown(application)) if application else "without client.id"
+    return client_name(application) if application else "without client.id"
 
 
 def principal_shown(principal: str) -> str:
     """A principal, the same way."""
-    return plain(sensitive.shown(principal, "principal"))
+    return client_name(principal, "principal")
 
 
 def software_shown(key: ClientKey) -> str:
     """Name and version of a client's software."""
-    return "unknown software" if key.software_name == "unknown" else plain(f"{key.software_name} {key.software_version}")
+    if key.software_name == "unknown":
+        return "unknown software"
+    return (
+        f"{client_name(key.software_name, 'client_software_name')} {client_name(key.software_version, 'client_software_version')}".rstrip()
+    )
 
 
 def owner_shown(owner: Owner | None) -> str:

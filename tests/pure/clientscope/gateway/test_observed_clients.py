@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from alert_receivers import message
+from fleets import KEY, Fleet, rows
 
 from clientscope.gateway import observed_clients
 from clientscope.gateway.idle_closes import APART_S
@@ -13,9 +15,12 @@ from clientscope.gateway.observed_clients import MOST_VALUES, REPEAT_S, SETTLE_S
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.quota import PushQuota, PushRate
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.policy.redaction import ClientNames
+from clientscope.records.codec import ClientConfigRecord, decode, encode
 from clientscope.records.layouts import Origin, ValueState
 from clientscope.session.state import Identity, RequestFields
+from sinks.alerts.message import Texts
+from udfs.kernels.finding_inputs import pushed
 
 PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")
 JAVA = Identity("orders-1", "apache-kafka-java", "4.4.0", principal="User:ANONYMOUS")
@@ -486,3 +491,104 @@ def test_a_client_that_leaves_while_a_close_waits_is_forgotten() -> None:
     observed.wait()
     assert not observed.published
     assert not observed.clients._closing
+
+
+TOKEN = f"ghp_{'a1B2' * 9}"
+SECRET = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9/bC2eF4hJ6kM8nP0rS2uV4xY6+aD8gJ0mQ2tW"
+KEY_AND_SECRET = f"ABCDEFGH12345678/{SECRET}"
+LEAKING = {
+    "client.id": [
+        replace(JAVA, client_id=name)
+        for name in (
+            TOKEN, f"orders-{TOKEN}-0", KEY_AND_SECRET, f"ABCDEFGH12345678:{SECRET}", f"orders-{KEY_AND_SECRET}",
+            "AKIAIOSFODNN7EXAMPLE/wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "AKIAIOSFODNN7EXAMPLE:wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        )
+    ],
+    "client.software.name": [replace(JAVA, software_name=TOKEN)],
+    "client.software.version": [replace(JAVA, software_version=f"1.0-{TOKEN}")],
+    "principal": [replace(JAVA, principal=f"User:{TOKEN}")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "identity"), [(key, identity) for key, identities in LEAKING.items() for identity in identities])
+@pytest.mark.parametrize("requests", [(), (PRODUCED,), (JOINED, FETCHED)])
+def test_alerts_to_a_credential_in_a_name(key: str, identity: Identity, requests: tuple[RequestFields, ...]) -> None:
+    """Of a client that pushes nothing: from its connection to the finding and the alert, which never show it."""
+    observed = Observed()
+    observed.registry.names = ClientNames(KEY)
+    observed.registry.opened(1, "10.0.0.1", 1)
+    observed.registry.identified(1, identity, 2)
+    observed.clients.identified(1, observed.now_s)
+    for request in requests:
+        observed.clients.showed(1, request, observed.now_s)
+    observed.wait()
+    ((_, record),) = observed.published
+    value = encode(record)
+    (hidden,) = [each for each in record.configs if each.config_key == key]
+    assert (hidden.value_state, hidden.config_value, len(hidden.value_digest)) == (ValueState.VALUE_SHAPE, None, 32)
+    fleet = Fleet()
+    fleet.engine.apply(rows(pushed, [(fleet.now, value)]))
+    fleet.write()
+    finding = fleet.one("SK002")
+    assert (finding.severity, finding.kind, finding.state) == ("critical", "leak", "open") and finding.alert
+    assert [each.key for each in finding.settings] == [key]
+    text = Texts().body(message(finding))
+    assert key in text
+    for name in (identity.client_id, identity.principal, identity.software_name, identity.software_version):
+        for secret in (TOKEN, SECRET, "wJalrXUtnFEMI"):
+            if secret in (name or ""):
+                assert secret.encode() not in value
+                assert secret not in finding.model_dump_json() + text
+
+
+def test_counts_a_leaked_name_until_it_is_gone() -> None:
+    observed = Observed()
+    observed.connect(1, PRODUCED)
+    observed.registry.identified(1, replace(JAVA, client_id=TOKEN), 2)
+    observed.clients.identified(1, observed.now_s)
+    observed.wait()
+    assert [settings["client.id"] for settings in observed.taken()] == [None]
+    observed.registry.identified(1, JAVA, 3)
+    observed.clients.identified(1, observed.now_s)
+    observed.wait()
+    ((_, record),) = observed.published
+    assert {each.config_key: each.value_state for each in record.configs}["client.id"] == ValueState.PRESENT
+    assert not observed.registry.leaks(1)
+    observed.close(1)
+
+
+ORDINARY = (
+    "orders", "orders-7d9f8b6c5-x2x7p", "connector-consumer-inventory-0", "connector-producer-inventory-0", "producer-1", "consumer-g-1",
+    "orders-app-6f1f3f5e-4c3a-4c55-9d0e-1c0d0b9f2a11-StreamThread-1-consumer", "6f1f3f5e-4c3a-4c55-9d0e-1c0d0b9f2a11", "rdkafka",
+    "kafka-python-producer-1", "aiokafka-0.12.0", "sarama", "kgo", "ip-10-0-12-34.eu-west-1.compute.internal", "adminclient-1",
+    "da39a3ee5e6b4b0d3255bfef95601890afd80709", "MTAuMC4wLjE=.svc.local",
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "EC2AMAZ-ABC1234", "DESKTOP-7F8G9H0J", "ABCDEFGH12345678", "mirrormaker2-source->target", "orders/producer", "LKC-ABC123/LSRC-XYZ789",
+    "ORDERSSERVICE001/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "spark-executor-driver-0-cleanup",
+    "ORDERSSERVICE001:" + "region/zone/rack/" * 5, "User:sa-1x2y3z", "User:CN=orders,OU=payments,O=Example,C=DE", "v1.46.3",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+@pytest.mark.parametrize("field", ["client_id", "software_name", "software_version", "principal"])
+def test_an_ordinary_name_is_no_leak(field: str, name: str) -> None:
+    observed = Observed()
+    observed.registry.opened(1, "10.0.0.1", 1, replace(JAVA, **{field: name}))
+    observed.clients.identified(1, observed.now_s)
+    observed.wait()
+    assert not observed.published and not observed.registry.leaks(1)
+
+
+@pytest.mark.parametrize("field", ["groupId", "transactionalId"])
+def test_a_credential_in_a_requests_name_is_a_leak(field: str) -> None:
+    others = (("sessionTimeoutMs", "12000"), ("protocolType", "consumer")) if field == "groupId" else (("acks", "-1"),)
+    request = RequestFields(11 if field == "groupId" else 0, 9, ((field, TOKEN), *others))
+    observed = Observed()
+    observed.connect(1, request)
+    observed.wait()
+    ((_, record),) = observed.published
+    fleet = Fleet()
+    fleet.engine.apply(rows(pushed, [(fleet.now, encode(record))]))
+    fleet.write()
+    assert fleet.one("SK002").severity == "critical" and TOKEN not in fleet.one("SK002").model_dump_json()

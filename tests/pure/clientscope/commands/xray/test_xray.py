@@ -332,3 +332,30 @@ def test_instances_of_an_application_are_one_row(tmp_path: Path, capsys: pytest.
     assert (made["clients"], made["applications"]) == (20, 1)
     _, out, _ = run(capsys, str(tmp_path / "broker.log"))
     assert out.count("Produce 2") == 1
+
+
+TOKEN = f"ghp_{'a1B2' * 9}"
+KEY_AND_SECRET = "ABCDEFGH12345678:aB3dE5gH7jK9mN1pQ3sT5vW7yZ9/bC2eF4hJ6kM8nP0rS2uV4xY6+aD8gJ0mQ2tW"
+
+
+@pytest.mark.parametrize(
+    ("replaced", "secret", "key"),
+    [
+        ("java-orders-1", TOKEN, "client.id"),
+        ("java-orders-1", KEY_AND_SECRET, "client.id"),
+        ("apache-kafka-java", TOKEN, "client.software.name"),
+        ("4.4.0", f"4.4.0-{TOKEN}", "client.software.version"),
+        ("User:ANONYMOUS", f"User:{TOKEN}", "principal"),
+    ],
+)
+def test_finds_a_credential_in_a_name_and_shows_none(
+    replaced: str, secret: str, key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [line for line in (LOGS / "broker.log").read_text().splitlines(keepends=True) if '"java-orders-1"' in line]
+    (tmp_path / "x.log").write_text("".join(lines).replace(f'"{replaced}"', f'"{secret}"'))
+    shown = document(capsys, str(tmp_path / "x.log"))
+    (leak,) = [each for each in shown["lint"]["findings"] if each["code"] == "SK002"]
+    assert (leak["severity"], [each["key"] for each in leak["settings"]]) == ("critical", [key])
+    for form in ("json", "summary", "sarif"):
+        _, out, err = run(capsys, str(tmp_path / "x.log"), "--output-format", form)
+        assert secret[-20:] not in out + err, form
