@@ -32,6 +32,7 @@ from clientscope.session.state import (
 )
 from clientscope.session.telemetry import Telemetry
 from clientscope.session.unanswered import Unanswered, is_ours
+from clientscope.wire.codes import API_VERSIONS
 from clientscope.wire.cursor import Cursor
 from clientscope.wire.describe_cluster import BrokerSoftware
 from clientscope.wire.frames import (
@@ -61,6 +62,8 @@ _IN_STEP = Held(None)
 _FULL = Held(None, "unanswered")
 _CROWDED = Held(None, "reserved_correlation_ids")
 _CLIENT_ID_ROOM = REQUEST_HEAD.size + 2 + 1024
+_MOST_UNNAMED = 16
+"""Requests without a client.id after which a connection's client counts as one without a name, and its requests pass unseen."""
 _BY_KEY = by_key(HANDLERS)
 _versioned_head = struct.Struct(">iIi").unpack_from
 """As `REQUEST_HEAD`, with api_key and api_version as one number, a `pair`."""
@@ -108,8 +111,8 @@ class Session:
     """
 
     __slots__ = (
-        "_clock", "_counted", "_first", "_full_at_s", "_looking", "_observer", "_passing", "_requests", "_responses", "_state", "_versions",
-        "requested",
+        "_clock", "_counted", "_full_at_s", "_looking", "_observer", "_passing", "_requests", "_responses", "_state", "_unnamed",
+        "_versions", "requested",
     )  # fmt: skip
 
     def __init__(
@@ -138,7 +141,7 @@ class Session:
         self._looking = None if fields is None else Looking(fields)
         self.requested = self._passing = NOTHING
         self._requests = FrameScanner(REQUEST_HEAD.size, SHORTEST_REQUEST)
-        self._first = True
+        self._unnamed = _MOST_UNNAMED
         self._observer: Observer | None = None
         # Fetch responses may be far larger than any request; the broker is trusted with its lengths.
         self._responses = FrameScanner(RESPONSE_HEAD.size, 0, 2**31 - 1)
@@ -170,7 +173,7 @@ class Session:
 
         Only where nothing that it has yielded is still to be done.
         """
-        if self._first or self._observer is not None or self._state.bare_tokens is not None:
+        if self._unnamed or self._observer is not None or self._state.bare_tokens is not None:
             return False
         return self._requests.skip(data, self._passes_upstream)
 
@@ -192,18 +195,16 @@ class Session:
         """What to do with bytes from the client; `Passed` goes to the broker."""
         for piece in self._requests.feed(data, self._treat_request):
             if isinstance(piece, Passed):
-                if self._first:
-                    yield from self._named_by_header(piece.data)
                 yield piece
-                self._first = False
             elif isinstance(piece, Peeked):
+                if self._unnamed:
+                    yield from self._named_by_header(piece.data)
                 yield from self._look(piece)
             elif isinstance(piece, Turn):
                 yield _OTHERS_FIRST_OF_CLIENT
             elif isinstance(piece, Part):
                 yield from self._forward(piece)
             else:
-                self._first = False
                 frame = piece.head if isinstance(piece, Discarded) else piece.data
                 self._full_at_s = charged(self._full_at_s, len(frame), self._clock(), self._state.config_max_bytes)
                 yield from self._request(frame)
@@ -253,13 +254,10 @@ class Session:
         if not part.first:
             yield Passed(part.data)
             return
-        if self._first:
+        if self._unnamed:
             yield from self._named_by_header(part.data)
-            self._first = False
-        _, key, version, _ = REQUEST_HEAD.unpack_from(part.data)
-        if self._looks_into(key, version):
-            seen = part.data[:MOST_PEEKED]
-            yield from self._look(Peeked(seen, part.last and len(seen) == len(part.data)))
+        seen = part.data[:MOST_PEEKED]
+        yield from self._look(Peeked(seen, part.last and len(seen) == len(part.data)))
         yield clusters.forward(state, part.data) if state.addresses is None else state.addresses.forward(state, part.data)
         while state.unanswered.nearly_full:  # with acks=0 nothing may be answered by itself
             if not state.unanswered.full and all(pending.walk for pending in state.unanswered.pending()):
@@ -318,13 +316,21 @@ class Session:
         return k1324_push_config.answer(self._state, token, verdict)
 
     def _named_by_header(self, data: Bytes) -> list[Command]:
-        """client.id from the very first request, for clients that begin with another than ApiVersions; best effort."""
+        """client.id from the first request that has one, for clients whose ApiVersions has none; best effort.
+
+        Later ones don't count: a client may send it once on a connection (KIP-1313).
+        """
+        if self._state.last_api_versions is not None and self._state.unanswered:
+            return []  # the answer to ApiVersions is awaited, which names the client
+        self._unnamed -= 1
         try:
             client_id = Cursor(bytes(data[:_CLIENT_ID_ROOM]), REQUEST_HEAD.size).nullable_string()
         except WireError:
             return []
-        if client_id is None:
+        if client_id is None or client_id == self._state.identity.client_id:
             return []
+        if client_id:
+            self._unnamed = 0
         self._state.identity = replace(self._state.identity, client_id=client_id)
         return [Identified(self._state.identity)]
 
@@ -333,9 +339,10 @@ class Session:
         if (bare := state.bare_tokens) is not None:
             return bare.request(state, frame)
         _, key, _, _ = REQUEST_HEAD.unpack_from(frame)
+        named = self._named_by_header(frame) if self._unnamed and key != API_VERSIONS else []
         commands = _BY_KEY[key].request(state, frame)
         self._requests.shortest = state.shortest_request
-        return commands
+        return [*named, *commands] if named else commands
 
     def _response(self, frame: bytes) -> list[Command]:
         state = self._state
@@ -348,6 +355,8 @@ class Session:
                 return []
             frame = frame[: LENGTH.size] + _CORRELATION_ID.pack(correlation_id) + frame[RESPONSE_HEAD.size :]
             commands = pending.handler.response(state, pending.asked, frame)
+            if state.identity.client_id:
+                self._unnamed = 0
         # Bare tokens have no head but their length, in either direction.
         bare_now = state.bare_tokens is not None
         self._requests.head_size = LENGTH.size if bare_now else REQUEST_HEAD.size
@@ -379,7 +388,7 @@ class Session:
             return Treatment.PEEK
         elif recorded and key not in _BY_KEY:
             self._passing = self._versions.plus(self._passing, pair(key, version))
-        return Treatment.PASS
+        return Treatment.PEEK if self._unnamed else Treatment.PASS
 
     def _record(self, key: int, version: int) -> bool:
         """Keeps a version that the client requests; whether it is kept."""
@@ -408,7 +417,8 @@ class Session:
         return self._looking is not None and self._state.authenticated and self._looking.wants(key, version)
 
     def _look(self, seen: Peeked) -> Iterator[Command]:
-        if self._looking is not None and (found := self._looking.read(seen, self._clock())) is not None:
+        _, key, version, _ = REQUEST_HEAD.unpack_from(seen.data)
+        if self._looks_into(key, version) and self._looking and (found := self._looking.read(seen, self._clock())) is not None:
             yield found
 
     def _answered(self, correlation_id: int) -> None:

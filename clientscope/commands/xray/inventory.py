@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from sys import intern
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect_of
@@ -22,6 +22,9 @@ MOST_INTRODUCED = 10_000
 MOST_VERSIONS = 200
 """Pairs of api key and version of one client."""
 
+MOST_NAMELESS = 10_000
+"""Connections whose requests have no client.id and are kept apart, since one before or after them may have it (KIP-1313)."""
+
 _MOST_INTRODUCTIONS = 8
 """Requests that a connection introduces itself with; each repetition of SASL has three more."""
 _INTRODUCTIONS = frozenset({17, 18, 36})
@@ -29,6 +32,9 @@ _INTRODUCTIONS = frozenset({17, 18, 36})
 _OF_BROKERS = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 55, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87})
 """Requests that only brokers and controllers send: they need ClusterAction."""
 _UNKNOWN = "unknown", "unknown"
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class ClientKey(NamedTuple):
@@ -92,25 +98,40 @@ class InventoriedClient:
         self._shown[request.api_key] = request.fields
         self.acts_as_broker |= request.api_key in _OF_BROKERS or request.fields.get("replicaId", "-1").isdigit()
         for setting in shown_settings(request.api_key, request.api_version, request.fields, library):
-            key = setting.client_type, setting.key
-            if key in self.contradicted:
-                continue
-            if (before := self.settings.get(key)) is None:
-                self.settings[key] = setting.value, place
-            elif before[0] != setting.value:
-                del self.settings[key]
-                self.contradicted.add(key)
+            self._set((setting.client_type, setting.key), setting.value, place)
 
-    def count(self, api_key: int, api_version: int, logged_at: str) -> None:
+    def merge(self, other: InventoriedClient) -> None:
+        """Takes what was seen of it apart."""
+        self.connections |= other.connections
+        self.acts_as_broker |= other.acts_as_broker
+        for (api_key, api_version), seen in other.versions.items():
+            self.count(api_key, api_version, seen.first, seen.count)
+            self.count(api_key, api_version, seen.last, 0)
+        for key, (value, place) in other.settings.items():
+            self._set(key, value, place)
+        for key in other.contradicted:
+            self.settings.pop(key, None)
+            self.contradicted.add(key)
+
+    def _set(self, key: tuple[ClientType, str], value: str, place: Place) -> None:
+        if key in self.contradicted:
+            return
+        if (before := self.settings.get(key)) is None:
+            self.settings[key] = value, place
+        elif before[0] != value:
+            del self.settings[key]
+            self.contradicted.add(key)
+
+    def count(self, api_key: int, api_version: int, logged_at: str, times: int = 1) -> None:
         """Counts a request in one version."""
         if seen := self.versions.get((api_key, api_version)):
-            seen.count += 1
+            seen.count += times
             if logged_at > seen.last:
                 seen.last = logged_at
             elif logged_at and logged_at < seen.first:  # logs of several brokers or days are read in any order
                 seen.first = logged_at
         elif len(self.versions) < MOST_VERSIONS:
-            self.versions[api_key, api_version] = SeenVersion(1, logged_at, logged_at)
+            self.versions[api_key, api_version] = SeenVersion(times, logged_at, logged_at)
 
     @property
     def client_types(self) -> tuple[ClientType, ...]:
@@ -160,16 +181,20 @@ class Inventory:
         self._connections = 0
         self._introduced: OrderedDict[tuple[str, str], _Introduced] = OrderedDict()  # the oldest first
         self._software: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
+        self._names: OrderedDict[str, str] = OrderedDict()  # by connection alone: a broker's next log has the same ones
+        self._nameless: dict[tuple[tuple[str, str], ClientKey], InventoriedClient] = {}
 
     def add(self, request: LoggedRequest, place: Place) -> None:
         """Takes a request, at its place in a log; a log is of one broker."""
         connection = place.log, request.connection
+        if request.client_id and request.connection not in self._names:
+            self._remember(self._names, request.connection, intern(request.client_id))
         if request.api_key in _INTRODUCTIONS:
             self._introduce(request, connection, place)
             return
         introduced = self._introduced.pop(connection, None)
         if introduced and introduced.software and not request.software_name:
-            self._remember(connection, introduced.software)
+            self._remember(self._software, connection, introduced.software)
         software = self._software_of(request, connection)
         client = self._client(request, software, connection, place)
         if client is None:
@@ -181,9 +206,18 @@ class Inventory:
         client.add(request, place, library.name if library else None)
 
     def end(self) -> None:
-        """Counts clients that only introduced themselves, once the logs have ended."""
+        """Counts clients that only introduced themselves, and those without a name, once the logs have ended."""
         while self._introduced:
             self._count_oldest()
+        for (connection, key), client in self._nameless.items():
+            named = key._replace(client_id=self._names.get(connection[1], ""))
+            if (known := self.clients.get(named)) is not None:
+                known.merge(client)
+            elif len(self.clients) < MOST_CLIENTS:
+                self.clients[named] = client
+            else:
+                self.left_out += sum(seen.count for seen in client.versions.values())
+        self._nameless = {}
 
     def leave_out(self, client_id: str) -> None:
         """Removes what was seen of clients of this client.id."""
@@ -198,10 +232,10 @@ class Inventory:
             waiting = self._introduced[connection] = _Introduced(request, place)
         waiting.add(request)
 
-    def _remember(self, connection: tuple[str, str], software: tuple[str, str]) -> None:
-        if len(self._software) >= MOST_CONNECTIONS:
-            self._software.popitem(last=False)
-        self._software[connection] = software
+    def _remember(self, known: OrderedDict[K, V], connection: K, value: V) -> None:
+        if len(known) >= MOST_CONNECTIONS:
+            known.popitem(last=False)
+        known[connection] = value
 
     def _count_oldest(self) -> None:
         connection, introduced = self._introduced.popitem(last=False)
@@ -212,9 +246,12 @@ class Inventory:
     def _client(
         self, request: LoggedRequest, software: tuple[str, str], connection: tuple[str, str], place: Place
     ) -> InventoriedClient | None:
-        key = ClientKey(request.principal, request.client_id, request.address, *software)
-        client = self.clients.get(key)
-        if client is None:
+        name = request.client_id or self._names.get(request.connection, "")
+        key = ClientKey(request.principal, name, request.address, *software)
+        client = self.clients.get(key) if name else self._nameless.get((connection, key))
+        if client is None and not name and len(self._nameless) < MOST_NAMELESS:
+            client = self._nameless[connection, key] = InventoriedClient(place, request.listener, request.security_protocol)
+        if client is None and (client := self.clients.get(key)) is None:
             if len(self.clients) >= MOST_CLIENTS:
                 return None
             client = self.clients[key] = InventoriedClient(place, request.listener, request.security_protocol)

@@ -1,11 +1,12 @@
 """ApiVersions (key 18): the client's software, and PushConfig and telemetry among the APIs that the broker advertises.
 
-KIP-35, KIP-511, and KIP-1324's ClientInstanceId as tagged field 1324.
+KIP-35, KIP-511, KIP-1313, and KIP-1324's ClientInstanceId as tagged field 1324.
 
 Behavior:
 - The request goes upstream without our tagged field and with another correlation id; the broker validates name and version.
 - The broker's answer decides: without an error, the identity is what the client sent (v0 to v2 send nothing: unknown); UNSUPPORTED_VERSION
   makes it unknown; INVALID_REQUEST leaves it. So the identity here is the broker's own, as its JMX shows it.
+- A request without a client.id leaves the one that is known (KIP-1313).
 - The answer gets PushConfig's range if there is a policy, and keeps all else, key 18's range included.
 - Where telemetry is asked for and the broker takes none, the answer to a client that survives it gets the two keys of KIP-714. The
   client's name and version are known before that, so all others see the same bytes as without.
@@ -96,13 +97,15 @@ def _offers_telemetry(state: SessionState, said: Identity | None) -> bool:
 def _after(before: Identity, said: Identity | None, code: int) -> Identity:
     if said is None:
         return before if code == INVALID_REQUEST else replace(before, software_name=UNKNOWN, software_version=UNKNOWN)
+    # Nor does one without a client.id take the name away (KIP-1313).
+    client_id = said.client_id or before.client_id or said.client_id
     if code == NONE:
         # An instance keeps its id: a later ApiVersions without it, as a SASL authenticator sends, doesn't take it away.
         name, version, instance_id = said.software_name, said.software_version, said.instance_id or before.instance_id
-        return replace(before, client_id=said.client_id, software_name=name, software_version=version, instance_id=instance_id)
+        return replace(before, client_id=client_id, software_name=name, software_version=version, instance_id=instance_id)
     if code == INVALID_REQUEST:
-        return replace(before, client_id=said.client_id)
-    return replace(before, client_id=said.client_id, software_name=UNKNOWN, software_version=UNKNOWN)
+        return replace(before, client_id=client_id)
+    return replace(before, client_id=client_id, software_name=UNKNOWN, software_version=UNKNOWN)
 
 
 HANDLER = Handler(API_VERSIONS, None, always, request, response)

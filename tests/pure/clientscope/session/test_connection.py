@@ -474,7 +474,8 @@ def test_bytes_come_to_the_same_with_an_event_and_without(requests: list[bytes],
 
 def test_a_passing_chunk_costs_no_event() -> None:
     """The traffic of a connection: a small request, the middle of a large one, and several at once."""
-    playbook = connected() >> Received(CLIENT, request(0)) << Send(BROKER, request(0))
+    named = framed(struct.pack(">hhih", 3, 1, 0, 1), b"a")
+    playbook = connected() >> Received(CLIENT, named) << Identified(Identity("a")) << Send(BROKER, named)
     connection = playbook.connection
     large = request(1, 100_000)
     for chunk in (request(2), request(3) + request(4), large[:20], large[20:60_000], large[60_000:], request(5)):

@@ -43,7 +43,7 @@ def seen(session: Session) -> list[tuple[int, int]]:
 def test_each_version_is_kept_once_and_passes_unlooked_at_from_then_on() -> None:
     session = Session(True, 10_240)
     assert not session.passes_from_client(request(1, 3)), "a version is looked at the first time"
-    requests(session, (1, 3), (0, 2), (1, 3), (1, 12))
+    requests(session, *[(1, 3)] * 16, (0, 2), (1, 3), (1, 12))
     assert seen(session) == [(0, 2), (1, 3), (1, 12)]
     assert session.passes_from_client(request(1, 3) + request(1, 12))
     session.forget_requested()

@@ -18,7 +18,8 @@ from clientscope.policy.interface import ClientConfig
 from clientscope.session.events import Send
 from clientscope.session.handler import READ_LIMIT
 from clientscope.session.session import Session
-from clientscope.session.state import Counted, Identified, Identity, Pushed, ToBroker, ToClient, Verdict
+from clientscope.session.shown import SharedFields
+from clientscope.session.state import Counted, Identified, Identity, Pushed, Shown, ToBroker, ToClient, Verdict
 from clientscope.session.unanswered import FIRST_ID, IDS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import (
@@ -179,10 +180,10 @@ def test_a_client_that_begins_with_another_request_is_known_by_its_client_id() -
 
 def test_a_push_before_any_api_versions_leaves_the_client_unknown() -> None:
     session = Session(True, 10_240)
-    (carrier,) = from_client(session, push_frame([("acks", "0", 1)]))
+    _, carrier = from_client(session, push_frame([("acks", "0", 1)]))
     assert isinstance(carrier, ToBroker)
     assert api_versions.read_request(carrier.data).api_version == 0
-    assert session.identity.software_name == "unknown"
+    assert session.identity == Identity("orders-producer")
 
 
 @pytest.mark.parametrize(
@@ -347,3 +348,70 @@ def test_rejects_oversized_answer(key: int, length: int, ended: str | None) -> N
 
 def test_a_pushed_value_is_in_no_repr() -> None:
     assert "hunter2" not in repr(ClientConfig("sasl.jaas.config", "hunter2", 8, False))
+
+
+def requested(
+    api_key: int, api_version: int, client_id: str | None, body: bytes = b"", correlation_id: int = 7, flexible: bool = False
+) -> bytes:
+    """A request of which only the header matters."""
+    text = b"\xff\xff" if client_id is None else struct.pack(">h", len(client_id)) + client_id.encode()
+    frame = struct.pack(">hhi", api_key, api_version, correlation_id) + text + b"\x00" * flexible + body
+    return struct.pack(">i", len(frame)) + frame
+
+
+PRODUCED = b"\x00" + struct.pack(">hi", 0, 30_000) + b"\x01\x00"
+"""The body of Produce version 9: no transactional.id, acks=0, a timeout, no topics."""
+
+
+def introduces(session: Session, client_id: str | None, correlation_id: int = 1) -> None:
+    body = b"\x12apache-kafka-java\x064.4.0\x00"
+    list(from_client(session, requested(18, 3, client_id, body, correlation_id, flexible=True)))
+    list(from_broker(session, response(version=3, correlation_id=correlation_id)))
+
+
+@pytest.mark.parametrize("later", [None, ""])
+def test_keeps_the_name_of_a_connections_first_request(later: str | None) -> None:
+    """KIP-1313: later requests have no client.id."""
+    session = Session(True, 10_240, fields=SharedFields())
+    introduces(session, "orders-1")
+    list(from_client(session, requested(3, 12, later, flexible=True)))
+    seen = list(from_client(session, requested(0, 9, later, PRODUCED, flexible=True)))
+    assert [dict(each.request.fields)["acks"] for each in seen if isinstance(each, Shown)] == ["0"]
+    introduces(session, later, 3)
+    assert (session.identity.client_id, session.identity.software_name) == ("orders-1", "apache-kafka-java")
+
+
+@pytest.mark.parametrize("code", [INVALID_REQUEST, UNSUPPORTED_VERSION])
+def test_keeps_the_name_where_the_broker_refuses(code: int) -> None:
+    session = Session(True, 10_240)
+    introduces(session, "orders-1")
+    list(from_client(session, requested(18, 3, None, b"\x02a\x02b\x00", 2, flexible=True)))
+    list(from_broker(session, response(code, version=0 if code == UNSUPPORTED_VERSION else 3, correlation_id=2)))
+    assert session.identity.client_id == "orders-1"
+
+
+@pytest.mark.parametrize("first", [None, ""])
+@pytest.mark.parametrize("api_key", [0, 1, 3, 17, 71])
+@pytest.mark.parametrize("before", [0, 3])
+@pytest.mark.parametrize("look", [False, True])
+def test_takes_the_name_of_a_later_request(first: str | None, api_key: int, before: int, look: bool) -> None:
+    session = Session(True, 10_240, fields=SharedFields() if look else None)
+    introduces(session, first)
+    for number in range(before):
+        data = requested(3, 12, first, correlation_id=10 + number, flexible=True)
+        assert b"".join(bytes(each.data) for each in from_client(session, data) if isinstance(each, (Passed, ToBroker))) == data
+    found = [each.identity.client_id for each in from_client(session, requested(api_key, 9, "orders-1")) if isinstance(each, Identified)]
+    assert found == ["orders-1"] and session.identity.client_id == "orders-1"
+    assert session.passes_from_client(requested(22, 9, None)) or list(from_client(session, requested(22, 9, None)))
+    assert not [each for each in from_client(session, requested(3, 9, "billing-1")) if isinstance(each, Identified)]
+    assert session.identity.client_id == "orders-1", "another name counts in ApiVersions alone"
+    introduces(session, "billing-1", 9)
+    assert session.identity.client_id == "billing-1"
+
+
+def test_a_client_without_a_name_stays_without_one() -> None:
+    session = Session(True, 10_240)
+    introduces(session, None)
+    for number in range(200):
+        assert not [each for each in from_client(session, requested(3, 12, None, correlation_id=number)) if isinstance(each, Identified)]
+    assert session.identity.client_id is None

@@ -359,3 +359,90 @@ def test_finds_a_credential_in_a_name_and_shows_none(
     for form in ("json", "summary", "sarif"):
         _, out, err = run(capsys, str(tmp_path / "x.log"), "--output-format", form)
         assert secret[-20:] not in out + err, form
+
+
+def _logged(api_key: int, client_id: str, connection: str = "127.0.0.1:9092-10.0.0.1:50000-1", **fields: str) -> LoggedRequest:
+    software = "apache-kafka-java", "4.4.0"
+    return LoggedRequest(
+        api_key, 9, "2026-11-24 02:12:23", client_id, connection, "10.0.0.1", "User:a", "CLIENT", "PLAINTEXT", *software, fields
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("first", [18, 3])
+@pytest.mark.parametrize("log", ["broker.log", "broker.log.2"])
+def test_joins_requests_without_a_name_by_their_connection(first: int, log: str) -> None:
+    """KIP-1313: a client sends its client.id once on a connection; two applications don't become one, and neither loses acks=0."""
+    inventory = Inventory()
+    others = "127.0.0.1:9092-10.0.0.1:50001-1"
+    for number, request in enumerate(
+        [
+            _logged(first, "orders-1"), _logged(first, "billing-1", others), _logged(0, "", acks="0"), _logged(0, "", others, acks="-1"),
+            _logged(3, ""), _logged(18, "", others),
+        ]
+    ):  # fmt: skip
+        inventory.add(request, Place("broker.log" if number < 2 else log, number))
+    inventory.end()
+    found = {key.client_id: client for key, client in inventory.clients.items()}
+    assert found.keys() == {"orders-1", "billing-1"}
+    assert {name: value for name, client in found.items() for (_, key), (value, _) in client.settings.items() if key == "acks"} == {
+        "orders-1": "0", "billing-1": "all",
+    }  # fmt: skip
+    assert not any(client.contradicted for client in found.values())
+
+
+def test_finds_a_name_in_a_log_that_is_read_later() -> None:
+    """A broker's current log is read before the one that it began on its connection in."""
+    inventory = Inventory()
+    for number in range(50):
+        inventory.add(_logged(0, "", acks="0"), Place("broker.log", number))
+    inventory.add(_logged(18, "orders-1"), Place("broker.log.1", 1))
+    inventory.add(_logged(3, "orders-1"), Place("broker.log.1", 2))
+    inventory.end()
+    ((key, client),) = inventory.clients.items()
+    assert (key.client_id, client.versions[0, 9].count, client.versions[3, 9].count) == ("orders-1", 50, 1)
+    assert client.settings[ClientType.PRODUCER, "acks"][0] == "0"
+
+
+def test_takes_a_name_that_comes_after_the_first_requests() -> None:
+    inventory = Inventory()
+    for request in (_logged(18, ""), _logged(17, ""), _logged(3, ""), _logged(0, "", acks="0"), _logged(0, "orders-1", acks="0")):
+        inventory.add(request, Place("broker.log", 1))
+    inventory.end()
+    ((key, client),) = inventory.clients.items()
+    assert key.client_id == "orders-1"
+    assert {api_key: seen.count for (api_key, _), seen in client.versions.items()} == {18: 1, 17: 1, 3: 1, 0: 2}
+
+
+def test_a_name_that_changes_on_a_connection_is_another_client() -> None:
+    inventory = Inventory()
+    for request in (_logged(3, "orders-1"), _logged(0, "billing-1", acks="0"), _logged(0, "", acks="0")):
+        inventory.add(request, Place("broker.log", 1))
+    inventory.end()
+    assert {key.client_id: sum(seen.count for seen in client.versions.values()) for key, client in inventory.clients.items()} == {
+        "orders-1": 2, "billing-1": 1,
+    }  # fmt: skip
+
+
+def test_clients_without_a_name_are_counted_as_before() -> None:
+    inventory = Inventory()
+    for number in range(100):
+        inventory.add(_logged(0, "", f"127.0.0.1:9092-10.0.0.1:{50_000 + number % 3}-1", acks="0"), Place("broker.log", number))
+    inventory.end()
+    ((key, client),) = inventory.clients.items()
+    assert (key.client_id, client.versions[0, 9].count, len(client.connections)) == ("", 100, 3)
+
+
+def test_a_name_that_is_sent_once_makes_no_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known, lines = set[str](), []
+    for line in (LOGS / "broker.log").read_text().splitlines(keepends=True):
+        connection = re.search(r'"connection":"([^"]+)"', line)
+        lines.append(re.sub(r'"clientId":"[^"]*"', '"clientId":null', line) if connection and connection[1] in known else line)
+        known |= {connection[1]} if connection else set()
+    (tmp_path / "broker.log").write_text("".join(lines))
+    assert lines != (LOGS / "broker.log").read_text().splitlines(keepends=True)
+    before, after = (document(capsys, str(folder / "broker.log")) for folder in (LOGS, tmp_path))
+    for part in ("clients", "applications", "connections", "software", "configurations", "readiness"):
+        assert after[part] == before[part], part
+    assert [(each["code"], each["affected"]) for each in after["problems"]] == [
+        (each["code"], each["affected"]) for each in before["problems"]
+    ]
