@@ -83,7 +83,8 @@ def test_a_push_becomes_a_result_a_row_of_history_and_a_line_on_the_page(install
     (row,) = pushed()
     assert (row["software_name"], row["instance_id"], row["redacted"]) == ("kafka-python", instance, 0)
     said = outcomes(row)
-    assert (said["SK001"], said["AN101"], said["AN102"]) == ("passed", "fired", "fired")
+    assert (said["SK001"], said["AN101"]) == ("passed", "fired")
+    assert not {"AN102", "AN103", "AN105"} & said.keys(), "nothing is tried again that nobody answers"
     assert "AN202" not in said, "a consumer's rule says nothing of a producer"
     assert eventually(lambda: any(r["client_id"] == "path-producer" for r in api(installation, "results")["items"]), 5)
 

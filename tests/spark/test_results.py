@@ -29,7 +29,7 @@ def test_a_push_becomes_one_result_and_secrets_stay_out(records: Records, digest
     value = json.loads(rows[0]["value"])
     assert rows[0]["value"] == json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     assert {"SK001", "AN101"} <= {rule["code"] for rule in value["rules"]}
-    assert ("AN103" in value["not_evaluable"], "AN108" in value["passed"]) == (True, False)
+    assert ("AN109" in value["not_evaluable"], "AN108" in value["passed"]) == (True, False)
     assert value | {"rules": [], "passed": [], "not_evaluable": []} == {
         "topic": CONFIGS, "partition": 0, "offset": 1, "received_ms": 1, "cluster": "c", "broker": 1, "gateway": "g", "epoch": 2,
         "connection": 3, "listener": "CLIENT", "security_protocol": "PLAINTEXT", "address": "127.0.0.1", "principal": "User:a",
