@@ -7,6 +7,7 @@ from pydantic import Field
 from clientscope.api.clients import EffectiveSetting, SettingChange
 from clientscope.api.common import Model
 from clientscope.api.series import SeriesOfVersion
+from clientscope.results import OriginName
 from clientscope.severities import Severity
 
 
@@ -65,7 +66,7 @@ class PastClients(PastListing):
 
 
 class PastStart(Model):
-    """One pushed configuration, as what changed since the one before."""
+    """One configuration that a client pushed or logged at its start, as what changed since the one before."""
 
     instance_id: str | None
     client_id: str | None
@@ -74,6 +75,7 @@ class PastStart(Model):
     software_name: str
     software_version: str
     pushed_ms: int = Field(description="Kafka's time.")
+    origin: OriginName = Field(default="pushed", description="pushed or client_log; in a difference another one is of what was seen.")
     client_type: str | None = Field(description="producer, consumer, …, as its settings show; null if they don't.")
     settings: int = Field(description="How many it pushed.")
     redacted: int = Field(description="How many of them were withheld.")
@@ -93,11 +95,14 @@ class PastStarts(PastListing):
 
 
 class PastDifference(Model):
-    """The newest start of clients in a period against the newest one before it: those that changed in the same way together."""
+    """A start of clients in a period against the one before it: those that changed in the same way together.
+
+    Of a client that neither pushes nor logs: what was seen of its requests when a setting was first seen with another value.
+    """
 
     client_type: str | None = Field(description="producer, consumer, …, as its settings show; null if they don't.")
     principal: str | None
-    clients: int = Field(description="How many client.ids started so.")
+    clients: int = Field(description="How many client.ids changed so.")
     client_ids: list[str | None] = Field(description="At most ten of them.")
     before: PastStart | None = Field(
         description="Of the first of them, or of another client.id of its application; null where there is none in the 30 days before."
@@ -107,11 +112,11 @@ class PastDifference(Model):
 
 
 class PastDifferences(Model):
-    """What changed in a period: the newest start first."""
+    """What changed in a period, the newest first; a client that started several times as it was is there once."""
 
     from_ms: int
     to_ms: int
-    unread: int = Field(description="client.ids that started in that time and were not compared, since they are too many.")
+    unread: int = Field(description="Records of that time that were not compared, since they are too many.")
     items: list[PastDifference]
 
 

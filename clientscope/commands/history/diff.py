@@ -7,8 +7,8 @@ from clientscope.commands.history.asking import WhosePastSettings
 
 
 class HistoryDiffSettings(WhosePastSettings):
-    """Shows what changed of an application or client from one time to another: its newest start in between against the one before.
-    The times of two starts, as clientscope history starts prints them, compare these two.
+    """Shows what changed of an application or client in a range of time, and when: each of its starts against the one before.
+    With the time of a start, as clientscope history starts prints it, as --from: what changed since that start.
     """
 
     section = "history"

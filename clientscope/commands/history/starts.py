@@ -7,7 +7,9 @@ from clientscope.commands.history.asking import WhosePastSettings
 
 
 class HistoryStartsSettings(WhosePastSettings):
-    """Lists the starts of an application or client in a range of time, and the settings that changed; -o wide adds all that each pushed."""
+    """Lists the starts of an application or client in a range of time, and the settings that changed; -o wide adds all that each pushed.
+    A start is a configuration that a client pushed or logged, never what was seen of its requests.
+    """
 
     section = "history"
     subcommand = "starts"

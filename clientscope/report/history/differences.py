@@ -1,4 +1,4 @@
-"""What changed between two times, from serve's history: starts in between against the ones before."""
+"""What changed in a range of time, from serve's history: each start against the one before it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIELDS = ("client_type", "principal", "clients")
 """Fields of a difference, as the API names them."""
 
 COLUMNS = (
-    "client_ids", "clients", "client_type", "principal", "before_pushed", "after_pushed", "key", "before", "after",
+    "client_ids", "clients", "client_type", "principal", "before_pushed", "after_pushed", "key", "before", "after", "origin",
 )  # fmt: skip
 """Of CSV: a line for each changed setting; the software is one of them."""
 
@@ -29,7 +29,7 @@ _NONE = "no start in the 30 days before to compare with"
 
 
 def fetch(api: Api, whose: Mapping[str, str | None], since: int | None, until: int | None) -> tuple[PastDifferences, list[str]]:
-    """What changed, the newest start first, and sentences about what is left out.
+    """What changed, the newest first, and sentences about what is left out.
 
     Raises:
         EnvironmentProblem: no serve answers, it requires a token, or history can't be read now.
@@ -37,9 +37,9 @@ def fetch(api: Api, whose: Mapping[str, str | None], since: int | None, until: i
     """
     answer = api.get("history/diff", {"from": since, "to": until, **whose}, PastDifferences, keep_empty=True)
     if answer.unread:
-        return answer, [f"{answer.unread} more client.ids started and were not compared; ask for a shorter range, or for one --client-id"]
+        return answer, [f"{answer.unread} more records were not compared; ask for a shorter range, or for one --client-id"]
     if not answer.items:
-        return answer, [f"nothing started from {time_of(answer.from_ms)} to {time_of(answer.to_ms)}"]
+        return answer, [f"nothing started and nothing changed from {time_of(answer.from_ms)} to {time_of(answer.to_ms)}"]
     return answer, []
 
 
@@ -52,6 +52,7 @@ def cells(one: PastDifference) -> Iterator[dict[str, Any]]:
         "principal": one.principal,
         "before_pushed": time_of(one.before.pushed_ms) if one.before else None,
         "after_pushed": time_of(one.after.pushed_ms),
+        "origin": one.after.origin,
     }
     changes = [change.model_dump() for change in one.changes or ()]
     if one.before and _software(one.before) != _software(one.after):
@@ -80,7 +81,8 @@ def _lines(one: PastDifference) -> Iterator[Text]:
         other = before.client_id or "without client.id"
         instance = f" ({other})" * (before.client_id != after.client_id)
         yield plain(f"before  {time_of(before.pushed_ms)}  {_software(before)}, {before.address}{instance}", "dim")
-    yield plain(f"after   {time_of(after.pushed_ms)}  {_software(after)}, {after.address}", "dim")
+    seen = "" if after.origin in ("pushed", "client_log") else "; seen of its requests"
+    yield plain(f"after   {time_of(after.pushed_ms)}  {_software(after)}, {after.address}{seen}", "dim")
     changed = before is not None and _software(before) != _software(after)
     if before is not None and changed:
         yield plain(f"- {_software(before)}")

@@ -16,13 +16,13 @@ from clientscope.report.text import plain, time_of
 
 FIELDS = (
     "pushed_ms", "client_id", "client_type", "principal", "address", "software_name", "software_version", "instance_id", "settings",
-    "redacted", "first",
+    "redacted", "first", "origin",
 )  # fmt: skip
 """Fields of a start, as the API names them."""
 
 COLUMNS = (
     "pushed", "client_id", "client_type", "principal", "address", "software_name", "software_version", "instance_id", "settings",
-    "redacted", "key", "before", "after",
+    "redacted", "key", "before", "after", "origin",
 )  # fmt: skip
 """Of CSV: a line for each changed setting."""
 
@@ -68,7 +68,7 @@ def cells(start: PastStart) -> Iterator[dict[str, Any]]:
     about = {
         "pushed": time_of(start.pushed_ms), "client_id": start.client_id, "client_type": start.client_type, "principal": start.principal,
         "address": start.address, "software_name": start.software_name, "software_version": start.software_version,
-        "instance_id": start.instance_id, "settings": start.settings, "redacted": start.redacted,
+        "instance_id": start.instance_id, "settings": start.settings, "redacted": start.redacted, "origin": start.origin,
     }  # fmt: skip
     changes = [change.model_dump() for change in start.changes or ()]
     yield from (about | change for change in changes or ({},))
@@ -93,7 +93,8 @@ def _title(start: PastStart) -> Text:
 
 
 def _details(start: PastStart) -> str:
-    return f"{start.software_name} {start.software_version}, {start.principal or 'no principal'}, {start.address}"
+    logged = ", from its log" if start.origin == "client_log" else ""
+    return f"{start.software_name} {start.software_version}, {start.principal or 'no principal'}, {start.address}{logged}"
 
 
 def _setting(setting: EffectiveSetting) -> str:

@@ -153,14 +153,14 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
         limit: StartLimit = 20,
         settings: Annotated[bool, Query(description="Also what each pushed.")] = False,
     ) -> PastStarts:
-        """What an application or a client pushed, each time as the difference from the push before; redacted."""
+        """Starts of an application or a client: what it pushed or logged, as the difference from the start before; redacted."""
         span = asked.span(clock())
         found = past.ask("starts", span=span, whose=whose, offset=offset, limit=limit, settings=settings)
         return PastStarts.model_validate({"from_ms": span[0], "to_ms": span[1], "offset": offset, **found})
 
     @router.get("/diff", responses=_WRONG)
     def diff(asked: Asked, whose: WhosePushes) -> PastDifferences:
-        """What changed between two times: the newest start in between against the newest one before; redacted."""
+        """What changed in a time, and when: each start against the one before; redacted."""
         span = asked.span(clock())
         found = past.ask("differences", span=span, whose=whose)
         return PastDifferences.model_validate({"from_ms": span[0], "to_ms": span[1], **found})

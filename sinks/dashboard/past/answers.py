@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict, final
 
+from clientscope.results import OriginName
 from sinks.dashboard.past.problems import Kind
 
 
@@ -72,6 +73,7 @@ class SeenStart(TypedDict):
     software_name: str
     software_version: str
     pushed_ms: int
+    origin: OriginName
     client_type: str | None
     settings: int
     redacted: int
@@ -100,7 +102,7 @@ class SeenDifference(TypedDict):
 
 
 class DifferencesAnswer(TypedDict):
-    """All differences that were found; ``unread`` counts the client.ids that were not compared."""
+    """All differences that were found; ``unread`` counts the records that were not compared."""
 
     unread: int
     items: list[SeenDifference]

@@ -1,4 +1,8 @@
-"""Configurations pushed in a period, from the table ``pushes``, each as the difference from the one before."""
+"""Starts in a period, from the table ``pushes``, each as the difference from the one before.
+
+A start is what a client pushed, or logged at its start.  What others saw of its requests has few settings, and comes again while it runs:
+it is no start, and a start is never compared with it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import pyarrow as pa
 
 from clientscope.api.clients import Configuration
 from clientscope.catalog.sensitive import shown
+from clientscope.records.layouts import Origin, rank_of
 from clientscope.records.principals import anonymous_if_unsaid
 from clientscope.topic_values import clean
 from sinks.dashboard.past.answers import SeenChange, SeenStart, StartsAnswer
@@ -27,6 +32,16 @@ MOST_PUSHES = 50
 LOOK_BACK = 20
 """Pushes before the last one of a page, among which the one to compare it with is looked for."""
 
+STARTED = f"origin IN ({Origin.PUSHED:d}, {Origin.CLIENT_LOG:d})"
+"""The condition that a row is a start."""
+
+# A partition's next leader may have a clock that is behind.  By more than an hour the topic was made again, and begins with low offsets.
+_LATEST = 'max("timestamp") OVER (PARTITION BY "partition" ORDER BY "offset")'
+ORDERED = f'CASE WHEN {_LATEST} - "timestamp" < INTERVAL \'1 hour\' THEN {_LATEST} ELSE "timestamp" END AS ordered'
+"""A column to sort by, so that within a partition the offset decides."""
+
+NEWEST_FIRST = 'ordered DESC, "partition", "offset" DESC'
+
 
 class PushRow(TypedDict):
     """A row of the table ``pushes``, as far as it is read here beside its settings."""
@@ -38,6 +53,7 @@ class PushRow(TypedDict):
     client_software_name: str
     client_software_version: str
     security_protocol: str | None
+    origin: int
 
 
 class PastPush(NamedTuple):
@@ -45,6 +61,11 @@ class PastPush(NamedTuple):
 
     row: PushRow
     configuration: Configuration
+
+    @property
+    def software(self) -> tuple[str, str]:
+        """Name and version."""
+        return self.row["client_software_name"], self.row["client_software_version"]
 
 
 @dataclass(frozen=True)
@@ -87,18 +108,27 @@ def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int, se
     theirs = condition(tables, span, whose)
     if theirs is None:
         return {"total": 0, "items": []}
-    where = f"{within(span, 'timestamp')} AND {theirs}"
+    where = f"{within(span, 'timestamp')} AND {theirs} AND {STARTED}"
     total = tables.ask("pushes", f"SELECT count(*) AS n FROM pushes WHERE {where}")["n"][0].as_py()  # noqa: S608 - quoted there
-    order = 'ORDER BY "timestamp" DESC, "partition", "offset" DESC'
     limit = min(limit, MOST_PUSHES)
-    sql = f"SELECT * FROM pushes WHERE {where} {order} LIMIT {limit + LOOK_BACK} OFFSET {int(offset)}"  # noqa: S608 - quoted there
-    read = read_pushes(tables.ask("pushes", sql))
+    page = f"ORDER BY {NEWEST_FIRST} LIMIT {limit + LOOK_BACK} OFFSET {int(offset)}"
+    sql = f'SELECT "partition", "offset", "timestamp", {ORDERED} FROM pushes WHERE {where} {page}'  # noqa: S608 - quoted there
+    read = pushes_at(tables, span, tables.ask("pushes", sql))
     last = offset + len(read) >= total
     return {"total": total, "items": [_start(number, read, last, settings) for number in range(min(limit, len(read)))]}
 
 
-def read_pushes(rows: pa.Table) -> list[PastPush]:
-    """Rows of the table, decoded."""
+def pushes_at(tables: Tables, span: Span, places: pa.Table) -> list[PastPush]:
+    """The pushes at these places of the topic and times, in their order, decoded."""
+    columns = ["partition", "offset", "timestamp"]
+    wanted = list(zip(*(places[name].to_pylist() for name in columns), strict=True))
+    at = " OR ".join(f'("partition" = {int(partition)} AND "offset" = {int(offset)})' for partition, offset, _ in wanted) or "FALSE"
+    rows: pa.Table = tables.ask("pushes", f"SELECT * FROM pushes WHERE {within(span, 'timestamp')} AND ({at})")  # noqa: S608 - numbers
+    found = dict(zip(zip(*(rows[name].to_pylist() for name in columns), strict=True), _read(rows), strict=True))
+    return [found[place] for place in wanted if place in found]
+
+
+def _read(rows: pa.Table) -> list[PastPush]:
     pushed: list[PushRow] = rows.select(list(PushRow.__annotations__)).to_pylist()
     for row in pushed:
         row["principal"] = anonymous_if_unsaid(row["principal"], row["security_protocol"])
@@ -144,6 +174,7 @@ def seen_start(push: PastPush, settings: bool = False) -> SeenStart:
         "software_name": clean(shown(row["client_software_name"], "client_software_name")),
         "software_version": clean(shown(row["client_software_version"], "client_software_version")),
         "pushed_ms": now.pushed_ms,
+        "origin": now.origin,
         "client_type": now.client_type,
         "settings": sum(setting.reported for setting in now.settings),
         "redacted": sum(setting.source == "redacted" for setting in now.settings),
@@ -170,11 +201,16 @@ def seen_changes(before: PastPush, after: PastPush) -> list[SeenChange]:
 
 
 def comparable(push: PastPush, earlier: Sequence[PastPush]) -> PastPush | None:
-    """The newest of earlier pushes, in their order, of the same principal and kind of client: of the same client.id, or else of any."""
+    """The newest of earlier pushes, in their order, of the same principal and kind of client: of the same client.id, or else of any.
+
+    A log has all settings and a push may have few, so neither is compared with the other.
+    """
     alike = [
         other
         for other in earlier
-        if other.configuration.client_type == push.configuration.client_type and other.row["principal"] == push.row["principal"]
+        if other.configuration.client_type == push.configuration.client_type
+        and other.row["principal"] == push.row["principal"]
+        and rank_of(other.row["origin"]) == rank_of(push.row["origin"])
     ]
     same = (other for other in alike if other.row["client_id"] == push.row["client_id"])
     return next(same, alike[0] if alike else None)

@@ -43,6 +43,18 @@ class IndexedPush(NamedTuple):
 
 _INSERT = f"INSERT OR REPLACE INTO pushes VALUES ({', '.join('?' * len(IndexedPush._fields))})"
 
+_NEAR = 50
+_LATEST = "max(pushed_ms) OVER (PARTITION BY partition ORDER BY offset)"
+
+
+def _newest_first(where: str) -> str:
+    """SQL of pushes. Within a partition the offset decides, as the next leader's clock may be behind; unless the topic was made again.
+
+    It takes the condition's parameters, and how many pushes are wanted; those further away in time are not looked at.
+    """
+    near = f"SELECT * FROM pushes WHERE {where} ORDER BY rank, pushed_ms DESC LIMIT {_NEAR}"
+    return f"SELECT * FROM ({near}) ORDER BY rank, iif({_LATEST} - pushed_ms < 3600000, {_LATEST}, pushed_ms) DESC, offset DESC LIMIT ?"
+
 
 class PushIndex:
     """The newest push of each client, at most ``limit``.
@@ -95,18 +107,13 @@ class PushIndex:
         """The push of a client: of this key where it has an instance id, or else under its names, what it pushed before what was seen."""
         row = self._database.row("SELECT * FROM pushes WHERE key = ?", key) if key else None
         if row is None:
-            row = self._database.row(
-                "SELECT * FROM pushes WHERE client_id = ? AND address = ? AND principal = ? ORDER BY rank, pushed_ms DESC LIMIT 1",
-                client_id,
-                address,
-                principal,
-            )
+            row = self._database.row(_newest_first("client_id = ? AND address = ? AND principal = ?"), client_id, address, principal, 1)
         return None if row is None else IndexedPush(*row)
 
     def starts(self, push: IndexedPush, limit: int) -> tuple[list[IndexedPush], bool]:
         """The newest pushes of a client, from its address; or where there is but one, of its application; and whether it is the latter."""
         own = self._database.rows(
-            "SELECT * FROM pushes WHERE client_id = ? AND address = ? AND principal = ? AND rank = ? ORDER BY pushed_ms DESC LIMIT ?",
+            _newest_first("client_id = ? AND address = ? AND principal = ? AND rank = ?"),
             push.client_id,
             push.address,
             push.principal,
@@ -116,7 +123,7 @@ class PushIndex:
         if len(own) > 1 or not push.application:
             return [IndexedPush(*row) for row in own], False
         rows = self._database.rows(
-            "SELECT * FROM pushes WHERE application = ? AND principal = ? AND rank = ? ORDER BY pushed_ms DESC LIMIT ?",
+            _newest_first("application = ? AND principal = ? AND rank = ?"),
             push.application,
             push.principal,
             push.rank,

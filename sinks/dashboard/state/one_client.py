@@ -48,7 +48,7 @@ class OneClient:
             why=why or None,
             findings=list(seen.findings) if judged else None,
             not_judged_by=seen.not_judged_by,
-            starts=_starts(seen, read) if own and not _is_seen(seen) else None,
+            starts=[] if _is_seen(seen) else _starts(seen, read) if own else None,
             starts_of="application" if seen.starts_of_application else "client",
         )
 

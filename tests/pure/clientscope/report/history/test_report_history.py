@@ -43,7 +43,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             push(NOW_MS - 3 * DAY_MS, setting("acks", "all"), setting("linger.ms", "5"), SECRET, client_id="orders-1", **old),
             push(NOW_MS - 2 * HOUR_MS + 400, setting("acks", "1"), setting("linger.ms", "5"), SECRET, client_id="orders-1"),
             push(NOW_MS - HOUR_MS + 400, setting("acks", "0"), setting("linger.ms", "5"), SECRET, client_id="orders-1"),
+            *(push(NOW_MS - 59 * MINUTE_MS + origin, setting("acks", "0"), client_id="orders-1", origin=origin) for origin in (1, 2, 4)),
             push(NOW_MS - 9 * MINUTE_MS, setting("acks", HOSTILE), client_id=HOSTILE),
+            push(NOW_MS - 8 * MINUTE_MS, setting("acks", "1"), setting("client.id", "seen"), client_id="seen", origin=1),
+            push(NOW_MS - 7 * MINUTE_MS, setting("acks", "all"), client_id="seen", origin=1),
         ],
     )
     with serving(live(), history_dir=folder) as url:
@@ -115,12 +118,18 @@ def test_what_changed_between_two_times(page: str, capsys: pytest.CaptureFixture
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert lines == [
         "orders-1  producer of User:ANONYMOUS",
-        "  before  2026-09-18T14:14:00+00:00  apache-kafka-java 3.9.1, 10.0.0.1",
+        "  before  2026-09-21T12:14:00+00:00  apache-kafka-java 4.1.0, 10.0.0.1",
         "  after   2026-09-21T13:14:00+00:00  apache-kafka-java 4.1.0, 10.0.0.1",
+        "  - acks = 1",
+        "  + acks = 0",
+        "",
+        "orders-1  producer of User:ANONYMOUS",
+        "  before  2026-09-18T14:14:00+00:00  apache-kafka-java 3.9.1, 10.0.0.1",
+        "  after   2026-09-21T12:14:00+00:00  apache-kafka-java 4.1.0, 10.0.0.1",
         "  - apache-kafka-java 3.9.1",
         "  + apache-kafka-java 4.1.0",
         "  - acks = all",
-        "  + acks = 0",
+        "  + acks = 1",
     ]
     two_starts = ("--from", "2026-09-21T12:14:00+00:00", "--to", "2026-09-21T13:14:00+00:00")
     assert history(page, "diff", "--client-id", "orders-1", *two_starts, "-o", "csv", "--columns", "key,before,after") == 0
@@ -128,7 +137,21 @@ def test_what_changed_between_two_times(page: str, capsys: pytest.CaptureFixture
     assert history(page, "diff", "--client-id", "orders-1", *two_starts, "-o", "json") == 0
     assert json.loads(capsys.readouterr().out)[0]["changes"] == [{"key": "acks", "before": "1", "after": "0"}]
     assert history(page, "diff", "--client-id", "orders-1", "--from", "2026-09-21T13:15", "--to", "2026-09-21T13:20") == 0
-    assert capsys.readouterr().err == "nothing started from 2026-09-21T13:15:01+00:00 to 2026-09-21T13:20:01+00:00\n"
+    assert capsys.readouterr().err == "nothing started and nothing changed from 2026-09-21T13:15:01+00:00 to 2026-09-21T13:20:01+00:00\n"
+
+
+def test_change_of_client_that_never_pushes(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    assert history(page, "diff", "--client-id", "seen", *DAY) == 0
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+        "seen  producer of User:ANONYMOUS",
+        "  before  2026-09-21T14:06:00+00:00  apache-kafka-java 4.1.0, 10.0.0.1",
+        "  after   2026-09-21T14:07:00+00:00  apache-kafka-java 4.1.0, 10.0.0.1; seen of its requests",
+        "  - acks = 1",
+        "  + acks = all",
+    ]
+    assert history(page, "starts", "--client-id", "seen", *DAY) == 0
+    assert capsys.readouterr().err.startswith("no start from ")
 
 
 def test_colours_do_not_judge(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

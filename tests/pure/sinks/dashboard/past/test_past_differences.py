@@ -39,18 +39,22 @@ def test_clients_that_changed_alike_are_one_difference(tmp_path: Path) -> None:
             *(instance(NOW_MS - 5 * HOUR_MS, f"orders-{number}", "all", **old) for number in range(1, 15)),
             instance(NOW_MS - 6 * HOUR_MS, "orders-1", "0", **old),  # not the newest before
             instance(NOW_MS - 2 * HOUR_MS, "orders-14", "all", **old),
+            instance(NOW_MS - 40 * 60_000, "orders-1", "0"),
             *(instance(NOW_MS - 30 * 60_000 + number, f"orders-{number}", "1") for number in range(1, 14)),
-            instance(NOW_MS - 40 * 60_000, "orders-1", "0"),  # not the newest within
             instance(NOW_MS - 20 * 60_000, "orders-14", "all", **old),
             instance(NOW_MS - 60_000, "payments-1", "0"),
         ],
     )
-    restarted, together = differing(tmp_path, application="orders")
+    restarted, together, back, away = differing(tmp_path, application="orders")
     assert (restarted["client_ids"], restarted["changes"]) == (["orders-14"], []), "it started again as it was"
     assert restarted["before"]["pushed_ms"] == NOW_MS - 2 * HOUR_MS
-    assert (together["clients"], together["client_type"], len(together["client_ids"])) == (13, "producer", 10)
+    assert (together["clients"], together["client_type"], len(together["client_ids"])) == (12, "producer", 10)
     assert changed(together) == [("acks", "all", "1")]
     assert [together[side]["software_version"] for side in ("before", "after")] == ["3.9.1", "4.1.0"]
+    assert [(one["client_ids"], changed(one), one["after"]["pushed_ms"]) for one in (back, away)] == [
+        (["orders-1"], [("acks", "0", "1")], NOW_MS - 30 * 60_000 + 1),
+        (["orders-1"], [("acks", "all", "0")], NOW_MS - 40 * 60_000),
+    ], "one changed twice"
     (own,) = differing(tmp_path, client_id="orders-3")
     assert changed(own) == [("acks", "all", "1")]
     assert differing(tmp_path, client_id="orders-99") == []
@@ -83,9 +87,9 @@ def test_nothing_before_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("from_ms", [NOW_MS - 60_000, NOW_MS - 59_999])
 def test_the_range_is_exact(tmp_path: Path, from_ms: int) -> None:
     append(tmp_path, "pushes", [instance(NOW_MS - 60_000, "orders-1", "all"), instance(NOW_MS - 1, "orders-1", "1")])
-    (one,) = differing(tmp_path, Span(from_ms, NOW_MS), client_id="orders-1")
-    assert (one["before"] is None) == (from_ms == NOW_MS - 60_000)
-    assert one["after"]["pushed_ms"] == NOW_MS - 1
+    one, *first = differing(tmp_path, Span(from_ms, NOW_MS), client_id="orders-1")
+    assert [each["before"] for each in first] == [None] * (from_ms == NOW_MS - 60_000)
+    assert (one["after"]["pushed_ms"], changed(one)) == (NOW_MS - 1, [("acks", "all", "1")])
     ended_before = differing(tmp_path, Span(NOW_MS - 60_000, NOW_MS - 1), client_id="orders-1")
     assert [each["after"]["pushed_ms"] for each in ended_before] == [NOW_MS - 60_000]
 
@@ -106,3 +110,87 @@ def test_a_secret_is_no_value(tmp_path: Path) -> None:
     )
     (one,) = differing(tmp_path, client_id="a")
     assert "hunter2" not in str(one) and ("sasl.jaas.config", "[key_infix, 90 bytes, 00010203]", "[key_prefix, 16 bytes]") in changed(one)
+
+
+MINUTE_MS = 60_000
+SEEN = {"origin": 1, "client_software_name": "sarama", "client_software_version": "1.4"}
+
+
+def seen(ms: int, *settings: tuple[str, str], name: str = "app", gateway: int = 1, **more: Any) -> dict[str, Any]:
+    """What one gateway saw of a client's requests."""
+    who = {"client_id": name, "client_instance_id": bytes([*[0] * 15, gateway]), **SEEN}
+    return push(ms, *(setting(key, value) for key, value in settings), **{**who, **more})
+
+
+def when(one: dict[str, Any]) -> tuple[int, list[tuple[str, str | None, str | None]]]:
+    return (one["after"]["pushed_ms"] - NOW_MS) // MINUTE_MS, changed(one)
+
+
+def test_finds_each_change_of_client_that_came_within_the_range(tmp_path: Path) -> None:
+    pushed = [(-50, "all"), (-40, "0"), (-30, "0"), (-20, "all"), (-10, "0")]
+    append(tmp_path, "pushes", [instance(NOW_MS + minutes * MINUTE_MS, "orders-1", acks) for minutes, acks in pushed])
+    *found, first = differing(tmp_path, client_id="orders-1")
+    there_and_back = [("acks", "all", "0")], [("acks", "0", "all")]
+    assert [when(one) for one in found] == [(-10, there_and_back[0]), (-20, there_and_back[1]), (-30, []), (-40, there_and_back[0])]
+    assert (first["before"], first["changes"], first["after"]["pushed_ms"]) == (None, None, NOW_MS - 50 * MINUTE_MS)
+
+
+def test_new_instances_change_as_the_first_of_them(tmp_path: Path) -> None:
+    names = {-50: ("orders-1", "all"), -40: ("orders-2", "1"), -39: ("orders-3", "1"), -20: ("orders-4", "0"), -19: ("orders-5", "0")}
+    append(tmp_path, "pushes", [instance(NOW_MS + minutes * MINUTE_MS, *each) for minutes, each in names.items()])
+    found = differing(tmp_path, Span(NOW_MS - 45 * MINUTE_MS, NOW_MS), application="orders")
+    assert [(one["client_ids"], changed(one)) for one in found] == [
+        (["orders-5", "orders-4"], [("acks", "1", "0")]),
+        (["orders-3", "orders-2"], [("acks", "all", "1")]),
+    ]
+
+
+def test_restart_without_change_is_said_once(tmp_path: Path) -> None:
+    append(tmp_path, "pushes", [instance(NOW_MS - number * MINUTE_MS, "orders-1", "all") for number in reversed(range(1, 120))])
+    (one,) = differing(tmp_path, client_id="orders-1")
+    assert (when(one), one["clients"]) == ((-1, []), 1)
+
+
+def test_settings_seen_of_requests_are_no_start_and_never_unset(tmp_path: Path) -> None:
+    few, more = [("acks", "1")], [("acks", "1"), ("compression.type", "lz4"), ("linger.ms", "~between 5 and 9 (of 40 requests)")]
+    rows = [instance(NOW_MS - 3 * HOUR_MS, "app", "1"), instance(NOW_MS - 30 * MINUTE_MS, "app", "0")]
+    for minutes in reversed(range(1, 200, 7)):
+        rows.append(seen(NOW_MS - minutes * MINUTE_MS, *(few if minutes % 2 else more), gateway=minutes % 3))
+    append(tmp_path, "pushes", rows)
+    (one,) = differing(tmp_path, client_id="app")
+    assert (when(one), one["after"]["origin"]) == ((-30, [("acks", "1", "0")]), "pushed")
+
+
+@pytest.mark.parametrize("before_ms", [2 * HOUR_MS, 20 * DAY_MS])
+def test_change_of_client_that_never_pushes(tmp_path: Path, before_ms: int) -> None:
+    rows = [
+        seen(NOW_MS - before_ms, ("acks", "1"), ("compression.type", "lz4"), ("linger.ms", "~between 5 and 9 (of 40 requests)")),
+        seen(NOW_MS - before_ms + 1, ("acks", "1"), gateway=2),
+        seen(NOW_MS - 50 * MINUTE_MS, ("acks", "1")),  # less was seen: nothing is unset
+        seen(NOW_MS - 40 * MINUTE_MS, ("acks", "1 | all"), ("linger.ms", "~between 6 and 9 (of 40 requests)")),  # two of its name
+        seen(NOW_MS - 30 * MINUTE_MS, ("acks", "all"), ("compression.type", "lz4"), ("max.request.size", "9")),
+        seen(NOW_MS - 29 * MINUTE_MS, ("acks", "all"), gateway=2),
+        seen(NOW_MS - 10 * MINUTE_MS, ("acks", "all"), client_software_version="1.5"),
+        seen(NOW_MS - 9 * MINUTE_MS, ("fetch.min.bytes", "1"), ("group.id", "g")),  # a consumer of its name
+    ]
+    append(tmp_path, "pushes", rows)
+    upgraded, changed_once = differing(tmp_path, client_id="app")
+    assert when(changed_once) == (-30, [("acks", "1", "all")])
+    assert (changed_once["before"]["origin"], changed_once["after"]["origin"]) == ("observed", "observed")
+    versions = [upgraded[side]["software_version"] for side in ("before", "after")]
+    assert (when(upgraded), versions) == ((-10, []), ["1.4", "1.5"])
+    assert differing(tmp_path, Span(NOW_MS - 9 * MINUTE_MS, NOW_MS), client_id="app") == []
+
+
+def test_what_is_seen_again_hides_no_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(differences, "MOST_COMPARED", 5)
+    values = ["1"] * 3 + ["all"] * 30
+    append(tmp_path, "pushes", [seen(NOW_MS - HOUR_MS + number, ("acks", value)) for number, value in enumerate(values)])
+    assert [changed(one) for one in differing(tmp_path, client_id="app")] == [[("acks", "1", "all")]]
+
+
+def test_push_is_never_compared_with_log(tmp_path: Path) -> None:
+    logged = push(NOW_MS - 2 * HOUR_MS, setting("acks", "all"), setting("retries", "5"), client_id="a", origin=3)
+    append(tmp_path, "pushes", [logged, push(NOW_MS - 9, setting("acks", "1"), client_id="a")])
+    (one,) = differing(tmp_path, client_id="a")
+    assert (one["before"], one["changes"]) == (None, None)

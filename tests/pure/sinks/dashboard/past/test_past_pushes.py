@@ -60,6 +60,44 @@ def test_each_push_tells_what_changed_since_the_one_before(tmp_path: Path) -> No
     assert starts(tmp_path, offset=1, limit=1, application="orders")["items"] == application["items"][1:2]
 
 
+def test_what_was_seen_of_requests_is_no_start(tmp_path: Path) -> None:
+    seen = (setting("acks", "1"), setting("client.id", "orders-1"))
+    append(
+        tmp_path,
+        "pushes",
+        [
+            push(NOW_MS - 9_000, setting("acks", "1"), setting("batch.size", "1000000"), client_id="orders-1"),
+            *(push(NOW_MS - 8_000 + origin, *seen, client_id="orders-1", origin=origin) for origin in (1, 2, 4, 99)),
+            push(NOW_MS - 5_000, setting("acks", "1"), setting("batch.size", "16384"), client_id="orders-1"),
+            *(push(NOW_MS - 4_000 + origin, *seen, client_id="orders-1", origin=origin) for origin in (1, 2, 4, 99)),
+            push(NOW_MS - 1_000, setting("acks", "1"), setting("retries", "2"), client_id="orders-1", origin=3),  # its log has all settings
+        ],
+    )
+    found = starts(tmp_path, client_id="orders-1")
+    assert [(item["pushed_ms"] - NOW_MS, item["origin"]) for item in found["items"]] == [
+        (-1_000, "client_log"), (-5_000, "pushed"), (-9_000, "pushed"),
+    ]  # fmt: skip
+    assert found["total"] == 3
+    logged, second, first = ([*map(essentials, item["changes"] or ())] for item in found["items"])
+    assert (logged, second, first) == ([], [("batch.size", "1000000", "16384")], [])
+
+
+def test_offset_decides_within_partition(tmp_path: Path) -> None:
+    acks = ["a", "b", "c", "d"]
+    times = [NOW_MS - 9_000, NOW_MS - 60_000, NOW_MS - 59_000, NOW_MS - 1_000]  # the next leader's clock was behind
+    append(tmp_path, "pushes", [push(ms, setting("acks", value)) for ms, value in zip(times, acks, strict=True)])
+    for limit in (1, 10):
+        found = [starts(tmp_path, offset, limit)["items"] for offset in range(0, 4, limit)]
+        changed = [essentials(change) for items in found for item in items for change in item["changes"] or ()]
+        assert changed == [("acks", "c", "d"), ("acks", "b", "c"), ("acks", "a", "b")]
+
+
+def test_topic_made_again_begins_with_low_offsets(tmp_path: Path) -> None:
+    old, new = push(NOW_MS - 9 * HOUR_MS, setting("acks", "0")), push(NOW_MS - HOUR_MS, setting("acks", "1"))
+    append(tmp_path, "pushes", [old | {"offset": 900_000}, new | {"offset": 3}])
+    assert [essentials(change) for change in starts(tmp_path, client_id="app")["items"][0]["changes"]] == [("acks", "0", "1")]
+
+
 @pytest.mark.parametrize("name", ["' OR 1=1 --", "o'neil", "%", "_", "*", "x'); --", 'a"b', "\\", "ends\\' OR ''='"])
 def test_a_name_means_itself_alone(tmp_path: Path, name: str) -> None:
     append(

@@ -167,6 +167,18 @@ def test_its_starts_are_compared_with_the_one_before() -> None:
     assert len(topic.asked) == 1
 
 
+def test_offset_decides_order_of_starts() -> None:
+    records = [
+        start(1, 20, setting("acks", "all")),
+        start(2, 60, setting("acks", "0")),  # the next leader's clock is behind
+    ]
+    detail = detail_of(live(*records, opened(1)), Topic(*records))
+    assert detail.configuration is not None and by_key(detail.configuration)["acks"].value == "0"
+    (newest, oldest) = detail.starts or ()
+    assert [(each.key, each.before, each.after) for each in newest.changes or ()] == [("acks", "all", "0")]
+    assert oldest.changes is None
+
+
 def test_with_one_start_those_of_its_application_at_other_addresses_stand_beside_it() -> None:
     records = [
         start(1, 60, setting("acks", "all"), client_id="app-1", client_address="10.0.0.7"),
@@ -202,7 +214,7 @@ def test_what_several_gateways_have_seen_of_one_client_is_shown_together() -> No
     assert {key: each.value for key, each in by_key(detail.configuration).items()} == {
         "fetch.min.bytes": "7", "group.id": "g", "session.timeout.ms": "12000",
     }  # fmt: skip
-    assert detail.starts is None, "a record of what was seen is no start"
+    assert detail.starts == [], "a record of what was seen is no start"
 
 
 def test_what_is_compacted_away_is_not_compared() -> None:
