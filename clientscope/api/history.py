@@ -57,11 +57,20 @@ class PastListing(Model):
     offset: int = Field(description="How many of them come before `items`.")
 
 
-class PastClients(PastListing):
-    """Clients that were connected, those seen last first unless `sort` says otherwise."""
+class PastSpan(Model):
+    """A time asked about."""
 
     from_ms: int
     to_ms: int
+    complete_ms: int | None = Field(
+        default=None,
+        description="Until when history has all of it: `to_ms`, or earlier where the job hasn't written the rest yet; null for nothing.",
+    )
+
+
+class PastClients(PastListing, PastSpan):
+    """Clients that were connected, those seen last first unless `sort` says otherwise."""
+
     items: list[PastClient]
 
 
@@ -86,11 +95,9 @@ class PastStart(Model):
     pushed: list[EffectiveSetting] | None = Field(default=None, description="What it pushed; null where that was not asked for.")
 
 
-class PastStarts(PastListing):
+class PastStarts(PastListing, PastSpan):
     """The newest first."""
 
-    from_ms: int
-    to_ms: int
     items: list[PastStart]
 
 
@@ -111,11 +118,9 @@ class PastDifference(Model):
     changes: list[SettingChange] | None = Field(description="Of settings; empty where none differs, null where there is no `before`.")
 
 
-class PastDifferences(Model):
+class PastDifferences(PastSpan):
     """What changed in a period, the newest first; a client that started several times as it was is there once."""
 
-    from_ms: int
-    to_ms: int
     unread: int = Field(description="Records of that time that were not compared, since they are too many.")
     items: list[PastDifference]
 

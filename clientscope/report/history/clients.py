@@ -10,6 +10,7 @@ from rich.table import Table
 
 from clientscope.api.history import PastClient, PastClients
 from clientscope.report.api import Api
+from clientscope.report.history.ranges import no_more
 from clientscope.report.listing import is_narrow
 from clientscope.report.text import plain, time_of
 
@@ -31,10 +32,9 @@ def fetch(api: Api, search: str, since: int | None, until: int | None) -> tuple[
     """
     answer = api.get("history/clients", {"q": search, "from": since, "to": until, "limit": MOST}, PastClients)
     if more := answer.total - len(answer.items):
-        return answer, [f"{more} more clients were connected; narrow the search, or ask for a shorter range"]
-    if not answer.items:
-        return answer, [f"no client {'matches' if search else 'was connected'} from {time_of(answer.from_ms)} to {time_of(answer.to_ms)}"]
-    return answer, []
+        return answer, [f"{more} more clients were connected; narrow the search, or ask for a shorter range", *no_more(answer)]
+    nothing = f"no client {'matches' if search else 'was connected'}"
+    return answer, no_more(answer, "" if answer.items else nothing)
 
 
 def table(found: Sequence[PastClient], of: PastClients, *, wide: bool = False) -> RenderableType | None:

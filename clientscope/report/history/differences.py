@@ -11,6 +11,7 @@ from rich.text import Text
 from clientscope.api.history import PastDifference, PastDifferences, PastStart
 from clientscope.report.api import Api
 from clientscope.report.changes import change_lines, indented
+from clientscope.report.history.ranges import no_more
 from clientscope.report.text import plain, time_of
 
 FIELDS = ("client_type", "principal", "clients")
@@ -37,10 +38,9 @@ def fetch(api: Api, whose: Mapping[str, str | None], since: int | None, until: i
     """
     answer = api.get("history/diff", {"from": since, "to": until, **whose}, PastDifferences, keep_empty=True)
     if answer.unread:
-        return answer, [f"{answer.unread} more records were not compared; ask for a shorter range, or for one --client-id"]
-    if not answer.items:
-        return answer, [f"nothing started and nothing changed from {time_of(answer.from_ms)} to {time_of(answer.to_ms)}"]
-    return answer, []
+        unread = f"{answer.unread} more records were not compared; ask for a shorter range, or for one --client-id"
+        return answer, [unread, *no_more(answer)]
+    return answer, no_more(answer, "" if answer.items else "nothing started and nothing changed")
 
 
 def cells(one: PastDifference) -> Iterator[dict[str, Any]]:

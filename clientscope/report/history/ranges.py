@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+from clientscope.api.history import PastSpan
 from clientscope.errors import SettingsError
+from clientscope.report.text import time_of
 
 _UNITS_S = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DURATION = re.compile(r"(\d{1,9})(s|min|m|h|d|w)", re.ASCII)
@@ -38,6 +40,23 @@ def span(first: str, to: str, last: str, now_ms: int, *, is_before: bool = False
     if since is not None and since >= until:
         raise SettingsError("--from must come before --to, and before now", _HOW)
     return since, until
+
+
+def no_more(answer: PastSpan, nothing: str = "") -> list[str]:
+    """Sentences about what history doesn't have of a time yet.
+
+    Args:
+        nothing: what is said of the time that it has, where an answer is empty.
+    """
+    until = answer.to_ms if answer.complete_ms is None else min(answer.complete_ms, answer.to_ms)
+    said = [f"{nothing} from {time_of(answer.from_ms)} to {time_of(until)}"] * bool(nothing and until > answer.from_ms)
+    if answer.complete_ms is None:
+        return [f"history has no records from {time_of(answer.from_ms)} to {time_of(answer.to_ms)}: not yet, or no more"]
+    if until < answer.to_ms:
+        at, to = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (until, answer.to_ms))
+        of_day = "" if at.date() == to.date() else f" on {at:%Y-%m-%d}"
+        said.append(f"history is complete until {at:%H:%M:%S}Z{of_day}; the streaming job writes it once a minute")
+    return said
 
 
 def begin(text: str, flag: str) -> int:

@@ -12,6 +12,7 @@ from clientscope.api.clients import EffectiveSetting
 from clientscope.api.history import PastStart, PastStarts
 from clientscope.report.api import Api
 from clientscope.report.changes import change_lines, indented
+from clientscope.report.history.ranges import no_more
 from clientscope.report.text import plain, time_of
 
 FIELDS = (
@@ -52,10 +53,8 @@ def fetch(api: Api, whose: Mapping[str, str | None], since: int | None, until: i
         items += page
     answer = found.model_copy(update={"items": items})
     if more := found.total - len(items):
-        return answer, [f"{more} more starts; raise --limit or ask for a shorter range to see them"]
-    if not items:
-        return answer, [f"no start from {time_of(found.from_ms)} to {time_of(found.to_ms)}"]
-    return answer, []
+        return answer, [f"{more} more starts; raise --limit or ask for a shorter range to see them", *no_more(found)]
+    return answer, no_more(found, "" if items else "no start")
 
 
 def row(start: PastStart) -> dict[str, Any]:

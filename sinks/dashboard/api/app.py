@@ -81,7 +81,7 @@ def create_app(
         routes_access.routes(access, external_url or None),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])
-    app.include_router(routes_past.routes(past or Past(None), clock), prefix="/api/v1/history", tags=["v1"])
+    app.include_router(routes_past.routes(past or Past(None), state, clock), prefix="/api/v1/history", tags=["v1"])
     app.include_router(_operations(state, alive, refused), include_in_schema=False)
     app.include_router(_page(assets), include_in_schema=False)
     if data_docs_dir is not None:

@@ -23,8 +23,9 @@ from clientscope.errors import SettingsError
 from clientscope.query import HISTORY_CLIENTS, HISTORY_FINDINGS, parse
 from sinks.dashboard.api.export import FORMATS, csv_of, json_of
 from sinks.dashboard.api.routes_clients import Limit, Offset, Q, Sort
-from sinks.dashboard.past.answers import ClientsAnswer
+from sinks.dashboard.past.answers import ClientsAnswer, DifferencesAnswer, StartsAnswer
 from sinks.dashboard.past.asking import Past
+from sinks.dashboard.state.state import State
 
 MINUTE_MS, DAY_MS = 60_000, 86_400_000
 MOST_DAYS = 800
@@ -95,9 +96,16 @@ def _whose(
 WhosePushes = Annotated[dict[str, str | None], Depends(_whose)]
 
 
-def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
+def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
     """The resources under ``/api/v1/history``."""
     router = APIRouter()
+
+    def of_pushes(span: tuple[int, int], found: StartsAnswer | DifferencesAnswer) -> dict[str, Any]:
+        """An answer from the table of pushes: it is complete if the topic has none that came after its newest one."""
+        complete_ms = found.get("complete_ms")
+        if complete_ms != span[1] and not state.may_have_pushes(span[0] if complete_ms is None else complete_ms + 1, span[1]):
+            complete_ms = span[1]
+        return {"from_ms": span[0], "to_ms": span[1], **found, "complete_ms": complete_ms}
 
     @router.get("")
     def there() -> PastThere:
@@ -156,14 +164,13 @@ def routes(past: Past, clock: Callable[[], int]) -> APIRouter:
         """Starts of an application or a client: what it pushed or logged, as the difference from the start before; redacted."""
         span = asked.span(clock())
         found = past.ask("starts", span=span, whose=whose, offset=offset, limit=limit, settings=settings)
-        return PastStarts.model_validate({"from_ms": span[0], "to_ms": span[1], "offset": offset, **found})
+        return PastStarts.model_validate({"offset": offset, **of_pushes(span, found)})
 
     @router.get("/diff", responses=_WRONG)
     def diff(asked: Asked, whose: WhosePushes) -> PastDifferences:
         """What changed in a time, and when: each start against the one before; redacted."""
         span = asked.span(clock())
-        found = past.ask("differences", span=span, whose=whose)
-        return PastDifferences.model_validate({"from_ms": span[0], "to_ms": span[1], **found})
+        return PastDifferences.model_validate(of_pushes(span, past.ask("differences", span=span, whose=whose)))
 
     @router.get("/client-facts", responses=_WRONG)
     def client_facts(asked: Asked, whose: WhosePushes) -> PastClientFacts:

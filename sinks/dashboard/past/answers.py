@@ -5,7 +5,7 @@ Their fields are those of `clientscope.api.history`, which says what each means.
 
 from __future__ import annotations
 
-from typing import Any, TypedDict, final
+from typing import Any, NotRequired, TypedDict, final
 
 from clientscope.results import OriginName
 from sinks.dashboard.past.problems import Kind
@@ -53,6 +53,7 @@ class ClientsAnswer(TypedDict):
 
     total: int
     items: list[SeenClient]
+    complete_ms: NotRequired[int | None]
 
 
 class SeenChange(TypedDict):
@@ -87,6 +88,7 @@ class StartsAnswer(TypedDict):
 
     total: int
     items: list[SeenStart]
+    complete_ms: NotRequired[int | None]
 
 
 class SeenDifference(TypedDict):
@@ -106,6 +108,7 @@ class DifferencesAnswer(TypedDict):
 
     unread: int
     items: list[SeenDifference]
+    complete_ms: NotRequired[int | None]
 
 
 class FactOverTime(TypedDict):

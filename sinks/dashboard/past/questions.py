@@ -23,7 +23,10 @@ from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Span, Tables
 
 KEPT_S = 300.0
-"""The longest time that an answer is kept; a client that was erased from the tables may remain in answers for so long."""
+"""The longest time that an answer is kept; a client that was erased from the tables may remain in answers for so long.
+
+An answer about a time that isn't wholly in its table is kept for that version of the table alone.
+"""
 
 _MOST_KEPT = 3
 
@@ -40,7 +43,7 @@ class Questions:
         self._tables = Tables(folder)
         self._owners = owners
         self._clock = clock
-        self._kept: dict[tuple[Any, ...], tuple[float, pa.Table]] = {}
+        self._kept: dict[tuple[Any, ...], tuple[float, pa.Table, int | None]] = {}
 
     def answer(self, question: str, arguments: dict[str, Any]) -> PastAnswer:
         """The answer, as JSON has it.
@@ -55,38 +58,63 @@ class Questions:
     def _series(self, span: tuple[int, int], q: str = "", now_ms: int = 0) -> SeriesAnswer:
         if not q.strip():
             return series.series(self._tables, Span(*span))
-        chosen = clients.chosen(self._all_clients(span), q, now_ms)
-        found = self._once(("lifetimes", *span), lambda: lifetimes.lifetimes(self._tables, Span(*span)))
+        chosen = clients.chosen(self._all_clients(span)[0], q, now_ms)
+        found, _ = self._once("lifetimes", span, lambda: lifetimes.lifetimes(self._tables, Span(*span)))
         return lifetimes.series(self._tables, Span(*span), found, chosen)
 
     def _clients(self, span: tuple[int, int], **chosen: Any) -> ClientsAnswer:
-        return clients.page(self._all_clients(span), **chosen)
+        found, complete_ms = self._all_clients(span)
+        return {**clients.page(found, **chosen), "complete_ms": complete_ms}
 
-    def _all_clients(self, span: tuple[int, int]) -> pa.Table:
-        return self._once(("clients", *span), lambda: clients.clients(self._tables, Span(*span), self._owners))
+    def _all_clients(self, span: tuple[int, int]) -> tuple[pa.Table, int | None]:
+        return self._once("clients", span, lambda: clients.clients(self._tables, Span(*span), self._owners))
 
     def _starts(self, span: tuple[int, int], whose: dict[str, str | None], **chosen: Any) -> StartsAnswer:
-        return pushes.starts(self._tables, Span(*span), Whose(**whose), **chosen)
+        complete_ms = self._pushes_until(span)
+        return {**pushes.starts(self._tables, Span(*span), Whose(**whose), **chosen), "complete_ms": complete_ms}
 
     def _differences(self, span: tuple[int, int], whose: dict[str, str | None]) -> DifferencesAnswer:
-        return differences.differences(self._tables, Span(*span), Whose(**whose))
+        complete_ms = self._pushes_until(span)
+        return {**differences.differences(self._tables, Span(*span), Whose(**whose)), "complete_ms": complete_ms}
+
+    def _pushes_until(self, span: tuple[int, int]) -> int | None:
+        """When the newest push was taken; none may have come since."""
+        later, newest_ms = self._tables.written("pushes", Span(*span))
+        return span[1] if later else newest_ms
 
     def _client_facts(self, span: tuple[int, int], whose: dict[str, str | None]) -> ClientFactsAnswer:
         return client_facts.client_facts(self._tables, Span(*span), Whose(**whose))
 
     def _findings_at(self, at_ms: int, **chosen: Any) -> FindingsAnswer:
-        found = self._once(("findings", at_ms), lambda: findings.at_a_time(self._tables, at_ms))
-        return findings.page(found, **chosen)
+        return findings.page(self._of_findings(("at", at_ms), lambda: findings.at_a_time(self._tables, at_ms)), **chosen)
 
     def _findings_ended(self, span: tuple[int, int], **chosen: Any) -> FindingsAnswer:
-        found = self._once(("ended", *span), lambda: findings.ended(self._tables, Span(*span)))
-        return findings.page(found, **chosen)
+        return findings.page(self._of_findings(("ended", *span), lambda: findings.ended(self._tables, Span(*span))), **chosen)
 
-    def _once(self, key: tuple[Any, ...], ask: Callable[[], pa.Table]) -> pa.Table:
+    def _of_findings(self, key: tuple[Any, ...], ask: Callable[[], pa.Table]) -> pa.Table:
+        key = (*key, self._tables.version("findings"))
+        return (self._known(key) or self._keep(key, ask(), None))[0]
+
+    def _once(self, question: str, span: tuple[int, int], ask: Callable[[], pa.Table]) -> tuple[pa.Table, int | None]:
+        """An answer from the table ``connections``, and until when it is complete."""
+        key: tuple[Any, ...] = (question, *span)
+        found = self._known(key)
+        if found is None:
+            version = self._tables.version("connections")
+            later, newest_ms = self._tables.written("connections", Span(*span))
+            complete_ms = span[1] if later and newest_ms is not None else newest_ms
+            if not later:
+                key = (*key, version)
+            found = self._known(key) or self._keep(key, ask(), complete_ms)
+        return found
+
+    def _known(self, key: tuple[Any, ...]) -> tuple[pa.Table, int | None] | None:
         now = self._clock()
         self._kept = {other: kept for other, kept in self._kept.items() if now - kept[0] < KEPT_S}
-        if key not in self._kept:
-            while len(self._kept) >= _MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[key] = now, ask()
-        return self._kept[key][1]
+        return self._kept[key][1:] if key in self._kept else None
+
+    def _keep(self, key: tuple[Any, ...], found: pa.Table, complete_ms: int | None) -> tuple[pa.Table, int | None]:
+        while len(self._kept) >= _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[key] = self._clock(), found, complete_ms
+        return found, complete_ms

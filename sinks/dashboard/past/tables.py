@@ -20,6 +20,10 @@ _SETTINGS = (
     "SET datafusion.runtime.max_temp_directory_size = '0'",  # what doesn't fit is refused: no disk of serve's fills
     "SET datafusion.execution.target_partitions = 2",
 )
+_END_OF_TIME_MS = 2**43
+_DAY_MS, _LEAST_OFTEN_MS = 86_400_000, 600_000
+"""A gateway's longest interval between heartbeats."""
+
 _OUT_OF_MEMORY = ("Resources exhausted", "Not enough memory", "spilling process")
 
 
@@ -77,15 +81,42 @@ class Tables:
                 raise
         return self._ask(name, sql)
 
-    def _ask(self, name: str, sql: str) -> pa.Table:
+    def version(self, name: str) -> int:
+        """The version that a table has now: until it has another one, every answer is the same.
+
+        Raises:
+            NoAnswer: the table doesn't exist or can't be read.
+        """
+        return int(self._opened(name).version())
+
+    def written(self, name: str, span: Span) -> tuple[bool, int | None]:
+        """Whether a table has a record from after a span, and when Kafka took the newest one in it, or in the ten minutes before.
+
+        Raises:
+            NoAnswer: see `ask`.
+        """
+        after = within(Span(span.to_ms, _END_OF_TIME_MS), "timestamp")
+        later = self.ask(name, f"SELECT 1 FROM {name} WHERE {after} LIMIT 1").num_rows > 0  # noqa: S608 - numbers
+        column, most = ('"timestamp"', "LIMIT 1") if later else ('max("timestamp")', "")  # any one will do, or the newest is needed
+        first_ms = max(0, span.from_ms - _LEAST_OFTEN_MS)
+        for from_ms in (max(first_ms, span.to_ms - _DAY_MS), first_ms):
+            before = within(Span(from_ms, span.to_ms), "timestamp")
+            found = self.ask(name, f"SELECT {column} AS newest FROM {name} WHERE {before} {most}")["newest"].to_pylist()  # noqa: S608 - numbers
+            if found and found[0] is not None:
+                return later, int(found[0].timestamp() * 1000)
+        return later, None
+
+    def _opened(self, name: str) -> DeltaTable:
         try:
-            table = DeltaTable(str(self._folder / name))
+            return DeltaTable(str(self._folder / name))
         except TableNotFoundError:
             hint = "clientscope stream writes it within minutes, to its --history-dir"
             raise NoAnswer("missing", f"history has no table {name} yet", hint) from None
         except (DeltaError, OSError) as error:
             raise Unreadable(str(error)) from None
-        asking = QueryBuilder().register(name, table)
+
+    def _ask(self, name: str, sql: str) -> pa.Table:
+        asking = QueryBuilder().register(name, self._opened(name))
         try:
             for setting in _SETTINGS:
                 asking.execute(setting).read_all()

@@ -12,23 +12,22 @@ import { Chart } from "./chart.js";
 import { Failed, Loading, Nothing } from "./states.js";
 
 const DAY_MS = 86_400_000;
-const GRAIN_MS = 300_000;
+const MINUTE_MS = 60_000;
 
 export const RANGES = { "24h": DAY_MS, "7d": 7 * DAY_MS, "30d": 30 * DAY_MS, "90d": 90 * DAY_MS };
 export const RANGE = "7d";
 
-// An address asked again within five minutes is the same, so its answer is too.
-const recent = () => Math.floor(now() / GRAIN_MS) * GRAIN_MS;
-
 // {from, to} in ms of a view's range: of two days, or that long until now; null of days that make no range.
+// grain: an address asked again within so many ms is the same, so its answer is too.
 /** @param {{ range?: string, from?: any, to?: any }} params */
-export function spanOf({ range, from, to }) {
+export function spanOf({ range, from, to }, grain = MINUTE_MS) {
+  const recent = Math.floor(now() / grain) * grain;
   if (from || to) {
-    const end = Math.min(recent(), to ? (dayBegins(to, 1) ?? NaN) : recent());
+    const end = Math.min(recent, to ? (dayBegins(to, 1) ?? NaN) : recent);
     const begin = from ? (dayBegins(from) ?? NaN) : end - RANGES[RANGE];
     return begin < end ? { from: begin, to: end } : null;
   }
-  const end = recent();
+  const end = recent;
   return { from: end - (Object.hasOwn(RANGES, range) ? RANGES[range] : RANGES[RANGE]), to: end };
 }
 
@@ -58,6 +57,15 @@ export function insteadOfPast({ listing, filtered = false, what, clear, nothing 
   return loading ? html`<${Loading} />` : html`<${Failed} error=${error} retry=${listing.retry} />`;
 }
 
+// Until when history has all of a time, where that is before its end.
+export function Complete({ answer: { complete_ms: until, to_ms: to } }) {
+  if (until === null) return html`<p class="foot muted">History has no records of this time: not yet, or no more.</p>`;
+  if (until === undefined || until >= to) return null;
+  const at = new Date(until).toISOString();
+  const of = new Date(to).toISOString().startsWith(at.slice(0, 10)) ? "" : ` on ${at.slice(0, 10)}`;
+  return html`<p class="foot muted" data-complete=${at}>History is complete until ${at.slice(11, 19)}Z${of}; the streaming job writes it once a minute.</p>`;
+}
+
 const nameOf = ({ software_name: name, software_version: version }) =>
   name === "unknown" && version === "unknown" ? name : `${name} ${version}`;
 
@@ -82,15 +90,17 @@ const step = (ms) => (ms === 60_000 ? "minute" : ms === 3_600_000 ? "hour" : ms 
 export function PastStarts({ between, whose, limit, offset = 0, more }) {
   const listing = useListing(address("history/starts", { ...between, ...whose, limit, offset: offset || "" }), () => 0, { patient: true });
   const { answer } = listing;
-  const show = insteadOfPast({ listing, nothing: () => html`<${Nothing}><p>Nothing was pushed in this time.</p><//>` });
-  return (
-    show ??
-    html`<ol class="starts">${answer.items.map(
-      (start, i) => html`<li key=${`${start.pushed_ms} ${i}`}>
+  const show = insteadOfPast({
+    listing,
+    nothing: () => answer.complete_ms !== null && html`<${Nothing}><p>Nothing was pushed in this time.</p><//>`,
+  });
+  const complete = answer && html`<${Complete} answer=${answer} />`;
+  if (show) return html`${show}${complete}`;
+  return html`<ol class="starts">${answer.items.map(
+    (start, i) => html`<li key=${`${start.pushed_ms} ${i}`}>
       <p class="when"><${Time} ms=${start.pushed_ms} /> <b><${Word} text=${start.client_id} none="no client id" /></b> <span class="muted"><${Software} name=${start.software_name} version=${start.software_version} />${start.client_type && html` · ${start.client_type}`} · <bdi class="mono">${start.address}</bdi>${start.principal && html` · <bdi>${start.principal}</bdi>`} · ${plural(start.settings, "setting")}${start.redacted > 0 && `, ${start.redacted} withheld`}</span></p>
       <${Diff} changes=${start.changes} oldest=${start.first} /></li>`,
-    )}</ol>${more?.(answer)}`
-  );
+  )}</ol>${more?.(answer)}${complete}`;
 }
 
 export function Diff({ changes, oldest }) {

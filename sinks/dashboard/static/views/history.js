@@ -8,7 +8,7 @@ import { go, here, href, useRoute } from "../core/route.js";
 import { settings } from "../core/settings.js";
 import { useSignal } from "../core/signal.js";
 import { Marked, Severity, Software, Time, Word, application, inZone } from "../parts/bits.js";
-import { NoPast, PastChart, PastRanges, PastStarts, insteadOfPast, pastRange, spanOf, toPast } from "../parts/past.js";
+import { Complete, NoPast, PastChart, PastRanges, PastStarts, insteadOfPast, pastRange, spanOf, toPast } from "../parts/past.js";
 import { Search } from "../parts/search.js";
 import { Failed, Loading, Nothing } from "../parts/states.js";
 import { Pager, Table } from "../parts/table.js";
@@ -92,14 +92,14 @@ function List({ list, listing, params, q, sort, offset }) {
     filtered: q !== "" || offset > 0,
     what: noun,
     clear: here({ q: null, offset: null }),
-    nothing: () => html`<${Nothing}><p>${none}</p><//>`,
+    nothing: () => (list || answer.complete_ms !== null) && html`<${Nothing}><p>${none}</p><//>`,
   });
   return html`${error && answer && !error.inSearch && html`<p class="notice bad" role="status">${error.message} <button type="button" onClick=${listing.retry}>Try again</button></p>`}
     ${
       show ??
       html`${list ? html`<${Findings} answer=${answer} sort=${sort} ended=${list === "ended"} scope=${listing.url} />` : html`<${Clients} answer=${answer} sort=${sort} params=${params} scope=${listing.url} />`}
       <${Pager} total=${answer.total} offset=${offset} limit=${LIMIT} shown=${answer.items.length} what=${noun} />`
-    }`;
+    }${answer && !list && html`<${Complete} answer=${answer} />`}`;
 }
 
 const identity = (row) => JSON.stringify([row.client_id, row.principal, row.address, row.software_name, row.software_version]);

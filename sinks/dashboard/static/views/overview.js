@@ -125,7 +125,7 @@ function Connections({ state }) {
     <${Ranges} hasPast=${hasPast} longer=${longer} /></header>
     ${
       longer
-        ? html`<${PastChart} between=${spanOf({ range: longer })} height=${366}
+        ? html`<${PastChart} between=${spanOf({ range: longer }, 5 * 60_000)} height=${366}
       toVersion=${(one) => toPast({ range: longer }, { q: software(one.software_name, one.software_version) })} />`
         : (wait ??
           (lines.length

@@ -33,6 +33,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             connection(NOW_MS - 10 * MINUTE_MS, Kind.CLOSED, 1, client_id="orders-1"),
             connection(NOW_MS - 5 * HOUR_MS, Kind.CLOSED, 2, client_id="payments", client_software_name="go", broker_id=2),
             connection(NOW_MS - 3 * HOUR_MS, Kind.PRESENT, 3, client_id=HOSTILE),
+            connection(NOW_MS - 7 * MINUTE_MS, Kind.HEARTBEAT, 0),
         ],
     )
     old = {"client_software_version": "3.9.1"}
@@ -70,6 +71,21 @@ def test_clients_of_a_range_by_the_minute(page: str, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.splitlines()[-1] == "orders-1", "a range of one second"
     assert history(page, "clients", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:06", "client_id:orders-1") == 0
     assert capsys.readouterr().err == "no client matches from 2026-09-21T14:05:00+00:00 to 2026-09-21T14:06:01+00:00\n"
+
+
+def test_says_until_when_it_is_complete(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    complete = "history is complete until 14:07:00Z; the streaming job writes it once a minute\n"
+    assert history(page, "clients", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:10", "client_id:orders-1") == 0
+    assert capsys.readouterr().err == "no client matches from 2026-09-21T14:05:00+00:00 to 2026-09-21T14:07:00+00:00\n" + complete
+    assert history(page, "clients", "--from", "2026-09-21T14:05", "--to", "2026-09-22T14:10") == 0
+    out, err = capsys.readouterr()
+    assert "connected from" in out and err == complete.replace("Z;", "Z on 2026-09-21;")
+    assert history(page, "clients", "--from", "2026-09-22T14:05", "--to", "2026-09-22T14:10", "client_id:x") == 0
+    assert capsys.readouterr().err.startswith("history has no records from 2026-09-22T14:05:00+00:00 to ")
+    assert history(page, "clients", "--from", "2026-09-11", "--to", "2026-09-12") == 0, "before there was any history"
+    assert capsys.readouterr().err.startswith("history has no records from 2026-09-11T00:00:00+00:00 to ")
+    assert history(page, "diff", "--client-id", "x", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:10") == 0
+    assert "complete until" not in capsys.readouterr().err, "nothing has come that isn't written"
 
 
 def test_clients_take_the_grammar_and_the_flags_of_all_lists(page: str, capsys: pytest.CaptureFixture[str]) -> None:

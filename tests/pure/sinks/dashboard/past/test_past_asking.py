@@ -10,12 +10,15 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from page_state import live, pushed
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, finding, gauge, push, setting
+from record_bytes import setting as record_setting
 
 from clientscope.records.layouts import Kind
 from sinks.dashboard.api import routes_past
@@ -74,6 +77,32 @@ def test_everything_is_answered_in_the_models_of_the_api(history: Path, asks: As
     assert client.get("/api/v1/history/findings/ended").json()["total"] == 0
     for path in PATHS:
         assert client.get(f"/api/v1/history/{path}").status_code == 200
+
+
+def test_incomplete_answer_is_read_again(history: Path, asks: Asking) -> None:
+    client = asks(history)
+
+    def listed(path: str = "clients", to_ms: int = NOW_MS, **asked: str) -> tuple[list[str], int | None]:
+        answer = client.get(f"/api/v1/history/{path}", params={"from": NOW_MS - DAY_MS, "to": to_ms, **asked}).json()
+        return [item.get("client_id") for item in answer["items"]], answer["complete_ms"]
+
+    assert listed() == (["app", "canary"], NOW_MS - 9)
+    append(history, "connections", [connection(NOW_MS - 5, Kind.OPENED, 3, client_id="late")])
+    assert listed() == (["app", "late", "canary"], NOW_MS - 5), "its table has more"
+    append(history, "connections", [connection(NOW_MS + 5, Kind.HEARTBEAT, 0)])
+    assert listed() == (["app", "late", "canary"], NOW_MS)
+    assert listed(to_ms=NOW_MS - 2 * HOUR_MS) == ([], None), "before there was any history"
+
+
+def test_starts_are_complete_as_far_as_the_topic_has_none_later(history: Path) -> None:
+    for live_ms, complete_ms in ((NOW_MS - HOUR_MS, NOW_MS), (NOW_MS - MINUTE_MS, NOW_MS - HOUR_MS), (NOW_MS + MINUTE_MS, NOW_MS)):
+        past, state = Past(history), live(pushed(9, record_setting("acks", "1"), at_ms=live_ms))
+        app = create_app(state, assets.load(), lambda: NOW_MS, loopback_only=True, past=past)
+        with closing(past):
+            client = TestClient(app, base_url="http://localhost")
+            for path in ("starts", "diff"):
+                answer = client.get(f"/api/v1/history/{path}", params={"client_id": "app", "to": NOW_MS}).json()
+                assert answer["complete_ms"] == complete_ms, (path, live_ms)
 
 
 def test_a_file_has_all_that_is_filtered_and_no_formula(history: Path, asks: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
