@@ -4,6 +4,8 @@ Terms are separated by spaces, and all must hold.  A term is ``field:value``, ``
 ``<=``, ``>`` or ``>=`` where the field has an order, or a word alone, which is searched for.  ``a OR b`` needs one of both, and binds less
 than the space: ``(a OR b) c`` needs parentheses.  ``*`` stands for anything, what is in quotes for itself, ``-`` before a term or a
 parenthesis for its opposite, and ``field:""`` for those that have none.  Versions compare within a library: ``software:`` is beside them.
+``software:`` is the name that a client announces, or the library underneath: a binding of librdkafka is found by both, each with its own
+version.
 
 Texts are compared without regard to the case of ASCII letters.  Pure: no I/O, no clock; the time is passed in.
 """
@@ -24,6 +26,7 @@ from clientscope.query.fields import (
     FieldKind,
     Fields,
 )
+from clientscope.query.libraries import library_of
 from clientscope.query.matching import matches
 from clientscope.query.parsing import parse
 from clientscope.query.sorting import Key, parse_sort
@@ -51,6 +54,7 @@ __all__ = [
     "Query",
     "QueryError",
     "Term",
+    "library_of",
     "matches",
     "parse",
     "parse_sort",

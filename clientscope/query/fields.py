@@ -63,7 +63,7 @@ def _fields(*fields: Field) -> Fields:
 
 
 CLIENTS: Fields = _fields(
-    Field("software", FieldKind.TEXT, "name of the client library"),
+    Field("software", FieldKind.TEXT, "name of the client library that it announces, or that is underneath"),
     Field("version", FieldKind.VERSION, "its version; compared within a library, so beside software:", within="software"),
     Field("client_id", FieldKind.TEXT, "client.id"),
     Field("application", FieldKind.TEXT, "client.id without its instance part"),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from clientscope.query.fields import NONE, NOT_JUDGED, FieldKind, Fields
+from clientscope.query.libraries import SOFTWARE, VERSION, library_of
 from clientscope.query.terms import Between, Choice, Compare, Condition, Is, Pattern, Query, Term
 from clientscope.query.versions import version_order
 from clientscope.severities import SEVERITIES
@@ -35,6 +36,10 @@ def _holds(term: Term | Choice, fields: Fields, values: Values, search: str) -> 
     if term.field is None:
         return any(isinstance(each, Pattern) and each.within(search) for each in term.any_of)
     kind, value = fields[term.field].kind, values[term.field]
+    if term.library:
+        value = library_of(values[SOFTWARE] or "", values[VERSION] or "")[term.field == VERSION]
+        if value is None:
+            return False
     return any(_is(each, kind, value) for each in term.any_of)
 
 

@@ -11,7 +11,7 @@ from typing import cast
 
 from clientscope.query.error import QueryError
 from clientscope.query.fields import NONE, NOT_JUDGED, Field, FieldKind, Fields
-from clientscope.query.libraries import require_library
+from clientscope.query.libraries import require_library, with_libraries
 from clientscope.query.scanning import Scanner, SearchValue
 from clientscope.query.terms import Between, Choice, Compare, Condition, Is, Operator, Pattern, Query, Term
 from clientscope.query.versions import version_order
@@ -55,7 +55,7 @@ def parse(text: str, fields: Fields, now_ms: int = 0) -> Query:
     if scanner.skip_space():
         raise QueryError("this ) closes nothing", scanner.at, 1, ('")"',))
     require_library(query, fields)
-    return query
+    return with_libraries(query, fields)
 
 
 @dataclass

@@ -97,6 +97,7 @@ class Term:
         field: None for a word that is searched for.
         any_of: at least one.
         position, length: its place, in characters.
+        library: it is about the library underneath (`clientscope.query.libraries`); of a client without one it holds never.
     """
 
     field: str | None
@@ -104,6 +105,7 @@ class Term:
     negated: bool = False
     position: int = 0
     length: int = 0
+    library: bool = False
 
 
 @dataclass(frozen=True)

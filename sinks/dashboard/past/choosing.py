@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.query import Choice, FieldKind, Fields, Key, Query, Term, matches, version_order
+from clientscope.query import Choice, FieldKind, Fields, Key, Query, Term, library_of, matches, version_order
 from clientscope.severities import SEVERITIES
+
+_BETWEEN = "\x1f"
+"""In no name that may be shown."""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -70,14 +74,21 @@ class Choosing:
         return self._words(term) if term.field is None else self._values(term, term.field)
 
     def _values(self, term: Term, field: str) -> Mask:
-        encoded = _encoded(self._table[field])
-        one = Query((term,))
+        encoded = _encoded(self._library(field) if term.library else self._table[field])
+        one = Query((replace(term, library=False),))
         read = self._several.get(field)
         values = [read(value) if read else value for value in encoded.dictionary.to_pylist()]
         holds = [matches(one, self._fields, {field: value}) for value in (*values, None)]
+        if term.library:
+            holds[-1] = term.negated
         indices = pc.fill_null(encoded.indices, len(holds) - 1).to_numpy(zero_copy_only=False)
         found: Mask = np.array(holds, np.bool_)[indices]
         return found
+
+    def _library(self, field: str) -> pa.Array:
+        """The library underneath, or its version."""
+        software = pc.binary_join_element_wise(*(self._table[name].combine_chunks() for name in ("software", "version")), _BETWEEN)
+        return each(software, lambda both: library_of(*both.split(_BETWEEN))[field == "version"])
 
     def _words(self, term: Term) -> Mask:
         columns = [self._table[name].combine_chunks() for name in self._search]

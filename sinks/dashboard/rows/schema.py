@@ -13,7 +13,8 @@ _TABLES = """
 CREATE TABLE shapes (  -- what many clients have in common: few rows, so that conditions on them cost little
     id INTEGER PRIMARY KEY,
     cluster TEXT NOT NULL, broker INTEGER NOT NULL, gateway TEXT NOT NULL, listener TEXT NOT NULL, protocol TEXT NOT NULL,
-    principal TEXT, software TEXT NOT NULL, version TEXT NOT NULL, owner TEXT, version_order TEXT
+    principal TEXT, software TEXT NOT NULL, version TEXT NOT NULL, owner TEXT, version_order TEXT,
+    library TEXT, library_version TEXT, library_order TEXT  -- what its software is built on
 );
 CREATE TABLE clients (
     id INTEGER PRIMARY KEY,

@@ -19,12 +19,15 @@ OF_SHAPES = {
 }  # fmt: skip
 """Fields that are columns of ``shapes``."""
 
+_OF_LIBRARY = {"software": "library", "version": "library_version"}
+
 _OF_CLIENTS = {
     "client_id": "c.client_id", "application": "c.application", "address": "c.address", "instance": "c.instance",
     "connections": "c.connections", "since": "c.since_ms", "finding": "c.worst", "disconnected": GONE_MS,
     "opened_per_minute": "c.opened", "bytes_in_per_second": "c.bytes_in", "bytes_out_per_second": "c.bytes_out", "active": "c.active_ms",
 }  # fmt: skip
 
+_ORDERS = {"version": "version_order", "library_version": "library_order"}
 _AWAY = {"yes": HERE, "no": GONE}
 _IN_ORDER = ("c.label", "c.address", "c.key")
 
@@ -114,8 +117,9 @@ def _of_term(term: Term, codes: Collection[str]) -> Sql:
     if term.field is None:
         return _any(_word(each) for each in term.any_of)
     if term.field in OF_SHAPES:
-        column = OF_SHAPES[term.field]
-        return _any(_condition(each, column, CLIENTS[term.field].kind) for each in term.any_of)
+        column = _OF_LIBRARY[term.field] if term.library else OF_SHAPES[term.field]
+        condition, values = _any(_condition(each, column) for each in term.any_of)
+        return (f"({column} IS NOT NULL AND {condition})" if term.library else condition), values
     kind = CLIENTS[term.field].kind
     if term.field == "connected":
         return _any(_connected(each) for each in term.any_of)
@@ -125,7 +129,7 @@ def _of_term(term: Term, codes: Collection[str]) -> Sql:
         return _any(_risk(each) for each in term.any_of)
     if kind is FieldKind.FINDING:
         return _any(_finding(each, codes) for each in term.any_of)
-    return _any(_condition(each, _OF_CLIENTS[term.field], kind) for each in term.any_of)
+    return _any(_condition(each, _OF_CLIENTS[term.field]) for each in term.any_of)
 
 
 def _any(parts: Iterable[Sql]) -> Sql:
@@ -136,13 +140,13 @@ def _any(parts: Iterable[Sql]) -> Sql:
     return f"({' OR '.join(conditions)})", parameters
 
 
-def _condition(condition: Condition, column: str, kind: FieldKind) -> Sql:
+def _condition(condition: Condition, column: str) -> Sql:
     if isinstance(condition, Pattern):
         return _pattern(condition, column)
     if isinstance(condition, Between):
         return f"{column} >= ? AND {column} < ?", [condition.first, condition.end]
     assert isinstance(condition, Compare)
-    compared = "version_order" if kind is FieldKind.VERSION else column
+    compared = _ORDERS.get(column, column)
     return f"{compared} {condition.operator} ?", [condition.value]
 
 

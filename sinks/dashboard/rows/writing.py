@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
-from clientscope.query import version_order
+from clientscope.query import library_of, version_order
 from clientscope.records.traffic import Passed
 from sinks.dashboard.rows.identity import SHARED, ClientIdentity, OpenConnection, opened_since
 from sinks.dashboard.rows.judging import Judging
@@ -287,11 +287,15 @@ class Writing:
         shape = (*identity[:SHARED], self._owner_of(identity.principal, identity.client_id))
         number = self._shapes.get(shape)
         if number is None:
+            library, version = library_of(identity.software, identity.version)
             cursor = self._database.run(
-                "INSERT INTO shapes (cluster, broker, gateway, listener, protocol, principal, software, version, owner, version_order)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO shapes (cluster, broker, gateway, listener, protocol, principal, software, version, owner, version_order,"
+                " library, library_version, library_order) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 *shape,
                 version_order(identity.version),
+                library,
+                version,
+                version and version_order(version),
             )
             assert cursor.lastrowid is not None
             number = self._shapes[shape] = cursor.lastrowid
