@@ -60,3 +60,17 @@ export function useHeld(items, keyOf, scope) {
   }, [host.current]);
   return { host, rows, changes: free ? 0 : changes(keys, [...next.keys()]), apply };
 }
+
+/**
+ * What a form is about, as it was when its filling in began, until it is let go: an update must not put other fields or buttons under the hands.
+ *
+ * @template T
+ * @param {T} live
+ * @returns {{ still: T, begin: () => void, letGo: () => void }}
+ */
+export function useStill(live) {
+  const [filling, fill] = useState(false);
+  const still = useRef(live);
+  if (!filling) still.current = live;
+  return { still: still.current, begin: () => fill(true), letGo: () => fill(false) };
+}

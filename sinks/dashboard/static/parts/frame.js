@@ -55,7 +55,7 @@ function Fresh({ state: { overview, link, waiting } }) {
   const changed = overview?.last_change_ms;
   return html`<div class="fresh" title=${changed ? `last change ${absolute(changed)} ${zone(changed)}` : undefined}><span class="dot" data-state=${shown}></span><span id="feed" role="status">${FEEDS[shown]}</span>
     <span class="muted changed">${shown === "paused" ? html`at ${absolute(overview.now_ms)}${waiting && ", newer is there"}` : changed ? `changed ${relative(changed)}` : ""}</span>
-    <select aria-label="How often what is shown follows" value=${pace} onChange=${(event) => choose({ pace: event.currentTarget.value })}>
+    <select aria-label="How often what is shown follows" onChange=${(event) => choose({ pace: event.currentTarget.value })}>
       ${["live", "5", "30", "paused"].map((name) => html`<option value=${name} selected=${name === pace}>${CHOICES.pace[name]}</option>`)}</select></div>`;
 }
 

@@ -12,7 +12,7 @@ export function Search({ label, examples, error, clears = { offset: null, open: 
   const box = useRef(null);
   const timer = useRef(0);
   useEffect(() => {
-    if (document.activeElement !== box.current || !timer.current) type(q);
+    if (!timer.current && q !== text.trim()) type(q);
   }, [q]);
   useEffect(() => () => clearTimeout(timer.current), []);
 

@@ -3,6 +3,7 @@
 import { address, post } from "../core/api.js";
 import { feed, me } from "../core/feed.js";
 import { now } from "../core/format.js";
+import { useStill } from "../core/held.js";
 import { html, useState } from "../core/html.js";
 import { useListing } from "../core/listing.js";
 import { findingAsMarkdown, permanent } from "../core/markdown.js";
@@ -50,21 +51,26 @@ export function Finding() {
       <section class="card" aria-labelledby="decide"><header><h2 id="decide">Decide</h2></header><${Decide} finding=${finding} key=${finding.fingerprint} /></section></div>`;
 }
 
-function Decide({ finding }) {
+const isClosed = (finding) => finding.state === "closed" || Boolean(finding.decided);
+
+function Decide({ finding: live }) {
   const who = useSignal(me);
   const [busy, setBusy] = useState(false);
   const [answer, show] = useState(null);
+  const { still: finding, begin, letGo } = useStill(live);
   const leak = finding.kind === "leak";
-  const closed = finding.state === "closed" || Boolean(finding.decided);
+  const closed = isClosed(finding);
   // Of a leak none is chosen in advance: the wrong one hides a secret that is still in use.
-  const [resolution, setResolution] = useState(leak ? null : ACCEPTED);
+  const chosenFirst = leak ? null : ACCEPTED;
+  const [resolution, setResolution] = useState(chosenFirst);
 
   if (who?.role !== "admin") {
     return html`<div class="pad"><p class="muted">${who ? "Closing takes the role admin. On a terminal:" : "On a terminal:"}</p><p><${Command} finding=${finding} /></p></div>`;
   }
   const submit = async (event) => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
+    const { currentTarget: filled } = event;
+    const form = new FormData(filled);
     const why = String(form.get("why")).trim();
     const path = `findings/${finding.fingerprint}/`;
     setBusy(true);
@@ -79,13 +85,22 @@ function Decide({ finding }) {
         text: `${closed ? "Taken back" : "Closed"} by ${taken.by}; the streaming job applies it within seconds.`,
         warnings: taken.warnings ?? [],
       });
+      filled.reset();
     } catch (error) {
       show({ good: false, text: [error.message, error.body?.hint].filter(Boolean).join(" "), warnings: [] });
     }
     setBusy(false);
   };
+  const reset = () => {
+    setResolution(chosenFirst);
+    letGo();
+  };
   const day = (days) => new Date(now() + days * 86_400_000).toISOString().slice(0, 10);
-  return html`<form class="decide" onSubmit=${submit}>
+  return html`<form class="decide" onSubmit=${submit} onInput=${begin} onReset=${reset}>
+    ${
+      isClosed(live) !== closed &&
+      html`<div class="notice warn" role="status"><p>Meanwhile this finding was ${closed ? "opened again" : "closed"}. What you typed is kept.</p><p><button type="reset">Discard it</button></p></div>`
+    }
     ${
       closed
         ? html`<p class="muted">A person closed it. Taking that back opens it again if it is still there.</p>`

@@ -56,9 +56,7 @@ export function Readiness() {
         ([name, label]) => html`<a href=${here({ group: name || null, offset: null, open: null })}
           aria-current=${name === group ? "true" : undefined}>${label}</a>`,
       )}</nav>
-        <span class="selects"><select aria-label="Release of the brokers" value=${chosen} onChange=${choose}>${(
-          answer?.targets ?? [chosen]
-        ).map(
+        <span class="selects"><select aria-label="Release of the brokers" onChange=${choose}>${(answer?.targets ?? [chosen]).map(
           (release) => html`<option value=${release} selected=${release === chosen}>Kafka ${release}</option>`,
         )}</select></span></header>
       ${error && answer && html`<p class="notice bad" role="status">${error.message} This is how it was before. <button type="button" onClick=${listing.retry}>Try again</button></p>`}

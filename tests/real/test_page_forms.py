@@ -1,0 +1,135 @@
+"""Live updates beside what a person fills in: no update touches a form, on any view."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import page_past
+import pytest
+from page_browser import Opens, follow, watched, wrong_request
+from page_fleet import Fleet
+from page_server import PageServer, serving
+from playwright.sync_api import Browser, Page, expect
+
+from clientscope.clock import now_ms
+from clientscope.findings.record import Decided
+
+REASON = re.compile("^Why")
+FIELDS = "main :is(input:not([type=radio], [type=checkbox]), textarea)"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[PageServer]:
+    fleet = Fleet(now_ms(), clients=30)
+    page_past.write(fleet, tmp_path)
+    with serving(fleet, history_dir=tmp_path) as server:
+        yield server
+
+
+@pytest.fixture
+def opens(browser: Browser) -> Iterator[Opens]:
+    with watched(browser, wrong_request) as opening:
+        yield opening
+
+
+def day(days: int) -> str:
+    return (datetime.now(UTC) + timedelta(days=days)).date().isoformat()
+
+
+def update(server: PageServer, page: Page) -> None:
+    """Live updates of everything arrive, and are drawn; Kafka is lost, and is back."""
+    fleet = server.fleet
+    server.apply(fleet.opened(fleet.members[0], 2, now_ms()))
+    server.apply(fleet.heartbeats(now_ms()))
+    server.apply([fleet.finding(each.model_copy(update={"last_seen_ms": now_ms()})) for each in fleet.findings()])
+    page.wait_for_function("version => Number(document.body.dataset.version) >= version", arg=server.state.version)
+    page.wait_for_timeout(600)  # the lists are read again a moment later
+    server.state.unreachable("no broker answers")
+    expect(page.locator("#feed")).not_to_have_text("Live")
+    server.state.live()
+    expect(page.locator("#feed")).to_have_text("Live")
+    page.wait_for_timeout(600)
+
+
+def an_open_finding(server: PageServer, page: Page, q: str) -> str:
+    """Opens the first finding's form; returns its fingerprint."""
+    page.goto(f"{server.url}?view=findings&q={q}")
+    page.locator(".list tr.row a.to").first.click()
+    expect(page.get_by_label(REASON)).to_be_visible()
+    expect(page.locator("#feed")).to_have_text("Live")
+    return str(page.evaluate("new URLSearchParams(location.search).get('id')"))
+
+
+STATE = """() => filled.map((field) =>
+    [field.isConnected, field.value, field === document.activeElement, field.type === "date" ? 0 : field.selectionStart])"""
+
+
+def test_stores_date_and_reason_as_typed_while_updates_arrive(server: PageServer, opens: Opens) -> None:
+    page = opens(server.url)
+    for q, choice in (("severity:low", None), ("code:SK001", "Accepted: the risk is known")):
+        fingerprint = an_open_finding(server, page, q)
+        if choice:
+            page.get_by_label(choice).check()
+        page.get_by_label(re.compile("^Until")).fill(day(9))
+        update(server, page)
+        page.get_by_label(REASON).fill("known until the release")
+        update(server, page)
+        expect(page.get_by_label(re.compile("^Until"))).to_have_value(day(9))
+        page.get_by_role("button", name="Accept").click()
+        expect(page.locator(".decide .notice")).to_contain_text("Closed by local")
+        decided, value = server.decisions[-1]
+        assert decided == fingerprint and value is not None
+        stored = json.loads(value)
+        assert (stored["until"], stored["why"]) == (day(9), "known until the release")
+
+
+def test_keeps_form_when_finding_is_decided_elsewhere(server: PageServer, opens: Opens) -> None:
+    page = opens(server.url)
+    fingerprint = an_open_finding(server, page, "severity:low")
+    page.get_by_label(REASON).fill("known")
+    finding = server.state.finding(fingerprint)
+    assert finding is not None
+    decided = Decided(resolution="accepted", by="anna", why="also known", at_ms=now_ms(), until=datetime.now(UTC).date())
+    server.apply([server.fleet.finding(finding.model_copy(update={"state": "closed", "decided": decided}))])
+    expect(page.locator(".since")).to_contain_text("closed")
+    expect(page.locator(".decide")).to_contain_text("Meanwhile this finding was closed")
+    expect(page.get_by_label(re.compile("^Until"))).to_be_visible()
+    expect(page.get_by_role("button", name="Accept")).to_be_visible()
+    expect(page.get_by_label(REASON)).to_have_value("known")
+    page.get_by_role("button", name="Discard").click()
+    expect(page.get_by_role("button", name="Take the decision back")).to_be_visible()
+    expect(page.get_by_label(REASON)).to_have_value("")
+
+
+def test_updates_touch_no_field_of_any_view(server: PageServer, opens: Opens) -> None:
+    page = opens(server.url)
+    client = server.state.clients(1).items[0].key
+    finding = server.fleet.findings()[0].fingerprint
+    views = {"clients": 1, f"client&key={client}": 1, "findings": 1, f"finding&id={finding}": 2, "brokers": 1, "readiness": 0, "history": 3}
+    for view, fields in views.items():
+        follow(page, f"?view={view}")
+        expect(page.locator("main h1")).to_be_attached()
+        expect(page.locator("main .loading")).to_have_count(0)
+        page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        opened = page.locator("details[open]").count()
+        found = page.locator(FIELDS)
+        expect(found).to_have_count(fields)
+        for field in reversed(found.all()):
+            if field.get_attribute("type") == "date":
+                field.fill(day(-2))
+            else:
+                field.press_sequentially("acks and ")
+                page.wait_for_timeout(300)  # what is searched becomes part of the address
+                field.press_sequentially("more")
+                field.evaluate("field => field.setSelectionRange(3, 6)")
+        page.evaluate("selector => { globalThis.filled = [...document.querySelectorAll(selector)]; }", FIELDS)
+        before = page.evaluate(STATE)
+        assert all(value for _, value, *_ in before)
+        assert sum(focused for _, _, focused, _ in before) == min(fields, 1)
+        update(server, page)
+        assert page.evaluate(STATE) == before, view
+        assert page.locator("details[open]").count() == opened, view
