@@ -115,7 +115,7 @@ class Overview(Model):
     software_other: int = Field(description="Connections of the rows that are left out of `software`.")
     gateways: list[GatewayStatus]
     checks: list[Check]
-    pushes_per_minute: int | None = Field(description="Configurations judged in the last whole minute; null where that isn't known.")
+    pushes_per_minute: int | None = Field(description="Those of `pushes` in the last whole minute; null where that isn't known.")
     health: list[ProcessHealth] = Field(description="Of each process that reports its status; empty if none does, which is a problem.")
 
 

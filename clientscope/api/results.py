@@ -13,12 +13,12 @@ Verdict = Literal["findings", "clean", "partly_judged", "not_judged"]
 
 
 class ResultRow(ResultValue):
-    """The verdict of every rule on one push."""
+    """The verdict of every rule on one configuration, pushed or seen otherwise."""
 
     verdict: Verdict = Field(description="`not_judged` where no rule could judge it: that is not clean.")
 
 
 class Results(Listing):
-    """Newest first, of the last day; the newest thousand, and the newest thousand with findings."""
+    """Newest first, of the last day; the newest thousand, the newest thousand with findings, and the newest thousand that were pushed."""
 
     items: list[ResultRow]

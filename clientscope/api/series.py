@@ -26,4 +26,4 @@ class Series(Model):
     other: list[int | None] = Field(description="Connections of all the other versions.")
     opened: list[int | None]
     closed: list[int | None]
-    pushes: list[int | None] = Field(description="Configurations judged.")
+    pushes: list[int | None] = Field(description="Pushed configurations, as `pushes` of the overview counts them.")

@@ -9,11 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from clientscope.demo.watch import Snapshot
-from clientscope.severities import SEVERITIES
+from clientscope.findings.wording import unmarked
+from clientscope.report.findings.counting import said
+from clientscope.report.findings.table import COLOURS
+from clientscope.report.text import plain
 
 _BAR = 24
 _WORST = 5
-_STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
 
 
 def render(snapshot: Snapshot, page: str, seconds: int) -> RenderableType:
@@ -37,19 +39,15 @@ def render(snapshot: Snapshot, page: str, seconds: int) -> RenderableType:
 
 
 def _findings(snapshot: Snapshot) -> RenderableType:
-    """The worst, a line each; how many rules more fired, by severity."""
+    """How many there are, as the page counts them, and the most urgent, a line each."""
     if not snapshot.findings:
         return Text.assemble(("findings  ", "bold"), ("none yet", "dim"))
-    order = sorted(snapshot.findings, key=lambda code: (-SEVERITIES.index(snapshot.severities[code]), code))
     lines = Table.grid(padding=(0, 2, 0, 0))
-    for place, code in enumerate(order[:_WORST]):
-        severity = snapshot.severities[code]
-        head = Text("findings" if place == 0 else "", "bold")
-        lines.add_row(
-            head, Text(severity, _STYLES[severity]), Text(f"{code} ×{snapshot.findings[code]}"), Text(snapshot.named[code], "dim")
-        )
-    more = Counter(snapshot.severities[code] for code in order[_WORST:])
-    if more:
-        said = ", ".join(f"{more[severity]} {severity}" for severity in reversed(SEVERITIES) if more[severity])
-        lines.add_row("", "", "", Text(f"and {said}: on the page", "dim"))
-    return lines
+    for finding in snapshot.findings[:_WORST]:
+        lines.add_row(Text(finding.severity, COLOURS[finding.severity]), Text(finding.code), plain(unmarked(finding.message), "dim"))
+    more = len(snapshot.findings) - _WORST
+    return Group(
+        Text(said(Counter(each.severity for each in snapshot.findings)), "bold"),
+        lines,
+        Text(f"and {more} more, on the page" if more > 0 else "", "dim"),
+    )

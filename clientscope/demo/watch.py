@@ -11,9 +11,11 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from clientscope.findings.record import Finding
 from clientscope.kafka.reader import TopicReader
-from clientscope.records.topics import GAUGES, RESULTS
-from clientscope.severities import SEVERITIES
+from clientscope.records.topics import FINDINGS, GAUGES, RESULTS
+from clientscope.report.findings.counting import is_counted
+from clientscope.topic_values import parse
 
 Series = tuple[str, str]
 """Software name and version."""
@@ -27,32 +29,26 @@ class Snapshot:
         connections: on listener CLIENT, those at zero left out.
         pushes: rows of pushes on ``clientscope.results``; no others count.
         pushing: the software names of the clients that pushed.
-        findings: how often each rule fired, by code.
-        severities: for each code, the worst that it was found with.
-        named: for each code, the application and setting that it last fired for.
+        findings: those that count (`clientscope.report.findings.counting`), the most urgent first.
     """
 
     connections: dict[Series, int] = field(default_factory=dict)
     pushes: int = 0
     pushing: frozenset[Series] = frozenset()
-    findings: dict[str, int] = field(default_factory=dict)
-    severities: dict[str, str] = field(default_factory=dict)
-    named: dict[str, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
 
 
 class DemoWatch:
-    """Follows ``clientscope.gauges`` and ``clientscope.results`` in a thread of its own."""
+    """Follows ``clientscope.gauges``, ``clientscope.results`` and ``clientscope.findings`` in a thread of its own."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._reader = TopicReader(bootstrap_servers, "clientscope-demo")
-        self._reader.seek(self._reader.ranges(GAUGES, RESULTS))
+        self._reader.seek(self._reader.ranges(GAUGES, RESULTS, FINDINGS))
         self._lock = threading.Lock()
         self._gauges: dict[bytes, dict[str, Any]] = {}
         self._pushes = 0
         self._pushing: set[Series] = set()
-        self._findings: Counter[str] = Counter()
-        self._severities: dict[str, str] = {}
-        self._named: dict[str, str] = {}
+        self._findings: dict[bytes, Finding] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
         self._thread.start()
@@ -65,8 +61,8 @@ class DemoWatch:
                 if gauge.get("listener") == "CLIENT":  # a gateway's own row has none
                     sums[gauge["software_name"], gauge["software_version"]] += gauge["connections"]
             connections = {series: count for series, count in sums.items() if count}
-            found = dict(self._findings), dict(self._severities), dict(self._named)
-            return Snapshot(connections, self._pushes, frozenset(self._pushing), *found)
+            found = sorted(filter(is_counted, self._findings.values()), key=lambda finding: finding.urgency)
+            return Snapshot(connections, self._pushes, frozenset(self._pushing), tuple(found))
 
     def close(self) -> None:
         """Stops reading."""
@@ -81,6 +77,8 @@ class DemoWatch:
                     for message in messages:
                         if partition.topic == GAUGES:
                             self._gauge(message.key, message.value)
+                        elif partition.topic == FINDINGS:
+                            self._finding(message.key, message.value)
                         else:
                             self._result(json.loads(message.value))
 
@@ -95,12 +93,12 @@ class DemoWatch:
             return
         self._pushes += 1
         self._pushing.add((result["software_name"], result["software_version"]))
-        for rule in result["rules"]:
-            code, severity = rule["code"], rule["severity"]
-            self._findings[code] += 1
-            self._severities[code] = max(self._severities.get(code, severity), severity, key=SEVERITIES.index)
-            keys = ", ".join(setting["key"] for setting in rule["settings"])
-            self._named[code] = f"{result['client_id']}: {keys}"
+
+    def _finding(self, key: bytes, value: bytes | None) -> None:
+        if value is None:
+            self._findings.pop(key, None)
+        else:
+            self._findings[key] = parse(Finding, value)
 
 
 def jmx_connections(port: int, listener: str = "CLIENT") -> dict[Series, int]:

@@ -12,7 +12,7 @@ from clientscope.api.clients import ClientList, ConnectedClient, FindingsSummary
 from clientscope.report.api import Api
 from clientscope.report.findings.table import COLOURS
 from clientscope.report.listing import is_narrow
-from clientscope.report.text import age, plain
+from clientscope.report.text import age, counted, plain
 
 FIELDS = (
     "key", "client_id", "software_name", "software_version", "principal", "address", "listener", "security_protocol", "broker", "cluster",
@@ -38,7 +38,7 @@ def fetch(api: Api, search: str) -> tuple[list[ConnectedClient], list[str]]:
     if total is None:
         return items, ["the page is still reading its topics; the list is not available yet"]
     if total > len(items):
-        return items, [f"{total - len(items)} more clients are connected; narrow the search, or use the page's export"]
+        return items, [f"{counted(total - len(items), 'more client')}; narrow the search, or use the page's export"]
     if not items:
         return items, ["no client is connected" if not search else "no client matches"]
     return items, []
@@ -60,7 +60,7 @@ def table(found: Sequence[ConnectedClient], now_s: float, *, wide: bool = False)
             cells += [each.principal or "–", each.address]
         if wide:
             cells += [each.listener, str(each.broker), each.gateway, each.instance_id or "–", *_traffic(each, now_s)]
-        view.add_row(*map(plain, cells), str(each.connections), _since(each, now_s), _findings(each.findings))
+        view.add_row(*map(plain, cells), str(each.connections), _since(each, now_s), findings(each.findings))
     return view
 
 
@@ -78,10 +78,9 @@ def _traffic(client: ConnectedClient, now_s: float) -> Iterator[str]:
     yield "–" if client.active_ms is None else age(now_s - client.active_ms / 1000)
 
 
-def _findings(summary: FindingsSummary | None) -> Text:
-    """How many and how bad; a dash where nothing was judged, which is not clean."""
+def findings(summary: FindingsSummary | None) -> Text:
+    """How many, and how bad the worst is: ``5, worst high``; a dash where nothing was judged, which is not clean."""
     if summary is None:
         return plain("–", "dim")
-    if not summary.count:
-        return plain("0")
-    return plain(f"{summary.count} {summary.worst}", COLOURS.get(summary.worst or "", ""))
+    said = f"{summary.count}{', worst' * (summary.count > 1)} {summary.worst or ''}"
+    return plain(said.strip(), COLOURS.get(summary.worst or "", ""))

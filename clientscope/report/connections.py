@@ -18,7 +18,7 @@ from clientscope.errors import EnvironmentProblem
 from clientscope.query import CONNECTIONS, matches
 from clientscope.report.api import Api
 from clientscope.report.searching import parsed
-from clientscope.report.text import age, plain
+from clientscope.report.text import age, counted, plain
 from clientscope.report.versions import matcher
 
 FIELDS = (
@@ -137,7 +137,7 @@ def fetch_all(api: Api, search: str) -> tuple[list[GatewayConnection], list[str]
     answer = api.get("connections", {"q": search, "limit": _MOST}, Connections)
     if answer.total is None:
         return [], ["the page is still reading its topics; the list is not available yet"]
-    left_out = [f"{more} more connections are open; narrow the search"] if (more := answer.total - len(answer.items)) else []
+    left_out = [f"{counted(more, 'more open connection')}; narrow the search"] if (more := answer.total - len(answer.items)) else []
     return [_placed(row) for row in answer.items], left_out
 
 

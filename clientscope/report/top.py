@@ -18,14 +18,18 @@ from textual.containers import Horizontal
 from textual.widgets import DataTable, Footer, Input, Static
 
 from clientscope.api.clients import ClientList, ConnectedClient
+from clientscope.api.common import Listing
 from clientscope.api.findings import FindingList
 from clientscope.api.overview import Overview
 from clientscope.errors import ClientscopeError
 from clientscope.findings.record import Finding
 from clientscope.findings.wording import unmarked
 from clientscope.report.api import Api
+from clientscope.report.clients import findings
+from clientscope.report.findings.counting import said
 from clientscope.report.findings.table import COLOURS
-from clientscope.report.text import age, plain
+from clientscope.report.text import age, counted, plain, shares
+from clientscope.severities import SEVERITIES
 
 _DRAW_S = 1.0
 _RETRY_S = 2.0
@@ -51,7 +55,7 @@ class Top(App[None]):
     """
 
     CSS = """
-    #summary { height: 2; padding: 0 1; }
+    #summary { height: auto; max-height: 5; padding: 0 1; }
     #summary.stale { background: $warning-muted; }
     #lists { height: 1fr; }
     DataTable { width: 1fr; height: 1fr; }
@@ -82,6 +86,7 @@ class Top(App[None]):
         self.problem = ""
         self._view, self._q = "overview", ""
         self._drawn: object = None
+        self._listed = ""
         self._stopping = threading.Event()
 
     def compose(self) -> ComposeResult:
@@ -118,7 +123,7 @@ class Top(App[None]):
 
     def _draw(self) -> None:
         summary = self.query_one("#summary", Static)
-        summary.update(_summary(self.overview, self.problem))
+        summary.update(_summary(self.overview, self.problem, self._listed))
         summary.set_class(bool(self.problem) or self.overview is None or self.overview.feed != "live", "stale")
         if self.overview is None or self._drawn == (self.overview.version, self._view, self._q):
             return
@@ -135,17 +140,21 @@ class Top(App[None]):
         try:
             asked = {"q": q, "limit": _LISTED}
             if view == "clients":
-                rows = _clients(self._api.get(view, asked, ClientList).items)
+                answer = self._api.get(view, asked, ClientList)
+                rows, listed = _clients(answer.items), _listed(answer, "client")
             else:
-                rows = _findings(self._api.get(view, asked, FindingList).items)
+                found = self._api.get(view, {**asked, "confidence": "high"}, FindingList)
+                rows, listed = _findings(found.items), _listed(found, "finding")
         except ClientscopeError as error:
             self.problem = str(error)
             return
-        self.call_from_thread(self._put_if, view, q, rows)
+        self.call_from_thread(self._put_if, view, q, rows, listed)
 
-    def _put_if(self, view: str, q: str, rows: Rows) -> None:
+    def _put_if(self, view: str, q: str, rows: Rows, listed: str) -> None:
         if (view, q) == (self._view, self._q):
             _put(self.query_one("#main", DataTable), rows)
+            self._listed = listed
+            self._draw()
 
     def _columns(self, names: Sequence[str]) -> None:
         table = self.query_one("#main", DataTable)
@@ -156,7 +165,7 @@ class Top(App[None]):
 
     def action_view(self, view: str, q: str = "") -> None:
         """Shows another view."""
-        self._view, self._q = view, q
+        self._view, self._q, self._listed = view, q, ""
         self._columns({"overview": _SOFTWARE, "clients": _CLIENTS, "findings": _FINDINGS}[view])
         self._draw()
 
@@ -227,16 +236,17 @@ def _put(table: DataTable[Text], rows: Rows) -> None:
         table.move_cursor(row=wanted.index(selected))
 
 
-def _summary(overview: Overview | None, problem: str) -> Text:
+def _summary(overview: Overview | None, problem: str, listed: str) -> Text:
     if overview is None:
         return plain(problem or "asking …")
     known = (
-        (overview.connections, "connections"),
-        (overview.clients, "clients"),
-        (overview.software_versions, "software versions"),
-        (overview.pushes_per_minute, "pushes per minute"),
+        (overview.connections, "connection", "connections"),
+        (overview.clients, "client", "clients"),
+        (overview.software_versions, "software version", "software versions"),
+        (overview.pushes, "push in a day", "pushes in a day"),
+        (overview.pushes_per_minute, "in the last minute", "in the last minute"),
     )
-    figures = " · ".join(f"{'–' if value is None else f'{value:,}'} {name}" for value, name in known)
+    figures = " · ".join(f"– {many}" if value is None else counted(value, one, many) for value, one, many in known)
     first = plain(f"{', '.join(overview.clusters) or 'no cluster yet'}   {figures}", "bold")
     feed = {"live": "live", "catching_up": "still reading its topics", "starting": "starting"}.get(overview.feed, overview.feed_detail)
     found = overview.findings
@@ -245,24 +255,41 @@ def _summary(overview: Overview | None, problem: str) -> Text:
     if found is None:
         second.append_text(plain(overview.findings_detail or "findings: –", "dim"))
     else:
-        for severity, count in found.by_severity.items():
-            second.append_text(plain(f"{count} {severity}  ", COLOURS.get(severity, "") if count else "dim"))
+        worst = max(found.by_severity, key=SEVERITIES.index, default="")
+        second.append_text(plain(said(found.by_severity), COLOURS.get(worst, "")))
+        if found.low_confidence:
+            second.append_text(plain(f" · {counted(found.low_confidence, 'more')} of low confidence", "dim"))
+    if listed:
+        second.append_text(plain(f" · listed: {listed}"))
     return first.append_text(second)
+
+
+def _listed(answer: Listing, noun: str) -> str:
+    """How many the list has, and how many of them are shown."""
+    total = answer.total or 0
+    return counted(total, noun) + (f", the first {_LISTED}" if total > _LISTED else "")
 
 
 def _software(overview: Overview) -> Rows:
     rows = sorted(overview.software, key=lambda row: (-row.connections, row.software_name, row.software_version))
-    total, largest = max(1, overview.connections or 0), max(1, *(row.connections for row in rows), 1)
+    largest = max(1, *(row.connections for row in rows), 1)
     listed = []
-    for row in rows:
+    *parts, of_others = shares([*(row.connections for row in rows), overview.software_other])
+    for row, part in zip(rows, parts, strict=True):
         key = "\n".join((row.software_name, row.software_version, row.listener))
         names = (plain(name) for name in (row.software_name, row.software_version, row.listener))
         bar = "█" * max(1, round(20 * row.connections / largest))
-        share = Text.assemble((f"{row.connections / total:6.1%} ", ""), (bar, "cyan"))
+        share = Text.assemble((f"{_share(part, row.connections)} ", ""), (bar, "cyan"))
         listed.append((key, (*names, Text(f"{row.connections:,}", justify="right"), share)))
     if overview.software_other:
-        listed.append(("other", (plain("other", "dim"), Text(), Text(), Text(f"{overview.software_other:,}", justify="right"), Text())))
+        number = Text(f"{overview.software_other:,}", justify="right")
+        listed.append(("other", (plain("other", "dim"), Text(), Text(), number, Text(_share(of_others, overview.software_other)))))
     return listed
+
+
+def _share(part: int, count: int) -> str:
+    """Tenths of a per cent."""
+    return " <0.1%" if count and not part else f"{part / 10:5.1f}%"
 
 
 def _health(overview: Overview) -> Rows:
@@ -280,13 +307,9 @@ def _clients(items: Sequence[ConnectedClient]) -> Rows:
     now_s = time.time()
     rows = []
     for each in items:
-        found = each.findings
-        worst = (
-            plain("–", "dim") if found is None else plain(f"{found.count} {found.worst or ''}".strip(), COLOURS.get(found.worst or "", ""))
-        )
         names = (each.client_id or "–", each.software_name, each.software_version, each.principal or "–", each.address)
         numbers = (str(each.connections), age(now_s - each.since_ms / 1000))
-        rows.append((each.key, (*map(plain, names), *(Text(text, justify="right") for text in numbers), worst)))
+        rows.append((each.key, (*map(plain, names), *(Text(text, justify="right") for text in numbers), findings(each.findings))))
     return rows
 
 

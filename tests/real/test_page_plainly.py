@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -11,9 +12,14 @@ from made_findings import leak, made
 from page_browser import Opens, serious, watched, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
+from page_state import result
 from playwright.sync_api import Browser, Page, expect
 
+from clientscope import cli
 from clientscope.clock import now_ms
+
+SEEN_ONLY = "seen-only"
+"""A client that pushed nothing."""
 
 OVERLAPS = """() => {
   const found = [], walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
@@ -66,6 +72,9 @@ def shared() -> Iterator[PageServer]:
                 fleet.finding(leak(804, state="stopped", client_count=0, ended_ms=fleet.now_ms)),
             ]
         )
+        at_ms = now_ms() - 90_000
+        seen = {"origin": "observed", "client_id": SEEN_ONLY, "not_evaluable": [f"AN{number}" for number in range(900, 918)]}
+        server.apply(result(70_000 + number, at_ms=at_ms, **seen) for number in range(11))
         yield server
 
 
@@ -103,22 +112,66 @@ def test_a_severity_beside_a_number_says_that_it_is_the_worst(shared: PageServer
     expect(page.locator(".pager")).to_have_text(f"{named} clients")
 
 
-def test_findings_to_fix_are_urgent_and_of_somebody_who_is_there(shared: PageServer, opens: Opens) -> None:
+def number_in(text: str) -> int:
+    return int(re.findall(r"[\d,]+", text)[0].replace(",", ""))
+
+
+def test_same_noun_has_same_number_everywhere(shared: PageServer, opens: Opens, capsys: pytest.CaptureFixture[str]) -> None:
     page = opens(shared.url)
-    figure = page.locator(".figure", has_text="Findings to fix")
-    expect(figure.locator("dt")).to_have_text("Findings to fix, high or above")
-    fixed = int(figure.locator(".value").inner_text())
-    found = shared.state.overview(now_ms()).findings
-    assert found is not None
-    assert sum(found.to_fix.values()) == fixed < found.total
-    expect(figure).to_contain_text(f"{found.to_rotate} leaked secrets to rotate")
-    expect(page.locator("nav.ways .badge")).to_have_text(str(fixed))
-    figure.locator("dt a").click()
-    expect(page.locator(".pager")).to_have_text(f"{fixed} findings")
-    expect(page.locator(".list")).not_to_contain_text("of nobody now")
+    overview = shared.state.overview(now_ms())
+    found = overview.findings
+    assert found is not None and found.low_confidence and found.to_rotate
+    figure = page.locator(".figure").filter(has=page.get_by_text("Findings", exact=True))
+    badge = page.locator("nav.ways .badge")
+    by = {name: found.by_severity[name] for name in ("critical", "high", "medium", "low", "info")}
+    expect(figure.locator(".value")).to_have_text(str(found.total))
+    urgent = by["critical"] + by["high"]
+    expect(figure).to_contain_text(f"{urgent} of them high or above, {found.to_rotate} leaked secrets to rotate")
+    expect(badge).to_have_text(str(found.total))
+    said = f"{found.total} findings: {', '.join(f'{number} {name}' for name, number in by.items())}"
+    expect(badge).to_have_attribute("title", said)
+    expect(page.get_by_role("link", name="All", exact=False).first).to_have_text(f"All {found.total} findings")
+    assert [number_in(text) for text in page.locator(".severities .pill").all_inner_texts()] == list(by.values())
+
+    for link, number in (("Findings", found.total), (f"{urgent} of them", urgent), ("leaked secrets to rotate", found.to_rotate)):
+        page.goto(shared.url)
+        figure.get_by_role("link", name=link).click()
+        expect(page.locator(".pager")).to_contain_text(f"{number} findings")
+
+    assert cli.main(["findings", "--url", shared.url]) == 0
+    assert f"{said}; {found.low_confidence} more of low confidence" in capsys.readouterr().err
+    with urllib.request.urlopen(f"{shared.url}api/v1/findings?confidence=high&limit=1") as answer:
+        assert json.load(answer)["total"] == found.total
+
     page.goto(shared.url)
-    page.get_by_role("link", name="leaked secrets to rotate").click()
-    expect(page.locator(".pager")).to_have_text(f"{found.to_rotate} findings")
+    for label, view in (("Connections", "clients"), ("Software versions", "clients&group=software")):
+        value = number_in(page.locator(".figure", has_text=label).locator(".note" if view == "clients" else ".value").inner_text())
+        page.goto(f"{shared.url}?view={view}")
+        expect(page.locator(".pager")).to_contain_text(f"{overview.clients if view == 'clients' else value} ")
+        page.goto(shared.url)
+
+
+def test_pushes_are_those_that_clients_pushed(shared: PageServer, opens: Opens) -> None:
+    page = opens(shared.url)
+    pushes = shared.state.overview(now_ms()).pushes
+    expect(page.locator(".figure", has_text="Pushes in a day").locator(".value")).to_have_text(str(pushes))
+    newest = page.locator("section", has=page.locator("#newest"))
+    expect(newest.locator("tr.row")).to_have_count(8)
+    assert newest.locator("tr.row", has_text=SEEN_ONLY).count() == 0
+    with urllib.request.urlopen(f"{shared.url}api/v1/results?pushed=true&limit=1000") as answer:
+        assert json.load(answer)["total"] == pushes
+    expect(newest.locator("tr.row", has_text="not judged").first).to_contain_text(re.compile(r"\d+ rules? not judged"))
+    page.goto(f"{shared.url}?pushes=table")
+    by_minute = page.get_by_role("table", name="Pushes").locator("td").all_inner_texts()
+    assert sum(number_in(text) for text in by_minute if text != "–") <= (pushes or 0)
+
+
+def test_shares_of_version_mix_add_up(shared: PageServer, opens: Opens) -> None:
+    page = opens(f"{shared.url}?mix=all")
+    shares = page.locator(".mix .share small")
+    expect(shares.first).to_be_visible()
+    texts = shares.all_inner_texts()
+    assert sum(0 if text == "< 1 %" else number_in(text) for text in texts) == 100, texts
 
 
 def test_what_could_not_be_judged_is_counted_and_explained(shared: PageServer, opens: Opens) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -31,6 +32,8 @@ from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import free_port, require_free, spawn, tail
+from clientscope.report.findings.counting import said
+from clientscope.report.text import counted
 from streaming.internals.releases import installed
 
 _HEARTBEAT_S = 2.0
@@ -91,7 +94,7 @@ class DemoReport(TypedDict):
     Attributes:
         checks: each check's name, and whether it passed.
         connections: by the topic ``clientscope.gauges``; jmx_connections: by the broker's own JMX.
-        findings: how often each rule fired, by its code.
+        findings: how many there are of each rule, by its code.
     """
 
     passed: bool
@@ -209,8 +212,8 @@ class _Demo:
             return set()
         found = json.loads(output)
         self._say(
-            f"without the gateway, by the broker's request log: {found['clients']} clients in {len(found['software'])} software versions, "
-            f"{len(found['problems'])} findings: {report.as_uri()}"
+            f"without the gateway, by the broker's request log: {counted(found['clients'], 'client')} in "
+            f"{counted(len(found['software']), 'software version')}, {counted(len(found['problems']), 'finding')}: {report.as_uri()}"
         )
         return {row["application"] for row in found["readiness"]}
 
@@ -226,13 +229,14 @@ class _Demo:
         self._clients_of_others.stop(_COMES_AND_GOES)
         gauges, oracle = self._compare()
         before = self._watch.snapshot()
+        found = Counter(each.code for each in before.findings)
         self._say("closing all clients")
         self._clients_of_others.stop()
         gone = self._await(lambda: not self._watch.snapshot().connections, 30)
         checks = {
             "push_decoded": before.pushes > 0,
-            "leak_found": _LEAK in before.findings,
-            "bad_setting_found": _BAD_SETTING in before.findings,
+            "leak_found": _LEAK in found,
+            "bad_setting_found": _BAD_SETTING in found,
             "gauges_equal_jmx": bool(gauges) and gauges == oracle,
             "pushing_clients_named": bool(before.pushing) and before.pushing <= set(gauges),
             "series_gone": gone,
@@ -246,7 +250,7 @@ class _Demo:
             "connections": _as_rows(gauges),
             "jmx_connections": _as_rows(oracle),
             "pushes": before.pushes,
-            "findings": before.findings,
+            "findings": dict(found),
         }
 
     def _compare(self) -> tuple[dict[Series, int], dict[Series, int]]:
@@ -294,8 +298,8 @@ class _Demo:
 
 def _line(snapshot: Snapshot) -> str:
     connections = ", ".join(f"{name} {version}: {count}" for (name, version), count in sorted(snapshot.connections.items()))
-    findings = ", ".join(f"{code} ×{count}" for code, count in sorted(snapshot.findings.items()))
-    return f"connections {{{connections}}}  pushes {snapshot.pushes}  findings {{{findings}}}"
+    findings = said(Counter(each.severity for each in snapshot.findings))
+    return f"connections {{{connections}}}  {counted(snapshot.pushes, 'push', 'pushes')}  {findings}"
 
 
 def _as_rows(connections: dict[Series, int]) -> list[DemoConnections]:

@@ -51,6 +51,7 @@ def run(settings: FindingsListSettings) -> int:
     from clientscope.query import FINDINGS, parse
     from clientscope.report import listing, searching
     from clientscope.report.findings import formats, table
+    from clientscope.report.findings.counting import listed
     from clientscope.report.findings.selecting import FindingFilter, SearchedFinding
     from udfs.rules.registry import with_risks
 
@@ -69,13 +70,14 @@ def run(settings: FindingsListSettings) -> int:
         query = parse(" ".join(settings.search), FINDINGS, now_ms())
         every = [finding for finding in map(with_risks, read()) if SearchedFinding.of(finding).matches(query)]
         chosen = sorted(filter(wanted.takes, every), key=lambda finding: finding.urgency)
+        how_many = (listed(chosen),) if chosen and settings.output in ("table", "wide") else ()
         return listing.Listed(
             chosen,
             row=lambda finding: finding.model_dump(mode="json"),
             name=lambda finding: finding.fingerprint,
             table=lambda findings, wide: table.findings(findings, now_ms(), wide=wide) if findings else None,
             cells=lambda finding: (formats.cells(finding),),
-            left_out=("no finding matches",) if query.terms and not every else tuple(wanted.left_out(every, len(chosen))),
+            left_out=("no finding matches",) if query.terms and not every else (*how_many, *wanted.left_out(every, len(chosen))),
         )
 
     listing.show(settings, formats.FIELDS, ask, formats.COLUMNS)

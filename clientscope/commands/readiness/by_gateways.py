@@ -56,7 +56,7 @@ def look(settings: ReadinessSettings, target: str, owned: Owners, query: Query) 
         nothing="" if every else f"no client in the {found.records:,} records of {CONNECTIONS}: {_NO_RECORD}",
         source="gateways' records of connections",
         times="times are UTC",
-        read=(found.records, "records read"),
+        read=(found.records, "record read", "records read"),
     )
 
 

@@ -48,7 +48,7 @@ def look(settings: ReadinessSettings, target: str, owned: Owners, query: Query) 
         nothing="" if requests else NO_REQUEST,
         source="the brokers' request logs",
         times="times are as logged",
-        read=(requests, "requests read"),
+        read=(requests, "request read", "requests read"),
     )
 
 

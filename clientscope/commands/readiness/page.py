@@ -28,9 +28,9 @@ def page(target: str, made: ReadinessRun) -> str:
         source=made.source,
         times=made.times,
         figures=[
-            (len(present), "clients"),
-            (len(groups["application"]), "applications"),
-            (len(groups["software"]), "kinds of software"),
+            (len(present), "client", "clients"),
+            (len(groups["application"]), "application", "applications"),
+            (len(groups["software"]), "kind of software", "kinds of software"),
             made.read,
         ],
     )

@@ -20,7 +20,7 @@ class ReadinessRun:
         nothing: why there is nothing to judge; empty if there is something.
         source: what showed the clients.
         times: what its times are.
-        read: how much of it was read, and what that number is of.
+        read: how much of it was read, and what that number is of, one and several.
     """
 
     clients: tuple[JudgedClient, ...]
@@ -32,4 +32,4 @@ class ReadinessRun:
     nothing: str
     source: str
     times: str
-    read: tuple[int, str]
+    read: tuple[int, str, str]

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from clientscope.errors import SettingsError
 from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
+from clientscope.report.text import counted
 
 MOST_ROWS = 500
 """Of a table."""
@@ -41,6 +42,7 @@ def render(template: Path, every: str, readiness: Iterable[ReadinessRow], **valu
 
     loader = jinja2.FileSystemLoader([template.parent, Path(__file__).parent])
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, loader=loader)
+    environment.globals["counted"] = counted
     verdicts = [Verdicts(each.value, NAMES[each], clients) for each, clients in clients_by_verdict(readiness).items()]
     return environment.get_template(template.name).render(verdicts=verdicts, names=NAMES, most=MOST_ROWS, more=more, **values)
 

@@ -22,11 +22,11 @@ def page(made: XrayResult) -> str:
         unseen=made.unseen,
         logs=made.logs,
         figures=[
-            (made.clients, "clients"),
-            (made.applications, "applications"),
-            (made.connections, "connections"),
-            (len(made.problems), "findings"),
-            (made.requests, "requests read"),
+            (made.clients, "client", "clients"),
+            (made.applications, "application", "applications"),
+            (made.connections, "connection", "connections"),
+            (len(made.problems), "finding", "findings"),
+            (made.requests, "request read", "requests read"),
         ],
         troubled=[row for row in made.readiness if row.readiness is not Readiness.FINE],
     )

@@ -15,6 +15,7 @@ from clientscope.commands.xray.result import ProblemRow, XrayResult
 from clientscope.readiness import Readiness
 from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
 from clientscope.report.listing import console
+from clientscope.report.text import counted
 
 _MOST_SOFTWARE = 15
 _MOST_AFFECTED = 3
@@ -34,8 +35,8 @@ def parts(made: XrayResult) -> Iterator[RenderableType]:
     """Heading, cluster, software, findings, upgrade readiness, and what couldn't be seen."""
     size = sum(log.size for log in made.logs) / 1024**2
     yield Text(
-        f"{_counted(made.clients, 'client')} of {_counted(made.applications, 'application')} "
-        f"on {_counted(made.connections, 'connection')}, by {_counted(made.requests, 'request')} in {size:.1f} MiB",
+        f"{counted(made.clients, 'client')} of {counted(made.applications, 'application')} "
+        f"on {counted(made.connections, 'connection')}, by {counted(made.requests, 'request')} in {size:.1f} MiB",
         "bold",
     )
     if made.answers.brokers:
@@ -63,12 +64,12 @@ def _cluster(answers: ClusterAnswers) -> Iterator[RenderableType]:
     for (release, level), brokers in list(alike.items())[:_MOST_AFFECTED]:
         metadata = f", metadata.version {level}" if level is not None else ""
         inferred = f"Kafka {release} by API versions" if release else "release not known"
-        yield Text(f"  {_counted(brokers, 'broker')}: {inferred}{metadata}")
+        yield Text(f"  {counted(brokers, 'broker')}: {inferred}{metadata}")
     yield from _more(len(alike) - _MOST_AFFECTED, 2)
     not_seen = sum(group.not_seen for group in answers.groups)
-    members = f" ({_counted(not_seen, 'member')} not seen)" if not_seen else ""
-    others = f"{_counted(len(answers.transactions), 'transactional id')}, {_counted(len(answers.quotas), 'client quota')}"
-    yield Text(f"  {_counted(len(answers.groups), 'group')} of consumers{members}, {others}")
+    members = f" ({counted(not_seen, 'member')} not seen)" if not_seen else ""
+    others = f"{counted(len(answers.transactions), 'transactional id')}, {counted(len(answers.quotas), 'client quota')}"
+    yield Text(f"  {counted(len(answers.groups), 'group')} of consumers{members}, {others}")
 
 
 def _software(made: XrayResult) -> Table:
@@ -99,7 +100,7 @@ def _problem(problem: ProblemRow) -> Iterator[RenderableType]:
 def _readiness(rows: tuple[ReadinessRow, ...]) -> Iterator[RenderableType]:
     line = Text("  ")
     for readiness, clients in clients_by_verdict(rows).items():
-        line.append(f"{NAMES[readiness]}: {clients:,}  ", READINESS_COLOURS[readiness])
+        line.append(f"{NAMES[readiness]}: {counted(clients, 'client')}  ", READINESS_COLOURS[readiness])
     yield line
     troubled: dict[tuple[Readiness, str], list[ReadinessRow]] = defaultdict(list)
     for row in rows:
@@ -121,7 +122,3 @@ def _readiness(rows: tuple[ReadinessRow, ...]) -> Iterator[RenderableType]:
 def _more(rows: int, indent: int) -> Iterator[RenderableType]:
     if rows > 0:
         yield Text(f"{' ' * indent}{rows:,} more", "dim")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"

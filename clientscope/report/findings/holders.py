@@ -16,7 +16,7 @@ from clientscope.report.api import Api
 from clientscope.report.findings.fetching import every
 from clientscope.report.findings.selecting import SHOWN_DIGITS
 from clientscope.report.findings.table import COLOURS
-from clientscope.report.text import plain, time_of
+from clientscope.report.text import counted, plain, time_of
 
 ONLY_THE_BROKER = "Only the broker knows whether the password still works: clientscope compares digests and tries none."
 NOBODY = (
@@ -58,12 +58,12 @@ def _one(finding: Finding) -> Iterator[RenderableType]:
         places.add_row(*map(plain, cells))
     yield _below(places)
     if more := finding.place_count - len(finding.places):
-        yield _below(plain(f"and {more} more places"))
+        yield _below(plain(f"and {counted(more, 'more place')}"))
     for client in finding.clients:
         yield _below(Group(*_client(client)))
     named = sum(client.disconnected_ms is None for client in finding.clients)
     if (more := finding.client_count - named) > 0:
-        yield _below(plain(f"and {more} more clients that are connected now"))
+        yield _below(plain(f"and {counted(more, 'more client that is connected now', 'more clients that are connected now')}"))
 
 
 def _state(finding: Finding) -> str:

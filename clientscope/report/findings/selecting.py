@@ -12,6 +12,7 @@ from typing import NamedTuple, get_args
 from clientscope.errors import SettingsError
 from clientscope.findings.record import TO_DO, Application, Finding, State
 from clientscope.query import FINDINGS, Query, matches
+from clientscope.report.text import counted
 from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES, Severity
 
@@ -90,7 +91,7 @@ class FindingFilter:
         elif others := len(matching) - len(in_state):
             yield f"none is {' or '.join(sorted(self.states))}; {others} in other states, which --all lists"
         elif not hidden:
-            yield f"none of {len(every)} findings matches"
+            yield f"no match among {counted(len(every), 'finding')}"
 
     def _matches(self, finding: Finding) -> bool:
         return (

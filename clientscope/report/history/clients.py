@@ -12,7 +12,7 @@ from clientscope.api.history import PastClient, PastClients
 from clientscope.report.api import Api
 from clientscope.report.history.ranges import no_more
 from clientscope.report.listing import is_narrow
-from clientscope.report.text import plain, time_of
+from clientscope.report.text import counted, plain, time_of
 
 FIELDS = (
     "client_id", "application", "owner", "software_name", "software_version", "principal", "address", "brokers", "first_seen_ms",
@@ -32,7 +32,7 @@ def fetch(api: Api, search: str, since: int | None, until: int | None) -> tuple[
     """
     answer = api.get("history/clients", {"q": search, "from": since, "to": until, "limit": MOST}, PastClients)
     if more := answer.total - len(answer.items):
-        return answer, [f"{more} more clients were connected; narrow the search, or ask for a shorter range", *no_more(answer)]
+        return answer, [f"{counted(more, 'more client')}; narrow the search, or ask for a shorter range", *no_more(answer)]
     nothing = f"no client {'matches' if search else 'was connected'}"
     return answer, no_more(answer, "" if answer.items else nothing)
 

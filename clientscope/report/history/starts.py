@@ -13,7 +13,7 @@ from clientscope.api.history import PastStart, PastStarts
 from clientscope.report.api import Api
 from clientscope.report.changes import change_lines, indented
 from clientscope.report.history.ranges import no_more
-from clientscope.report.text import plain, time_of
+from clientscope.report.text import counted, plain, time_of
 
 FIELDS = (
     "pushed_ms", "client_id", "client_type", "principal", "address", "software_name", "software_version", "instance_id", "settings",
@@ -53,7 +53,7 @@ def fetch(api: Api, whose: Mapping[str, str | None], since: int | None, until: i
         items += page
     answer = found.model_copy(update={"items": items})
     if more := found.total - len(items):
-        return answer, [f"{more} more starts; raise --limit or ask for a shorter range to see them", *no_more(found)]
+        return answer, [f"{counted(more, 'more start')}; raise --limit or ask for a shorter range to see them", *no_more(found)]
     return answer, no_more(found, "" if items else "no start")
 
 

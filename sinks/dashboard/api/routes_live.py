@@ -36,9 +36,9 @@ def routes(state: State, clock: Callable[[], int], stopping: Callable[[], bool],
         return state.gauges(limit)
 
     @router.get("/results")
-    def results(limit: Limit = 100, fired: bool = False) -> Results:
-        """The rules' verdicts on each push; with `fired`, only pushes on which a rule fired."""
-        return state.results(limit, fired)
+    def results(limit: Limit = 100, fired: bool = False, pushed: bool = False) -> Results:
+        """The rules' verdicts on each configuration; with `fired`, only of those on which a rule fired; with `pushed`, only of pushes."""
+        return state.results(limit, fired, pushed)
 
     @router.get("/brokers", responses=WRONG_QUERY)
     def brokers(q: Q = "") -> Brokers:

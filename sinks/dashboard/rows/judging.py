@@ -13,6 +13,7 @@ from typing import NamedTuple
 from clientscope.findings.record import Finding
 from clientscope.records.client_key import client_key
 from clientscope.records.principals import ANONYMOUS, authenticated
+from clientscope.report.findings.counting import is_counted
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.schema import NO_CLIENT_ID, Database
@@ -48,7 +49,7 @@ def tenant(principal: str | None) -> str:
 
 def of_finding(finding: Finding) -> Of | None:
     """None for one that doesn't count: closed, resolved, suppressed, or of low confidence."""
-    if finding.state not in ("open", "stopped") or finding.suppressed is not None or finding.confidence != "high":
+    if not is_counted(finding):
         return None
     subjects: set[Subject] = {(tenant(each.principal), each.client_id or "", each.address) for each in finding.clients}
     if finding.client_count > len(finding.clients) or finding.state == "stopped":

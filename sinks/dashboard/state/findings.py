@@ -14,6 +14,7 @@ from clientscope.fair_share import HeldEntry, too_many
 from clientscope.findings.record import TO_DO, Finding, State
 from clientscope.query import FINDINGS, Query, parse, parse_sort, term_text
 from clientscope.records.client_key import Tenant, tenant_of
+from clientscope.report.findings.counting import counts
 from clientscope.report.findings.selecting import SearchedFinding
 from clientscope.severities import SEVERITIES
 from clientscope.topic_values import parse as parse_value
@@ -202,11 +203,11 @@ class FindingTable:
 
     def counts(self) -> dict[tuple[str, State], int]:
         """How many there are by severity and state; none that is suppressed or of low confidence."""
-        counts: Counter[tuple[str, State]] = Counter()
+        found: Counter[tuple[str, State]] = Counter()
         for of, count in self._counts.items():
             if of.confidence == "high" and not of.suppressed:
-                counts[of.severity, of.state] += count
-        return counts
+                found[of.severity, of.state] += count
+        return found
 
     def overview(self) -> OpenFindings:
         """What is to be done, in a few numbers."""
@@ -214,18 +215,16 @@ class FindingTable:
         to_fix: Counter[str] = Counter()
         low_confidence = suppressed = to_rotate = 0
         for of, count in self._counts.items():
-            if of.state not in TO_DO or not count:
-                continue
-            if of.suppressed:
-                suppressed += count
-            elif of.confidence == "low":
-                low_confidence += count
-            else:
+            if counts(of.state, of.confidence, of.suppressed):
                 by_severity[of.severity] += count
                 if of.is_leak:
                     to_rotate += count
                 elif of.is_live and of.severity in _URGENT:
                     to_fix[of.severity] += count
+            elif of.state in TO_DO and of.suppressed:
+                suppressed += count
+            elif of.state in TO_DO:
+                low_confidence += count
         return OpenFindings(
             total=by_severity.total(),
             by_severity=by_severity,

@@ -80,12 +80,12 @@ class Summary(Known):
         return last
 
     def _pushes_by_minute(self, now_ms: int, minutes: list[int]) -> list[int | None]:
-        """Configurations judged; None before the first of the day, and after the last one while the query that judges isn't well."""
-        counts = self._pushes.by_minute()
-        first, last = min(counts, default=None), max(counts, default=None)
+        """Pushes; None before the first that was judged in the day, and after the last one while the query that judges isn't well."""
+        judged, pushes = self._pushes.by_minute(), self._pushes.pushes_by_minute()
+        first, last = min(judged, default=None), max(judged, default=None)
         well = self._status.condition("query", "results", now_ms) in (None, "ok")
         return [
-            counts.get(minute, 0) if first is not None and last is not None and first <= minute and (well or minute <= last) else None
+            pushes.get(minute, 0) if first is not None and last is not None and first <= minute and (well or minute <= last) else None
             for minute in minutes
         ]
 

@@ -12,6 +12,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 _MINUTE_MS = 60_000
 _RULES_LIMIT = 500
 OTHER = "other"
+_PUSHED: OriginName = "pushed"
 
 _Source = tuple[str, int, int]
 
@@ -36,6 +37,7 @@ class PushTable:
         self._ahead: OrderedDict[_Source, None] = OrderedDict()
         self._newest: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
         self._fired: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
+        self._pushed: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
         self._minutes: dict[int, Counter[tuple[str, str]]] = {}
         self._day: Counter[tuple[str, str]] = Counter()
         self._before_live: tuple[Counter[str], Counter[tuple[str, str]]] = (Counter(), Counter())
@@ -72,11 +74,10 @@ class PushTable:
             _trim(self._ahead, self._seen_limit)
         verdict = _verdict(value)
         result = ResultRow(**{name: getattr(value, name) for name in ResultValue.model_fields}, verdict=verdict)
-        self._newest[source] = (arrived_ms, result)
-        _trim(self._newest, self._limit)
-        if verdict == "findings":
-            self._fired[source] = (arrived_ms, result)
-            _trim(self._fired, self._limit)
+        for table, belongs in ((self._newest, True), (self._fired, verdict == "findings"), (self._pushed, value.origin == _PUSHED)):
+            if belongs:
+                table[source] = (arrived_ms, result)
+                _trim(table, self._limit)
         self._count(value, arrived_ms)
         return True
 
@@ -84,7 +85,7 @@ class PushTable:
         """Lets what is older than a day go."""
         horizon = now_ms - DAY_MS
         changed = False
-        for table in (self._newest, self._fired):
+        for table in (self._newest, self._fired, self._pushed):
             while table and next(iter(table.values()))[0] < horizon:
                 table.popitem(last=False)
                 changed = True
@@ -93,19 +94,22 @@ class PushTable:
             changed = True
         return changed
 
-    def results(self, fired_only: bool = False) -> list[ResultRow]:
+    def results(self, fired_only: bool = False, pushed_only: bool = False) -> list[ResultRow]:
         """Newest first."""
-        table = self._fired if fired_only else self._newest
-        return [result for _, result in reversed(table.values())]
+        table = self._fired if fired_only else self._pushed if pushed_only else self._newest
+        return [result for _, result in reversed(table.values()) if not pushed_only or result.origin == _PUSHED]
 
     def by_minute(self) -> dict[int, int]:
         """Configurations judged in each minute of the last day that has any, by the minute's number."""
-        counts = {minute: sum(counted["origin", name] for name in get_args(OriginName)) for minute, counted in self._minutes.items()}
-        return {minute: count for minute, count in counts.items() if count}
+        return {minute: sum(counted["origin", name] for name in get_args(OriginName)) for minute, counted in self._minutes.items()}
+
+    def pushes_by_minute(self) -> dict[int, int]:
+        """Those of them that were pushed, as `pushes_of_day` counts them."""
+        return {minute: _pushes(counted) for minute, counted in self._minutes.items()}
 
     def pushes_of_day(self) -> int:
         """Configurations that clients pushed in the last day; those seen on the wire or read from logs don't count."""
-        return self._day["origin", "pushed"]
+        return _pushes(self._day)
 
     def judged_of_day(self) -> int:
         """Configurations of the last day that at least one rule could judge."""
@@ -126,6 +130,11 @@ class PushTable:
             minute["severity", severity] += 1
         self._minutes.setdefault(arrived_ms // _MINUTE_MS, Counter()).update(minute)
         self._day.update(minute)
+
+
+def _pushes(counted: Counter[tuple[str, str]]) -> int:
+    """What "pushes" counts, of a minute or of the day."""
+    return counted["origin", _PUSHED]
 
 
 def _verdict(value: ResultValue) -> Verdict:

@@ -260,10 +260,10 @@ class State(Summary):
                 pushes=self._pushes_by_minute(now_ms, minutes) if self._feed.was_live else nothing,
             )
 
-    def results(self, limit: int, fired_only: bool = False) -> Results:
+    def results(self, limit: int, fired_only: bool = False, pushed_only: bool = False) -> Results:
         """See `Results`."""
         with self._lock:
-            items = self._pushes.results(fired_only) if self._feed.was_live else []
+            items = self._pushes.results(fired_only, pushed_only) if self._feed.was_live else []
             return Results(version=self._versions.of[RESULTS], feed=self._feed.now, total=self._total(items), items=items[:limit])
 
     def findings(self, choice: FindingChoice, offset: int, limit: int, sort: str = "", now_ms: int = 0) -> FindingList:

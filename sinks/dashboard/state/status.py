@@ -61,7 +61,8 @@ class StatusTable:
     def health(self, now_ms: int) -> list[ProcessHealth]:
         """Each process and query, by kind and id."""
         found = sorted(self._processes.values(), key=lambda each: (_PROCESSES.index(each[0].kind), each[0].id))
-        return [_health(status, at_ms, now_ms) for status, at_ms in found]
+        queries = [status for status, _ in found if status.kind == "query"]
+        return [_health(_with_queries(status, queries), at_ms, now_ms) for status, at_ms in found]
 
     def condition(self, kind: str, name: str, now_ms: int) -> str | None:
         """How one process or query is: its condition, ``stale``, or None where it doesn't tell."""
@@ -133,6 +134,18 @@ def _is_stale(status: ProcessStatus | BrokerStatus, at_ms: int, now_ms: int) -> 
     """Whether a status is out of date; a process that was stopped on request never is."""
     ended = isinstance(status, ProcessStatus) and status.condition == "stopped"
     return not ended and now_ms - at_ms > STALE_AFTER * status.interval_ms
+
+
+def _with_queries(status: ProcessStatus, queries: list[ProcessStatus]) -> ProcessStatus:
+    """A status of the job, which reads nothing itself, with what its queries have read, and what the last of them has still to read."""
+    if status.kind != "stream":
+        return status
+    of_queries = {
+        name: max((value for query in queries if (value := getattr(query, name)) is not None), default=None)
+        for name in ("lag_records", "lag_ms", "last_record_ms")
+        if getattr(status, name) is None
+    }
+    return status.model_copy(update=of_queries)
 
 
 def _health(status: ProcessStatus, at_ms: int, now_ms: int) -> ProcessHealth:

@@ -1,7 +1,7 @@
 // The most frequent values of each field among what the search leaves, to narrow it by.
 
 import { address } from "../core/api.js";
-import { count, words } from "../core/format.js";
+import { count, plural, words } from "../core/format.js";
 import { html, useState } from "../core/html.js";
 import { useListing } from "../core/listing.js";
 import { has, narrowed, widened } from "../core/narrow.js";
@@ -33,5 +33,5 @@ function Facet({ facet, q, total }) {
       <span class="name"><${Word} text=${value.value} none="none" /></span><b>${count(value.clients)}</b><${Bar} part=${value.clients} whole=${total} /></a></li>`;
   })}</ul>
     ${(hidden > 0 || all) && html`<button type="button" class="bare more" onClick=${() => setAll(!all)}>${all ? "fewer" : `${hidden} more`}</button>`}
-    ${facet.other_values > 0 && (all || hidden <= 0) && html`<p class="muted">${count(facet.other_values)} other values, ${count(facet.others)} clients</p>`}</section>`;
+    ${facet.other_values > 0 && (all || hidden <= 0) && html`<p class="muted">${plural(facet.other_values, "other value")}, ${plural(facet.others, "client")}</p>`}</section>`;
 }

@@ -2,12 +2,13 @@
 
 import { get, post, signedOut } from "../core/api.js";
 import { feed, me, open } from "../core/feed.js";
-import { absolute, count, relative, zone, zoneName } from "../core/format.js";
+import { absolute, count, plural, relative, zone, zoneName } from "../core/format.js";
 import { html, useEffect, useState } from "../core/html.js";
 import { href, useRoute } from "../core/route.js";
 import { CHOICES, choose, isDark, settings } from "../core/settings.js";
 import { useSignal } from "../core/signal.js";
 import { MAIN, viewOf } from "../views.js";
+import { worstFirst } from "./bits.js";
 import { useMenu } from "./menu.js";
 
 const FEEDS = {
@@ -26,15 +27,17 @@ export function Bar({ help }) {
   const { overview } = state;
   const here = viewOf(view)?.within ?? view;
   const clusters = overview?.clusters ?? [];
-  const toDo = Object.values(overview?.findings?.to_fix ?? {}).reduce((sum, n) => sum + n, 0);
+  const found = overview?.findings;
   return html`<header class="bar">
     <a class="brand" href=${href("overview")} aria-label="clientscope"><img src="static/icon.svg" alt="" width="22" height="22" /><span>clientscope</span></a>
     <nav class="ways" aria-label="Views">${MAIN.map(
       ({ name, title }) =>
         html`<a href=${href(name)} aria-current=${name === here ? "page" : undefined}>${title}${
           name === "findings" &&
-          toDo > 0 &&
-          html` <span class="badge" title="Findings to fix of severity high or above" data-severity=${overview.findings.to_fix.critical ? "critical" : "other"}>${count(toDo)}</span>`
+          found?.total > 0 &&
+          html` <span class="badge" title=${`${plural(found.total, "finding")}: ${worstFirst(found.by_severity)
+            .map(([severity, n]) => `${count(n)} ${severity}`)
+            .join(", ")}`} data-severity=${found.by_severity.critical ? "critical" : "other"}>${count(found.total)}</span>`
         }</a>`,
     )}</nav>
     ${clusters.length > 0 && html`<span class="cluster muted" title=${clusters.join("\n")}>${clusters.length > 1 ? `${clusters.length} clusters` : html`Cluster <bdi>${clusters[0]}</bdi>`}</span>`}

@@ -76,6 +76,7 @@ export function Changes({ count: changes, apply }) {
   return html`<div class="changes" aria-live="polite">${changes > 0 && html`<button type="button" onClick=${apply}>${plural(changes, "change")}</button>`}</div>`;
 }
 
+/** @param {{ total: number, offset: number, limit: number, shown: number, what: string, many?: string }} given */
 export function Pager({ total, offset, limit, shown, what, many }) {
   if (total <= limit && offset === 0) return html`<p class="pager muted">${plural(total, what, many)}</p>`;
   const last = Math.max(0, Math.floor((total - 1) / limit) * limit);

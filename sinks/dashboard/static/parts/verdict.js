@@ -1,6 +1,6 @@
 // What the rules said of one push. What could not be judged is "–", which must not look like clean.
 
-import { count, rank, words } from "../core/format.js";
+import { plural, rank, words } from "../core/format.js";
 import { html } from "../core/html.js";
 
 const MOST = 4;
@@ -14,7 +14,8 @@ export function Verdict({ of: { rules, verdict, not_evaluable: open } }) {
     ${
       verdict === "not_judged"
         ? html`<${Open} text="–" label="not judged: no rule could judge this push" />`
-        : open.length > 0 && html` <${Open} text=${`– ${count(open.length)}`} label=${`not judged: ${open.join(", ")}`} />`
+        : open.length > 0 &&
+          html` <${Open} text=${`${plural(open.length, "rule")} not judged`} label=${`not judged: ${open.join(", ")}`} />`
     }</span>`;
 }
 

@@ -81,7 +81,7 @@ export function Clients() {
         ${
           show ??
           html`${known ? html`<${Groups} answer=${answer} sort=${sort} group=${known} q=${q} />` : html`<${Rows} answer=${answer} sort=${order} scope=${listing.url} chosen=${params.columns} />`}
-          <${Pager} total=${answer.total} offset=${offset} limit=${LIMIT} shown=${answer.items.length} what=${noun} />`
+          <${Pager} total=${answer.total} offset=${offset} limit=${LIMIT} shown=${answer.items.length} what=${noun} many=${known === "address" ? "addresses" : undefined} />`
         }
       </section>
     </div>`;

@@ -104,7 +104,7 @@ function Groups({ answer, group, q, scope }) {
     { label: "Worst", cell: (row) => html`<${Severity} of=${row.worst} />` },
     { label: "Findings", kind: "number strong", cell: (row) => count(row.findings) },
     { label: "To do", kind: "number", cell: (row) => count(row.to_do) },
-    { label: "Clients", kind: "number", cell: (row) => count(row.clients) },
+    { label: "Clients of each, summed", name: "Clients, summed", kind: "number", cell: (row) => count(row.clients) },
   ];
   return html`<${Table} caption=${GROUPS[group]} columns=${columns} items=${answer.items} keyOf=${(row) => row.q} scope=${scope} to=${to} />`;
 }

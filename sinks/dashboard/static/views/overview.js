@@ -2,7 +2,7 @@
 
 import { address } from "../core/api.js";
 import { feed } from "../core/feed.js";
-import { count, percent, plural } from "../core/format.js";
+import { count, plural, shares } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useListing } from "../core/listing.js";
 import { here, href, useRoute } from "../core/route.js";
@@ -24,10 +24,6 @@ const PUSHES = 8;
 // What is text in a query, as its grammar quotes it.
 export const term = (field, value) => `${field}:"${value.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 export const software = (name, version) => `${term("software", name)} ${term("version", version)}`;
-
-// What `to_fix` of the API counts.
-const TO_FIX = "severity:>=high -kind:leak (clients:>0 OR kind:operation)";
-const toFix = ({ to_fix: by }) => Object.values(by).reduce((sum, n) => sum + n, 0);
 
 export function Overview() {
   const state = useSignal(feed);
@@ -51,9 +47,9 @@ function Figures({ overview }) {
   return html`<dl class="figures-strip" aria-label="Summary">
     <${Figure} label="Connections" value=${o.connections} to=${href("clients", { sort: "-connections" })} note=${known && html`<${HowManyJudged} of=${o} />`} />
     <${Figure} label="Software versions" value=${o.software_versions} to=${href("clients", { group: "software" })}
-      note=${known && plural(new Set(o.software.map((row) => row.software_name)).size, "kind")} />
-    <${Figure} label="Findings to fix, high or above" value=${findings && toFix(findings)} to=${href("findings", { q: TO_FIX })} tone=${findings?.to_fix.critical ? "critical" : findings?.to_fix.high ? "high" : ""}
-      note=${known && (findings ? html`<${Besides} of=${findings} />` : overview.findings_detail ? "not judged yet" : "")} />
+      note=${known && `of ${plural(new Set(o.software.map((row) => row.software_name)).size, "kind")} of software`} />
+    <${Figure} label="Findings" value=${findings?.total} to=${href("findings")} tone=${findings?.by_severity.critical ? "critical" : findings?.by_severity.high ? "high" : ""}
+      note=${known && (findings ? html`<${OfThem} of=${findings} />` : overview.findings_detail ? "not judged yet" : "")} />
     <${Figure} label="Pushes in a day" value=${o.pushes} note=${known && `${count(o.pushes_per_minute)} in the last minute`} />
     <${Figure} label="Gateways" value=${known ? o.gateways.length : null} to=${href("brokers")}
       tone=${known && o.gateways.some((gateway) => gateway.late) ? "warn" : ""} note=${known && heartbeats(o.gateways)} />
@@ -62,15 +58,18 @@ function Figures({ overview }) {
 
 function HowManyJudged({ of: { clients, judged } }) {
   if (!clients || judged === clients) return `of ${plural(clients, "client")}${clients ? ", all judged" : ""}`;
-  return html`<a href=${href("clients", { q: "finding:not-judged" })}>${count(judged)} of ${count(clients)}</a> clients could be judged`;
+  return html`<a href=${href("clients", { q: "finding:not-judged" })}>${count(judged)} of ${plural(clients, "client")}</a> could be judged`;
 }
 
-// Leaks are not among the findings to fix: whether a secret is pushed or not, a person has to rotate it.
-function Besides({ of: findings }) {
-  const { to_rotate: leaks, total } = findings;
-  const others = total - toFix(findings) - leaks;
-  return html`${leaks > 0 && html`<a class="rotate" href=${href("findings", { q: "kind:leak" })}>${plural(leaks, "leaked secret")} to rotate</a>`}
-    ${leaks > 0 && others > 0 && ", "}${others > 0 ? html`<a href=${href("findings")}>${plural(others, "other finding")}</a>` : leaks > 0 ? "" : total ? "" : "none is open"}`;
+// Of the findings, those to begin with. Whether a leaked secret is still pushed or not, a person has to rotate it.
+function OfThem({ of: { to_rotate: leaks, total, by_severity: by } }) {
+  const urgent = (by.critical ?? 0) + (by.high ?? 0);
+  const parts = [
+    urgent > 0 && html`<a href=${href("findings", { q: "severity:>=high" })}>${count(urgent)} of them high or above</a>`,
+    leaks > 0 && html`<a class="rotate" href=${href("findings", { q: "kind:leak" })}>${plural(leaks, "leaked secret")} to rotate</a>`,
+  ].filter(Boolean);
+  if (!parts.length) return total ? "none of them high or above" : "none is open";
+  return parts.map((part, i) => html`${i ? ", " : ""}${part}`);
 }
 
 function heartbeats(gateways) {
@@ -172,7 +171,7 @@ function ToFix({ state }) {
       ? html`<${NothingJudged} why=${unjudged} />`
       : instead({ listing, feed: state, what: "finding", nothing: () => html`<${Nothing} good><p>No finding is open.</p><//>` });
   const by = overview?.findings?.by_severity ?? {};
-  return html`<section class="card" aria-labelledby="to-fix"><header><h2 id="to-fix">Fix first</h2><a href=${href("findings")}>All findings</a></header>
+  return html`<section class="card" aria-labelledby="to-fix"><header><h2 id="to-fix">Fix first</h2><a href=${href("findings")}>${overview?.findings?.total > 1 ? `All ${count(overview.findings.total)} findings` : "All findings"}</a></header>
     ${
       worstFirst(by).length > 0 &&
       html`<ul class="severities">${worstFirst(by).map(
@@ -194,7 +193,6 @@ function Mix({ state }) {
   const { params } = useRoute();
   const wait = waiting(state);
   const rows = wait ? [] : mix(state.overview);
-  const total = state.overview?.connections ?? 0;
   const all = params.mix === "all";
   const shown = all ? rows : rows.slice(0, VERSIONS);
   const rest = rows.slice(shown.length).reduce((sum, row) => sum + row.connections, 0) + (state.overview?.software_other ?? 0);
@@ -213,7 +211,7 @@ function Mix({ state }) {
       cell: (
         row,
       ) => html`<span class="measure"><${Bar} part=${row.connections} whole=${rows[0].connections} tone=${row.software_name === "unknown" ? "unknown" : ""} />
-      <small class="muted">${percent(row.connections, total)}</small></span>`,
+      <small class="muted">${row.share}</small></span>`,
     },
     { label: "Connections", width: "22%", kind: "number strong bare-label", cell: (row) => count(row.connections) },
   ];
@@ -238,7 +236,9 @@ function mix(overview) {
     row.connections += connections;
     rows.set(key, row);
   }
-  return [...rows.values()].sort((a, b) => b.connections - a.connections || (a.software_name < b.software_name ? -1 : 1));
+  const sorted = [...rows.values()].sort((a, b) => b.connections - a.connections || (a.software_name < b.software_name ? -1 : 1));
+  const share = shares([...sorted.map((row) => row.connections), overview.software_other]);
+  return sorted.map((row, i) => ({ ...row, share: share[i] }));
 }
 
 function Activity({ state }) {
@@ -257,7 +257,7 @@ function Activity({ state }) {
 }
 
 function Pushes({ state }) {
-  const listing = useListing(address("results", { limit: PUSHES }), (o) => o.versions.results);
+  const listing = useListing(address("results", { limit: PUSHES, pushed: true }), (o) => o.versions.results);
   const show = instead({
     listing,
     feed: state,

@@ -24,6 +24,7 @@ from clientscope.local.process import free_port
 from clientscope.records.topics import GAUGES
 from clientscope.report.api import Api
 from clientscope.report.clients import FIELDS
+from clientscope.report.text import shares
 from clientscope.report.top import Top
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import assets
@@ -49,6 +50,9 @@ def records() -> Iterator[TopicRecord]:
     yield pushed(0)
     yield result(0, rules=["AN101"])
     yield found(1)
+    yield found(2, severity="low")
+    yield found(3, severity="critical", confidence="low")
+    yield found(4, state="closed")
     yield gauge("java", "2.8.1", 1)
     yield gauge("java", "4.4.0", 3)
 
@@ -86,7 +90,7 @@ def test_clients_with_what_is_wrong_with_each(page: str, capsys: pytest.CaptureF
     out = capsys.readouterr().out
     rows = {line.split()[0]: line.split() for line in out.splitlines()[1:]}
     assert rows["app"][1:3] == ["java", "2.8.1"]
-    assert rows["app"][-2:] == ["1", "high"]
+    assert rows["app"][-3:] == ["2,", "worst", "high"]
     assert rows["other"][-1] == "–", "not judged is not clean"
     assert "\x1b" not in out and "[red]" in out
     assert clients(page, "-o", "wide") == 0
@@ -179,12 +183,17 @@ def test_top_shows_the_overview_and_leads_on(page: str) -> None:
             await until("4.4.0")
             assert [row[:2] for row in cells(top)] == [["java", "4.4.0"], ["java", "2.8.1"]], "the largest first"
             assert "75.0%" in cells(top)[0][4]
-            assert "4 connections" in str(top.query_one("#summary", Static).render())
+            said = str(top.query_one("#summary", Static).render())
+            assert "4 connections · 3 clients · 2 software versions · 1 push in a day · 1 in the last minute" in said
+            assert "2 findings: 1 high, 1 low · 1 more of low confidence" in said
             await pilot.press("j", "enter")
             await until("app")
             assert len(cells(top)) == 1, "the clients of that software version"
+            assert cells(top)[0][-1] == "2, worst high"
+            assert "listed: 1 client" in str(top.query_one("#summary", Static).render())
             await pilot.press("f")
             await until("AN101")
+            assert len(cells(top)) == 2, "the same as the summary counts"
             await pilot.press("slash", *"client_id:other", "enter")
             await until("other")
             await pilot.press("escape")
@@ -193,6 +202,14 @@ def test_top_shows_the_overview_and_leads_on(page: str) -> None:
             await until(HOSTILE.replace("\x1b", "\ufffd"))
 
     asyncio.run(play())
+
+
+def test_shares_add_up_to_the_whole() -> None:
+    assert shares([4, 2, 1, 1], 100) == [50, 25, 13, 12]
+    assert shares([1, 1, 1], 100) == [34, 33, 33]
+    assert shares([], 100) == shares([0], 100)[:0] == []
+    assert sum(shares([*range(1, 99), 100_000])) == 1_000
+    assert shares([0, 7]) == [0, 1_000]
 
 
 def test_top_says_that_the_page_is_gone() -> None:

@@ -72,7 +72,7 @@ def test_a_state_that_is_none_is_said() -> None:
     [
         ([], {}, ["there are no findings at all: either nothing is wrong, or the streaming job has judged nothing yet"]),
         ([made(4, state="resolved")], {}, ["none is open or stopped; 1 in other states, which --all lists"]),
-        ([made(1)], {"code": "SK*"}, ["none of 1 findings matches"]),
+        ([made(1)], {"code": "SK*"}, ["no match among 1 finding"]),
         ([made(6, suppressed=SUPPRESSED)], {}, ["1 suppressed by the rules file; --all lists it"]),
         ([made(1)], {}, []),
     ],

@@ -119,7 +119,7 @@ def test_starts_with_what_each_pushed(page: str, capsys: pytest.CaptureFixture[s
     assert history(page, "starts", "--client-id", "orders-1", *DAY, "-o", "wide", "--limit", "1") == 0
     out, err = capsys.readouterr()
     assert "    linger.ms = 5" in out and "    sasl.jaas.config = redacted (key infix, digest 0001020304050607…)" in out
-    assert err == "1 more starts; raise --limit or ask for a shorter range to see them\n"
+    assert err == "1 more start; raise --limit or ask for a shorter range to see them\n"
     assert history(page, "starts", "--client-id", "orders-1", *DAY, "-o", "csv") == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [(row["pushed"], row["key"], row["before"], row["after"]) for row in rows] == [

@@ -83,6 +83,12 @@ def test_origins_are_counted_by_name_and_those_of_later_releases_as_observed() -
 
 
 def test_observed_configurations_are_no_pushes() -> None:
+    table = PushTable(limit=2)
+    table.apply(result(0, "fired"), NOW)
+    for offset in range(1, 4):
+        table.apply(result(offset, "fired", origin="observed"), NOW)
+    assert [found.offset for found in table.results(pushed_only=True)] == [0]
+    assert (table.pushes_of_day(), sum(table.pushes_by_minute().values())) == (1, 1)
     table = PushTable()
     table.apply(result(1, "fired", origin="observed"), NOW)
     assert table.pushes_of_day() == 0

@@ -97,7 +97,9 @@ def test_pushes_are_not_zero_where_nobody_judges() -> None:
     results = [result(number, at_ms=NOW - 3 * MINUTE) for number in range(2)] + [result(9, at_ms=NOW - MINUTE)]
     state = live(*results)
     assert of(state).pushes == [None, None, 2, 0, 1, 0]
-    assert state.overview(NOW).pushes_per_minute == 1
+    state.apply([result(20 + number, at_ms=NOW - MINUTE, origin="observed") for number in range(11)])
+    overview = state.overview(NOW)
+    assert (overview.pushes, overview.pushes_per_minute, len(state.results(10, pushed_only=True).items)) == (3, 1, 3)
     state.apply([process(at_ms=NOW, condition="failed")])
     assert of(state).pushes == [None, None, 2, 0, 1, None]
     assert of(live()).pushes == [None] * 6

@@ -31,6 +31,13 @@ def test_health_is_shown_as_the_process_reported_it() -> None:
     assert (query.told_ms, query.figures) == (NOW_MS, {"open": 3})  # by Kafka's clock, not its own
 
 
+def test_job_has_read_what_its_queries_have_read() -> None:
+    queries = [process(name=name, lag_records=lag, lag_ms=lag, last_record_ms=at) for name, lag, at in (("a", 3, 50), ("b", 0, 90))]
+    stream, *_ = live(process("stream", "vm"), *queries, process(name="c")).overview(NOW_MS).health
+    assert (stream.kind, stream.lag_records, stream.lag_ms, stream.last_record_ms) == ("stream", 3, 3, 90)
+    assert live(process("stream", "vm")).overview(NOW_MS).health[0].last_record_ms is None
+
+
 def test_who_is_silent_for_three_intervals_is_stale_and_an_event_says_so() -> None:
     state = live(process())
     assert not state.overview(NOW_MS + 15_000).health[0].stale
