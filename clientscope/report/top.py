@@ -38,8 +38,8 @@ _LISTED = 200
 
 _SOFTWARE = ("SOFTWARE", "VERSION", "LISTENER", "CONNECTIONS", "SHARE")
 _HEALTH = ("PROCESS", "STATE", "BEHIND", "WHY")
-_CLIENTS = ("CLIENT.ID", "SOFTWARE", "VERSION", "PRINCIPAL", "ADDRESS", "CONNECTIONS", "SINCE", "FINDINGS")
-_FINDINGS = ("SEVERITY", "CODE", "CLIENTS", "APPLICATION", "FINDING", "SINCE")
+_CLIENTS = ("CLIENT.ID", "SOFTWARE", "VERSION", "FINDINGS", "CONNECTIONS", "SINCE", "PRINCIPAL", "ADDRESS")
+_FINDINGS = ("SEVERITY", "CODE", "CLIENTS", "SINCE", "FINDING")
 _HELP = "j k g G move · Enter whose connections these are · Esc back · / search clients · c clients · f findings · o overview · q quit"
 
 Rows = Sequence[tuple[str, Sequence[Text]]]
@@ -60,11 +60,14 @@ class Top(App[None]):
     #lists { height: 1fr; }
     DataTable { width: 1fr; height: 1fr; }
     #health { max-width: 46%; border-left: solid $panel; }
+    .-narrow #lists { layout: vertical; }
+    .-narrow #health { max-width: 100%; max-height: 40%; border-left: none; border-top: solid $panel; }
     #search { dock: bottom; height: 3; display: none; }
     #search.open { display: block; }
     .hidden { display: none; }
     """
     ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (150, "-wide")]  # noqa: RUF012 - of the instance, as textual declares it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "view('overview')", "overview"),
         Binding("c", "view('clients')", "clients"),
@@ -151,7 +154,7 @@ class Top(App[None]):
         self.call_from_thread(self._put_if, view, q, rows, listed)
 
     def _put_if(self, view: str, q: str, rows: Rows, listed: str) -> None:
-        if (view, q) == (self._view, self._q):
+        if (view, q) == (self._view, self._q) and self.query("#summary"):  # it may end meanwhile
             _put(self.query_one("#main", DataTable), rows)
             self._listed = listed
             self._draw()
@@ -165,7 +168,7 @@ class Top(App[None]):
 
     def action_view(self, view: str, q: str = "") -> None:
         """Shows another view."""
-        self._view, self._q, self._listed = view, q, ""
+        self._view, self._q, self._listed, self._drawn = view, q, "", None
         self._columns({"overview": _SOFTWARE, "clients": _CLIENTS, "findings": _FINDINGS}[view])
         self._draw()
 
@@ -251,7 +254,7 @@ def _summary(overview: Overview | None, problem: str, listed: str) -> Text:
     feed = {"live": "live", "catching_up": "still reading its topics", "starting": "starting"}.get(overview.feed, overview.feed_detail)
     found = overview.findings
     first.append("\n")
-    second = plain(f"{problem or feed}   ", "yellow" if problem or overview.feed != "live" else "green")
+    second = Text.assemble(plain(f"{problem or feed}   ", "yellow" if problem or overview.feed != "live" else "green"))
     if found is None:
         second.append_text(plain(overview.findings_detail or "findings: –", "dim"))
     else:
@@ -307,9 +310,10 @@ def _clients(items: Sequence[ConnectedClient]) -> Rows:
     now_s = time.time()
     rows = []
     for each in items:
-        names = (each.client_id or "–", each.software_name, each.software_version, each.principal or "–", each.address)
+        names = (each.client_id or "–", each.software_name, each.software_version)
         numbers = (str(each.connections), age(now_s - each.since_ms / 1000))
-        rows.append((each.key, (*map(plain, names), *(Text(text, justify="right") for text in numbers), findings(each.findings))))
+        cells = (*map(plain, names), findings(each.findings), *(Text(text, justify="right") for text in numbers))
+        rows.append((each.key, (*cells, plain(each.principal or "–"), plain(each.address))))
     return rows
 
 
@@ -317,9 +321,7 @@ def _findings(items: Sequence[Finding]) -> Rows:
     now_s = time.time()
     rows = []
     for each in items:
-        of = each.application
-        whose = of.client_id or of.group or of.principal or "–"
         cells = (plain(each.severity, COLOURS[each.severity]), plain(each.code), Text(str(each.client_count), justify="right"))
         since = Text(age(now_s - each.opened_ms / 1000), justify="right")
-        rows.append((each.fingerprint, (*cells, plain(whose), plain(unmarked(each.message)), since)))
+        rows.append((each.fingerprint, (*cells, since, plain(unmarked(each.message)))))
     return rows

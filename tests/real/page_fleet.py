@@ -32,9 +32,10 @@ SILENT_MINUTES = range(31, 36)
 """Minutes in which no gateway reported anything, so that nothing is known of them."""
 
 SOFTWARE = {
-    ("librdkafka", "2.5.3"): 30, ("apache-kafka-java", "3.9.1"): 24, ("librdkafka", "2.3.0"): 13, ("apache-kafka-java", "4.1.0"): 12,
-    ("kafka-python", "3.0.12"): 8, ("franz-go", "1.18.0"): 5, ("sarama", "1.45.1"): 4, ("aiokafka", "0.12.0"): 3, ("unknown", "unknown"): 3,
-    ("apache-kafka-java", "2.8.2"): 2, ("librdkafka", "1.9.2"): 1, ("kafkajs", "2.2.4"): 1,
+    ("librdkafka", "2.5.3"): 30, ("apache-kafka-java", "3.9.1"): 24, ("librdkafka", "2.3.0"): 13,
+    ("confluent-kafka-python", "2.16.0-rdkafka-2.16.0"): 12, ("kafka-python", "3.0.12"): 8, ("franz-go", "1.18.0"): 5,
+    ("sarama", "1.45.1"): 4, ("apache-kafka-java", "3.9.1-ccs"): 3, ("unknown", "unknown"): 3, ("apache-kafka-java", "2.8.2"): 2,
+    ("librdkafka", "1.9.2"): 1, ("kafkajs", "2.2.4"): 1,
 }  # fmt: skip
 _USUAL = ((18, 3), (3, 12), (0, 9), (1, 12), (10, 4), (11, 7))
 REQUESTED = {"unknown": ((3, 0), (0, 2), (1, 3)), "kafkajs": ((18, 2), (3, 6), (17, 1)), "franz-go": ((18, 4), (3, 12), (71, 0), (1, 17))}

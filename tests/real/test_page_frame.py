@@ -18,11 +18,13 @@ from record_bytes import connection_record
 from scale import scaled
 
 import sinks.dashboard
+from clientscope import cli
 from clientscope.clock import now_ms
 from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.http.access import Access, Token
 from sinks.quality.asking import CheckingProcess
 
+REQUEST_LOG = Path(__file__).parents[1] / "fixtures" / "request_logs" / "broker-3.9.log"
 MANY = int(scaled(5_000, 100_000))
 _REGISTRY = Path(sinks.dashboard.__file__).parent / "static" / "views.js"
 IN_BAR = re.findall(r'name: "(\w+)", title: "(\w+)", key: "(\w)"', _REGISTRY.read_text())
@@ -340,6 +342,21 @@ def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
             plain.goto(file.as_uri())
             assert serious(plain) == [], (file.name, scheme)
             assert plain.get_by_role("link", name="Back to clientscope").count() == 1
+
+
+@pytest.mark.parametrize("command", ["xray", "readiness"])
+def test_mailed_report_fits_a_telephone(opens: Opens, tmp_path: Path, command: str) -> None:
+    report, target = tmp_path / "report.html", ["--target", "4.4"] if command == "readiness" else []
+    cli.main([command, str(REQUEST_LOG), "--broker-release", "3.9", "--html", str(report), *target])
+    page = opens(report.as_uri(), viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    beyond = "cells => cells.filter((cell) => cell.getBoundingClientRect().right > innerWidth).map((cell) => cell.textContent)"
+    assert page.locator("td, code, h3, p, li").evaluate_all(beyond) == []
+    if command == "xray":
+        offending = page.locator("article").filter(has_text="AN116").locator("td", has=page.get_by_text("acks = 1", exact=True)).first
+        expect(offending).to_be_visible()
+        assert offending.evaluate("cell => getComputedStyle(cell, '::before').content").startswith('"Settings')
+    assert serious(page) == []
 
 
 def test_as_many_clients_as_a_large_cluster_has(opens: Opens) -> None:

@@ -40,7 +40,7 @@ export const inZone = (label) => {
 // What somebody else chose as its name, kept from reordering what stands around it.
 export function Word({ text, none = "–", class: kind = "" }) {
   if (text === null || text === undefined || text === "") return html`<span class="muted">${none}</span>`;
-  return html`<bdi class=${kind} title=${text.length > 40 ? text : undefined}>${text}</bdi>`;
+  return html`<bdi class=${kind} title=${text.length > 16 ? text : undefined}>${text}</bdi>`;
 }
 
 export function Software({ name, version }) {

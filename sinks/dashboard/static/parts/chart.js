@@ -5,6 +5,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "../core/html
 import { go, here, useRoute } from "../core/route.js";
 import { settings } from "../core/settings.js";
 import { useSignal } from "../core/signal.js";
+import { Software } from "./bits.js";
 
 const { uPlot } = globalThis;
 
@@ -79,9 +80,12 @@ function options({ series, bars, width, height, onHover, byDay, utc }) {
 export const isThere = (value) => value !== null && value !== undefined;
 export const alone = (values) => [...values.keys()].filter((i) => isThere(values[i]) && !isThere(values[i - 1]) && !isThere(values[i + 1]));
 
+// Of software, the version stays in one piece.
+const Name = ({ of: { label, software } }) => (software ? html`<${Software} ...${software} />` : html`<bdi>${label}</bdi>`);
+
 const short = (value) => (value >= 10_000 ? `${count(value / 1000)}k` : count(value));
 
-// series: [{label, tone, values, to}], the largest first; name: of the parameter that holds whether it is shown as a table.
+// series: [{label, software, tone, values, to}], the largest first; software: {name, version} instead of the label in the legend; name: of the parameter that holds whether it is shown as a table.
 // step: in ms, where points are not a minute apart.
 export function Chart({ name, label, minutes, series, total, bars = false, height = 200, legend = true, step = MINUTE_MS }) {
   const { params } = useRoute();
@@ -139,7 +143,7 @@ export function Chart({ name, label, minutes, series, total, bars = false, heigh
       ${total && html`<b>${count(total[at])}</b>`}</p>
       <ul>${series.map(
         (one) => html`<li key=${one.label}><i class=${`swatch tone-${one.tone}`}></i>
-        <span class="name">${one.to ? html`<a class="plain" href=${one.to}><bdi>${one.label}</bdi></a>` : html`<bdi>${one.label}</bdi>`}</span>
+        <span class="name">${one.to ? html`<a class="plain" href=${one.to}><${Name} of=${one} /></a>` : html`<${Name} of=${one} />`}</span>
         <b>${count(at >= 0 ? one.values[at] : null)}</b></li>`,
       )}</ul></div>`
     }

@@ -61,7 +61,7 @@ export function FindingList({ items, scope, brief = false, caption = "Findings" 
   const columns = [
     { label: "Severity", kind: "severity", cell: (f) => html`<${Severity} of=${f.severity} />` },
     { label: "What", kind: "sentence", link: true, cell: (f) => html`<${Marked} text=${brief ? briefly(f) : f.message} />` },
-    { label: "Risks", kind: "large", cell: (f) => (f.risks.length ? f.risks.join(", ") : html`<span class="muted">–</span>`) },
+    { label: "Risks", kind: "large risks", cell: (f) => (f.risks.length ? f.risks.join(", ") : html`<span class="muted">–</span>`) },
     { label: "Clients", kind: "number", cell: (f) => count(f.client_count) },
     {
       label: "State",

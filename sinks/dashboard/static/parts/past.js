@@ -66,7 +66,7 @@ export function Complete({ answer: { complete_ms: until, to_ms: to } }) {
   return html`<p class="foot muted" data-complete=${at}>History is complete until ${at.slice(11, 19)}Z${of}; the streaming job writes it once a minute.</p>`;
 }
 
-const nameOf = ({ software_name: name, software_version: version }) =>
+export const nameOf = ({ software_name: name, software_version: version }) =>
   name === "unknown" && version === "unknown" ? name : `${name} ${version}`;
 
 // between: {from, to} in ms; q: which clients' connections are counted; toVersion(one): the address of a version's clients.
@@ -79,7 +79,13 @@ export function PastChart({ between, q = "", toVersion, height }) {
   const show = insteadOfPast({ listing, nothing: () => none });
   if (show) return show;
   if (answer.connections.every((n) => n === null)) return none;
-  const lines = answer.versions.map((one, i) => ({ label: nameOf(one), tone: i, values: one.connections, to: toVersion(one) }));
+  const lines = answer.versions.map((one, i) => ({
+    label: nameOf(one),
+    software: { name: one.software_name, version: one.software_version },
+    tone: i,
+    values: one.connections,
+    to: toVersion(one),
+  }));
   if (answer.other.some((n) => n)) lines.push({ label: "other", tone: "other", values: answer.other });
   return html`<${Chart} name="versions" label="Connections by software version" minutes=${answer.points} series=${lines} total=${answer.connections} height=${height} step=${answer.step_ms} />
     <p class="foot muted">${q ? "All that were open at any moment of each" : "The most at once in each"} ${step(answer.step_ms)}; gaps are times of which nothing was recorded.</p>`;

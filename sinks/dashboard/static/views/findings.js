@@ -76,7 +76,7 @@ export function Findings() {
 function Aside({ of: { low_confidence: low, suppressed } }) {
   const parts = [
     low > 0 &&
-      html`<a href=${here({ q: "confidence:low", offset: null })}>${plural(low, "finding")} of low confidence</a>, which only look like it`,
+      html`<a href=${here({ q: "confidence:low", offset: null })}>${plural(low, "finding")} of low confidence</a>, which only ${low === 1 ? "looks" : "look"} like it`,
     suppressed > 0 && html`<a href=${here({ show: "suppressed", offset: null })}>${count(suppressed)} suppressed</a> by the rules file`,
   ].filter(Boolean);
   return parts.length > 0 && html`<p class="foot muted">${parts.map((part, i) => html`${i ? " · " : ""}${part}`)}</p>`;

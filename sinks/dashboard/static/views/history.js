@@ -119,12 +119,13 @@ function Clients({ answer, sort, params, scope }) {
     {
       label: "Software",
       width: "16%",
+      kind: "whole",
       sortable: "software",
       cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />`,
     },
     { label: "Owner", width: "8%", kind: "large", sortable: "owner", cell: (row) => html`<${Word} text=${row.owner} />` },
     { label: "Principal", width: "12%", sortable: "principal", cell: (row) => html`<${Word} text=${row.principal} />` },
-    { label: "Address", width: "10%", kind: "mono", sortable: "address", cell: (row) => html`<${Word} text=${row.address} />` },
+    { label: "Address", width: "10%", kind: "mono large", sortable: "address", cell: (row) => html`<${Word} text=${row.address} />` },
     { label: "Brokers", width: "6%", kind: "large", cell: (row) => row.brokers.join(", ") },
     {
       label: "Connections",

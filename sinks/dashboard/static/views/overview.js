@@ -11,7 +11,7 @@ import { Bar, Code, Marked, Severity, Software, Time, Word, inZone, worstFirst }
 import { Chart } from "../parts/chart.js";
 import { FirstClient } from "../parts/first.js";
 import { Health } from "../parts/health.js";
-import { PastChart, RANGES, spanOf, toPast, useHasPast } from "../parts/past.js";
+import { PastChart, RANGES, nameOf, spanOf, toPast, useHasPast } from "../parts/past.js";
 import { CatchingUp, Failed, Loading, Nothing, instead } from "../parts/states.js";
 import { Table } from "../parts/table.js";
 import { Verdict } from "../parts/verdict.js";
@@ -101,9 +101,6 @@ const LONGER = ["7d", "30d", "90d"];
 const useSeries = (params) =>
   useListing(address("series", { minutes: params.minutes ?? 60 }), (o) => `${Math.floor(o.now_ms / 5000)} ${o.versions.connections}`);
 
-const nameOf = ({ software_name: name, software_version: version }) =>
-  name === "unknown" && version === "unknown" ? name : `${name} ${version}`;
-
 function Connections({ state }) {
   const { params } = useRoute();
   const hasPast = useHasPast();
@@ -115,6 +112,7 @@ function Connections({ state }) {
     ? []
     : answer.versions.map((one, i) => ({
         label: nameOf(one),
+        software: { name: one.software_name, version: one.software_version },
         tone: i,
         values: one.connections,
         to: href("clients", { q: software(one.software_name, one.software_version) }),
@@ -199,14 +197,14 @@ function Mix({ state }) {
   const columns = [
     {
       label: "Software",
-      width: "51%",
-      kind: "lead",
+      width: "54%",
+      kind: "lead whole",
       link: true,
       cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />`,
     },
     {
       label: "Share",
-      width: "27%",
+      width: "24%",
       kind: "share bare-label",
       cell: (
         row,
@@ -269,22 +267,27 @@ function Pushes({ state }) {
     {
       label: inZone("Received"),
       name: "Received",
-      width: "11%",
+      width: "12%",
       kind: "mono",
       cell: (row) => html`<${Time} ms=${row.received_ms} bare />`,
     },
-    { label: "Client id", width: "20%", kind: "strong", cell: (row) => html`<${Word} text=${row.client_id} />` },
-    { label: "Software", width: "16%", cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />` },
-    { label: "Principal", width: "16%", kind: "medium", cell: (row) => html`<${Word} text=${row.principal} />` },
-    { label: "Address", width: "12%", kind: "mono large", cell: (row) => html`<${Word} text=${row.address} />` },
-    { label: "Settings", width: "7%", kind: "number", cell: (row) => count(row.settings) },
+    { label: "Client id", width: "16%", kind: "strong", cell: (row) => html`<${Word} text=${row.client_id} />` },
+    {
+      label: "Software",
+      width: "18%",
+      kind: "whole",
+      cell: (row) => html`<${Software} name=${row.software_name} version=${row.software_version} />`,
+    },
+    { label: "Principal", width: "12%", kind: "medium", cell: (row) => html`<${Word} text=${row.principal} />` },
+    { label: "Address", width: "9%", kind: "mono large", cell: (row) => html`<${Word} text=${row.address} />` },
+    { label: "Settings", width: "6.5%", kind: "number", cell: (row) => count(row.settings) },
     {
       label: "Redacted",
-      width: "7%",
+      width: "6.5%",
       kind: "number",
       cell: (row) => (row.redacted ? count(row.redacted) : html`<span class="muted">0</span>`),
     },
-    { label: "Result", width: "15%", cell: (row) => html`<${Verdict} of=${row} />` },
+    { label: "Result", width: "20%", kind: "whole", cell: (row) => html`<${Verdict} of=${row} />` },
   ];
   return html`<section class="card" aria-labelledby="newest"><header><h2 id="newest">Newest pushes</h2><span class="muted">what the rules said of each</span></header>
     ${

@@ -71,7 +71,7 @@ export function Readiness() {
 }
 
 function Summary({ of: { verdicts, target, last_old_ms: old, first_ms: first } }) {
-  return html`<p class="foot verdicts"><span class="counts">${Object.entries(verdicts).map(([name, clients]) => html`<${Verdict} of=${name}> <b>${count(clients)}</b><//> `)}</span>
+  return html`<p class="foot verdicts"><span class="counts">${Object.entries(verdicts).map(([name, clients]) => html`<${Verdict} of=${name}>: <b>${plural(clients, "client")}</b><//> `)}</span>
     <span class="muted">${
       old
         ? html`A version that Kafka ${target} doesn't serve was last seen <${Time} ms=${old} />.`

@@ -189,17 +189,35 @@ def test_top_shows_the_overview_and_leads_on(page: str) -> None:
             await pilot.press("j", "enter")
             await until("app")
             assert len(cells(top)) == 1, "the clients of that software version"
-            assert cells(top)[0][-1] == "2, worst high"
+            assert cells(top)[0][3] == "2, worst high"
             assert "listed: 1 client" in str(top.query_one("#summary", Static).render())
             await pilot.press("f")
             await until("AN101")
             assert len(cells(top)) == 2, "the same as the summary counts"
+            await pilot.press("o", "o")
+            await until("4.4.0")
             await pilot.press("slash", *"client_id:other", "enter")
             await until("other")
             await pilot.press("escape")
             await until("4.4.0")
             await pilot.press("c")
             await until(HOSTILE.replace("\x1b", "\ufffd"))
+
+    asyncio.run(play())
+
+
+def test_top_shows_versions_and_connections_in_80_columns(page: str) -> None:
+    async def play() -> None:
+        top = Top(Api(TopSettings(url=page)))
+        async with top.run_test(size=(80, 24)) as pilot:
+            for _ in range(100):
+                await pilot.pause(0.1)
+                if cells(top):
+                    break
+            main, health = top.query_one("#main", DataTable), top.query_one("#health", DataTable)
+            assert (main.region.width, health.region.width) == (80, 80) and health.region.y >= main.region.bottom
+            screen = "\n".join("".join(segment.text for segment in strip) for strip in top.screen._compositor.render_strips())
+            assert "4.4.0" in screen and "75.0%" in screen and "2 findings: 1 high, 1 low" in screen
 
     asyncio.run(play())
 
