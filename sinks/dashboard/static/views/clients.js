@@ -98,7 +98,7 @@ const columnsOf = () => [
     label: "Client id",
     weight: 19.5,
     link: true,
-    kind: "strong",
+    kind: "strong name",
     sortable: "client_id",
     cell: (row) => html`<${Word} text=${row.client_id} none="no client id" />`,
   },

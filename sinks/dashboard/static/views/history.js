@@ -112,7 +112,7 @@ function Clients({ answer, sort, params, scope }) {
       label: "Client id",
       width: "17%",
       link: true,
-      kind: "strong",
+      kind: "strong name",
       sortable: "client_id",
       cell: (row) => html`<${Word} text=${row.client_id} none="no client id" />`,
     },

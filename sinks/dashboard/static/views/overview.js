@@ -182,7 +182,7 @@ function ToFix({ state }) {
       html`<ol class="brief">${listing.answer.items.map(
         (finding) => html`<li key=${finding.fingerprint}>
       <a class="plain" href=${href("finding", { id: finding.fingerprint })}><i class="mark" data-severity=${finding.severity}></i><span class="hidden">${finding.severity}: </span>
-      <span class="what"><${Marked} text=${finding.message} /><small class="muted"><span class="mono">${finding.code}</span> · ${plural(finding.client_count, "client")}</small></span></a></li>`,
+      <span class="what"><${Marked} text=${finding.message} /><small class="muted"><span class="mono">${finding.code}</span> · ${finding.client_count ? plural(finding.client_count, "client") : "no client connected"}</small></span></a></li>`,
       )}</ol>`
     }</section>`;
 }
@@ -267,11 +267,11 @@ function Pushes({ state }) {
     {
       label: inZone("Received"),
       name: "Received",
-      width: "12%",
+      width: "12.5%",
       kind: "mono",
       cell: (row) => html`<${Time} ms=${row.received_ms} bare />`,
     },
-    { label: "Client id", width: "16%", kind: "strong", cell: (row) => html`<${Word} text=${row.client_id} />` },
+    { label: "Client id", width: "15.5%", kind: "strong name", cell: (row) => html`<${Word} text=${row.client_id} />` },
     {
       label: "Software",
       width: "18%",
@@ -284,7 +284,7 @@ function Pushes({ state }) {
     {
       label: "Redacted",
       width: "6.5%",
-      kind: "number",
+      kind: "number large",
       cell: (row) => (row.redacted ? count(row.redacted) : html`<span class="muted">0</span>`),
     },
     { label: "Result", width: "20%", kind: "whole", cell: (row) => html`<${Verdict} of=${row} />` },
