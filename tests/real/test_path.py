@@ -29,8 +29,12 @@ from record_bytes import config_record, setting
 
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
+from clientscope.clock import now_ms
 from clientscope.demo.watch import DemoWatch, jmx_connections
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
+from sinks.dashboard.past.differences import differences
+from sinks.dashboard.past.pushes import Whose, starts
+from sinks.dashboard.past.tables import Span, Tables
 
 SLOW = 60.0
 CANARY = "canary-7c1f9e"
@@ -96,6 +100,28 @@ def test_a_push_becomes_a_result_a_row_of_history_and_a_line_on_the_page(install
         return any(r["client_id"] == "path-producer" and (r["partition"], r["offset"]) == (row["partition"], row["offset"]) for r in rows)
 
     assert eventually(in_history, SLOW)
+
+
+def test_producer_that_starts_again_has_two_starts(installation: Any) -> None:
+    """Its gateway also records what it sees of its requests."""
+    since_ms, name = now_ms(), "twice-started"
+    tables = Tables(installation.data_dir / "history")
+
+    def origins(origin: str = "") -> list[str]:
+        return [row["origin"] for row in results(installation, name) if origin in row["origin"]]
+
+    for batch_size in (1_000_000, 16_384):
+        before = len(origins("pushed"))
+        with closing(KafkaProducer(bootstrap_servers=installation.gateway.address, client_id=name, batch_size=batch_size)) as producer:
+            producer.send(TOPIC, b"x").get(timeout=30)
+            assert eventually(lambda: origins("observed") and len(origins("pushed")) > before, SLOW), origins()  # noqa: B023
+    sql = "SELECT count(*) AS n FROM pushes WHERE client_id = 'twice-started'"
+    assert eventually(lambda: tables.ask("pushes", sql)["n"][0].as_py() == len(origins()), SLOW)
+    span = Span(since_ms, now_ms() + 1)
+    found = starts(tables, span, Whose(client_id=name), 0, 20)
+    changed = [{"key": "batch.size", "before": "1000000", "after": "16384"}]
+    assert (found["total"], [each["changes"] for each in found["items"]]) == (2, [changed, None])
+    assert [each["changes"] for each in differences(tables, span, Whose(client_id=name))["items"]] == [changed, None]
 
 
 def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> None:
