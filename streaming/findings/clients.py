@@ -52,12 +52,17 @@ _FORGET_CLIENT_MS = 60 * 60_000
 
 @dataclass(frozen=True)
 class PushStart:
-    """A configuration that an application started with and had not had lately; ``client`` is the one that did."""
+    """A configuration that an application started with and had not had lately; ``client`` is the one that did.
+
+    Attributes:
+        rank: `JudgedPush.rank`.
+    """
 
     appended_ms: int
     settings: Settings
     client: str
     ordered_ms: int
+    rank: int
 
 
 @dataclass
@@ -144,18 +149,22 @@ class PushedClients:
         The order in which starts are read doesn't matter.
         """
         starts = application.starts
-        known = next((start for start in starts if start.settings == push.settings), None)
+        known = next((start for start in starts if (start.rank, start.settings) == (push.rank, push.settings)), None)
         if known is not None:
             if known.ordered_ms <= push.ordered_ms:
                 return None
             starts.remove(known)
-        insort(starts, PushStart(push.appended_ms, push.settings, push.client, push.ordered_ms), key=lambda start: start.ordered_ms)
+        insort(
+            starts, PushStart(push.appended_ms, push.settings, push.client, push.ordered_ms, push.rank), key=lambda start: start.ordered_ms
+        )
         if len(starts) > STARTS.most:
             del starts[0]
             self._starts_full.left_out(push.tenant)
-        # A producer and a consumer may share a client.id: who pushes other keys is another client.
+        # A producer and a consumer may share a client.id: who pushes other keys is another client. What was seen of requests is never
+        # compared with what a client says.
         for number in range(len(starts) - 1, 0, -1):
-            alike = [start for start in starts[:number] if start.settings.keys() == starts[number].settings.keys()]
+            now = starts[number]
+            alike = [start for start in starts[:number] if start.rank == now.rank and start.settings.keys() == now.settings.keys()]
             if alike:
                 return alike[-1], starts[number]
         return None

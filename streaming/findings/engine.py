@@ -213,8 +213,7 @@ class FindingsEngine:
             self._came_late(push)
             return
         application, earlier = taken
-        # What was seen of requests begins no start: it may be of any client of these names, and has some of their settings.
-        change = self.clients.started(application, push) if earlier is None and push.rank < 2 else None
+        change = self.clients.started(application, push) if earlier is None else None
         if change is not None:
             self._comparisons.started(application, fleet.Change(*change))
         self._judge(application, push, earlier)
