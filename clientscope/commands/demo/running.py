@@ -212,8 +212,9 @@ class _Demo:
             return set()
         found = json.loads(output)
         self._say(
-            f"without the gateway, by the broker's request log: {counted(found['clients'], 'client')} in "
-            f"{counted(len(found['software']), 'software version')}, {counted(len(found['problems']), 'finding')}: {report.as_uri()}"
+            f"without the gateway, by the broker's request log: {counted(found['clients'], 'client')}, clientscope's own among them, in "
+            f"{counted(len(found['software']), 'software version')}; {counted(len(found['problems']), 'rule')} found something: "
+            f"{report.as_uri()}"
         )
         return {row["application"] for row in found["readiness"]}
 

@@ -98,7 +98,7 @@ function List({ list, listing, params, q, sort, offset }) {
     ${
       show ??
       html`${list ? html`<${Findings} answer=${answer} sort=${sort} ended=${list === "ended"} scope=${listing.url} />` : html`<${Clients} answer=${answer} sort=${sort} params=${params} scope=${listing.url} />`}
-      <${Pager} total=${answer.total} offset=${offset} limit=${LIMIT} shown=${answer.items.length} what=${noun} />`
+      <${Pager} total=${answer.total} offset=${offset} limit=${LIMIT} shown=${answer.items.length} what=${list ? noun : "client seen"} many=${list ? undefined : "clients seen"} />`
     }${answer && !list && html`<${Complete} answer=${answer} />`}`;
 }
 
