@@ -14,7 +14,7 @@ Example
     ``enable.idempotence=false``
 
 Use instead
-    ``enable.idempotence=true``; where brokers don't allow that, ``max.in.flight.requests.per.connection=1``.
+    ``enable.idempotence=true``; where brokers don't allow that or the library has none, ``max.in.flight.requests.per.connection=1``.
 
 Source
     Apache Kafka, max.in.flight.requests.per.connection: https://kafka.apache.org/documentation/#producerconfigs_max.in.flight.requests.per.connection

@@ -11,7 +11,7 @@ Example
     ``request.timeout.ms=2000``
 
 Use instead
-    ``request.timeout.ms=30000``, the default; on Event Hubs 60000.
+    ``request.timeout.ms=30000``, the default (librdkafka's consumers: ``socket.timeout.ms``); on Event Hubs 60000.
 
 Source
     Apache Kafka, request.timeout.ms: https://kafka.apache.org/documentation/#producerconfigs_request.timeout.ms

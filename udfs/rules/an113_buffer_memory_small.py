@@ -11,7 +11,7 @@ Example
     ``buffer.memory=33554432 with batch.size=131072``
 
 Use instead
-    ``buffer.memory=67108864``, or some batches for each partition that is written to.
+    ``buffer.memory=67108864`` (librdkafka: ``queue.buffering.max.kbytes=65536``), or some batches for each partition that is written to.
 
 Source
     Apache Kafka, buffer.memory: https://kafka.apache.org/documentation/#producerconfigs_buffer.memory

@@ -11,7 +11,7 @@ Example
     ``fetch.max.wait.ms=10``
 
 Use instead
-    ``fetch.max.wait.ms=500``, the default.
+    ``fetch.max.wait.ms=500``, the default (librdkafka: ``fetch.wait.max.ms``).
 
 Source
     Apache Kafka, fetch.max.wait.ms: https://kafka.apache.org/documentation/#consumerconfigs_fetch.max.wait.ms

@@ -11,7 +11,7 @@ Example
     ``retry.backoff.ms=10``
 
 Use instead
-    ``retry.backoff.ms=100`` and ``retry.backoff.max.ms=1000``, the defaults; on MSK 200 or more.
+    ``retry.backoff.ms=100``, the default, or more (on MSK 200), and ``retry.backoff.max.ms=1000`` where the library has it.
 
 Source
     Apache Kafka, CommonClientConfigs.warnDisablingExponentialBackoff:

@@ -15,7 +15,7 @@ from clientscope import digest
 from streaming.findings.inputs import There
 
 FINDINGS = Path(streaming.findings.__file__).parent
-MISTAKES = {"acks": "0", "enable.idempotence": "false", "retries": "0", "linger.ms": "0", "delivery.timeout.ms": "1"}
+MISTAKES = {"acks": "1", "enable.idempotence": "false", "retries": "0", "linger.ms": "0", "delivery.timeout.ms": "1"}
 CLIENTS = 1_000
 
 
