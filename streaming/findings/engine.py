@@ -203,6 +203,8 @@ class FindingsEngine:
         if self._tombstones and (tombstone := self._tombstones.get(key)) is not None and tombstone.is_after(push.position):
             self._erased[key] = max(push.appended_ms, self._erased.get(key, 0))
             return
+        if push.appended_ms <= self._erased.get(key, -1):  # Kafka's time went back: what came before is erased first
+            self._erase()
         self.kept.pushed(push, row.get("record_key"))
         if self._tombstones is not None:
             newest = self._newest.get((push.application, push.rank == 2))

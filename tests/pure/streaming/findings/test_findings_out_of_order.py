@@ -252,6 +252,7 @@ def without_times(of: tuple[Any, ...]) -> tuple[Any, ...]:
 @given(jumping, st.integers(0, 2**32))
 @example([("starts", 0, 0), ("clock jumps", 1, 0), ("pushes", 0, 1)], 0)  # what is corrected is resolved
 @example([("starts", 0, 2), ("clock jumps", 0, 0), ("pushes", 0, 1), ("pushes", 0, 2), ("leaves", 0, 0)], 0)  # what is back is open
+@example([("starts", 0, 0), ("is erased", 0, 0), ("clock jumps", 0, 0), ("starts", 0, 0), ("starts", 0, 1)], 0)  # it is here again
 def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], seed: int) -> None:
     order = random.Random(seed)  # noqa: S311  # an order, no secret
     records = Records(history)
