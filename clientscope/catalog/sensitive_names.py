@@ -27,6 +27,7 @@ FIELDS = {
     "principal": False,
     "cluster_id": False,
     "gateway_id": False,
+    "gateway_host": False,
     "listener_name": False,
     "count_listener_name": False,
     "security_protocol": False,

@@ -288,7 +288,7 @@ def test_no_kernel_of_the_job_and_no_reader_of_the_page_passes_a_raw_name_on(sec
     texts = [name for name in FIELDS if not name.startswith("count_")]
     instance = uuid.uuid4()
     pushes = pa.array([config_record(setting(secret, "x"), client_instance_id=instance, **{name: secret}) for name in texts
-                       if name not in ("reason", "previous_software_name", "previous_software_version")])  # fmt: skip
+                       if name not in ("reason", "gateway_host", "previous_software_name", "previous_software_version")])  # fmt: skip
     connections = [
         connection_record(number, [(secret, secret, 1, 1, 0)], **{name: secret})
         for number, name in enumerate(texts) if name != "digest_key_id"

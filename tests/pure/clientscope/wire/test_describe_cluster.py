@@ -13,7 +13,7 @@ from played import from_broker, from_client
 
 from clientscope.errors import WireError
 from clientscope.session.session import Session
-from clientscope.session.state import Counted, ToBroker, ToClient
+from clientscope.session.state import Counted, Identified, Identity, ToBroker, ToClient
 from clientscope.wire.describe_cluster import BrokerSoftware, software_in, with_software
 from clientscope.wire.frames import Passed
 
@@ -59,7 +59,7 @@ def test_a_reader_finds_the_tags_and_all_that_was_there(version: int, software: 
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_through_a_session(version: int) -> None:
     session = Session(True, 10_240, software=KAFKA)
-    assert list(from_client(session, request(version))) == [ToBroker(request(version))]
+    assert list(from_client(session, request(version))) == [Identified(Identity(client_id="admin")), ToBroker(request(version))]
     assert list(from_broker(session, response(version))) == [ToClient(with_software(response(version), version, KAFKA))]
 
 
