@@ -52,6 +52,7 @@ class Client(Value):
 
     Attributes:
         key: of its record in ``clientscope.configs``.
+        observed: whether it has pushed nothing, but was seen; pushed_ms is when its record was written then.
         disconnected_ms: when its last connection closed, as far as that is known, or else when it pushed; None: it is connected.
     """
 
@@ -65,6 +66,7 @@ class Client(Value):
     cluster: Name = ""
     broker: int = -1
     gateway: Name = ""
+    observed: bool = False
     pushed_ms: Ms = 0
     disconnected_ms: Ms | None = None
 

@@ -50,6 +50,8 @@ MOST_KEPT = 100_000
 """The same of all clients."""
 SETTLE_S = 5.0
 """How long news of a client are gathered: its first connections open one after the other."""
+UNSHOWN_S = 30.0
+"""The same of a client of which nothing is known but that its names hold a credential: its requests may say what kind of client it is."""
 REPEAT_S = 30 * 60.0
 """A client that comes back with the same settings is recorded again after so long: the job forgets who has been gone for an hour."""
 
@@ -145,7 +147,8 @@ class ObservedClients:
         names, requests = self._shown.get(connection_id) or (self._names(connection), ())
         if request not in requests and self._add(names, connection_id, request := self._shared.same(request)):
             self._shown[connection_id] = names, (*requests, request)
-            self._due.setdefault(names, now_s + SETTLE_S)
+            due_s = now_s + (UNSHOWN_S if request == _NAMES else SETTLE_S)
+            self._due[names] = min(due_s, self._due.get(names, due_s))
 
     def has_shown(self, connection_id: int, api_key: int) -> bool:
         """Whether a request of this kind has shown something on a connection."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 
 from clientscope.config import GatewaySettings
 from clientscope.config_types import split_address
@@ -41,7 +42,7 @@ def require_same_cluster(settings: GatewaySettings, place: GatewayPlace) -> None
             other = _asked(connection)
     except (OSError, WireError, ValueError):
         return  # it isn't up, or doesn't say
-    if other is not None and other != place.cluster_id:
+    if other and other != place.cluster_id:
         raise other_cluster(settings.upstream, other, place.cluster_id)
 
 
@@ -75,9 +76,9 @@ def _asked(connection: socket.socket) -> str | None:
 
 def _answer(connection: socket.socket) -> bytes:
     """A response, its length included."""
-    with connection.makefile("rb") as stream:
-        head = stream.read(LENGTH.size)
-        (length,) = LENGTH.unpack(head) if len(head) == LENGTH.size else (0,)
-        if not 0 < length <= _LONGEST_ANSWER or len(body := stream.read(length)) < length:
+    answer, until_s = b"", time.monotonic() + _ANSWERED_S
+    while len(answer) < LENGTH.size or len(answer) < LENGTH.size + LENGTH.unpack_from(answer)[0]:
+        if time.monotonic() > until_s or len(answer) > _LONGEST_ANSWER or not (part := connection.recv(64 * 1024)):
             raise WireError("truncated")
-    return bytes(head + body)
+        answer += part
+    return answer

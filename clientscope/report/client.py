@@ -12,6 +12,7 @@ from rich.text import Text
 from clientscope.api.clients import ClientDetail, ClientList, ClientStart, Configuration, ConnectedClient, EffectiveSetting
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.findings.record import Finding
+from clientscope.findings.wording import unmarked
 from clientscope.query import term_text
 from clientscope.report.api import Api, UnknownResource
 from clientscope.report.changes import change_lines
@@ -103,7 +104,10 @@ def _pairs(client: ConnectedClient, connected: bool, now_s: float) -> Iterator[t
     yield "instance id", client.instance_id or "–"
     yield "connections", str(client.connections if connected else 0)
     earlier = "" if client.since_exact else "before "
-    yield "connected since", f"{earlier}{time_of(client.since_ms)} ({age(now_s - client.since_ms / 1000)} ago)"
+    yield (
+        "connected since" if connected else "was connected since",
+        f"{earlier}{time_of(client.since_ms)} ({age(now_s - client.since_ms / 1000)} ago)",
+    )
     if (gone := client.disconnected_ms) is not None:
         yield "last connected", f"{time_of(gone)} ({age(now_s - gone / 1000)} ago)"
     yield "key", client.key
@@ -134,10 +138,10 @@ def _finding(finding: Finding) -> Iterable[RenderableType]:
     about = _grid()
     about.add_row(
         plain(f"{finding.severity} {finding.code}", COLOURS[finding.severity]),
-        plain(finding.message) if finding.message else plain(finding.name),
+        plain(unmarked(finding.message)) if finding.message else plain(finding.name),
     )
     if finding.use_instead:
-        about.add_row("use instead", plain(finding.use_instead))
+        about.add_row("use instead", plain(unmarked(finding.use_instead)))
     about.add_row("more", plain(f"clientscope findings show {finding.fingerprint[:SHOWN_DIGITS]}"))
     yield about
 

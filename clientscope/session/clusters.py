@@ -52,5 +52,5 @@ class ClusterIdWalk:
                 self._held = None
             return
         self._held = None
-        if found is not None and found != self._expected:
+        if found and found != self._expected:
             yield OtherCluster(found)

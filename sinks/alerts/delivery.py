@@ -13,6 +13,7 @@ from clientscope import __version__
 from clientscope.clock import now_ms
 from clientscope.kafka.access import Kafka
 from clientscope.local.process import StopRequest
+from clientscope.report.text import counted
 from clientscope.status.record import Condition, ProcessStatus
 from sinks.alerts.active import Active
 from sinks.alerts.metrics import DeliverMetrics, Figures
@@ -132,7 +133,7 @@ class Delivery:
                 raise
             self._active = active
             self._state = "ok"
-            self._say(f"ready, {len(self._receivers.every)} receivers")
+            self._say(f"ready, {counted(len(self._receivers.every), 'receiver')}")
         self._active.step()
 
     def _end_turn(self) -> None:

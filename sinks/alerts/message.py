@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 from clientscope.findings.record import Finding, FindingOwner
 from clientscope.findings.wording import unmarked
+from clientscope.readiness.observed import UNKNOWN_SOFTWARE
 from clientscope.severities import SEVERITIES
 from sinks.alerts.inert import fitted, inert
 from sinks.alerts.progress import DeliveryPlan
@@ -93,8 +94,9 @@ class Texts:
         since = min(finding.first_seen_ms for finding in findings)
         seen = max(finding.last_seen_ms for finding in findings)
         lines.append(f"Since {self.time(since)}, last seen {self.time(seen)}")
-        lines.append(f"Clients that have it now: {sum(finding.client_count for finding in findings):,}")
-        lines.append(f"What to do: {self._advice(message)}")
+        if worst.kind != "operation":  # its sentence says what to do, and no client has it
+            lines.append(f"Clients that have it now: {sum(finding.client_count for finding in findings):,}")
+            lines.append(f"What to do: {self._advice(message)}")
         if any(finding.fingerprint in message.damped for finding in findings):
             lines.append("It flaps: further changes are sent once it has been stable for a while.")
         page = self._page_of(message)
@@ -153,7 +155,8 @@ def _who(finding: Finding) -> str:
     parts = [_whose(finding)]
     if finding.application.principal:
         parts.append(f"principal {inert(finding.application.principal, 80)}")
-    software = sorted({f"{inert(client.software_name, 40)} {inert(client.software_version, 30)}".strip() for client in finding.clients})
+    known = [client for client in finding.clients if client.software_name != UNKNOWN_SOFTWARE]
+    software = sorted({f"{inert(client.software_name, 40)} {inert(client.software_version, 30)}".strip() for client in known})
     parts += _some([each for each in software if each], 2)
     parts += _some(sorted({inert(client.address, 45) for client in finding.clients if client.address}), _NAMED, finding.client_count)
     return ", ".join(part for part in parts if part)
@@ -188,7 +191,8 @@ def _commands(message: Message) -> list[str]:
     shown = f"findings list --code {_word(worst.code)}" if several else f"findings show {_word(worst.fingerprint[:12])}"
     until = moment(message.plan.created_ms + _ACCEPTED_MS).date()
     close = f"findings close {_word(worst.fingerprint[:12])} --as accepted --until {until} --why 'known, until then'"
-    return [f"clientscope {each}" for each in (shown, f"rules {_word(worst.code)}", *([] if message.plan.status == "ended" else [close]))]
+    rule = [] if worst.kind == "operation" else [f"rules {_word(worst.code)}"]
+    return [f"clientscope {each}" for each in (shown, *rule, *([] if message.plan.status == "ended" else [close]))]
 
 
 def _word(text: str) -> str:

@@ -15,6 +15,7 @@ from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import key_of_0_1
 from clientscope.findings.record import MOST_CLIENTS, Finding
 from clientscope.records.client_key import Tenant, tenant_of
+from clientscope.records.layouts import Origin
 from clientscope.severities import SEVERITIES
 from clientscope.topic_values import parse
 from streaming.findings import ordered
@@ -34,6 +35,8 @@ from streaming.limits import Overflow
 log = logging.getLogger(__name__)
 
 Changes = dict[str, Finding | None]
+
+_SEEN_BY_GATEWAYS = (Origin.PUSHED, Origin.OBSERVED)
 
 
 class Book:
@@ -270,7 +273,8 @@ class Book:
             entry.message, entry.settings, entry.application = problem.message, problem.settings, push.application
             if problem.kind == "leak":
                 entry.code = problem.code
-        entry.is_old &= self.catching_up
+        # Of what is imported, no gateway says that its client has left.
+        entry.is_old &= self.catching_up and push.origin in _SEEN_BY_GATEWAYS
         entry.had_by(push, problem.severity)
         entry.seen(push.appended_ms)
         if problem.kind == "leak":
@@ -331,7 +335,7 @@ class Book:
         if entry is None:
             entry = FindingEntry(problem.fingerprint, problem.code, problem.kind, problem.low_confidence, problem.severity, tenant=tenant)
             entry.decision = self._decisions.get(problem.fingerprint)
-            entry.is_old = self.catching_up and problem.kind == "setting"
+            entry.is_old = problem.kind == "setting"
             gone = self._room.excess(self.entries.values(), entry.is_leak)
             self._full[FINDINGS.name].dropped(gone)
             for each in gone:

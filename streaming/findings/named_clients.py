@@ -91,6 +91,7 @@ def _known(entry: FindingEntry, push: JudgedPush, disconnected_ms: int | None) -
         cluster=push.cluster,
         broker=push.broker,
         gateway=push.gateway,
+        observed=push.rank > 0,
         pushed_ms=push.appended_ms,
         disconnected_ms=disconnected_ms,
     )

@@ -74,7 +74,8 @@ def _pairs(finding: Finding, now_ms: int) -> Iterable[tuple[str, str]]:
     if finding.alert:
         yield "alerted", f"{finding.alert.why}, {time_of(finding.alert.at_ms)}"
     yield "fingerprint", finding.fingerprint
-    yield "rule", f"clientscope rules {finding.code}"
+    if finding.kind != "operation":
+        yield "rule", f"clientscope rules {finding.code}"
     if finding.link:
         yield "read on", finding.link
 
@@ -101,6 +102,6 @@ def _client(client: Client) -> Text:
     software = " ".join(filter(None, (client.software_name, client.software_version))) or "unknown software"
     where = f"broker {client.broker} by {client.gateway}" if client.gateway else ""
     now = "connected now" if client.disconnected_ms is None else f"last connected {time_of(client.disconnected_ms)}"
-    pushed = f"pushed {time_of(client.pushed_ms)}"
+    pushed = f"{'seen' if client.observed else 'pushed'} {time_of(client.pushed_ms)}"
     shown = (client.client_id or "no client.id", software, client.principal, client.address, where, pushed, now)
     return plain(capitalized(", ".join(filter(None, shown))) if not client.client_id else ", ".join(filter(None, shown)))

@@ -138,7 +138,7 @@ def alert(key: Labels, entry: AlertEntry, now_ms: int, texts: Texts) -> Postable
         "last_seen": texts.time(finding.last_seen_ms),
         "contact": inert(finding.owner.contact, 80) if finding.owner else "",
         "rule": link(finding),
-        "runbook": f"clientscope rules {inert(finding.code, 16)}",
+        "runbook": "" if finding.kind == "operation" else f"clientscope rules {inert(finding.code, 16)}",
     }
     ended_ms = entry.ended_ms if entry.ended_ms is not None else now_ms + _EXPIRES_MS
     return {

@@ -151,7 +151,7 @@ function ClientsOf({ finding: { clients, client_count: total } }) {
     (
       client,
     ) => html`<p><${Word} text=${client.client_id} none="no client id" /> <span class="muted"><${Software} name=${client.software_name} version=${client.software_version} />${" "}
-    ${[client.principal, client.address, client.gateway && `by ${client.gateway}`].filter(Boolean).map((part) => html`· <bdi>${part}</bdi> `)}· pushed <${Time} ms=${client.pushed_ms} />${" "}
+    ${[client.principal, client.address, client.gateway && `by ${client.gateway}`].filter(Boolean).map((part) => html`· <bdi>${part}</bdi> `)}· ${client.observed ? "seen" : "pushed"} <${Time} ms=${client.pushed_ms} />${" "}
     · ${gone(client) ? html`last connected <${Time} ms=${client.disconnected_ms} />` : "connected now"}</span></p>`,
   )}
     <${Rest} more=${total - clients.filter((client) => !gone(client)).length} what="client" />`;

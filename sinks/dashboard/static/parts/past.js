@@ -60,7 +60,7 @@ export function insteadOfPast({ listing, filtered = false, what, clear, nothing 
 // Until when history has all of a time, where that is before its end.
 export function Complete({ answer: { complete_ms: until, to_ms: to } }) {
   if (until === null) return html`<p class="foot muted">History has no records of this time: not yet, or no more.</p>`;
-  if (until === undefined || until >= to) return null;
+  if (until === undefined || (until >= to && to < now() - 2 * MINUTE_MS)) return null;
   const at = new Date(until).toISOString();
   const of = new Date(to).toISOString().startsWith(at.slice(0, 10)) ? "" : ` on ${at.slice(0, 10)}`;
   return html`<p class="foot muted" data-complete=${at}>History is complete until ${at.slice(11, 19)}Z${of}; the streaming job writes it once a minute.</p>`;

@@ -21,6 +21,7 @@ const LEAK = {
 };
 const ACCEPTED = "accepted";
 const DAYS = 90;
+const LONGEST = 366;
 
 const version = (o) => `${o.versions.findings}`;
 
@@ -87,7 +88,7 @@ function Decide({ finding: live }) {
       });
       filled.reset();
     } catch (error) {
-      show({ good: false, text: [error.message, error.body?.hint].filter(Boolean).join(" "), warnings: [] });
+      show({ good: false, text: [error.message, error.body?.hint].filter(Boolean).join(": "), warnings: [] });
     }
     setBusy(false);
   };
@@ -110,7 +111,7 @@ function Decide({ finding: live }) {
         value=${name} required checked=${resolution === name} onChange=${() => setResolution(name)} /> ${label}</label>`,
       )}</fieldset>`
     }
-    ${!closed && resolution === ACCEPTED && html`<label>Until, the last day, in UTC <input type="date" name="until" required min=${day(0)} value=${day(DAYS)} /></label>`}
+    ${!closed && resolution === ACCEPTED && html`<label>Until, the last day, in UTC <input type="date" name="until" required min=${day(1)} max=${day(LONGEST)} value=${day(DAYS)} /></label>`}
     <label>Why, for who reads it later; never a secret <textarea name="why" rows="3" required maxlength="4000"></textarea></label>
     <p class="buttons"><button type="submit" class="primary" disabled=${busy}>${closed ? "Take the decision back" : resolution === ACCEPTED ? "Accept" : "Close"}</button>
       <span class="muted">as <bdi>${who.name ?? "admin"}</bdi></span></p>

@@ -11,7 +11,7 @@ from fleets import KEY, Fleet, rows
 
 from clientscope.gateway import observed_clients
 from clientscope.gateway.idle_closes import APART_S
-from clientscope.gateway.observed_clients import MOST_VALUES, REPEAT_S, SETTLE_S, ObservedClients
+from clientscope.gateway.observed_clients import MOST_VALUES, REPEAT_S, SETTLE_S, UNSHOWN_S, ObservedClients
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.quota import PushQuota, PushRate
 from clientscope.gateway.registry import ConnectionRegistry
@@ -522,7 +522,7 @@ def test_alerts_to_a_credential_in_a_name(key: str, identity: Identity, requests
     observed.clients.identified(1, observed.now_s)
     for request in requests:
         observed.clients.showed(1, request, observed.now_s)
-    observed.wait()
+    observed.wait(UNSHOWN_S)
     ((_, record),) = observed.published
     value = encode(record)
     (hidden,) = [each for each in record.configs if each.config_key == key]

@@ -55,7 +55,9 @@ def test_looks_at_the_first_answer_alone_and_only_if_asked() -> None:
         assert request_id(list(frames(bytes(each.to_broker)))[-1]) == 6, "under the client's own id, so nobody looks at the answer"
 
 
-@pytest.mark.parametrize("answer", [struct.pack(">ii", 9, 5) + bytes(5), struct.pack(">ii", 40, 5) + b"\xff" * 36])
+@pytest.mark.parametrize(
+    "answer", [struct.pack(">ii", 40, 5) + bytes(36), struct.pack(">ii", 9, 5) + bytes(5), struct.pack(">ii", 40, 5) + b"\xff" * 36]
+)
 def test_an_answer_that_cannot_be_read_passes(answer: bytes) -> None:
     played = playing("ours")
     asked(played, 12)

@@ -63,6 +63,8 @@ def test_names_the_part_of_clientscope_that_an_operational_finding_is_about() ->
     lost = made(code="OP001", name="gateway_lost", kind="operation", application=Application(), clients=[], subject=subject, owner=None)
     sent, texts = message(lost), Texts()
     assert f"\nWho: {inert(subject)}\n" in texts.body(sent)
+    assert "clientscope rules" not in texts.body(sent) and "What to do" not in texts.body(sent), "there is no rule"
+    assert "runbook" not in alertmanager.alert(alertmanager.labels(lost), AlertEntry(lost, None, 1), NOW_MS, texts)["annotations"]
     assert texts.subject(sent).endswith(f", {inert(subject)}")
     assert dict(alertmanager.labels(lost))["subject"] == inert(subject)
     assert json.loads(webhook.payload(sent, texts))["data"]["findings"][0]["subject"] == subject
