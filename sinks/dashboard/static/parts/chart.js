@@ -56,7 +56,7 @@ function options({ series, bars, width, height, onHover, byDay, utc }) {
     height,
     ms: 1,
     legend: { show: false },
-    padding: [8, 6, 0, 0],
+    padding: [8, 20, 0, 0], // room for half of the last label
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     ...(utc ? { tzDate: (ms) => uPlot.tzDate(new Date(ms), "Etc/UTC") } : {}),
     scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(4, max * 1.08)] } },

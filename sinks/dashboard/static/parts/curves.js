@@ -24,7 +24,7 @@ function options({ lines, unit, width, long, utc, onHover }) {
     height: HEIGHT,
     ms: 1,
     legend: { show: false },
-    padding: [6, 8, 0, 0],
+    padding: [6, 20, 0, 0], // room for half of the last label
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
     ...(utc ? { tzDate: (ms) => uPlot.tzDate(new Date(ms), "Etc/UTC") } : {}),
     scales: { x: { time: true }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
