@@ -38,13 +38,18 @@ V = TypeVar("V")
 
 
 class ClientKey(NamedTuple):
-    """What distinguishes clients; empty strings for what the log doesn't have."""
+    """What distinguishes clients; empty strings for what the log doesn't have.
+
+    Attributes:
+        connection: of a client without a client.id whose settings are other than those of the ones like it.
+    """
 
     principal: str
     client_id: str
     address: str
     software_name: str
     software_version: str
+    connection: tuple[str, str] = "", ""
 
 
 class Place(NamedTuple):
@@ -100,6 +105,11 @@ class InventoriedClient:
         for setting in shown_settings(request.api_key, request.api_version, request.fields, library):
             self._set((setting.client_type, setting.key), setting.value, place)
 
+    def agrees(self, other: InventoriedClient) -> bool:
+        """Whether no setting has one value here and another one there."""
+        differs = any(self.settings.get(key, found)[0] != found[0] for key, found in other.settings.items())
+        return not differs and self.contradicted == other.contradicted
+
     def merge(self, other: InventoriedClient) -> None:
         """Takes what was seen of it apart."""
         self.connections |= other.connections
@@ -143,6 +153,7 @@ class _Introduced:
     """What a connection sent before it was known who the client is: a few requests, of which the last names it best.
 
     Attributes:
+        last: the last of them, with the newest client.id.
         software: name and version by ApiVersions; None before that.
     """
 
@@ -154,7 +165,7 @@ class _Introduced:
         self._versions: list[tuple[int, int, str]] = []
 
     def add(self, request: LoggedRequest) -> None:
-        self.last = request
+        self.last = request._replace(client_id=request.client_id or self.last.client_id)
         if name := request.fields.get("clientSoftwareName"):
             self.software = intern(name), intern(request.fields.get("clientSoftwareVersion", ""))
         if len(self._versions) < _MOST_INTRODUCTIONS:
@@ -181,18 +192,18 @@ class Inventory:
         self._connections = 0
         self._introduced: OrderedDict[tuple[str, str], _Introduced] = OrderedDict()  # the oldest first
         self._software: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
-        self._names: OrderedDict[str, str] = OrderedDict()  # by connection alone: a broker's next log has the same ones
+        self._names: OrderedDict[tuple[str, str, str, str], tuple[str, bool]] = OrderedDict()  # the newest, and whether it had another
         self._nameless: dict[tuple[tuple[str, str], ClientKey], InventoriedClient] = {}
 
     def add(self, request: LoggedRequest, place: Place) -> None:
         """Takes a request, at its place in a log; a log is of one broker."""
         connection = place.log, request.connection
-        if request.client_id and request.connection not in self._names:
-            self._remember(self._names, request.connection, intern(request.client_id))
         if request.api_key in _INTRODUCTIONS:
             self._introduce(request, connection, place)
             return
         introduced = self._introduced.pop(connection, None)
+        if introduced and not request.client_id:
+            request = request._replace(client_id=introduced.last.client_id)
         if introduced and introduced.software and not request.software_name:
             self._remember(self._software, connection, introduced.software)
         software = self._software_of(request, connection)
@@ -209,8 +220,14 @@ class Inventory:
         """Counts clients that only introduced themselves, and those without a name, once the logs have ended."""
         while self._introduced:
             self._count_oldest()
+        names: dict[tuple[str, str, str], str] = {}  # of all logs: a connection continues in its broker's next one
+        for (_, *of), (name, several) in self._names.items():
+            owner = of[0], of[1], of[2]
+            names[owner] = "" if several or names.get(owner, name) != name else name
         for (connection, key), client in self._nameless.items():
-            named = key._replace(client_id=self._names.get(connection[1], ""))
+            named = key._replace(client_id=names.get((connection[1], key.principal, key.address), ""))
+            if not named.client_id and named in self.clients and not self.clients[named].agrees(client):
+                named = named._replace(connection=connection)
             if (known := self.clients.get(named)) is not None:
                 known.merge(client)
             elif len(self.clients) < MOST_CLIENTS:
@@ -246,7 +263,7 @@ class Inventory:
     def _client(
         self, request: LoggedRequest, software: tuple[str, str], connection: tuple[str, str], place: Place
     ) -> InventoriedClient | None:
-        name = request.client_id or self._names.get(request.connection, "")
+        name = self._name(request, place.log)
         key = ClientKey(request.principal, name, request.address, *software)
         client = self.clients.get(key) if name else self._nameless.get((connection, key))
         if client is None and not name and len(self._nameless) < MOST_NAMELESS:
@@ -262,6 +279,14 @@ class Inventory:
             else:
                 self.uncounted = True
         return client
+
+    def _name(self, request: LoggedRequest, log: str) -> str:
+        """The client.id in the line, or the newest that its connection had: after a broker's restart the same id is another connection."""
+        of = log, request.connection, request.principal, request.address
+        before, several = self._names.get(of, ("", False))
+        if request.client_id and request.client_id != before and request.connection:
+            self._remember(self._names, of, (intern(request.client_id), several or before != ""))
+        return request.client_id or before
 
     def _software_of(self, request: LoggedRequest, connection: tuple[str, str]) -> tuple[str, str]:
         """The software in the line; before Kafka 2.5, which logs none, that of the connection's ApiVersions."""

@@ -419,8 +419,57 @@ def test_a_name_that_changes_on_a_connection_is_another_client() -> None:
         inventory.add(request, Place("broker.log", 1))
     inventory.end()
     assert {key.client_id: sum(seen.count for seen in client.versions.values()) for key, client in inventory.clients.items()} == {
-        "orders-1": 2, "billing-1": 1,
+        "orders-1": 1, "billing-1": 2,
     }  # fmt: skip
+
+
+def _acks(*requests: tuple[str, LoggedRequest]) -> list[tuple[str, str]]:
+    """Client.ids and acks of these requests, each with its log; "?" of several values."""
+    inventory = Inventory()
+    for number, (log, request) in enumerate(requests):
+        inventory.add(request, Place(log, number))
+    inventory.end()
+    producer = ClientType.PRODUCER, "acks"
+    return sorted(
+        (key.client_id, "?" if producer in client.contradicted else client.settings[producer][0])
+        for key, client in inventory.clients.items()
+        if producer in client.contradicted or producer in client.settings
+    )
+
+
+@pytest.mark.parametrize(("first", "second"), [("broker.log", "broker.log"), ("broker.log", "broker.log.1"), ("broker-2", "broker-1")])
+@pytest.mark.parametrize("introduction", [3, 18])
+def test_a_connection_id_that_comes_again_is_of_the_newest_name(first: str, second: str, introduction: int) -> None:
+    """After a broker's restart, and of two brokers whose containers have one address."""
+    orders = [(first, _logged(introduction, "orders-1")), (first, _logged(0, "", acks="-1"))]
+    billing = [(second, _logged(introduction, "billing-1")), (second, _logged(0, "", acks="0"))]
+    assert _acks(*orders, *billing) == [("billing-1", "0"), ("orders-1", "all")]
+
+
+def test_distinguishes_a_connection_id_by_principal_and_address() -> None:
+    orders, billing = _logged(3, "orders-1"), _logged(0, "", acks="0")._replace(principal="User:b")
+    assert _acks(("a.log", orders), ("a.log", _logged(0, "", acks="-1")), ("a.log", billing)) == [("", "0"), ("orders-1", "all")]
+    elsewhere = _logged(0, "", acks="0")._replace(address="10.0.0.2")
+    assert _acks(("a.log", orders), ("a.log", elsewhere), ("b.log", elsewhere)) == [("", "0")]
+
+
+@pytest.mark.parametrize("known_first", [True, False])
+def test_two_names_of_a_connection_id_name_no_request_of_another_log(known_first: bool) -> None:
+    known = [(log, _logged(3, name)) for log, name in (("a.log", "orders-1"), ("b.log", "billing-1"))]
+    nameless = [("c.log", _logged(0, "", acks="0")), ("d.log", _logged(0, "", "127.0.0.1:9092-10.0.0.1:50001-1", acks="-1"))]
+    assert _acks(*(known + nameless if known_first else nameless + known)) == [("", "0"), ("", "all")]
+    both = [("c.log", _logged(0, "", "127.0.0.1:9092-10.0.0.1:50002-1", acks=acks)) for acks in ("0", "1")]
+    assert _acks(*known, *(nameless + both if known_first else both + nameless)) == [("", "0"), ("", "?"), ("", "all")]
+
+
+def test_an_authenticated_connection_keeps_the_name_that_it_began_with() -> None:
+    early = _logged(18, "orders-1")._replace(principal="User:ANONYMOUS")
+    again = early._replace(client_id="billing-1")
+    handshake = _logged(36, "")._replace(principal="User:ANONYMOUS")
+    orders = [early, handshake, _logged(0, "", acks="-1")]
+    billing = [again, handshake, _logged(0, "", acks="0")]
+    assert _acks(*(("a.log", each) for each in orders + billing)) == [("billing-1", "0"), ("orders-1", "all")]
+    assert _acks(*(("a.log", each) for each in billing), ("b.log", _logged(0, "", acks="0"))) == [("billing-1", "0")]
 
 
 def test_clients_without_a_name_are_counted_as_before() -> None:
