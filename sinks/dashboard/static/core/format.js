@@ -37,17 +37,21 @@ export function quantity(value, unit) {
 
 export const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 export const words = (identifier) => identifier.replaceAll("_", " ");
-const perCent = (part, rounded) => (part > 0 && rounded < 1 ? "< 1 %" : `${rounded} %`);
-export const percent = (part, whole) => perCent(part, whole ? Math.round((100 * part) / whole) : 0);
+const perCent = (exact, rounded) => (exact > 0 && exact < 1 ? "< 1 %" : `${rounded} %`);
+export function percent(part, whole) {
+  const exact = whole ? (100 * part) / whole : 0;
+  return perCent(exact, Math.round(exact));
+}
 
-// What each part is of all of them. They add up to 100 %: those with the largest remainders are rounded up.
+// What each part is of all of them. Those of 1 % and more add up: the ones with the largest remainders are rounded up.
 export function shares(parts) {
   const whole = parts.reduce((sum, part) => sum + part, 0);
   const exact = parts.map((part) => (whole ? (100 * part) / whole : 0));
   const down = exact.map(Math.floor);
-  const left = whole ? 100 - down.reduce((sum, share) => sum + share, 0) : 0;
-  const up = [...parts.keys()].sort((a, b) => exact[b] - down[b] - (exact[a] - down[a])).slice(0, left);
-  return parts.map((part, i) => perCent(part, down[i] + (up.includes(i) ? 1 : 0)));
+  const shown = [...parts.keys()].filter((i) => exact[i] >= 1);
+  const left = Math.round(shown.reduce((sum, i) => sum + exact[i], 0)) - shown.reduce((sum, i) => sum + down[i], 0);
+  const up = shown.sort((a, b) => exact[b] - down[b] - (exact[a] - down[a])).slice(0, left);
+  return parts.map((_, i) => perCent(exact[i], down[i] + (up.includes(i) ? 1 : 0)));
 }
 
 const formats = new Map();
