@@ -117,7 +117,7 @@ def _is_separated(run: str) -> bool:
     if len(core) <= _ID_LENGTH:
         return False
     in_capitals, in_small = (sum(map(kind, core)) / len(core) for kind in (str.isupper, str.islower))
-    return in_capitals >= _CASE and in_small >= _CASE and _changes_as_random(core)
+    return in_capitals >= _CASE and in_small >= _CASE and changes_as_random(core)
 
 
 def _is_digest(text: str) -> bool:
@@ -136,10 +136,11 @@ def _without_digest(run: str) -> str:
 
 
 def _is_random(run: str) -> bool:
-    return len(run) not in DIGEST_LENGTHS and _changes_as_random(run)
+    return len(run) not in DIGEST_LENGTHS and changes_as_random(run)
 
 
-def _changes_as_random(run: str) -> bool:
+def changes_as_random(run: str) -> bool:
+    """Whether small letters, capitals and digits change as often as in random text, of which it misses one in a thousand."""
     if len(run) > LONGEST_RANDOM:
         return False
     kinds = run.translate(_KINDS)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from clientscope.catalog.disguises import folded, is_disguised, readings
 from clientscope.catalog.placeholders import is_placeholder, is_secret, without_templates
-from clientscope.catalog.random_text import looks_random
+from clientscope.catalog.random_text import changes_as_random, looks_random
 from clientscope.records.layouts import ValueState
 
 
@@ -26,12 +26,14 @@ class Shape(NamedTuple):
         pattern: the shape; its first group, where it has one, is the secret itself.
         bare: whether templates are taken out before it is looked for.
         innocent: what looks like it, and is taken out too.
+        random: whether the secret looks random.
     """
 
     hint: str
     pattern: str
     bare: bool = False
     innocent: str = "(?!)"
+    random: bool = False
 
 
 SHORTEST = 6
@@ -96,13 +98,8 @@ SHAPES = {
     "new_relic": Shape("NRAK-", r"(?:\b|_)NRAK-[A-Z0-9]{27}"),
     "telegram": Shape(":AA", r"(?:\b|_)[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
     "confluent": Shape("cflt", r"(?:\b|_)cflt[A-Za-z0-9+/]{50}"),
-    # A key and its secret, as Confluent Cloud makes them; digests and paths are of one case.
-    "key_and_secret": Shape(
-        "[A-Z0-9]{16}[/:|;,. =_-]",
-        r"(?:\b|_)[A-Z0-9]{16}[/:|;,. =_-]([A-Za-z0-9+/]{64})",
-        bare=True,
-        innocent=r"[/:|;,. =_-](?:[0-9a-z/]{64}|[0-9A-Z/]{64})",
-    ),
+    # A key and its secret, as Confluent Cloud makes them; names in capitals with words, a path or a digest behind them aren't random.
+    "key_and_secret": Shape("[A-Z0-9]{16}[/:]", r"(?:\b|_)[A-Z0-9]{16}[/:]([A-Za-z0-9+/]{64})", bare=True, random=True),
     "shopify": Shape("shpat_", r"(?:\b|_)shpat_[A-Fa-f0-9]{32}"),
     "doppler": Shape(r"dp\.pt\.", r"(?:\b|_)dp\.pt\.[A-Za-z0-9]{43}"),
     "dynatrace": Shape(r"dt0c01\.", r"(?:\b|_)dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
@@ -123,7 +120,8 @@ _LONGEST_WITHOUT_SECRET = 512
 _QUALIFIED_CLASS, _CAPITAL = re.compile(QUALIFIED_CLASS), re.compile("[A-Z]")
 _HINT = re.compile(HINT)
 _SHAPES = tuple(
-    (name, re.compile(shape.hint), re.compile(shape.pattern), shape.bare, re.compile(shape.innocent)) for name, shape in SHAPES.items()
+    (name, re.compile(shape.hint), re.compile(shape.pattern), shape.bare, re.compile(shape.innocent), shape.random)
+    for name, shape in SHAPES.items()
 )
 _CERTIFICATE, _JAAS = re.compile(CERTIFICATE), re.compile(JAAS)
 
@@ -156,8 +154,8 @@ def _judge_reading(value: str) -> ValueState:
 
 def shape_of(value: str) -> str | None:
     """The first of `SHAPES` that the value has, by name."""
-    for name, hint, pattern, bare, innocent in _SHAPES:
-        if hint.search(value) and holds_secret(pattern, innocent.sub(" ", without_templates(value)) if bare else value):
+    for name, hint, pattern, bare, innocent, random in _SHAPES:
+        if hint.search(value) and holds_secret(pattern, innocent.sub(" ", without_templates(value)) if bare else value, random):
             return name
     return None
 
@@ -185,8 +183,8 @@ def is_without_secret(value: str) -> bool:
     return judge_value(value) in (ValueState.WITHOUT_SECRET, ValueState.CERTIFICATE)
 
 
-def holds_secret(pattern: re.Pattern[str], value: str) -> bool:
-    """Whether the value has this shape, and what its first group takes, where it has one, is more than a template."""
+def holds_secret(pattern: re.Pattern[str], value: str, random: bool = False) -> bool:
+    """Whether the value has this shape, and its first group, if any, takes more than a template, and random text if so asked."""
     if not pattern.groups:
         return pattern.search(value) is not None
-    return any(is_secret(match[1]) for match in pattern.finditer(value))
+    return any(is_secret(match[1]) and (not random or changes_as_random(match[1])) for match in pattern.finditer(value))

@@ -566,6 +566,8 @@ ORDINARY = (
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     "EC2AMAZ-ABC1234", "DESKTOP-7F8G9H0J", "ABCDEFGH12345678", "mirrormaker2-source->target", "orders/producer", "LKC-ABC123/LSRC-XYZ789",
     "ORDERSSERVICE001/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "spark-executor-driver-0-cleanup",
+    "ORDERPROCESSING1/com/example/orders/processing/OrderProcessingConsumerApplication", "ORDERS0000000001:" + "Region/zone1/rack2/" * 4,
+    "PRODUCTIONORDERS_ordersServiceConsumerGroupForTheEuropeanRegionAndItsSubsidiaries1",
     "ORDERSSERVICE001:" + "region/zone/rack/" * 5, "User:sa-1x2y3z", "User:CN=orders,OU=payments,O=Example,C=DE", "v1.46.3",
 )  # fmt: skip
 
