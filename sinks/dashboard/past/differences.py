@@ -7,8 +7,8 @@ that neither pushes nor logs, settings that others saw are compared: none of its
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from clientscope.catalog.request_settings import BETWEEN, INFERRED
 from clientscope.records.layouts import Origin, rank_of
@@ -26,7 +26,7 @@ from sinks.dashboard.past.pushes import (
     seen_changes,
     seen_start,
 )
-from sinks.dashboard.past.tables import Span, Tables, within
+from sinks.dashboard.past.tables import Span, Tables, text, within
 from sinks.dashboard.state.configuration import shown
 
 DAY_MS = 86_400_000
@@ -44,10 +44,44 @@ _NAMED = 10
 
 _OWN_NAME = "client.id"
 
-# A gateway records what it sees each half hour: what says nothing new would hide what does.
-_SAME_CLIENT = 'OVER (PARTITION BY client_instance_id, client_software_version ORDER BY "partition", "offset")'
 _SEEN = f"NOT {STARTED}"
-_SAYS_NEW = f"coalesce(configs <> lag(configs) {_SAME_CLIENT}, TRUE) AS says_new"
+_EXACT = f"strpos(coalesce(one['config_value'], ''), '{BETWEEN}') = 0 AND NOT starts_with(coalesce(one['config_value'], ''), '{INFERRED}')"
+_NAMES = "concat_ws(' ', '', client_id, principal, client_software_name)"
+_ALL = 'SELECT "partition", "offset", "timestamp", client_id, principal FROM pushes WHERE {where}'
+
+# A gateway records what it sees each half hour, and some clients start each minute: what says nothing new would hide what does.
+# Whole settings would not fit into memory.
+_NEW = """
+    SELECT "partition", "offset", "timestamp", client_id, principal FROM (
+        SELECT *, coalesce(says <> lag(says) OVER (PARTITION BY of ORDER BY "timestamp", "offset"), TRUE) AS is_new FROM (
+            SELECT "partition", "offset", "timestamp", client_id, principal,
+                left(md5(concat_ws(' ', client_id, principal, client_address, origin, one['config_key'])), 12) AS of,
+                left(md5(concat_ws(' ', software, one['value_state'], encode(one['value_digest'], 'hex'), one['config_value'])), 12) AS says
+            FROM (
+                SELECT *, concat_ws(' ', client_software_name, client_software_version{settings}) AS software, unnest(configs) AS one
+                FROM pushes WHERE {where}
+            ) WHERE {which}
+        )
+    ) WHERE is_new GROUP BY "partition", "offset", "timestamp", client_id, principal
+"""
+_NEW_STARTS = _NEW.replace("{settings}", ", cardinality(configs)").replace("{which}", "TRUE")
+_NEW_SEEN = _NEW.replace("{settings}", "").replace("{which}", _EXACT)
+
+
+class _Read(NamedTuple):
+    """Pushes of a period, the newest first, and of how many it has.
+
+    Attributes:
+        cut: client.ids of which older ones were not read.
+    """
+
+    pushes: list[PastPush]
+    total: int
+    cut: set[str | None]
+
+    @property
+    def unread(self) -> int:
+        return self.total - len(self.pushes)
 
 
 def differences(tables: Tables, span: Span, whose: Whose) -> DifferencesAnswer:
@@ -56,16 +90,30 @@ def differences(tables: Tables, span: Span, whose: Whose) -> DifferencesAnswer:
     Raises:
         NoAnswer: see `Tables.ask`; or an application has too many client.ids.
     """
-    started, unread = _read(tables, span, whose, STARTED)
-    seen, unread_seen = _read(tables, span, whose, _SEEN)
-    before = _before(tables, span, whose, STARTED, [*started, *seen]) if started or seen else []
-    found = [*_of_starts(started, before)][::-1]
-    starting = {_kind(push) for push in (*started, *before)}
-    if seen := [push for push in seen if _kind(push) not in starting]:
-        earlier = _before(tables, span, whose, _SEEN, seen)
-        found += _of_seen([*seen, *(push for push in earlier if _kind(push) not in starting)], span)
+    theirs = condition(tables, span, whose)
+    if theirs is None:
+        return {"unread": 0, "items": []}
+    where = f"{within(span, 'timestamp')} AND {theirs}"
+    started = _read(tables, span, _ALL.format(where=f"{where} AND {STARTED}"))
+    if started.unread:
+        started = _if_not_wide(tables, span, _NEW_STARTS.format(where=f"{where} AND {STARTED}")) or started
+    month = within(Span(max(0, span.from_ms - LOOK_BACK_DAYS[-1] * DAY_MS), span.to_ms), "timestamp")
+    starting = tables.ask("pushes", f"SELECT DISTINCT {_NAMES} AS names FROM pushes WHERE {month} AND {theirs} AND {STARTED}")  # noqa: S608 - quoted
+    only_seen = f"{where} AND {_SEEN} AND {_NAMES} NOT IN ({', '.join(map(text, ['', *starting['names'].to_pylist()]))})"
+    seen = _if_not_wide(tables, span, _NEW_SEEN.format(where=only_seen))
+    if seen is None:
+        count = tables.ask("pushes", f"SELECT count(*) AS n FROM pushes WHERE {only_seen}")["n"][0].as_py()  # noqa: S608 - quoted there
+        seen = _Read([], count, set())
+    pushes = [*started.pushes, *seen.pushes]
+    before = _before(tables, span, whose, STARTED, pushes) if pushes else []
+    found = [*_of_starts(started.pushes, started.cut, before)][::-1]
+    unread = started.total - len(found) + seen.unread
+    starts = {_kind(push) for push in (*started.pushes, *before)}
+    if of_others := [push for push in seen.pushes if _kind(push) not in starts]:
+        earlier = _before(tables, span, whose, _SEEN, of_others)
+        found += _of_seen([*of_others, *(push for push in earlier if _kind(push) not in starts)], span)
         found.sort(key=lambda one: -one["after"]["pushed_ms"])
-    return {"unread": unread + unread_seen, "items": _together(found)}
+    return {"unread": unread, "items": _together(found)}
 
 
 def _kind(push: PastPush) -> tuple[Any, ...]:
@@ -81,7 +129,10 @@ def _before(tables: Tables, span: Span, whose: Whose, which: str, after: Sequenc
     found: list[PastPush] = []
     for days in LOOK_BACK_DAYS:
         try:
-            found, _ = _read(tables, Span(max(0, span.from_ms - days * DAY_MS), span.from_ms), whose, which, _NEWEST_OF_A_NAME)
+            earlier = Span(max(0, span.from_ms - days * DAY_MS), span.from_ms)
+            if theirs := condition(tables, earlier, whose):
+                places = _ALL.format(where=f"{within(earlier, 'timestamp')} AND {theirs} AND {which}")
+                found = _read(tables, earlier, places, _NEWEST_OF_A_NAME).pushes
         except NoAnswer as problem:
             if problem.kind != "wide" or not found:
                 raise
@@ -92,38 +143,53 @@ def _before(tables: Tables, span: Span, whose: Whose, which: str, after: Sequenc
     return found
 
 
-def _read(tables: Tables, span: Span, whose: Whose, which: str, of_a_name: int = MOST_COMPARED) -> tuple[list[PastPush], int]:
-    """The newest pushes of a period, and how many of it were not read."""
-    theirs = condition(tables, span, whose)
-    if theirs is None:
-        return [], 0
-    says_new = "TRUE AS says_new" if which == STARTED else _SAYS_NEW
-    places = tables.ask(
+def _read(tables: Tables, span: Span, places: str, of_a_name: int = MOST_COMPARED) -> _Read:
+    """The newest pushes of those that a SELECT names."""
+    found = tables.ask(
         "pushes",
         f"""
         SELECT * FROM (
-            SELECT *, count(*) OVER () AS total FROM (
-                SELECT *, row_number() OVER (PARTITION BY client_id, principal ORDER BY {NEWEST_FIRST}) AS newest FROM (
-                    SELECT "partition", "offset", "timestamp", client_id, principal, {ORDERED}, {says_new}
-                    FROM pushes WHERE {within(span, "timestamp")} AND {theirs} AND {which}
-                ) WHERE says_new
+            SELECT * FROM (
+                SELECT *, count(*) OVER () AS total,
+                    count(*) OVER (PARTITION BY client_id, principal) AS of_name,
+                    row_number() OVER (PARTITION BY client_id, principal ORDER BY {NEWEST_FIRST}) AS newest
+                FROM (SELECT *, {ORDERED} FROM ({places}))
             ) WHERE newest <= {of_a_name} ORDER BY newest, {NEWEST_FIRST} LIMIT {MOST_COMPARED}
         ) ORDER BY {NEWEST_FIRST}
         """,  # noqa: S608 - quoted there
     )
-    if not places.num_rows:
-        return [], 0
-    return pushes_at(tables, span, places), places["total"][0].as_py() - places.num_rows
+    if not found.num_rows:
+        return _Read([], 0, set())
+    names = Counter(zip(*(found[column].to_pylist() for column in ("client_id", "principal", "of_name")), strict=True))
+    cut = {name for (name, _, there), read in names.items() if read < there}
+    return _Read(pushes_at(tables, span, found), found["total"][0].as_py(), cut)
 
 
-def _of_starts(started: Sequence[PastPush], before: Sequence[PastPush]) -> Iterator[SeenDifference]:
-    """Each start of the period as the difference from the one before, the oldest first."""
+def _if_not_wide(tables: Tables, span: Span, places: str) -> _Read | None:
+    try:
+        return _read(tables, span, places)
+    except NoAnswer as problem:
+        if problem.kind != "wide":
+            raise
+        return None
+
+
+def _of_starts(started: Sequence[PastPush], cut: Collection[str | None], before: Sequence[PastPush]) -> Iterator[SeenDifference]:
+    """Each start of the period as the difference from the one before, the oldest first.
+
+    Args:
+        cut: client.ids of which older starts of the period were not read, so that nothing is known of the oldest that was.
+    """
     earlier = [*started, *before]
     bases: dict[int, PastPush | None] = {}
     for number in reversed(range(len(started))):
         push = started[number]
         base = comparable(push, earlier[number + 1 :])
-        other = base is not None and id(base) in bases and base.row["client_id"] != push.row["client_id"]
+        name = push.row["client_id"]
+        other = base is not None and id(base) in bases and base.row["client_id"] != name
+        if name in cut and (base is None or other or id(base) not in bases):
+            bases[id(push)] = None
+            continue
         if base is not None and other and base.software == push.software and not _changes(base, push):
             base = bases[id(base)]  # it has changed as the other instance that started before it
         bases[id(push)] = base
@@ -134,20 +200,27 @@ def _of_seen(seen: Sequence[PastPush], span: Span) -> Iterator[SeenDifference]:
     """Each change of the period in what was seen; what a record lacks is as it was."""
     known: defaultdict[tuple[Any, ...], dict[str, str]] = defaultdict(dict)
     last: dict[tuple[Any, ...], PastPush] = {}
+    yielded: set[tuple[Any, ...]] = set()
     for push in reversed(seen):
         kind = _kind(push)
+        here = (*kind, push.row["client_address"])
         values = {setting.key: shown(setting) for setting in push.configuration.settings if setting.reported}
         exact = {key: value for key, value in values.items() if value and not value.startswith(INFERRED) and BETWEEN not in value}
+        was = known[kind] | known[here]
         changed: list[SeenChange] = [
-            {"key": key, "before": known[kind][key], "after": value}
-            for key, value in sorted(exact.items())
-            if known[kind].get(key, value) != value
+            {"key": key, "before": was[key], "after": value} for key, value in sorted(exact.items()) if was.get(key, value) != value
         ]
-        before = last.get(kind)
+        before = last.get(here, last.get(kind))
         if before is not None and push.configuration.pushed_ms >= span.from_ms and (changed or before.software != push.software):
-            yield _difference(before, push, changed)
-        known[kind] |= exact
-        last[kind] = push
+            one = _difference(before, push, changed)
+            way = (*here, before.row["client_instance_id"], push.row["client_instance_id"], *_way(one))
+            # Two gateways that see different connections of a client would see it change for ever.
+            if way not in yielded or before.row["client_instance_id"] == push.row["client_instance_id"]:
+                yield one
+            yielded.add(way)
+        for which in (kind, here):
+            known[which] |= exact
+            last[which] = push
 
 
 def _changes(before: PastPush, after: PastPush) -> list[SeenChange]:

@@ -9,7 +9,7 @@ import pytest
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, push, setting
 
 from clientscope.records.layouts import ValueState
-from sinks.dashboard.past import differences
+from sinks.dashboard.past import differences, tables
 from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Span, Tables
 
@@ -194,3 +194,88 @@ def test_push_is_never_compared_with_log(tmp_path: Path) -> None:
     append(tmp_path, "pushes", [logged, push(NOW_MS - 9, setting("acks", "1"), client_id="a")])
     (one,) = differing(tmp_path, client_id="a")
     assert (one["before"], one["changes"]) == (None, None)
+
+
+def test_answers_range_with_more_seen_than_fits_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = [(f"some.setting.number.{number}", f"value-{number}-{'x' * 40}") for number in range(13)]
+    count = 12_000
+    for first in range(0, count, 4_000):
+        each = range(first, first + 4_000)
+        append(tmp_path, "pushes", [seen(NOW_MS - HOUR_MS + number, *settings, name=f"orders-{number % 30}") for number in each])
+    append(tmp_path, "pushes", [instance(NOW_MS - 90, "orders-1", "all"), instance(NOW_MS - 9, "orders-1", "0")])
+    monkeypatch.setattr(tables, "_SETTINGS", ("SET datafusion.runtime.memory_limit = '64M'", *tables._SETTINGS[1:]))
+    answer = differences.differences(Tables(tmp_path), SPAN, Whose(application="orders"))
+    assert (answer["unread"], answer["items"][0]["changes"]) == (0, [{"key": "acks", "before": "all", "after": "0"}])
+    monkeypatch.setattr(tables, "_SETTINGS", ("SET datafusion.runtime.memory_limit = '16M'", *tables._SETTINGS[1:]))
+    narrow = differences.differences(Tables(tmp_path), SPAN, Whose(application="orders"))
+    assert (narrow["unread"], narrow["items"]) == (count, answer["items"])
+
+
+def test_counts_starts_that_are_too_many_and_claims_nothing_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(differences, "MOST_COMPARED", 5)
+    rows = [instance(NOW_MS - DAY_MS, "orders-1", "9")]
+    rows += [instance(NOW_MS - HOUR_MS + number, "orders-1", str(number)) for number in range(1, 9)]
+    append(tmp_path, "pushes", [*rows, instance(NOW_MS - 9, "orders-2", "7")])
+    answer = differences.differences(Tables(tmp_path), SPAN, Whose(client_id="orders-1"))
+    assert [changed(one) for one in answer["items"]] == [[("acks", str(number - 1), str(number))] for number in (8, 7, 6, 5)]  # type: ignore[arg-type]
+    assert answer["unread"] == 4
+
+
+def test_finds_change_long_before_the_newest_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(differences, "MOST_COMPARED", 5)
+    values = ["all"] * 3 + ["0"] * 30
+    append(tmp_path, "pushes", [instance(NOW_MS - HOUR_MS + number, "orders-1", value) for number, value in enumerate(values)])
+    answer = differences.differences(Tables(tmp_path), SPAN, Whose(client_id="orders-1"))
+    assert [(one["before"] is None, one["changes"]) for one in answer["items"]] == [
+        (False, [{"key": "acks", "before": "all", "after": "0"}]),
+        (True, None),
+    ]
+    assert answer["unread"] == 0
+
+
+def test_inferred_values_hide_no_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(differences, "MOST_COMPARED", 5)
+    rows = []
+    for number in range(30):
+        inferred = ("linger.ms", f"~between 5 and 9 (of {number} requests)")
+        rows.append(seen(NOW_MS - HOUR_MS + number, ("acks", "1" if number < 3 else "all"), inferred))
+    append(tmp_path, "pushes", rows)
+    answer = differences.differences(Tables(tmp_path), SPAN, Whose(client_id="app"))
+    assert ([changed(one) for one in answer["items"]], answer["unread"]) == ([[("acks", "1", "all")]], 0)  # type: ignore[arg-type]
+
+
+def test_what_was_seen_of_clients_that_push_is_not_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(differences, "MOST_COMPARED", 5)
+    java = {"client_software_name": "apache-kafka-java"}
+    names = [f"orders-{number}" for number in range(9)]
+    append(tmp_path, "pushes", [instance(NOW_MS - 9 * DAY_MS, name, "all") for name in names])
+    append(tmp_path, "pushes", [seen(NOW_MS - 9, ("acks", "all"), name=name, gateway=n, **java) for n, name in enumerate(names)])
+    assert differences.differences(Tables(tmp_path), SPAN, Whose(application="orders")) == {"unread": 0, "items": []}
+
+
+@pytest.mark.parametrize(
+    "changing",
+    [
+        [{}, {"client_software_version": "1.5"}, {}],
+        [{}, {"gateway": 2}, {}],
+        [{}, {"client_address": "10.0.0.2"}, {"client_address": "10.0.0.3"}],
+    ],
+)
+def test_change_back_of_client_that_never_pushes(tmp_path: Path, changing: list[dict[str, Any]]) -> None:
+    values = [(-50, "1"), (-20, "all"), (-10, "1")]
+    rows = [seen(NOW_MS + at * MINUTE_MS, ("acks", acks), **more) for (at, acks), more in zip(values, changing, strict=True)]
+    append(tmp_path, "pushes", rows)
+    assert [when(one) for one in differing(tmp_path, client_id="app")] == [(-10, [("acks", "all", "1")]), (-20, [("acks", "1", "all")])]
+
+
+def test_two_instances_that_differ_all_the_time_have_not_changed(tmp_path: Path) -> None:
+    two = ("1", "10.0.0.1"), ("all", "10.0.0.2")
+    rows = [seen(NOW_MS - (200 - n) * MINUTE_MS, ("acks", two[n % 2][0]), client_address=two[n % 2][1]) for n in range(199)]
+    append(tmp_path, "pushes", rows)
+    assert differing(tmp_path, client_id="app") == []
+
+
+def test_two_gateways_that_see_other_values_are_said_once(tmp_path: Path) -> None:
+    rows = [seen(NOW_MS - (60 - n) * MINUTE_MS, ("acks", "1" if n % 2 else "all"), gateway=n % 2) for n in range(59)]
+    append(tmp_path, "pushes", rows)
+    assert sorted(changed(one) for one in differing(tmp_path, client_id="app")) == [[("acks", "1", "all")], [("acks", "all", "1")]]
