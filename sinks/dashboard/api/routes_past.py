@@ -103,7 +103,7 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
     def of_pushes(span: tuple[int, int], found: StartsAnswer | DifferencesAnswer) -> dict[str, Any]:
         """An answer from the table of pushes: it is complete if the topic has none that came after its newest one."""
         complete_ms = found.get("complete_ms")
-        if complete_ms != span[1] and not state.may_have_pushes(span[0] if complete_ms is None else complete_ms + 1, span[1]):
+        if complete_ms != span[1] and not state.may_have_pushes(span[0] if complete_ms is None else complete_ms + 1):
             complete_ms = span[1]
         return {"from_ms": span[0], "to_ms": span[1], **found, "complete_ms": complete_ms}
 

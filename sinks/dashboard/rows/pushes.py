@@ -110,9 +110,9 @@ class PushIndex:
             row = self._database.row(_newest_first("client_id = ? AND address = ? AND principal = ?"), client_id, address, principal, 1)
         return None if row is None else IndexedPush(*row)
 
-    def has_any(self, from_ms: int, to_ms: int) -> bool:
-        """Whether a client's newest push is of that time."""
-        return self._database.row("SELECT 1 FROM pushes WHERE pushed_ms >= ? AND pushed_ms < ? LIMIT 1", from_ms, to_ms) is not None
+    def has_any(self, from_ms: int) -> bool:
+        """Whether a client's newest push is of that time or later."""
+        return self._database.row("SELECT 1 FROM pushes WHERE pushed_ms >= ? LIMIT 1", from_ms) is not None
 
     def starts(self, push: IndexedPush, limit: int) -> tuple[list[IndexedPush], bool]:
         """The newest pushes of a client, from its address; or where there is but one, of its application; and whether it is the latter."""

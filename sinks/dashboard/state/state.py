@@ -182,10 +182,10 @@ class State(Summary):
                 found = self._reading.client_rows(part)
             yield from map(rows.client, found)
 
-    def may_have_pushes(self, from_ms: int, to_ms: int) -> bool:
-        """Whether a record of ``clientscope.configs`` is of that time, or may be, as the topics aren't read to their ends."""
+    def may_have_pushes(self, from_ms: int) -> bool:
+        """Whether a record of ``clientscope.configs`` is of that time or later, or may be, as the topics aren't read to their ends."""
         with self._lock:
-            return self._feed.now != "live" or self._index.has_any(from_ms, to_ms)
+            return self._feed.now != "live" or self._index.has_any(from_ms)
 
     def one_client(self, key: str) -> LastRead | None:
         """What is known of one client, and of its pushes, at one moment; None where nothing is."""
