@@ -36,9 +36,6 @@ LOOK_BACK_DAYS = (1, 7, 30)
 MOST_COMPARED = 200
 """Pushes of each side that are decoded, the newest."""
 
-_NEWEST_OF_A_NAME = 4
-"""Pushes of one client.id before the period that are decoded: a producer, a consumer and others may share it."""
-
 _NAMED = 10
 """client.ids of one difference that are named; the others are counted."""
 
@@ -132,7 +129,7 @@ def _before(tables: Tables, span: Span, whose: Whose, which: str, after: Sequenc
             earlier = Span(max(0, span.from_ms - days * DAY_MS), span.from_ms)
             if theirs := condition(tables, earlier, whose):
                 places = _ALL.format(where=f"{within(earlier, 'timestamp')} AND {theirs} AND {which}")
-                found = _read(tables, earlier, places, _NEWEST_OF_A_NAME).pushes
+                found = _read(tables, earlier, places).pushes
         except NoAnswer as problem:
             if problem.kind != "wide" or not found:
                 raise
@@ -143,18 +140,17 @@ def _before(tables: Tables, span: Span, whose: Whose, which: str, after: Sequenc
     return found
 
 
-def _read(tables: Tables, span: Span, places: str, of_a_name: int = MOST_COMPARED) -> _Read:
+def _read(tables: Tables, span: Span, places: str) -> _Read:
     """The newest pushes of those that a SELECT names."""
     found = tables.ask(
         "pushes",
         f"""
         SELECT * FROM (
-            SELECT * FROM (
-                SELECT *, count(*) OVER () AS total,
-                    count(*) OVER (PARTITION BY client_id, principal) AS of_name,
-                    row_number() OVER (PARTITION BY client_id, principal ORDER BY {NEWEST_FIRST}) AS newest
-                FROM (SELECT *, {ORDERED} FROM ({places}))
-            ) WHERE newest <= {of_a_name} ORDER BY newest, {NEWEST_FIRST} LIMIT {MOST_COMPARED}
+            SELECT *, count(*) OVER () AS total,
+                count(*) OVER (PARTITION BY client_id, principal) AS of_name,
+                row_number() OVER (PARTITION BY client_id, principal ORDER BY {NEWEST_FIRST}) AS newest
+            FROM (SELECT *, {ORDERED} FROM ({places}))
+            ORDER BY newest, {NEWEST_FIRST} LIMIT {MOST_COMPARED}
         ) ORDER BY {NEWEST_FIRST}
         """,  # noqa: S608 - quoted there
     )

@@ -203,6 +203,7 @@ def seen_changes(before: PastPush, after: PastPush) -> list[SeenChange]:
 def comparable(push: PastPush, earlier: Sequence[PastPush]) -> PastPush | None:
     """The newest of earlier pushes, in their order, of the same principal and kind of client: of the same client.id, or else of any.
 
+    Pods may share a client.id, and have settings of their own: of one client.id, a push from the same address goes first.
     A log has all settings and a push may have few, so neither is compared with the other.
     """
     alike = [
@@ -212,5 +213,6 @@ def comparable(push: PastPush, earlier: Sequence[PastPush]) -> PastPush | None:
         and other.row["principal"] == push.row["principal"]
         and rank_of(other.row["origin"]) == rank_of(push.row["origin"])
     ]
-    same = (other for other in alike if other.row["client_id"] == push.row["client_id"])
-    return next(same, alike[0] if alike else None)
+    same = [other for other in alike if other.row["client_id"] == push.row["client_id"]]
+    here = (other for other in same if other.row["client_address"] == push.row["client_address"])
+    return next(here, next(iter(same or alike), None))

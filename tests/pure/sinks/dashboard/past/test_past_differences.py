@@ -9,7 +9,7 @@ import pytest
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, push, setting
 
 from clientscope.records.layouts import ValueState
-from sinks.dashboard.past import differences, tables
+from sinks.dashboard.past import differences, pushes, tables
 from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Span, Tables
 
@@ -279,3 +279,17 @@ def test_two_gateways_that_see_other_values_are_said_once(tmp_path: Path) -> Non
     rows = [seen(NOW_MS - (60 - n) * MINUTE_MS, ("acks", "1" if n % 2 else "all"), gateway=n % 2) for n in range(59)]
     append(tmp_path, "pushes", rows)
     assert sorted(changed(one) for one in differing(tmp_path, client_id="app")) == [[("acks", "1", "all")], [("acks", "all", "1")]]
+
+
+def test_rolling_restart_of_pods_with_one_name_is_no_change(tmp_path: Path) -> None:
+    racks = ["az-a", "az-b", "az-c"] * 2
+    rows = []
+    for minutes in (-300, -30):
+        for number, rack in enumerate(racks):
+            more = {"client_id": "app", "client_address": f"10.0.0.{number}"}
+            rows.append(push(NOW_MS + (minutes + number) * MINUTE_MS, setting("acks", "all"), setting("client.rack", rack), **more))
+    append(tmp_path, "pushes", rows)
+    (one,) = differing(tmp_path, client_id="app")
+    assert changed(one) == []
+    listed = pushes.starts(Tables(tmp_path), Span(NOW_MS - DAY_MS, NOW_MS), Whose(client_id="app"), 0, 6)
+    assert [start["changes"] for start in listed["items"]] == [[]] * 6
