@@ -107,7 +107,7 @@ def differences(tables: Tables, span: Span, whose: Whose) -> DifferencesAnswer:
     unread = started.total - len(found) + seen.unread
     starts = {_kind(push) for push in (*started.pushes, *before)}
     if of_others := [push for push in seen.pushes if _kind(push) not in starts]:
-        earlier = _before(tables, span, whose, _SEEN, of_others)
+        earlier = [push for push in _before(tables, span, whose, _SEEN, of_others) if push.row["client_id"] not in seen.cut]
         found += _of_seen([*of_others, *(push for push in earlier if _kind(push) not in starts)], span)
         found.sort(key=lambda one: -one["after"]["pushed_ms"])
     return {"unread": unread, "items": _together(found)}

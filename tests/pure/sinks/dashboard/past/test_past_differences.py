@@ -293,3 +293,12 @@ def test_rolling_restart_of_pods_with_one_name_is_no_change(tmp_path: Path) -> N
     assert changed(one) == []
     listed = pushes.starts(Tables(tmp_path), Span(NOW_MS - DAY_MS, NOW_MS), Whose(client_id="app"), 0, 6)
     assert [start["changes"] for start in listed["items"]] == [[]] * 6
+
+
+def test_claims_nothing_of_what_was_seen_and_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(differences, "MOST_COMPARED", 5)
+    values = [(-DAY_MS, "9"), *((number - HOUR_MS, str(number)) for number in range(1, 9))]
+    append(tmp_path, "pushes", [seen(NOW_MS + at, ("batch.size", value)) for at, value in values])
+    answer = differences.differences(Tables(tmp_path), SPAN, Whose(client_id="app"))
+    assert [changed(one) for one in answer["items"]] == [[("batch.size", str(number - 1), str(number))] for number in (8, 7, 6, 5)]  # type: ignore[arg-type]
+    assert answer["unread"] == 3
