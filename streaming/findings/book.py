@@ -227,6 +227,8 @@ class Book:
         return Holders(counts, newest, (), partial(self._is_compared, entry), self._clients.left_ms)
 
     def _look(self, entry: FindingEntry, now_ms: int, changes: Changes) -> None:
+        if entry.is_old and any(self._clients.left_ms(push.there, push) is None for push in entry.gone):
+            entry.is_old = False  # of a client without a record of its connections it isn't known that it has left
         try:
             entry, record = advance(entry, self.holders(entry), now_ms, self._policy)
         except Exception as error:

@@ -126,7 +126,7 @@ class Replay:
         for record in sorted((decode(ClientConnectionRecord, value) for value in values), key=lambda record: record.sequence):
             place = {"cluster": record.cluster_id, "broker": record.broker_id, "gateway": record.gateway_id}
             epoch, interval_ms = {"epoch": record.gateway_epoch}, {"heartbeat_interval_ms": record.heartbeat_interval_ms}
-            self.gauges[_compact(list(place.values()))] = {**place, **epoch, **interval_ms}
+            self.gauges[_compact(list(place.values()))] = {**place, **epoch, **interval_ms, "host": record.gateway_host}
             for count in record.counts:
                 series = {
                     **place, "listener": count.count_listener_name, "software_name": count.count_software_name,

@@ -178,3 +178,13 @@ def test_client_that_pushed_nothing_is_said_to_be_seen(origin: Origin, observed:
     fleet.client(instance=1, settings=BAD, origin=int(origin))
     fleet.later(SECOND)
     assert [client.observed for client in fleet.one("AN101").clients] == [observed]
+
+
+def test_push_of_a_client_whose_connections_nobody_recorded_alerts_at_a_start() -> None:
+    """It isn't known that it has left."""
+    fleet = Fleet()
+    fleet.push(connection=99, instance=1, settings=BAD)
+    fleet.now += 7 * MINUTE
+    fleet.start()
+    fleet.later(MINUTE)
+    assert alerts(fleet) == [("AN101", "new", 1)]
