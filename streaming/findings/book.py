@@ -15,7 +15,6 @@ from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import key_of_0_1
 from clientscope.findings.record import MOST_CLIENTS, Finding
 from clientscope.records.client_key import Tenant, tenant_of
-from clientscope.records.layouts import Origin
 from clientscope.severities import SEVERITIES
 from clientscope.topic_values import parse
 from streaming.findings import ordered
@@ -36,8 +35,6 @@ log = logging.getLogger(__name__)
 
 Changes = dict[str, Finding | None]
 
-_SEEN_BY_GATEWAYS = (Origin.PUSHED, Origin.OBSERVED)
-
 
 class Book:
     """Findings by fingerprint.  Times are ms since the epoch.
@@ -46,14 +43,13 @@ class Book:
         published: the topic's newest values by fingerprint.
 
     Attributes:
-        catching_up: whether pushes are read that were there at the start, so that what is found wrong with settings is old.
-        old_ms: until when what comparisons find is old, too.
+        old_ms: Kafka's time of the newest record that was there at the job's start; 0 until all of these have been read.
         failed: called with a finding whose next state can't be computed; its record stays as it is.
     """
 
     def __init__(self, clients: PushedClients, policy: Policy, published: Mapping[str, bytes] | None = None) -> None:
         self.entries: dict[str, FindingEntry] = {}
-        self.catching_up, self.old_ms = True, 0
+        self.old_ms = 0
         self.failed: Callable[[FindingEntry, Exception], None] | None = None
         self._clients = clients
         clients.moved = self._moved
@@ -143,7 +139,7 @@ class Book:
         for fingerprint, (problem, application, evidence, clients, at_ms) in found.items():
             entry = self._entry(problem, clients[0].pushes[-1].tenant if clients else tenant_of(identity(application).principal, ""))
             before = entry.present, entry.severity, entry.message, entry.settings, entry.evidence, entry.last_seen_ms
-            entry.application, entry.compared, entry.is_old = application, clients, at_ms <= self.old_ms
+            entry.application, entry.compared = application, clients
             entry.severity, entry.message, entry.settings = problem.severity, problem.message, problem.settings
             entry.seen(at_ms)
             entry.present = True
@@ -227,10 +223,9 @@ class Book:
         return Holders(counts, newest, (), partial(self._is_compared, entry), self._clients.left_ms)
 
     def _look(self, entry: FindingEntry, now_ms: int, changes: Changes) -> None:
-        if entry.is_old and any(self._clients.left_ms(push.there, push) is None for push in entry.gone):
-            entry.is_old = False  # of a client without a record of its connections it isn't known that it has left
         try:
-            entry, record = advance(entry, self.holders(entry), now_ms, self._policy)
+            holders = self.holders(entry)
+            entry, record = advance(entry, holders, now_ms, self._policy, holders.number > 0 or not self._is_of_who_left(entry))
         except Exception as error:
             if self.failed is None:
                 raise
@@ -244,6 +239,14 @@ class Book:
         # What may fail to be written, is written later, or ends without a push that says so.
         waits = entry.fingerprint in changes or is_behind(entry, record) or (entry.standing.is_open and entry.standing.quiet_since_ms)
         (self._waiting.add if waits else self._waiting.discard)(entry.fingerprint)
+
+    def _is_of_who_left(self, entry: FindingEntry) -> bool:
+        """Whether it was there before the job's start alone, in settings of clients that are known to have left."""
+        if entry.kind not in ("setting", "fleet") or entry.last_seen_ms > self.old_ms:
+            return False
+        was_suppressed = entry.published is not None and entry.published.suppressed is not None
+        # Of what is imported, say, no connections are recorded.
+        return not was_suppressed and all(self._clients.left_ms(push.there, push) is not None for push in entry.gone)
 
     def _has_now(self, entry: FindingEntry, client: str) -> bool:
         return self._clients.is_live(client) and any(
@@ -275,8 +278,6 @@ class Book:
             entry.message, entry.settings, entry.application = problem.message, problem.settings, push.application
             if problem.kind == "leak":
                 entry.code = problem.code
-        # Of what is imported, no gateway says that its client has left.
-        entry.is_old &= self.catching_up and push.origin in _SEEN_BY_GATEWAYS
         entry.had_by(push, problem.severity)
         entry.seen(push.appended_ms)
         if problem.kind == "leak":
@@ -337,7 +338,6 @@ class Book:
         if entry is None:
             entry = FindingEntry(problem.fingerprint, problem.code, problem.kind, problem.low_confidence, problem.severity, tenant=tenant)
             entry.decision = self._decisions.get(problem.fingerprint)
-            entry.is_old = problem.kind == "setting"
             gone = self._room.excess(self.entries.values(), entry.is_leak)
             self._full[FINDINGS.name].dropped(gone)
             for each in gone:

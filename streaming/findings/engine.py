@@ -84,7 +84,7 @@ class FindingsEngine:
         self._erased: dict[str, int] = {}
         self._tombstones: dict[str, LogPosition] | None = {}
         self._times = AppendTimes()
-        self._newest: dict[tuple[str, bool], JudgedPush] = {}  # of each application what it said, and what was seen of it
+        self._newest: dict[tuple[str, int, int], JudgedPush] = {}  # until all has been read, by application, type of client and rank
         self._liveness = Liveness(CONNECTIONS_PER_CLIENT * most_clients)
         self.clients = PushedClients(self._liveness, most_clients)
         self.book = Book(self.clients, policy, published)
@@ -207,9 +207,10 @@ class FindingsEngine:
             self._erase()
         self.kept.pushed(push, row.get("record_key"))
         if self._tombstones is not None:
-            newest = self._newest.get((push.application, push.rank == 2))
+            kind = push.application, push.client_type, push.rank
+            newest = self._newest.get(kind)
             if newest is None or not newest.position.is_after(push.position):
-                self._newest[push.application, push.rank == 2] = push
+                self._newest[kind] = push
         taken = self.clients.apply(push)
         if taken is None:
             self._came_late(push)
@@ -281,17 +282,28 @@ class FindingsEngine:
         self._erased |= {key: _EVER for key in self._tombstones or () if not self.kept.pushed_ms(key)}
         self._tombstones = None
         self._liveness.in_order()
-        for push in (*(each for each in self.clients.all() if each.rank), *self._newest.values()):
-            application = self.clients.application(push.application)
+        seen = (push for push in self.clients.all() if push.rank)
+        for push in {push.client: push for push in (*seen, *self._newest.values())}.values():
             try:
-                if push.rank:
-                    self.book.pushed(application, push, push)
-                if not self.clients.is_declared(push):
-                    self.book.passes(application, push)
+                self._waited(push)
             except Exception as error:
                 self._record_failed(CONFIGS, push.position, error)
         self._newest.clear()
-        self.book.catching_up, self.book.old_ms = False, self._newest_ms
+        self.book.old_ms = self._newest_ms
+
+    def _waited(self, push: JudgedPush) -> None:
+        """Takes in what had to wait until all was read: what was seen of clients that say no more, and what is without earlier findings."""
+        application, is_known = self.clients.application(push.application), self.clients.of(push.client) is push
+        if is_known:
+            is_declared = self.clients.is_declared(push)
+        else:  # its client has been gone for so long that it is forgotten; so are those that declared their configuration
+            is_declared = any((push.application, push.client_type, rank) in self._newest for rank in range(push.rank))
+        if push.rank and not is_declared:
+            self.book.pushed(application, push, push)
+            if not is_known:
+                self.book.forgotten([push], [], push.appended_ms)
+        if not is_declared:
+            self.book.passes(application, push)
 
     def _happened(self, event: ConnectionChange) -> None:
         self._liveness.apply(event)

@@ -123,7 +123,6 @@ class FindingEntry:
 
     Attributes:
         severity: an index in ``SEVERITIES``; the worst of those that have it.
-        is_old: whether it was there before the job's start alone, so that nobody need hear of it where its clients have left.
         message: what the rule says.
         subject: of our own operation, which part it is about.
         said_by: the newest push that had it, by `streaming.findings.ordered.order`: its message, settings and application are the entry's.
@@ -144,7 +143,6 @@ class FindingEntry:
     kind: Kind
     low_confidence: bool = False
     severity: int = 0
-    is_old: bool = False
     message: str = ""
     subject: str = ""
     said_by: tuple[int, int, str] = (0, -1, "")

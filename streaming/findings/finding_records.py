@@ -125,7 +125,6 @@ def restored(record: Finding) -> FindingEntry:
         alert=record.alert,
         worst_alerted=SEVERITIES.index(record.severity) if is_alerted else -1,
     )
-    entry.is_old = record.kind == "setting" and record.suppressed is None
     entry.evidence = list(record.evidence)
     if record.reach:
         entry.redacted_at, entry.written_to = list(record.reach.redacted_at), list(record.reach.written_to)

@@ -29,7 +29,9 @@ QUIET_MS = 10 * 60_000
 _NO_POLICY = Policy()
 
 
-def advance(entry: FindingEntry, holders: Holders, now_ms: int, policy: Policy = _NO_POLICY) -> tuple[FindingEntry, Finding]:
+def advance(
+    entry: FindingEntry, holders: Holders, now_ms: int, policy: Policy = _NO_POLICY, alerts: bool = True
+) -> tuple[FindingEntry, Finding]:
     """The next state of a finding, and its record.
 
     Args:
@@ -37,6 +39,7 @@ def advance(entry: FindingEntry, holders: Holders, now_ms: int, policy: Policy =
         holders: the clients that have it.
         now_ms: ms since the epoch.
         policy: owners and suppressions.
+        alerts: whether it may ask for a notification.
 
     Returns:
         the entry from now on, which shares with the earlier one what hasn't changed, so that one isn't used any more; and its record.
@@ -56,7 +59,7 @@ def advance(entry: FindingEntry, holders: Holders, now_ms: int, policy: Policy =
     suppression = policy.suppression(advanced, now_ms)
     if state == "open" or (state == "stopped" and advanced.is_unheard):
         back_ms = advanced.back_ms if advanced.standing.is_open else 0
-        notifies = suppression is None and not advanced.low_confidence and (is_live or not advanced.is_old)
+        notifies = alerts and suppression is None and not advanced.low_confidence
         advanced = replace(advanced, standing=_opened(advanced, notifies, now_ms), back_ms=back_ms)
     if state != "open" and (advanced.standing.is_open or not advanced.standing.ended_ms):
         ended = replace(advanced.standing, is_open=False, ended_ms=_ended_ms(advanced, state, now_ms))

@@ -188,3 +188,26 @@ def test_push_of_a_client_whose_connections_nobody_recorded_alerts_at_a_start() 
     fleet.start()
     fleet.later(MINUTE)
     assert alerts(fleet) == [("AN101", "new", 1)]
+
+
+@pytest.mark.parametrize("declares", [True, False])
+def test_finds_what_was_seen_of_clients_that_left_long_before_a_start(declares: bool) -> None:
+    """They are forgotten while the topic is read, since a later record comes first; of what they say otherwise nothing is found."""
+    fleet = Fleet()
+    connection = fleet.connect()
+    if declares:
+        fleet.push(connection=connection, instance=1, settings=GOOD)
+    fleet.push(connection=connection, settings=BAD, **SEEN)
+    fleet.close(connection)
+    fleet.now += 2 * HOUR
+    fleet.push("billing-1", instance=2, settings=GOOD)
+    *earlier, latest = (row | {"partition": partition} for partition, row in enumerate(fleet.engine_rows()))
+    fleet.pushes = []
+    fleet.start()
+    fleet.engine.apply([latest])
+    for row in earlier:
+        fleet.engine.apply([row], was_there=True)
+    fleet.later(MINUTE)
+    assert [(each.code, each.state, each.client_count, each.alert) for each in wrong(fleet)] == [("AN101", "open", 0, None)] * (
+        not declares
+    )
