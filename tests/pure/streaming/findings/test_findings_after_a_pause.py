@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet
 
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.suppressions import Suppression
 from clientscope.records.layouts import Origin
+from streaming.findings.finding_records import Policy
 
 GOOD, BAD = {"acks": "all"}, {"acks": "0"}
 SECRET = {"acks": "all", "sasl.password": "hunter2-canary"}
@@ -211,3 +215,18 @@ def test_finds_what_was_seen_of_clients_that_left_long_before_a_start(declares: 
     assert [(each.code, each.state, each.client_count, each.alert) for each in wrong(fleet)] == [("AN101", "open", 0, None)] * (
         not declares
     )
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_end_of_a_suppression_alerts_though_its_client_has_left(restarts: bool) -> None:
+    fleet = Fleet(Policy(suppressions=(Suppression("AN101", ClientPattern(), "legacy", date(2027, 1, 15), "rules.toml:3"),)))
+    connection = fleet.client(instance=1, settings=BAD)
+    fleet.later(SECOND)
+    fleet.close(connection)
+    fleet.later(MINUTE)
+    if restarts:
+        fleet.start()
+    fleet.later(MINUTE)
+    assert alerts(fleet) == []
+    fleet.later(48 * HOUR)
+    assert alerts(fleet) == [("AN101", "new", 1)]
