@@ -57,10 +57,6 @@ class OpenFindings(Model):
     by_severity: dict[str, int]
     low_confidence: int = Field(description="Those that only look like it, which are not in `total`.")
     suppressed: int = Field(description="Those that a suppression hides, which are not in `total`.")
-    to_fix: dict[str, int] = Field(
-        default={},
-        description="By severity, of those that are high or above and that a connected client has, or clientscope itself; no leaks.",
-    )
     to_rotate: int = Field(default=0, description="Leaked secrets to rotate, also those that are no longer pushed.")
 
 

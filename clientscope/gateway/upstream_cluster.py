@@ -30,7 +30,9 @@ _LONGEST_ANSWER = 1024 * 1024
 
 
 def require_same_cluster(settings: GatewaySettings, place: GatewayPlace) -> None:
-    """Asks the broker behind the gateway, unless it wants SASL, its TLS passes, or Metadata of the topics' cluster has named it. Blocks.
+    """Asks the broker behind the gateway of which cluster it is. Blocks.
+
+    A listener with SASL, or whose TLS passes untouched, isn't asked. With broker ports the topics' cluster itself names its brokers.
 
     Raises:
         SettingsError: it is of another cluster.

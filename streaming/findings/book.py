@@ -225,7 +225,7 @@ class Book:
     def _look(self, entry: FindingEntry, now_ms: int, changes: Changes) -> None:
         try:
             holders = self.holders(entry)
-            entry, record = advance(entry, holders, now_ms, self._policy, holders.number > 0 or not self._is_of_who_left(entry))
+            entry, record = advance(entry, holders, now_ms, self._policy, holders.number > 0 or not self._is_of_clients_that_left(entry))
         except Exception as error:
             if self.failed is None:
                 raise
@@ -240,12 +240,12 @@ class Book:
         waits = entry.fingerprint in changes or is_behind(entry, record) or (entry.standing.is_open and entry.standing.quiet_since_ms)
         (self._waiting.add if waits else self._waiting.discard)(entry.fingerprint)
 
-    def _is_of_who_left(self, entry: FindingEntry) -> bool:
-        """Whether it was there before the job's start alone, in settings of clients that are known to have left."""
+    def _is_of_clients_that_left(self, entry: FindingEntry) -> bool:
+        """Whether only clients had it that left before the job's start: nobody need hear of them."""
         if entry.kind not in ("setting", "fleet") or entry.last_seen_ms > self.old_ms:
             return False
         was_suppressed = entry.published is not None and entry.published.suppressed is not None
-        # Of what is imported, say, no connections are recorded.
+        # A client whose connections nobody recorded, as of an imported log, isn't known to have left.
         return not was_suppressed and all(self._clients.left_ms(push.there, push) is not None for push in entry.gone)
 
     def _has_now(self, entry: FindingEntry, client: str) -> bool:

@@ -23,7 +23,6 @@ from udfs.rules.registry import with_risks
 
 MAX_KEY_BYTES = 256
 
-_URGENT = frozenset({"high", "critical"})
 """Severities of findings to fix first."""
 
 Suppressed = Literal["no", "only", "all"]
@@ -51,7 +50,6 @@ class _Counted(NamedTuple):
     """What findings are counted by.
 
     Attributes:
-        is_live: a connected client has it, or it is about clientscope's own parts.
     """
 
     severity: str
@@ -59,7 +57,6 @@ class _Counted(NamedTuple):
     confidence: str
     suppressed: bool
     is_leak: bool
-    is_live: bool
 
 
 class _Kept(NamedTuple):
@@ -87,8 +84,7 @@ class _Kept(NamedTuple):
     @property
     def counted(self) -> _Counted:
         of = self.searched
-        is_live = of.clients > 0 or of.kind == "operation"
-        return _Counted(of.severity, of.state, of.confidence, self.suppressed, of.kind == "leak", is_live)
+        return _Counted(of.severity, of.state, of.confidence, self.suppressed, of.kind == "leak")
 
     def chosen(self, choice: FindingChoice, query: Query) -> bool:
         of = self.searched
@@ -212,15 +208,11 @@ class FindingTable:
     def overview(self) -> OpenFindings:
         """What is to be done, in a few numbers."""
         by_severity: Counter[str] = Counter()
-        to_fix: Counter[str] = Counter()
         low_confidence = suppressed = to_rotate = 0
         for of, count in self._counts.items():
             if counts(of.state, of.confidence, of.suppressed):
                 by_severity[of.severity] += count
-                if of.is_leak:
-                    to_rotate += count
-                elif of.is_live and of.severity in _URGENT:
-                    to_fix[of.severity] += count
+                to_rotate += count * of.is_leak
             elif of.state in TO_DO and of.suppressed:
                 suppressed += count
             elif of.state in TO_DO:
@@ -230,7 +222,6 @@ class FindingTable:
             by_severity=by_severity,
             low_confidence=low_confidence,
             suppressed=suppressed,
-            to_fix=to_fix,
             to_rotate=to_rotate,
         )
 

@@ -114,11 +114,11 @@ def test_what_is_suppressed_or_of_low_confidence_is_counted_apart() -> None:
     assert overview.findings is not None
     assert overview.findings.model_dump() == {
         "total": 4, "by_severity": {"high": 1, "critical": 2, "low": 1}, "low_confidence": 1, "suppressed": 1,
-        "to_fix": {"high": 1}, "to_rotate": 2,
+        "to_rotate": 2,
     }  # fmt: skip
 
 
-def test_to_fix_are_urgent_findings_of_connected_clients_or_of_clientscope_itself() -> None:
+def test_counts_findings_to_do_whoever_has_them() -> None:
     overview = live(
         record(made(1, severity="high")),
         record(made(2, severity="critical")),
@@ -130,8 +130,8 @@ def test_to_fix_are_urgent_findings_of_connected_clients_or_of_clientscope_itsel
         record(leak(8)),
     ).overview(NOW_MS)
     assert overview.findings is not None
-    assert (overview.findings.to_fix, overview.findings.to_rotate) == ({"high": 2, "critical": 1}, 2)
-    assert overview.findings.total == 7
+    assert overview.findings.by_severity == {"high": 2, "critical": 4, "medium": 1}
+    assert (overview.findings.total, overview.findings.to_rotate) == (7, 2)
 
 
 def test_groups_by_rule_have_its_name_and_advice() -> None:
