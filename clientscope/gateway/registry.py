@@ -277,13 +277,13 @@ class ConnectionRegistry:
 
     def _recorded(self, connection_id: int, identity: Identity) -> Identity:
         """An identity as it is recorded, and what leaked with it."""
-        said = {field: getattr(identity, field) for field in ("client_id", "principal")}
-        software = {"client_software_name": identity.software_name, "client_software_version": identity.software_version}
-        if leaks := self.names.leaks(**said, **software):
-            self._leaks[connection_id] = leaks
-        else:
-            self._leaks.pop(connection_id, None)
-        return self._bounded(identity)
+        recorded = self._bounded(identity)
+        self._leaks.pop(connection_id, None)
+        if recorded != identity:  # as it is of few, and looking for what leaked takes as long as all else here
+            software = {"client_software_name": identity.software_name, "client_software_version": identity.software_version}
+            if leaks := self.names.leaks(client_id=identity.client_id, principal=identity.principal, **software):
+                self._leaks[connection_id] = leaks
+        return recorded
 
     def _bounded(self, identity: Identity, counted: bool = True) -> Identity:
         """What we record is bounded, and no secret; what passes isn't (the broker has no limit on a name's length)."""
