@@ -18,11 +18,6 @@ from streaming.limits import Limit
 FAULT = re.compile(r"(?<![A-Za-z0-9])[Ff]([0-9]{2})(?![0-9A-Za-z])")
 
 
-def test_the_list_of_files_is_made_from_docstrings() -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "make" / "files.py"))["page"]()
-    assert (ROOT / "docs" / "files.md").read_text(encoding="utf-8") == made, "make docs writes it anew"
-
-
 def test_the_tables_of_metrics_are_made_from_registries() -> None:
     text = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
     module = runpy.run_path(str(ROOT / "docs" / "make" / "metrics.py"))
