@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.abc import MetaPathFinder
 
-_WITHOUT_PANDAS = ("lint", "lsp", "explain", "rules")
+_WITHOUT_PANDAS = ("lint", "explain", "rules")
 """Commands that use Arrow alone. pyarrow imports pandas at its first array if it is installed: a third of their time."""
 
 

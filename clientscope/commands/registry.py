@@ -20,7 +20,6 @@ MODULES = (
     "brokers",
     "push",
     "lint",
-    "lsp",
     "xray",
     "readiness",
     "imports",
