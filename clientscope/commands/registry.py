@@ -15,7 +15,6 @@ MODULES = (
     "connections",
     "clients",
     "client",
-    "top",
     "api_versions",
     "brokers",
     "push",

@@ -6,8 +6,7 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Mapping
 from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, TypeVar
@@ -15,15 +14,12 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from clientscope.api.common import Model
-from clientscope.api.overview import Overview
 from clientscope.config import PageSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.report.searching import wrong_search
 from clientscope.secret_files import require_private
 
 _TIMEOUT_S = 10.0
-_SILENT_S = 15.0
-"""An event stream says every five seconds that it lives."""
 _NO_ROUTE = "Not Found"
 """FastAPI's answer for an address that no route of it has: serve is of an earlier release."""
 
@@ -59,38 +55,20 @@ class Api:
         Raises:
             EnvironmentProblem: nothing answers, or something else than clientscope, or it requires a token.
             UnknownResource: there is no such thing.
-        SettingsError: a parameter is wrong; says where, if it is the search.
+            SettingsError: a parameter is wrong; says where, if it is the search.
         """
         given = {name: value for name, value in parameters.items() if value is not None and (value != "" or keep_empty)}
         query = urllib.parse.urlencode(given, doseq=True)
-        with self._open(f"{path}?{query}" if query else path, _TIMEOUT_S) as response:
+        with self._open(f"{path}?{query}" if query else path) as response:
             try:
                 return self._parsed(response.read(), answer)
             except (HTTPException, OSError) as error:
                 raise self._unreachable(error) from None
 
-    def overviews(self) -> Iterator[Overview]:
-        """The overview, each time that something changed.
-
-        Raises:
-            EnvironmentProblem: as `get`; or the stream ended, or fell silent.
-        """
-        with closing(self._open("events", _SILENT_S)) as response:
-            event = b""
-            try:
-                for line in response:
-                    if line.startswith(b"event:"):
-                        event = line[6:].strip()
-                    elif line.startswith(b"data:") and event == b"changed":
-                        yield self._parsed(line[5:], Overview)
-            except (HTTPException, OSError) as error:
-                raise self._unreachable(error) from None
-        raise EnvironmentProblem(f"the page at {self._url} has ended", "check whether clientscope serve is restarting")
-
-    def _open(self, path: str, timeout_s: float) -> Any:
+    def _open(self, path: str) -> Any:
         request = urllib.request.Request(f"{self._url}/api/v1/{path}", headers=self._headers)  # noqa: S310 - the settings let only HTTP pass
         try:
-            return urllib.request.urlopen(request, timeout=timeout_s)  # noqa: S310
+            return urllib.request.urlopen(request, timeout=_TIMEOUT_S)  # noqa: S310
         except urllib.error.HTTPError as error:
             with error:
                 raise self._refused(error.code, error.read(65_536)) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from rich.text import Text
@@ -39,16 +39,6 @@ def capitalized(text: str) -> str:
 def counted(number: int, noun: str, many: str = "") -> str:
     """``1 file``, ``2 files``, ``1,200 kinds of software``."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
-
-
-def shares(parts: Sequence[int], units: int = 1_000) -> list[int]:
-    """The parts of a whole in so many units, which add up to all of them: those with the largest remainders are rounded up."""
-    whole = sum(parts)
-    if not whole:
-        return [0] * len(parts)
-    down, rests = zip(*(divmod(units * part, whole) for part in parts), strict=True)
-    up = set(sorted(range(len(parts)), key=lambda place: -rests[place])[: units - sum(down)])
-    return [each + (place in up) for place, each in enumerate(down)]
 
 
 def age(seconds: float) -> str:

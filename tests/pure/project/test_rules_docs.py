@@ -37,7 +37,7 @@ def test_sections_are_distinguished_and_all_are_required() -> None:
 
 
 def test_all_rules_are_listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)  # which Textual sets, where another test of this process has shown a screen
+    monkeypatch.delenv("COLUMNS", raising=False)
     assert cli.main(["rules"]) == 0
     heading, *lines = capsys.readouterr().out.splitlines()
     assert heading.split() == ["CODE", "SEVERITY", "RISKS", "NAME", "OF", "NEEDS", "KEYS"]

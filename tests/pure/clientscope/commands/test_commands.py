@@ -27,7 +27,6 @@ HEAVY = (
     "pyarrow",
     "pyspark",
     "rich",
-    "textual",
     "uvicorn",
 )
 

@@ -1,8 +1,7 @@
-"""`clientscope clients` and `top`: what they show of a real page, and what they say where there is none."""
+"""`clientscope clients`: what it shows of a real page, and what it says where there is none."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 import urllib.request
@@ -13,19 +12,15 @@ from pathlib import Path
 import pytest
 import uvicorn
 from page_state import NOW_MS, found, live, opened, pushed, result
-from textual.widgets import DataTable, Static
 
 from clientscope import cli
 from clientscope.api.clients import ClientList, ConnectedClient
-from clientscope.api.overview import Overview
-from clientscope.commands.top import TopSettings
+from clientscope.config import PageSettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
 from clientscope.records.topics import GAUGES
 from clientscope.report.api import Api
 from clientscope.report.clients import FIELDS
-from clientscope.report.text import shares
-from clientscope.report.top import Top
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import assets
 from sinks.dashboard.http.access import LOCAL, Access, Token
@@ -163,91 +158,6 @@ def test_nobody_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert "error: no clientscope serve answers" in capsys.readouterr().err
 
 
-def cells(top: Top) -> list[list[str]]:
-    table = top.query_one("#main", DataTable)
-    return [[cell.plain for cell in table.get_row(row.key)] for row in table.ordered_rows]
-
-
-def test_top_shows_the_overview_and_leads_on(page: str) -> None:
-    async def play() -> None:
-        top = Top(Api(TopSettings(url=page)))
-        async with top.run_test(size=(140, 30)) as pilot:
-
-            async def until(wanted: str) -> None:
-                for _ in range(100):
-                    await pilot.pause(0.1)
-                    if any(wanted in cell for row in cells(top) for cell in row):
-                        return
-                raise AssertionError(f"{wanted} is not in {cells(top)}")
-
-            await until("4.4.0")
-            assert [row[:2] for row in cells(top)] == [["java", "4.4.0"], ["java", "2.8.1"]], "the largest first"
-            assert "75.0%" in cells(top)[0][4]
-            said = str(top.query_one("#summary", Static).render())
-            assert "4 connections · 3 clients · 2 software versions · 1 push in a day · 1 in the last minute" in said
-            assert "2 findings: 1 high, 1 low · 1 more of low confidence" in said
-            await pilot.press("j", "enter")
-            await until("app")
-            assert len(cells(top)) == 1, "the clients of that software version"
-            assert cells(top)[0][3] == "2, worst high"
-            assert "listed: 1 client" in str(top.query_one("#summary", Static).render())
-            await pilot.press("f")
-            await until("AN101")
-            assert len(cells(top)) == 2, "the same as the summary counts"
-            await pilot.press("o", "o")
-            await until("4.4.0")
-            await pilot.press("slash", *"client_id:other", "enter")
-            await until("other")
-            await pilot.press("escape")
-            await until("4.4.0")
-            await pilot.press("c")
-            await until(HOSTILE.replace("\x1b", "\ufffd"))
-
-    asyncio.run(play())
-
-
-def test_top_shows_versions_and_connections_in_80_columns(page: str) -> None:
-    async def play() -> None:
-        top = Top(Api(TopSettings(url=page)))
-        async with top.run_test(size=(80, 24)) as pilot:
-            for _ in range(100):
-                await pilot.pause(0.1)
-                if cells(top):
-                    break
-            main, health = top.query_one("#main", DataTable), top.query_one("#health", DataTable)
-            assert (main.region.width, health.region.width) == (80, 80) and health.region.y >= main.region.bottom
-            screen = "\n".join("".join(segment.text for segment in strip) for strip in top.screen._compositor.render_strips())
-            assert "4.4.0" in screen and "75.0%" in screen and "2 findings: 1 high, 1 low" in screen
-
-    asyncio.run(play())
-
-
-def test_shares_add_up_to_the_whole() -> None:
-    assert shares([4, 2, 1, 1], 100) == [50, 25, 13, 12]
-    assert shares([1, 1, 1], 100) == [34, 33, 33]
-    assert shares([], 100) == shares([0], 100)[:0] == []
-    assert sum(shares([*range(1, 99), 100_000])) == 1_000
-    assert shares([0, 7]) == [0, 1_000]
-
-
-def test_top_says_that_the_page_is_gone() -> None:
-    async def play() -> None:
-        top = Top(Api(TopSettings(url=f"http://127.0.0.1:{free_port()}")))
-        async with top.run_test() as pilot:
-            for _ in range(100):
-                await pilot.pause(0.1)
-                if "no clientscope serve answers" in str(top.query_one("#summary", Static).render()):
-                    return
-            raise AssertionError("nothing is said")
-
-    asyncio.run(play())
-
-
-def test_top_does_not_start_without_a_page() -> None:
-    with pytest.raises(EnvironmentProblem):
-        Api(TopSettings(url=f"http://127.0.0.1:{free_port()}")).get("overview", {}, Overview)
-
-
 def answered(content: bytes) -> ClientList:
     """What a server's answer to one request for clients is taken for."""
 
@@ -265,7 +175,7 @@ def answered(content: bytes) -> ClientList:
         thread = threading.Thread(target=server.handle_request, daemon=True)
         thread.start()
         try:
-            return Api(TopSettings(url=f"http://127.0.0.1:{server.server_port}")).get("clients", {}, ClientList)
+            return Api(PageSettings(url=f"http://127.0.0.1:{server.server_port}")).get("clients", {}, ClientList)
         finally:
             thread.join(10)
 
