@@ -1,6 +1,6 @@
 """Program for spark-submit: runs ``clientscope stream`` with the flags that follow it.
 
-`clientscope.commands.bundle` copies this file beside the zip of the packages, since spark-submit can't run a module out of one.
+docs/cluster.md copies this file beside the zip of the packages, since spark-submit can't run a module out of one.
 """
 
 from __future__ import annotations

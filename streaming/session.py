@@ -1,7 +1,7 @@
 """Spark session of the job, and of its tests.
 
 ``clientscope stream`` starts the JVM itself, and everything is set here. With spark-submit the JVM exists before the job: the settings of
-its command line and properties win, and settings of the JVM itself are in the properties that `clientscope bundle` writes.
+its command line and properties win, and settings of the JVM itself are in deploy/spark/clientscope.properties.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _require_connector(spark: SparkSession) -> None:
         spark.stop()
         raise EnvironmentProblem(
             "Spark was started without its Kafka connector",
-            "give spark-submit the properties that `clientscope bundle` writes; docs/cluster.md",
+            "give spark-submit deploy/spark/clientscope.properties; docs/cluster.md",
         )
 
 

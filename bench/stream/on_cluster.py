@@ -13,12 +13,10 @@ from bench.gateway.proc import cpu_by_command
 from bench.stream.backlog import Caught
 from bench.stream.latency import Steady
 from bench.stream.running import Running
-from clientscope.commands.bundle import folder as bundle
-from clientscope.local.jars import jars
 
 sys.path[:0] = [str(Path(__file__).parents[2] / "tests" / part) for part in ("real", "pure")]
 
-from standalone import Standalone  # noqa: E402  the cluster of the tests
+from standalone import Standalone, for_submit  # noqa: E402  the cluster of the tests
 
 MOST_RATIO = 1.5
 """Latencies on the cluster, of those in local mode."""
@@ -32,11 +30,11 @@ class OnCluster(Running):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._bundle = folder / "bundle"
+        self._submitted = folder / "submit"
         self._cluster = Standalone(folder / "cluster", executor_mb=EXECUTOR_MB)
 
     def _start(self) -> None:
-        bundle.write(self._bundle, jars("spark"))
+        for_submit(self._submitted)
         self._cluster.start()
         super()._start()
 
@@ -45,7 +43,7 @@ class OnCluster(Running):
         super()._stop()
 
     def start_job(self, *flags: str) -> None:
-        self._cluster.submit(self._bundle, *self.job_flags(), *flags)
+        self._cluster.submit(self._submitted, *self.job_flags(), *flags)
         self._cluster.await_ready(180)
 
     def stop_job(self) -> None:

@@ -33,7 +33,6 @@ MODULES = (
     "rules",
     "explain",
     "completion",
-    "bundle",
 )
 """Modules of this package. Each has a ``COMMAND``, a `Command` or a `CommandGroup`."""
 

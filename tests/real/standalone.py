@@ -20,7 +20,6 @@ from pathlib import Path
 import pyspark
 from observe import children, command_line, eventually
 
-from clientscope.commands.bundle.folder import PACKAGES
 from clientscope.local.process import free_port, spawn, stop
 
 SPARK = Path(pyspark.__file__).parents[1]
@@ -30,6 +29,26 @@ OTHER_SPARKS = Path(__file__).parents[2] / ".sparks"
 """Where `make sparks` puts other releases: a folder of that name for each, with its PySpark and Py4J and nothing else."""
 
 _OF_SPARK = ("pyspark", "py4j")
+_ROOT = Path(__file__).parents[2]
+_PACKAGES = ("clientscope", "udfs", "streaming", "sinks")
+
+
+def for_submit(folder: Path, jars: str = "spark") -> None:
+    """Makes what spark-submit is given, by the commands of docs/cluster.md.
+
+    Args:
+        jars: the set for the cluster's release of Spark.
+    """
+    text = (_ROOT / "docs" / "cluster.md").read_text()
+    commands = (
+        text[text.index("pip wheel") :].split("```")[0].replace("/srv/clientscope", str(folder)).replace("--only spark", f"--only {jars}")
+    )
+    folder.mkdir(parents=True)
+    # pip's variable is inverted: 0 builds with what the environment has, rather than fetching it.
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PIP_NO_BUILD_ISOLATION": "0"}
+    subprocess.run(["/bin/bash", "-ec", commands], cwd=_ROOT, env=environment, check=True, capture_output=True, text=True)
+    properties = folder / "clientscope.properties"
+    properties.write_text(properties.read_text().replace("/srv/clientscope", str(folder)))
 
 
 def environment_without_us(folder: Path, spark: Path) -> Path:
@@ -42,7 +61,7 @@ def environment_without_us(folder: Path, spark: Path) -> Path:
     own = next(folder.glob("lib/python*/site-packages"))
     installed = [each for each in Path(sysconfig.get_path("purelib")).iterdir() if not each.name.startswith(_OF_SPARK)]
     for entry in [*installed, *(each for each in spark.iterdir() if each.name.startswith(_OF_SPARK))]:
-        if "clientscope" not in entry.name and entry.name not in PACKAGES:
+        if "clientscope" not in entry.name and entry.name not in _PACKAGES:
             (own / entry.name).symlink_to(entry)
     python = folder / "bin" / "python"
     found = subprocess.run(
@@ -134,14 +153,14 @@ class Standalone:
             "--work-dir", str(self.folder / name), self.master,
         )  # fmt: skip
 
-    def submit(self, bundle: Path, *flags: str, given: Sequence[str] = (), **more: str) -> None:
+    def submit(self, folder: Path, *flags: str, given: Sequence[str] = (), **more: str) -> None:
         """Starts the job by spark-submit, as docs/cluster.md says."""
         command = [
-            str(self._home / "bin" / "spark-submit"), "--master", self.master, *self._properties(bundle),
+            str(self._home / "bin" / "spark-submit"), "--master", self.master, *self._properties(folder),
             "--driver-memory", "768m", "--executor-memory", f"{self._executor_mb}m", "--executor-cores", "1",
             "--total-executor-cores", "2",
             "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1", *given,
-            str(bundle / "submit.py"), *flags,
+            str(folder / "submit.py"), *flags,
         ]  # fmt: skip
         driver = self.folder / "driver"
         driver.mkdir(exist_ok=True)
@@ -151,9 +170,9 @@ class Standalone:
                 command, cwd=driver, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
 
-    def _properties(self, bundle: Path) -> list[str]:
-        """Flags that give the bundle's and those of ``spark-defaults.conf``; before Spark 4.0 in one file, which only its owner reads."""
-        ours = bundle / "clientscope.properties"
+    def _properties(self, folder: Path) -> list[str]:
+        """Flags that give the folder's and those of ``spark-defaults.conf``; before Spark 4.0 in one file, which only its owner reads."""
+        ours = folder / "clientscope.properties"
         if not next(self._home.parent.glob("pyspark-*.dist-info")).name.startswith("pyspark-3."):
             return ["--properties-file", str(ours), "--load-spark-defaults"]
         both = self.folder / "both.properties"

@@ -18,11 +18,9 @@ from observe import eventually
 from record_bytes import config_record
 from replay import Input, comes_out
 from scale import scaled
-from standalone import secret, standalone
+from standalone import for_submit, secret, standalone
 
-from clientscope.commands.bundle import folder as bundle
 from clientscope.digest import DigestKey
-from clientscope.local.jars import jars
 from clientscope.records.topics import CONFIGS
 
 SEED = 23
@@ -37,7 +35,7 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
     digest_key = tmp_path / "digest.key"
     digest_key.write_bytes(KEY.secret)
     digest_key.chmod(0o600)
-    bundle.write(tmp_path / "bundle", jars("spark"))
+    for_submit(tmp_path / "submit")
     started, broker = start_broker(tmp_path / "broker")
     try:
         written = Input(broker.internal, SEED)
@@ -45,7 +43,7 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
         with standalone(tmp_path / "cluster", secret(tmp_path)) as cluster:
             assert cluster.refuses("stranger"), "who hasn't the secret"
             cluster.submit(
-                tmp_path / "bundle", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
+                tmp_path / "submit", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
                 "--history-dir", str(tmp_path / "history"), "--history-interval-seconds", "2", "--metrics-listen", "127.0.0.1:0",
                 "--digest-key-file", str(digest_key), "--quality", "off",
                 given=("--conf", "spark.sql.shuffle.partitions=2", "--name", "ours"),

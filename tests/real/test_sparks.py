@@ -13,13 +13,11 @@ import pytest
 from conftest import RunningBroker, start_broker, with_topics
 from replay import Input, comes_out
 from scale import scaled
-from standalone import OTHER_SPARKS, SPARK, secret, standalone
+from standalone import OTHER_SPARKS, SPARK, for_submit, secret, standalone
 
-from clientscope.commands.bundle import folder as bundle
 from clientscope.digest import DigestKey
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
-from clientscope.local.jars import jars
 from clientscope.local.process import free_port
 from streaming.internals.releases import RELEASES, of_minor
 
@@ -61,7 +59,7 @@ def private(path: Path, content: bytes) -> Path:
 def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor: str) -> None:
     """`replay` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
     key, password = private(tmp_path / "digest.key", KEY), private(tmp_path / "kafka.password", PASSWORD.encode())
-    bundle.write(tmp_path / "bundle", jars(of_minor(minor).jars))
+    for_submit(tmp_path / "submit", of_minor(minor).jars)
     started, broker, secured = with_sasl(tmp_path / "broker")
     jaas = KafkaAccess(secured, "SASL_PLAINTEXT", "PLAIN", "stream", PASSWORD).java_environment()
     conf = secret(tmp_path)
@@ -73,7 +71,7 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
 
             def submit() -> None:
                 cluster.submit(
-                    tmp_path / "bundle", "--bootstrap-servers", secured, "--kafka-security-protocol", "SASL_PLAINTEXT",
+                    tmp_path / "submit", "--bootstrap-servers", secured, "--kafka-security-protocol", "SASL_PLAINTEXT",
                     "--kafka-sasl-mechanism", "PLAIN", "--kafka-sasl-username", "stream", "--kafka-sasl-password-file", str(password),
                     "--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", str(tmp_path / "history"),
                     "--history-interval-seconds", "2", "--metrics-listen", "127.0.0.1:0", "--digest-key-file", str(key),
@@ -110,11 +108,11 @@ def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(tmp_path
     try:
         written = Input(broker.internal, SEED)
         for minor in ("4.0", "4.1", NEWEST):
-            bundle.write(tmp_path / minor / "bundle", jars(of_minor(minor).jars))
+            for_submit(tmp_path / minor / "submit", of_minor(minor).jars)
             written.write(100)
             with standalone(tmp_path / minor / "cluster", spark=SPARK if minor == NEWEST else OTHER_SPARKS / minor) as cluster:
                 cluster.submit(
-                    tmp_path / minor / "bundle", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
+                    tmp_path / minor / "submit", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
                     "--history-dir", str(tmp_path / "history"), "--history-interval-seconds", "2", "--metrics-listen", "127.0.0.1:0",
                     "--digest-key-file", str(key), "--quality", "off",
                 )  # fmt: skip

@@ -19,12 +19,10 @@ from conftest import RunningBroker, start_broker
 from hadoop import hdfs, yarn
 from observe import children, eventually, is_gone, read_all
 from replay import Input, comes_out, results
-from standalone import SPARK, Standalone
+from standalone import SPARK, Standalone, for_submit
 
-from clientscope.commands.bundle import folder as bundle
 from clientscope.demo.fleet import Fleet
 from clientscope.digest import DigestKey
-from clientscope.local.jars import jars
 from clientscope.records.topics import RESULTS
 from clientscope.stores.store_path import AnyPath, StorePath, any_path
 
@@ -133,7 +131,7 @@ def test_f22_in_a_store_kills_lose_nothing_and_the_commands_read_it(tmp_path: Pa
 @pytest.mark.timeout(1800)
 def test_f21_on_yarn_with_both_folders_on_its_hdfs(tmp_path: Path) -> None:
     """Executors are YARN's containers, and have our code from the zip alone (`standalone`)."""
-    bundle.write(tmp_path / "bundle", jars("spark"))
+    for_submit(tmp_path / "submit")
     key = tmp_path / "digest.key"
     key.touch(0o600)
     key.write_bytes(KEY.secret)
@@ -147,7 +145,7 @@ def test_f21_on_yarn_with_both_folders_on_its_hdfs(tmp_path: Path) -> None:
             cluster.master = "yarn"
             try:
                 cluster.submit(
-                    tmp_path / "bundle", "--bootstrap-servers", broker.internal, "--checkpoint-dir", f"{store}/checkpoints",
+                    tmp_path / "submit", "--bootstrap-servers", broker.internal, "--checkpoint-dir", f"{store}/checkpoints",
                     "--history-dir", str(history), "--history-interval-seconds", "1", "--metrics-listen", "127.0.0.1:0",
                     "--digest-key-file", str(key),
                     given=(

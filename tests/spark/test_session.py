@@ -45,7 +45,7 @@ def test_workers_pass_over_what_was_imported_and_keep_what_they_free(spark: Spar
     ("time_zone", "refused"),
     [
         ("Europe/Berlin", "spark-submit has spark.sql.session.timeZone=Europe/Berlin; the job needs UTC"),
-        ("UTC", "Spark was started without its Kafka connector; give spark-submit the properties that `clientscope bundle` writes"),
+        ("UTC", "Spark was started without its Kafka connector; give spark-submit deploy/spark/clientscope.properties"),
     ],
 )
 def test_what_spark_submit_must_not_change_or_leave_out(tmp_path: Path, time_zone: str, refused: str) -> None:

@@ -232,7 +232,7 @@ def test_the_image_holds_what_the_command_lines_name() -> None:
     assert all("--require-hashes" in line or "--no-build-isolation" in line for line in dockerfile.splitlines() if "pip install" in line)
     packages = re.findall(r"^COPY (\w+) /src/\w+$", dockerfile, re.MULTILINE)
     assert packages == ["clientscope", "udfs", "streaming", "sinks"]
-    assert "clientscope bundle /opt/clientscope/bundle" in dockerfile
+    assert "clientscope jars --only spark --into /srv/clientscope/jars" in dockerfile
     assert "/opt/clientscope/spark" in dockerfile
     for ignored in (ROOT / ".dockerignore").read_text().splitlines()[1:]:
         assert ignored.startswith("**") or (ROOT / ignored.removeprefix("!")).exists()

@@ -97,7 +97,7 @@ def test_the_job_without_the_operator_is_the_operators(tmp_path: Path) -> None:
     service, template, deployment = documents(ALONE)
     (job,) = documents("stream.yaml")
     command = driver()["command"]
-    at = command.index("/opt/clientscope/bundle/submit.py")
+    at = command.index("/srv/clientscope/submit.py")
     assert command[at + 1 :] == job["spec"]["arguments"]
     conf = dict(each.removeprefix("--conf=").split("=", 1) for each in command[:at] if each.startswith("--conf="))
     assert job["spec"]["sparkConf"].items() <= conf.items()

@@ -5,42 +5,29 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
-from typing import get_args
 
 import pytest
+from places import ROOT
 
-from clientscope.commands.bundle import BundleSettings
-from clientscope.commands.bundle import folder as bundle
-from clientscope.commands.bundle import run as run_bundle
 from clientscope.config import StreamSettings
-from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.errors import SettingsError
 from clientscope.kafka.access import JAAS_VARIABLE
-from streaming.internals.releases import MINORS
-from streaming.session import PROGRAM, configuration, session
+from clientscope.local.jars import LOCK
+from streaming.session import DAEMON, JVM, configuration, local_file_system, session
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    jars = [tmp_path / "connector.jar", tmp_path / "hadoop-bare-naked-local-fs-0.1.0.jar"]
-    for jar in jars:
-        jar.write_bytes(b"jar")
-    bundle.write(tmp_path / "bundle", jars)
-    return tmp_path / "bundle"
+def commands() -> str:
+    """What docs/cluster.md says to run, apart from the last line, which downloads jars."""
+    text = (ROOT / "docs" / "cluster.md").read_text()
+    return text[text.index("pip wheel") :].split("clientscope jars")[0]
 
 
-def test_there_is_a_bundle_for_each_release_of_spark() -> None:
-    field = BundleSettings.model_fields["spark"]
-    assert (get_args(field.annotation), field.default) == (MINORS, MINORS[-1])
-
-
-def test_what_is_not_there_for_a_release_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"--store s3: there is none for Spark 3\.5"):
-        run_bundle(BundleSettings(folder=tmp_path / "bundle", spark="3.5", store="s3"))
-
-
-def test_the_zip_is_importable_with_its_data_from_anywhere(folder: Path, tmp_path: Path) -> None:
+def test_the_zip_is_importable_with_its_data_from_anywhere(tmp_path: Path) -> None:
+    # pip's variable is inverted: 0 builds with what the environment has, rather than fetching it.
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PIP_NO_BUILD_ISOLATION": "0"}
+    subprocess.run(["/bin/bash", "-ec", commands().replace("/srv/clientscope", str(tmp_path))], cwd=ROOT, env=environment, check=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"clientscope.zip", "submit.py", "log4j2.properties", "clientscope.properties"}
     code = """
 import clientscope.cli, streaming.worker_daemon, streaming.culprits.search, streaming.gauges, sinks.quality.suites
 from clientscope.catalog.settings import DATA
@@ -50,34 +37,22 @@ assert decoder("ClientConfigRecord") and releases() and DATA.read_text()
 modules = [clientscope, streaming, sinks, __import__("udfs")]
 assert all(".zip" in module.__file__ for module in modules), modules
 """
-    environment = {**os.environ, "PYTHONPATH": bundle.ZIP}
     command = [sys.executable, "-W", "ignore", "-c", code]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONPATH": "clientscope.zip"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_same_code_makes_the_same_zip_without_leftovers(folder: Path, tmp_path: Path) -> None:
-    bundle.write(tmp_path / "again", (folder / "jars").iterdir())
-    assert (folder / bundle.ZIP).read_bytes() == (tmp_path / "again" / bundle.ZIP).read_bytes()
-    names = zipfile.ZipFile(folder / bundle.ZIP).namelist()
-    assert {name.split("/")[0] for name in names} == set(bundle.PACKAGES)
-    assert not [name for name in names if "__pycache__" in name]
-    assert sorted(path.name for path in folder.iterdir()) == sorted([bundle.ZIP, bundle.PROPERTIES, PROGRAM, "jars", "log4j2.properties"])
-
-
-def test_properties_name_what_lies_there(folder: Path) -> None:
-    expected = dict(line.split(" ", 1) for line in (folder / bundle.PROPERTIES).read_text().splitlines())
-    connector, file_system = (str(folder / "jars" / name) for name in ("connector.jar", "hadoop-bare-naked-local-fs-0.1.0.jar"))
-    assert expected["spark.jars"] == f"{connector},{file_system}"
-    assert expected["spark.driver.extraClassPath"] == file_system, "a JVM that starts looks for the file system of file: at once"
-    assert Path(expected["spark.submit.pyFiles"]).is_file()
-    assert expected["spark.executorEnv.PYTHONPATH"] == bundle.ZIP, "by its name alone: executors have it in their working directories"
-
-
-def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(EnvironmentProblem, match="can't be written"):
-        bundle.write(tmp_path / "file", [])
+def test_properties_are_those_of_local_mode() -> None:
+    """What of them must be known before Python is; the rest the job says itself."""
+    lines = (ROOT / "deploy" / "spark" / "clientscope.properties").read_text().splitlines()
+    found = dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
+    jar = Path("/srv/clientscope/jars/hadoop-bare-naked-local-fs-0.1.0.jar")
+    assert local_file_system([jar]).items() <= found.items()
+    assert f"spark/{jar.name}" in LOCK.read_text(), "the same jar in each release"
+    assert found["spark.executor.extraJavaOptions"] == " ".join(JVM)
+    assert found["spark.driver.extraJavaOptions"].startswith(" ".join(JVM))
+    assert found["spark.python.daemon.module"] == DAEMON
 
 
 @pytest.mark.parametrize(
