@@ -41,7 +41,6 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.local.jars import jars
 from clientscope.records.codec import encode
 from clientscope.session.state import Identity
-from streaming import small_batches
 from streaming.gauges import GaugeEntry, Gauges
 from streaming.queries.gauges import arrived, gauge_entries
 from streaming.session import session
@@ -156,7 +155,6 @@ def measure_many(spark: SparkSession, seconds: int, scratch: Path) -> dict[str, 
     frame = spark.readStream.schema(_SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(source))
     writer = entries(frame).writeStream.foreachBatch(write).option("checkpointLocation", str(scratch / "checkpoint-many"))
     query = writer.trigger(availableNow=True).start()
-    small_batches.fit(query, 0)  # as the job does
     query.awaitTermination()
     assert gauges.size()[0] >= MANY_GATEWAYS * MANY_VERSIONS
     return {name: (after - begun[name]) / (seconds - HEARTBEAT_S) for name, after in spent().items()}

@@ -43,7 +43,6 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder:
         settings = StreamSettings(bootstrap_servers="127.0.0.1:1", history_dir=Path(folder), driver_memory="1g")
         spark = session(settings, jars(installed().jars))
-        spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
         for size in SIZES:
             now, query_id, number = datetime.now(UTC), str(uuid.uuid4()), 0
             rows = [(record(each), "clientscope.configs", 0, each, now) for each in range(size)]

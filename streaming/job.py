@@ -38,7 +38,6 @@ from clientscope.status.writer import StatusWriter
 from sinks.history.recorder import Recorder
 from sinks.quality.quality import Quality
 from sinks.quality.suites import SUITES
-from streaming import small_batches
 from streaming.checkpoints.at_start import Checkpoints
 from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
@@ -59,7 +58,6 @@ from streaming.session import session, shuffle_partitions, submitted
 from streaming.status import JobStatus
 from streaming.supervision import Running
 from streaming.supervisor import Supervisor, report_lost
-from streaming.turns import Turns, live_queries_behind
 from udfs.rules.registry import LIMITS
 
 log = logging.getLogger(__name__)
@@ -189,11 +187,10 @@ class _Job:
         checkpoints: Checkpoints,
         conditions: Conditions,
     ) -> None:
-        self._turns = Turns(partial(live_queries_behind, spark, _LIVE))
         self.metrics = JobMetrics()
         self._quality = Quality(settings.history_dir, conditions, self.metrics.registry) if settings.quality == "on" else None
         policy = Policy(owned, rules.suppressions)
-        context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, self._turns, FactReports())
+        context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, FactReports())
         self._fresh = None if settings.backlog_first else FreshLane(partial(FreshResults, context))
         if self._fresh is not None:  # before the backlog has the cores
             self._fresh.set_unread(checkpoints.unread("results"))
@@ -269,16 +266,12 @@ class _Job:
         report = last_report(running.query)
         if name == "results" and report is not None and self._fresh is not None:
             self._fresh.set_unread(all_unread(report))
-        unread = self.metrics.lag(name).records
-        if unread is not None and not (name in PLANS and PLANS[name].table):  # history's batches are large
-            small_batches.fit(running.query, unread)
         running.measure(self.metrics)
 
     def stop(self) -> None:
         """Each query after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""
         unlogged_failures()
         self.supervisor.stop()
-        self._turns.stop()
         if self._quality is not None:
             self._quality.stop()
         if self._fresh is not None:

@@ -14,7 +14,6 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.reader import OffsetRange
 from clientscope.kafka.writer import MOVED
-from streaming import small_batches
 from streaming.checkpoints.skipped import RecordPlace
 from streaming.internals.releases import SparkRelease, release
 
@@ -108,7 +107,7 @@ def records(
     source = spark.readStream.format("kafka").options(**source_options(kafka, with_keys), **pace.options())
     read = _columns(source.option("subscribe", topic).option("startingOffsets", starting_offsets).load(), with_keys)
     observed = read.observe(READ, F.unix_millis(F.max("timestamp")).alias("newest_ms"))
-    return small_batches.few_tasks(without(observed, [place for place in skipped if place.topic in topic.split(",")]))
+    return without(observed, [place for place in skipped if place.topic in topic.split(",")])
 
 
 def between(

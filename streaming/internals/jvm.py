@@ -11,7 +11,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+from pyspark.sql.streaming import DataStreamWriter
 
 LISTENER = "org.apache.spark.sql.streaming.PythonStreamingQueryListener"
 """The interface by which the JVM calls a listener in Python."""
@@ -47,11 +47,6 @@ def has_class(spark: SparkSession, name: str) -> bool:
     except Py4JJavaError:
         return False
     return True
-
-
-def batch_settings(query: StreamingQuery) -> Any:
-    """The settings of a query's next batches: the copy of the session's that the query took when it started."""
-    return query._jsq.streamingQuery().sparkSessionForStream().conf()
 
 
 def query_id(spark: SparkSession) -> str:

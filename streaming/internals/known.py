@@ -38,18 +38,6 @@ INTERNALS = (
         "no query starts: the class is not found",
     ),
     Internal(
-        "StreamExecution.sparkSessionForStream",
-        "streaming.internals.jvm",
-        "small batches without generated code, and in few tasks",
-        "small batches cost the JVM a quarter more, and of many partitions a task each; the log says so once",
-    ),
-    Internal(
-        "CollapseRepartition",
-        "streaming.small_batches",
-        "small batches of many partitions in as many tasks as there are cores, and backlogs in all of theirs",
-        "small batches take a task for each partition",
-    ),
-    Internal(
         "PythonStreamingQueryListenerWrapper",
         "streaming.internals.jvm",
         "each batch's report, as one call",

@@ -48,15 +48,14 @@ def start_history(
 
     def write(rows: DataFrame, batch_id: int) -> None:
         # Both sinks from one decoding.  Nothing sensitive is in these rows any more, should Spark spill them.
-        with job.turns.turn():
-            rows.persist()
-            try:
-                kept = history.kept(rows)
-                append(record_batches(kept.drop(*beside)), settings.history_dir / plan.table, query_id(rows.sparkSession), batch_id)
-                history.quarantine(rows).write.format("kafka").options(**sink).save()
-                written(kept)
-            finally:
-                rows.unpersist()
+        rows.persist()
+        try:
+            kept = history.kept(rows)
+            append(record_batches(kept.drop(*beside)), settings.history_dir / plan.table, query_id(rows.sparkSession), batch_id)
+            history.quarantine(rows).write.format("kafka").options(**sink).save()
+            written(kept)
+        finally:
+            rows.unpersist()
 
     sink = {**sink_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
     interval_s = settings.history_interval_seconds

@@ -15,7 +15,6 @@ from streaming.culprits.probe import Kernel
 from streaming.findings.fact_reports import FactReports
 from streaming.findings.finding_records import Policy
 from streaming.supervision import Running
-from streaming.turns import Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,6 @@ class JobContext:
         thresholds: which profile applies to which client.
         policy: owners and suppressions of findings.
         conditions: takes problems of clientscope's own processes, which become findings.
-        turns: which query may keep a core busy for seconds.
         reports: what one query reads in clients' metrics, and another judges.
     """
 
@@ -37,7 +35,6 @@ class JobContext:
     thresholds: Thresholds
     policy: Policy
     conditions: Conditions
-    turns: Turns
     reports: FactReports
 
 
@@ -55,7 +52,7 @@ class JobQuery:
         kernel: what its workers run over its records' values, to find the record that kills them; None where the same records are
             decoded by a query that has one.
         is_wanted: whether a job of these settings runs it.
-        is_live: whether somebody waits for what it writes: history waits while it is far behind, and the job is ready once it has begun.
+        is_live: whether somebody waits for what it writes: the job is ready once it has begun.
     """
 
     start: Callable[[JobContext], Running]

@@ -15,7 +15,6 @@ from pyspark.sql.streaming import DataStreamWriter
 from clientscope.config import StreamSettings
 from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import AHEAD, CONFIGS, RESULTS
-from streaming import small_batches
 from streaming.checkpoints import skipped
 from streaming.internals.progress_reports import last_report
 from streaming.progress import all_unread
@@ -61,7 +60,6 @@ class FreshResults:
             header = F.struct(F.lit(AHEAD).alias("key"), F.lit(b"").alias("value"))
             writer = _writer(results(read, job.digest_key, job.thresholds).withColumn("headers", F.array(header)), settings)
             self._query = begin(writer, FRESH, Path(self._folder.name).as_uri(), _FRESH_EVERY_S)
-            small_batches.fit(self._query, 0)
         except BaseException:
             self._folder.cleanup()
             raise

@@ -57,16 +57,11 @@ def _batches(batches: Iterable[pa.RecordBatch], digest_key: DigestKey | None, th
         if pushes.num_rows:
             keys = pushes.column("key")
             known = None if keys.null_count == len(keys) else keys
-            yield _packed(pushes, pushed(pushes.column("value"), digest_key, thresholds, known, _is_of_one_partition(pushes)))
+            yield _packed(pushes, pushed(pushes.column("value"), digest_key, thresholds, known))
         if events.num_rows:
-            yield _packed(events, connected(events.column("value"), digest_key, _is_of_one_partition(events)))
+            yield _packed(events, connected(events.column("value"), digest_key))
         if ended.num_rows:
             yield _packed(ended, tombstones(ended.column("key")))
-
-
-def _is_of_one_partition(records: pa.RecordBatch) -> bool:
-    """Small batches of many partitions share tasks (`streaming.small_batches.few_tasks`), and so Arrow's batches."""
-    return bool(pc.count_distinct(records.column("partition")).as_py() == 1)
 
 
 def _packed(records: pa.RecordBatch, found: pa.StructArray) -> pa.RecordBatch:

@@ -1,7 +1,7 @@
 """Inputs of findings from each record: of a push its client and the rules' verdicts, of a connection its client and whether it is open.
 
-A batch of one partition is reduced where that loses nothing: of one client's pushes the newest counts, and those with a secret; of one
-connection's events the last. Which record of several partitions is the newest, their order in a batch doesn't say.
+A batch is of one partition, and is reduced where that loses nothing: of one client's pushes the newest counts, and those with a secret;
+of one connection's events the last.
 """
 
 from __future__ import annotations
@@ -107,13 +107,11 @@ def pushed(
     digest_key: DigestKey | None,
     thresholds: Thresholds | None = None,
     keys: pa.Array | None = None,
-    reduced: bool = True,
 ) -> pa.StructArray:
     """`PUSH` of ClientConfigRecords; of what can't be decoded nothing, which history's query reports.
 
     Args:
         keys: the records'; without them each counts as its client's.
-        reduced: whether all are of one partition.
     """
     decoded = decoder("ClientConfigRecord")(values)
     pushes = Pushes(redact(decoded, digest_key))
@@ -139,13 +137,11 @@ def pushed(
     columns["record_key"] = record_keys(keys, columns["client"])
     if columns["record_key"].null_count < len(pushes):
         has_leak |= _last(columns["record_key"]) & columns["record_key"].is_valid().to_numpy(zero_copy_only=False)
-    keep = decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False)
-    if reduced:
-        keep = keep & (has_leak | _last(columns["client"]))
+    keep = decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False) & (has_leak | _last(columns["client"]))
     return _struct(PUSH, columns, np.flatnonzero(keep))
 
 
-def connected(values: pa.Array, digest_key: DigestKey | None = None, reduced: bool = True) -> pa.StructArray:
+def connected(values: pa.Array, digest_key: DigestKey | None = None) -> pa.StructArray:
     """`CONNECTION` of ClientConnectionRecords; of what can't be decoded nothing."""
     decoded = redact_names(decoder("ClientConnectionRecord", _NEEDED)(values), digest_key)
     columns = {name: decoded.field(field) for name, field in _OF_CONNECTION.items()}
@@ -153,7 +149,7 @@ def connected(values: pa.Array, digest_key: DigestKey | None = None, reduced: bo
     texts = [columns[name].cast(pa.string()) for name in ("broker", "gateway", "epoch", "connection")]
     which = pc.binary_join_element_wise(columns["cluster"], *texts, " ")
     keep = decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False)
-    return _struct(CONNECTION, columns, np.flatnonzero(keep & _last(which) if reduced else keep))
+    return _struct(CONNECTION, columns, np.flatnonzero(keep & _last(which)))
 
 
 def record_keys(keys: pa.Array | None, clients: pa.StringArray) -> pa.StringArray:

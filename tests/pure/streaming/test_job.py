@@ -54,7 +54,6 @@ def test_stops_every_query_where_one_cannot_be_asked() -> None:
             raise Py4JNetworkError("Answer from Java side is empty")
 
     watched = [running("results", Reset()), running("gauges", {"isTriggerActive": False})]
-    ends = SimpleNamespace(stop=lambda: None)
-    job: Any = SimpleNamespace(supervisor=SimpleNamespace(stop=lambda: None, watched=watched), _turns=ends, _quality=None, _fresh=None)
+    job: Any = SimpleNamespace(supervisor=SimpleNamespace(stop=lambda: None, watched=watched), _quality=None, _fresh=None)
     _Job.stop(job)
     assert done == ["results closed", "gauges stopped", "gauges closed"]
