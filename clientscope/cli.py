@@ -14,7 +14,7 @@ from clientscope.commands import sources, wrong_use
 from clientscope.commands.command import Command, CommandGroup
 from clientscope.commands.parser import parser
 from clientscope.commands.registry import ENTRIES
-from clientscope.errors import ClientscopeError, SettingsError
+from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.query import QueryError
 
 WRONG_USE = 2
@@ -49,6 +49,27 @@ def _as_given(value: object) -> object:
     if isinstance(value, list):
         return [_as_given(each) for each in value]
     return value[1:] if isinstance(value, str) and value.startswith(" ") and _NEGATED.match(value, 1) else value
+
+
+EXTRAS = {
+    "pyspark": "stream",
+    "py4j": "stream",
+    "pandas": "stream",
+    "great_expectations": "stream",
+    "fastapi": "serve",
+    "starlette": "serve",
+    "deltalake": "serve",
+    "apprise": "deliver",
+    "urllib3": "deliver",
+    "aiokafka": "demo",
+    "confluent_kafka": "demo",
+}
+"""Modules that a plain installation lacks, and the extra that brings each (pyproject.toml)."""
+
+
+def _missing_extra(command: Command, module: str) -> EnvironmentProblem:
+    text = f"clientscope {' '.join(command.words)} needs {module}, which isn't installed"
+    return EnvironmentProblem(text, f"pip install 'clientscope[{EXTRAS[module]}]'")
 
 
 def show(error: ClientscopeError) -> None:
@@ -95,6 +116,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and error.name.split(".")[0] in EXTRAS:
+            show(_missing_extra(command, error.name.split(".")[0]))
+            return command.error_status
         if flags["debug"] or command.long_running:
             raise
         print(f"error: {type(error).__name__}: {error}", file=sys.stderr)

@@ -33,7 +33,7 @@ def check() -> None:
 def _conflict(problem: str) -> EnvironmentProblem:
     return EnvironmentProblem(
         f"{problem}, so clientscope can't use its own",
-        "install clientscope into an environment of its own: python3 -m venv DIR, then DIR/bin/pip install clientscope",
+        "install clientscope into an environment of its own: python3 -m venv DIR, then use DIR/bin/pip",
     )
 
 

@@ -146,7 +146,7 @@ def ivy_jar() -> Path:
     spec = importlib.util.find_spec("pyspark")
     found = sorted(Path(spec.origin).parent.glob("jars/ivy-*.jar")) if spec and spec.origin else []
     if not found:
-        raise EnvironmentProblem("PySpark is not installed in this environment", "run: make venv")
+        raise EnvironmentProblem("PySpark, which has Ivy, isn't installed in this environment", "pip install 'clientscope[stream]'")
     return found[-1]
 
 

@@ -87,7 +87,7 @@ def installed() -> SparkRelease:
     try:
         return release(metadata.version("pyspark"))
     except metadata.PackageNotFoundError:
-        raise EnvironmentProblem("PySpark is not installed", "install clientscope again, with its dependencies") from None
+        raise EnvironmentProblem("PySpark is not installed", "pip install 'clientscope[stream]'") from None
 
 
 def untested(version: str) -> str:

@@ -36,13 +36,3 @@ def test_pushes_and_events_arrive_from_one_read(records: Records, digest_key: Di
     assert [(row["kind"], row["offset"], row["client_id"]) for row in rows if row["kind"] is not None] == [(1, 1, "orders-3"), (4, 3, None)]
     assert [row["requested"] for row in rows if row["kind"] == 1] == [b"\0\1\0\3"]
     assert SECRET not in repr(rows)
-
-
-def test_batch_of_two_partitions_loses_no_record(records: Records, digest_key: DigestKey) -> None:
-    """A client's newest push is in another partition where its topic has grown; the order of partitions in a task says nothing."""
-    push = config_record(setting("acks", "0"), client_id="orders-3", principal="User:a")
-    event = connection_record(1, kind=1, client_id="orders-3")
-    one = records(CONFIGS, push, push).union(records(CONNECTIONS, event, event))
-    both = one.union(one.withColumn("partition", one["partition"] + 1)).coalesce(1)
-    found = sorted((row["kind"] is None, row["partition"], row["offset"]) for row in received(arrivals(both, digest_key)).to_pylist())
-    assert found == [(is_push, partition, offset) for is_push in (False, True) for partition in (0, 1) for offset in (0, 1)]

@@ -54,7 +54,7 @@ def check_spark(_: Situation) -> Iterator[CheckResult]:
     """PySpark, and the jars that the job needs."""
     found = package_version("pyspark")
     if found == "not installed":
-        yield problem("PySpark is not installed", "install clientscope again, with its dependencies", "pip install clientscope")
+        yield not_checked("PySpark isn't installed; the job needs it: pip install 'clientscope[stream]'")
         return
     try:
         configuration = release(found).jars

@@ -1,0 +1,155 @@
+"""A plain `pip install` of the wheel, without extras: small, and gateway, push, xray, lint, readiness and doctor work with it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+from typing import Any
+
+import pytest
+from observe import eventually, read_all
+from packaging.requirements import Requirement
+from places import ROOT
+
+from clientscope.local.process import free_port
+from clientscope.records.topics import CONFIGS
+
+MOST_MB = 340
+MOST_REQUIREMENTS = 18
+EXTRA_COMMANDS = {"stream": "pyspark", "serve": "fastapi", "deliver": "urllib3", "demo": "pyspark"}
+
+
+def requirements(of: Distribution) -> list[Requirement]:
+    """Those of a plain installation."""
+    read = [Requirement(text) for text in of.requires or ()]
+    return [each for each in read if each.marker is None or each.marker.evaluate({"extra": ""})]
+
+
+def closure(of: Distribution) -> dict[str, Distribution]:
+    """All that pip would install, in the versions that the lock has."""
+    found: dict[str, Distribution] = {}
+    waiting = requirements(of)
+    while waiting:
+        name = waiting.pop().name
+        if name not in found:
+            found[name] = distribution(name)
+            waiting += requirements(found[name])
+    return found
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Site-packages of a bare environment: the wheel's content, and links to what it requires."""
+    folder = tmp_path_factory.mktemp("core")
+    build = "import hatchling.build, sys; hatchling.build.build_wheel(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, str(folder)], cwd=ROOT, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(folder / "venv")], check=True, timeout=60)
+    site = next(folder.glob("venv/lib/python*/site-packages"))
+    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
+        wheel.extractall(site)
+    for each in closure(Distribution.at(next(site.glob("clientscope-*.dist-info")))).values():
+        for entry in {file.parts[0] for file in each.files or () if file.parts[0] not in ("..", "__pycache__")}:
+            if not (site / entry).exists():  # google is a folder that several share
+                (site / entry).symlink_to(Path(str(each.locate_file(entry))))
+    return site
+
+
+@pytest.fixture(scope="module")
+def python(site: Path) -> Path:
+    return site.parents[2] / "bin" / "python"
+
+
+def run(python: Path, *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "CLIENTSCOPE_CONFIG")}
+    command = [str(python), "-m", "clientscope", *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_is_small(site: Path) -> None:
+    ours = Distribution.at(next(site.glob("clientscope-*.dist-info")))
+    assert len(requirements(ours)) <= MOST_REQUIREMENTS
+    found = closure(ours)
+    heavy = {"pyspark", "pandas", "great-expectations", "deltalake", "fastapi", "apprise", "textual", "hdfs-native", "obstore"}
+    assert found.keys() & heavy == set()
+    links = [entry for entry in site.iterdir() if entry.name != "__pycache__"]
+    files = [file for entry in links for file in ([entry] if entry.is_file() else entry.resolve().rglob("*")) if file.is_file()]
+    assert sum(file.stat().st_size for file in files if "__pycache__" not in file.parts) < MOST_MB * 1_000_000
+
+
+def test_every_import_is_declared() -> None:
+    """Also of modules that another requirement brings: what it drops would be missing here."""
+    ours = distribution("clientscope")
+    declared = {Requirement(text).name.lower().replace("-", "_") for text in ours.requires or ()}
+    declared |= {"yaml", "google", "opentelemetry", "kafka"} | {"clientscope", "udfs", "streaming", "sinks", "clientscope_autostart"}
+    imported = re.compile(r"^\s*(?:import|from) ([a-z_0-9]+)", re.MULTILINE)
+    files = [file for package in ("clientscope", "udfs", "streaming", "sinks") for file in (ROOT / package).rglob("*.py")]
+    code = {file: re.sub(r'""".*?"""', "", file.read_text(), flags=re.DOTALL) for file in files}
+    found = {name for text in code.values() for name in imported.findall(text) if name not in sys.stdlib_module_names}
+    assert found - declared == {"_typeshed"}
+
+
+@pytest.mark.parametrize(("command", "module"), EXTRA_COMMANDS.items())
+def test_names_the_extra_that_a_command_needs(python: Path, tmp_path: Path, command: str, module: str) -> None:
+    given = {"demo": ("--data-dir", str(tmp_path))}.get(command, ("--bootstrap-servers", "127.0.0.1:1"))
+    ended = run(python, command, *given, folder=tmp_path)
+    assert ended.returncode == 1
+    error, hint = ended.stderr.strip().splitlines()[-2:]
+    assert error.startswith("error: ") and module in error.lower()
+    assert re.fullmatch(r"hint: pip install 'clientscope\[[a-z]+\]'", hint), ended.stderr
+
+
+@pytest.fixture
+def gateway(python: Path, broker: Any, tmp_path: Path) -> Iterator[tuple[str, int]]:
+    """Address and process of a gateway that runs in it."""
+    listen, metrics = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+    command = [
+        str(python), "-m", "clientscope", "gateway", "--bootstrap-servers", broker.internal, "--listen", listen,
+        "--upstream", broker.client,
+        "--metrics-listen", metrics, "--admin-listen", "127.0.0.1:0", "--policy-deadline-ms", "10000",
+    ]  # fmt: skip
+    log = (tmp_path / "gateway.log").open("wb")
+    with log, subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log) as process:
+        try:
+            assert eventually(lambda: "ready" in (tmp_path / "gateway.log").read_text()), (tmp_path / "gateway.log").read_text()
+            yield listen, process.pid
+        finally:
+            process.terminate()
+
+
+def test_gateway_takes_a_push_without_arrow(python: Path, broker: Any, gateway: tuple[str, int], tmp_path: Path) -> None:
+    address, pid = gateway
+    settings = tmp_path / "app.properties"
+    settings.write_text(f"bootstrap.servers={address}\nclient.id=core-app\nacks=0\n")
+    ended = run(python, "push", "--properties", str(settings), folder=tmp_path)
+    assert (ended.returncode, ended.stderr) == (0, ""), ended.stderr
+    assert eventually(lambda: any(b"core-app" in message.value for message in read_all(broker.internal, CONFIGS)))
+    group = [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/stat") if f" {pid} " in each.read_text(errors="replace")]
+    for process in (pid, *group):
+        mapped = (Path("/proc") / str(process) / "maps").read_text()
+        assert "pyarrow" not in mapped and "numpy" not in mapped
+
+
+def test_every_core_command_works(python: Path, broker: Any, tmp_path: Path) -> None:
+    """Without a traceback, and with what each says of a real broker."""
+    settings = tmp_path / "app.properties"
+    settings.write_text("bootstrap.servers=kafka:9092\nacks=0\n")
+    assert "AN101" in run(python, "lint", str(settings), folder=tmp_path).stdout
+    assert "acks" in run(python, "explain", "acks", folder=tmp_path).stdout
+    assert "AN101" in run(python, "rules", folder=tmp_path).stdout
+    servers = ("--bootstrap-servers", broker.internal)
+    assert "4.4" in run(python, "brokers", *servers, folder=tmp_path).stdout
+    assert "Metadata" in run(python, "api-versions", *servers, folder=tmp_path).stdout
+    assert run(python, "topics", *servers, folder=tmp_path).returncode == 0
+    checked = run(python, "doctor", *servers, folder=tmp_path)
+    assert "Traceback" not in checked.stderr and "clientscope[stream]" in checked.stdout
+    log = ROOT / "tests" / "fixtures" / "request_logs" / "broker.log"
+    assert "client" in run(python, "xray", str(log), folder=tmp_path).stdout
+    for words in (("readiness", *servers, "--to", "4.4"), ("findings", *servers), ("clients",)):
+        ended = run(python, *words, folder=tmp_path)
+        assert "Traceback" not in ended.stderr and "bug in clientscope" not in ended.stderr, ended.stderr
