@@ -1,5 +1,5 @@
 """Problems of clientscope itself, as findings: a lost gateway, a record that kills its reader, unexpected data, a full table, a parked
-query, lost records.
+query, lost records, alerts that could not be delivered.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ CODES = {
     "OP004": "table_full",
     "OP005": "query_parked",
     "OP006": "records_lost",
+    "OP007": "alerts_given_up",
 }
 """Code → name; a code is never used again for something else."""
 
@@ -68,6 +69,16 @@ def lost_gateway(cluster: str, broker: int, gateway: str, host: str, at_ms: int)
     return Condition(
         "OP001", subject, True, "high", f"{subject[0].upper()}{subject[1:]}{on} sends no heartbeats any more: {advice}.", at_ms
     )
+
+
+def given_up_alerts(receiver: str, alerts: int, reason: str, at_ms: int) -> Condition:
+    """OP007 of a receiver of alerts; over, with 0 alerts, once one is delivered to it again."""
+    name = json.dumps(receiver, ensure_ascii=False)
+    message = (
+        f"Receiver {name} did not get {alerts:,} alert(s), which were given up ({reason}): "
+        f"see their findings on the page, and try the receiver: clientscope deliver --test --receiver {receiver}"
+    )
+    return Condition("OP007", f"receiver {name}", alerts > 0, "high", message, at_ms)
 
 
 def gateway_subject(cluster: str, broker: int, gateway: str) -> str:

@@ -185,6 +185,11 @@ class Finding(Value):
     revision: Count = 0
 
     @property
+    def is_firing(self) -> bool:
+        """Whether receivers of alerts should know it as open; a stopped leak is, since it must still be rotated."""
+        return self.alert is not None and self.confidence == "high" and self.suppressed is None and self.state in TO_DO
+
+    @property
     def urgency(self) -> tuple[int, int, int, int, int, str]:
         """What to fix first sorts first: what is sure, then what is open, then severity, how many clients, since when."""
         sure = 0 if self.confidence == "high" else 1

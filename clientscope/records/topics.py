@@ -14,8 +14,6 @@ DECISIONS = "clientscope.decisions"
 GAUGES = "clientscope.gauges"
 STATUS = "clientscope.status"
 QUARANTINE = "clientscope.quarantine"
-DELIVERIES = "clientscope.deliveries"
-DEADLETTER = "clientscope.deadletter"
 TELEMETRY = "clientscope.telemetry"
 
 AHEAD = "clientscope.ahead"
@@ -65,8 +63,6 @@ TOPICS = (
     Topic(GAUGES),
     Topic(STATUS),
     Topic(QUARANTINE, retention_days=30),
-    Topic(DELIVERIES),
-    Topic(DEADLETTER, retention_days=30),
     Topic(TELEMETRY, retention_days=1),
 )
 
@@ -83,11 +79,11 @@ class TopicUse(NamedTuple):
 USED_BY: Mapping[str, TopicUse] = {
     "gateway": TopicUse((CONNECTIONS,), (CONFIGS, CONNECTIONS, STATUS)),
     "stream": TopicUse(
-        (CONFIGS, CONNECTIONS, GAUGES, FINDINGS, DECISIONS),
+        (CONFIGS, CONNECTIONS, GAUGES, FINDINGS, DECISIONS, STATUS),
         (CONFIGS, RESULTS, FINDINGS, GAUGES, QUARANTINE, STATUS),
     ),
     "serve": TopicUse((GAUGES, CONNECTIONS, RESULTS, FINDINGS, CONFIGS, STATUS), (STATUS, DECISIONS)),
-    "deliver": TopicUse((FINDINGS, DELIVERIES), (DELIVERIES, DEADLETTER, STATUS)),
+    "deliver": TopicUse((FINDINGS,), (STATUS,)),
     "findings": TopicUse((FINDINGS, DECISIONS), (DECISIONS,)),
 }
 """By process or command: what its principal needs rights for; `used_by` where that depends on settings."""

@@ -17,11 +17,11 @@ STALE_AFTER = 3
 
 
 class ProcessStatus(Value):
-    """How one of our processes is, or one query of the job.
+    """How one of our processes is, or one query of the job, or one receiver of alerts.
 
     Attributes:
-        kind: what it is; ``query`` is one of the job's.
-        id: which one: a gateway's id, a query's name, else its host.
+        kind: what it is; ``query`` is one of the job's, ``receiver`` one of deliver's.
+        id: which one: a gateway's id, a query's or receiver's name, else its host.
         condition, reason: how it is, and why in one sentence, empty where it is well.
         version: clientscope's.
         started_ms, told_ms: of this process; by its own clock.
@@ -31,7 +31,7 @@ class ProcessStatus(Value):
         figures: further numbers by name, such as ``open_connections``; for people, not for programs.
     """
 
-    kind: Literal["gateway", "stream", "query", "deliver", "serve"]
+    kind: Literal["gateway", "stream", "query", "deliver", "receiver", "serve"]
     id: Name
     condition: Condition
     reason: Sentence = ""

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from clientscope.bounded_http import refusals
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.policy.metrics import PolicyMetrics
-from sinks.alerts.metrics import DeliverMetrics, Figures
+from sinks.alerts.delivery import DeliverMetrics
 from sinks.dashboard.api.metrics import registry as of_serve
 from sinks.dashboard.state.state import State
 from sinks.quality.metrics import QualityMetrics
@@ -56,12 +56,6 @@ def _serve() -> CollectorRegistry:
     return of_serve(state)
 
 
-def _deliver() -> CollectorRegistry:
-    metrics = DeliverMetrics(())
-    metrics.show(Figures)
-    return metrics.registry
-
-
 REGISTRIES: dict[str, Callable[[], CollectorRegistry]] = {
     "gateway": _gateway,
     "policy": _policy,
@@ -69,7 +63,7 @@ REGISTRIES: dict[str, Callable[[], CollectorRegistry]] = {
     "stream": lambda: JobMetrics().registry,
     "quality": _quality,
     "serve": _serve,
-    "deliver": _deliver,
+    "deliver": lambda: DeliverMetrics(()).registry,
 }
 """The registry of each table, by the table's name in docs/metrics.md."""
 

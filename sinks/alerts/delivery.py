@@ -1,162 +1,277 @@
-"""Main program of ``clientscope deliver``: delivers while it is its turn, is on standby otherwise, and reports its status."""
+"""Main program of ``clientscope deliver``: a thread and a consumer group for each receiver, so that one that is down delays no other.
+
+A receiver's group commits the offset of a finding once its alert was delivered or given up.  Copies of deliver share the partitions.
+"""
 
 from __future__ import annotations
 
 import logging
 import socket
+import threading
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 
 from kafka.errors import KafkaError
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from clientscope import __version__
 from clientscope.clock import now_ms
+from clientscope.errors import RecordError
+from clientscope.findings.record import Finding
 from clientscope.kafka.access import Kafka
+from clientscope.kafka.group import GroupReader
 from clientscope.local.process import StopRequest
+from clientscope.records.topics import FINDINGS
 from clientscope.report.text import counted
 from clientscope.status.record import Condition, ProcessStatus
-from sinks.alerts.active import Active
-from sinks.alerts.metrics import DeliverMetrics, Figures
-from sinks.alerts.receivers import Receivers
-from sinks.alerts.turn import DeliveryTurn
+from clientscope.topic_values import parse
+from sinks.alerts import apprise, webhook
+from sinks.alerts.alertmanager import Alerts
+from sinks.alerts.message import Texts
+from sinks.alerts.outbox import Outbox, Place
+from sinks.alerts.receivers import Receiver
+from sinks.alerts.sending import SendResult
 
-_STEP_S = 0.25
-_STUCK_S = 120.0
+GROUP_PREFIX = "clientscope-deliver."
+"""Of the receivers' consumer groups: the prefix, and the receiver's name."""
+
+SESSION_MS = 6_000
+"""A copy that says nothing for so long has lost its partitions; brokers take no less by default (group.min.session.timeout.ms)."""
+
+_STEP_S = 0.5
+_AGAIN_S = 2.0
 _PATIENCE_S = 10.0
 
 _log = logging.getLogger(__name__)
 
 
-class Delivery:
-    """`run` is for one thread; the others ask how it is."""
+class DeliverMetrics:
+    """Metrics by receiver."""
 
-    def __init__(self, kafka: Kafka, receivers: Receivers, external_url: str = "") -> None:
+    def __init__(self, receivers: Iterable[str]) -> None:
+        self.registry = CollectorRegistry()
+        self.delivered = self._counter("messages_delivered", "Messages accepted by the receiver; for Alertmanager, rounds of requests.")
+        self.failed = self._counter("attempts_failed", "Failed attempts.")
+        self.given_up = self._counter("given_up", "Alerts that were given up after two hours, or since the receiver refused them for good.")
+        self.undecodable = self._counter("undecodable_records", "Records that can't be decoded.")
+        self.undelivered = self._gauge("undelivered_findings", "Findings with an undelivered alert.")
+        self.oldest = self._gauge("oldest_undelivered_seconds", "Age of the oldest undelivered alert; 0 if there is none.")
+        self.failing = self._gauge("receiver_failing", "1 if the last attempt failed.")
+        for receiver in receivers:
+            for family in (self.delivered, self.failed, self.given_up, self.undecodable):
+                family.labels(receiver)
+
+    def _counter(self, name: str, text: str) -> Counter:
+        return Counter(f"clientscope_deliver_{name}", text, ["receiver"], registry=self.registry)
+
+    def _gauge(self, name: str, text: str) -> Gauge:
+        return Gauge(f"clientscope_deliver_{name}", text, ["receiver"], registry=self.registry)
+
+
+class Delivery:
+    """One receiver's thread; other threads ask how it is.
+
+    Attributes:
+        given_up: alerts since the start, or since the last one that was delivered.
+    """
+
+    def __init__(self, kafka: Kafka, receiver: Receiver, external_url: str, metrics: DeliverMetrics) -> None:
+        self.receiver = receiver
+        self.newest_ms: int | None = None
+        self.state: Condition = "starting"
+        self.trouble = ""
+        self.failing = ""
+        self.given_up = 0
+        self.has_delivered = False
+        self.started_ms = now_ms()
         self._kafka = kafka
-        self._receivers = receivers
-        self._external_url = external_url
-        self.metrics = DeliverMetrics(receiver.name for receiver in receivers.every)
-        self.metrics.show(lambda: self._figures)
-        self._active: Active | None = None
+        self._texts = Texts(external_url)
+        self._metrics = metrics
         self._term = 0
-        self._figures = Figures()
-        self._problems: list[str] = []
-        self._newest_ms: int | None = None
-        self._state: Condition = "starting"
-        self._trouble = ""
-        self._announced = ""
+        self._outbox: Outbox | Alerts = self._new_outbox()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"deliver-{receiver.name}", daemon=True)
+        metrics.undelivered.labels(receiver.name).set_function(self.undelivered)
+        metrics.oldest.labels(receiver.name).set_function(self.oldest_s)
+        metrics.failing.labels(receiver.name).set_function(lambda: bool(self.failing))
+
+    def start(self) -> None:
+        """Begins to read, and to send."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends after the attempt that is under way."""
+        self._stop.set()
+
+    def join(self, timeout_s: float) -> None:
+        """Waits for the end."""
+        self._thread.join(timeout_s)
+
+    def is_alive(self) -> bool:
+        """Whether its thread runs."""
+        return self._thread.is_alive()
+
+    def oldest_s(self) -> float:
+        """Age of the oldest undelivered alert."""
+        since = self._outbox.oldest_since()
+        return 0.0 if since is None else time.monotonic() - since
+
+    def undelivered(self) -> int:
+        """Number of findings with an undelivered alert."""
+        return self._outbox.undelivered()
+
+    def _new_outbox(self) -> Outbox | Alerts:
+        return Alerts(self.receiver, self._texts) if self.receiver.kind == "alertmanager" else Outbox(self.receiver)
+
+    def _run(self) -> None:
+        reader: GroupReader | None = None
+        try:
+            while not self._stop.is_set():
+                try:
+                    if reader is None:
+                        group = GROUP_PREFIX + self.receiver.name
+                        reader = GroupReader(self._kafka, "clientscope-deliver", group, FINDINGS, SESSION_MS)
+                    self._step(reader)
+                    self.trouble = ""
+                except (KafkaError, OSError) as error:  # TimeoutError is one
+                    if not self.trouble:
+                        _log.warning("receiver %s: Kafka is away or refuses (%s); trying again", self.receiver.name, type(error).__name__)
+                    self.trouble = f"Kafka: {type(error).__name__}"
+                    self._stop.wait(_AGAIN_S)
+        finally:
+            if reader is not None:
+                with suppress(KafkaError, OSError):
+                    reader.close()
+
+    def _step(self, reader: GroupReader) -> None:
+        records = reader.poll(_STEP_S)
+        if reader.term != self._term:
+            self._term, self._outbox = reader.term, self._new_outbox()
+        for record in records:
+            self.newest_ms = max(self.newest_ms or 0, record.timestamp)
+            self._take(record, reader.committed.get(record.partition))
+        if reader.has_caught_up():
+            self.state = "ok"
+            self._send()
+            reader.commit(self._outbox.unsettled())
+
+    def _take(self, record: object, committed: int | None) -> None:
+        key, value = record.key, record.value  # type: ignore[attr-defined]
+        place = Place(record.partition, record.offset)  # type: ignore[attr-defined]
+        if key is None:
+            return
+        try:
+            finding = None if value is None else parse(Finding, value)
+        except RecordError:
+            self._metrics.undecodable.labels(self.receiver.name).inc()
+            return
+        fingerprint = key.decode("utf-8", "replace")
+        if isinstance(self._outbox, Alerts):
+            self._outbox.take(fingerprint, finding, place, now_ms(), time.monotonic())
+        else:
+            self._outbox.take(fingerprint, finding, place, committed, time.monotonic())
+
+    def _send(self) -> None:
+        """One attempt at most, so that Kafka hears from this thread in between."""
+        if isinstance(self._outbox, Alerts):
+            sent = self._outbox.send(now_ms(), time.monotonic())
+            if sent is not None:
+                self._attempted(sent.result)
+                if sent.given_up:
+                    self._give_up(sent.given_up, sent.result)
+            return
+        self._outbox.gather(time.monotonic(), now_ms())
+        outgoing = self._outbox.next_due(time.monotonic())
+        if outgoing is None:
+            return
+        try:
+            send = webhook.send if self.receiver.kind == "webhook" else apprise.send
+            result = send(self.receiver, outgoing.message, self._texts)
+        except Exception as error:  # one message must not end all others; the error's text may quote a secret
+            _log.error("receiver %s: %s", self.receiver.name, type(error).__name__)
+            result = SendResult(f"an error of clientscope's own: {type(error).__name__}")
+        self._attempted(result)
+        if self._outbox.sent(outgoing, result, time.monotonic()) and not result.ok:
+            self._give_up(len(outgoing.message.findings), result)
+
+    def _attempted(self, result: SendResult) -> None:
+        self.failing = result.reason
+        if result.ok:
+            self.has_delivered, self.given_up = True, 0
+            self._metrics.delivered.labels(self.receiver.name).inc()
+        else:
+            self._metrics.failed.labels(self.receiver.name).inc()
+
+    def _give_up(self, alerts: int, result: SendResult) -> None:
+        self.given_up += alerts
+        self._metrics.given_up.labels(self.receiver.name).inc(alerts)
+        _log.warning("receiver %s: %s given up: %s", self.receiver.name, counted(alerts, "alert"), result.reason)
+
+
+class Deliveries:
+    """All receivers' threads, and how the process is."""
+
+    def __init__(self, kafka: Kafka, receivers: Iterable[Receiver], external_url: str = "") -> None:
+        receivers = list(receivers)
+        self.metrics = DeliverMetrics(receiver.name for receiver in receivers)
+        self.every = [Delivery(kafka, receiver, external_url, self.metrics) for receiver in receivers]
         self._started_ms = now_ms()
-        self._ticked = time.monotonic()
 
     def run(self, stop: StopRequest) -> None:
-        """Until it is asked to stop.  While Kafka is away, what was handed out is still sent, and written down later."""
-        turn: DeliveryTurn | None = None
-        try:
-            while not stop.wait(_STEP_S):
-                self._ticked = time.monotonic()
-                try:
-                    if turn is None or not turn.is_alive():
-                        turn = DeliveryTurn(self._kafka)
-                        self._term = turn.term
-                    self._step(turn)
-                    self._trouble = ""
-                except (KafkaError, OSError) as error:  # TimeoutError is one
-                    self._failed(error)
-                self._look()
-        finally:
-            self._state = "stopped"
-            self._end_turn()
-            if turn is not None:
-                turn.close()
+        """Until it is asked to stop."""
+        for each in self.every:
+            each.start()
+        announced = False
+        while not stop.wait(_STEP_S):
+            if not announced and not self.ready():
+                print(f"clientscope deliver: ready, {counted(len(self.every), 'receiver')}", flush=True)
+                announced = True
+        for each in self.every:
+            each.stop()
+        deadline = time.monotonic() + _PATIENCE_S
+        for each in self.every:
+            each.join(max(0.0, deadline - time.monotonic()))
 
     def ready(self) -> str:
-        """Why it isn't ready; empty where it is: delivering, or standing by."""
-        return {"starting": "it hasn't read the findings yet", "stopped": "it stops"}.get(self._state, "")
+        """Why it isn't ready; empty where it is."""
+        return "it hasn't read the findings yet" if any(each.state == "starting" for each in self.every) else ""
 
     def health(self) -> str:
         """What is wrong with the process itself; empty for nothing."""
-        active = self._active
-        if time.monotonic() - self._ticked > _STUCK_S:
-            return "its main thread is stuck"
-        if active is not None and self._state == "ok" and not active.is_well():
-            return "a receiver's thread has ended"
-        return ""
+        return "" if self.ready() or all(each.is_alive() for each in self.every) else "a receiver's thread has ended"
 
-    def status(self, told_ms: int, interval_ms: int) -> ProcessStatus:
-        """The process's status for ``clientscope.status``, as of its last step.
+    def status(self, interval_ms: int) -> Iterator[ProcessStatus]:
+        """Statuses for ``clientscope.status``: of the process, and of each receiver that has delivered or given up something.
+
+        The job makes finding OP007 of a receiver's.
 
         Args:
-            told_ms: now.
             interval_ms: time between two such records.
         """
-        problems = [self._trouble, *self._problems] if self._trouble else list(self._problems)
-        condition: Condition = self._state
-        if condition == "ok" and problems:
-            condition = "warn"
-        figures = self._figures
-        numbers: dict[str, int | float] = {
-            "active": int(figures.active),
-            "findings": figures.findings,
-            "queued_messages": sum(one.queue for one in figures.receivers),
-            "undelivered_findings": sum(one.undelivered for one in figures.receivers),
-            "oldest_undelivered_seconds": round(max((one.oldest_s for one in figures.receivers), default=0.0), 1),
-        }
-        return ProcessStatus(
+        told = partial(ProcessStatus, version=__version__, told_ms=now_ms(), interval_ms=interval_ms)
+        troubles = sorted({each.trouble for each in self.every if each.trouble})
+        failing = [f"{each.receiver.name} fails: {each.failing}" for each in self.every if each.failing]
+        yield told(
             kind="deliver",
             id=socket.gethostname(),
-            condition=condition,
-            reason="; ".join(problems)[:900],
-            version=__version__,
+            condition="starting" if self.ready() else "warn" if troubles or failing else "ok",
+            reason="; ".join([*troubles, *failing])[:900],
             started_ms=self._started_ms,
-            told_ms=told_ms,
-            interval_ms=interval_ms,
-            last_record_ms=self._newest_ms,
-            figures=numbers,
+            last_record_ms=max((each.newest_ms for each in self.every if each.newest_ms is not None), default=None),
+            figures={
+                "undelivered_findings": sum(each.undelivered() for each in self.every),
+                "oldest_undelivered_seconds": round(max((each.oldest_s() for each in self.every), default=0.0), 1),
+            },
         )
-
-    def _step(self, turn: DeliveryTurn) -> None:
-        whose = turn.whose()
-        if whose != "ours" or turn.term != self._term:
-            self._end_turn()
-            self._term = turn.term
-            turn.release()
-            if whose == "another's":
-                self._state = "ok"
-                self._say("standing by, another copy delivers")
-            return
-        if self._active is None:
-            active = Active(self._kafka, self._receivers, self._external_url, self.metrics)
-            try:
-                active.start()
-            except BaseException:
-                active.stop()
-                active.close(0)
-                raise
-            self._active = active
-            self._state = "ok"
-            self._say(f"ready, {counted(len(self._receivers.every), 'receiver')}")
-        self._active.step()
-
-    def _end_turn(self) -> None:
-        active, self._active = self._active, None
-        if active is not None:
-            active.stop()
-            with suppress(KafkaError):
-                active.close(_PATIENCE_S)
-
-    def _failed(self, error: Exception) -> None:
-        trouble = f"Kafka: {type(error).__name__}"
-        if trouble != self._trouble:
-            _log.warning("Kafka is away or refuses (%s); trying again", type(error).__name__)
-        self._trouble = trouble
-
-    def _look(self) -> None:
-        """So that other threads read what is whole."""
-        active = self._active
-        self._figures = Figures() if active is None else active.figures()
-        self._problems = [] if active is None else active.problems()
-        self._newest_ms = self._newest_ms if active is None else active.newest_ms()
-
-    def _say(self, text: str) -> None:
-        if text != self._announced:
-            print(f"clientscope deliver: {text}", flush=True)
-            self._announced = text
+        for each in self.every:
+            if each.given_up or each.has_delivered:
+                yield told(
+                    kind="receiver",
+                    id=each.receiver.name,
+                    condition="failed" if each.given_up else "ok",
+                    reason=each.failing,
+                    started_ms=each.started_ms,
+                    figures={"given_up": each.given_up},
+                )

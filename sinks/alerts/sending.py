@@ -1,28 +1,32 @@
-"""One HTTP request to a receiver: to the checked address, without redirects, proxies or cookies, within a deadline."""
+"""One HTTP request to a receiver, and the hosts that a message may go to."""
 
 from __future__ import annotations
 
-import os
 import socket
 import ssl
-import threading
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from pathlib import Path
-from typing import Literal
+from fnmatch import fnmatchcase
+from functools import cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from urllib3.connection import HTTPConnection, HTTPSConnection
+import urllib3
 from urllib3.exceptions import HTTPError
 
 from clientscope import __version__
-from sinks.alerts.addresses import AddressRefused, Network, Resolve, Target, resolved, system_resolve
-from sinks.alerts.receivers import Receiver
 
-USER_AGENT = f"clientscope/{__version__}"
+if TYPE_CHECKING:
+    from sinks.alerts.receivers import Receiver
+
+_REFUSED_FOR_GOOD = (400, 405, 410, 411, 413, 414, 415, 422)
+"""What says that the same message would be refused again, or that the receiver wants nothing any more (410)."""
 
 
 @dataclass(frozen=True)
@@ -30,128 +34,183 @@ class SendResult:
     """The result of one attempt.
 
     Attributes:
-        outcome: ``gone`` is the receiver's word that it wants nothing any more (410).
-        reason: why not, without anything secret; empty for ``ok``.
+        reason: why it wasn't delivered, without anything secret; empty if it was.
+        is_final: whether another attempt would have the same result.
         retry_after_s: how long the receiver asks to be left alone.
     """
 
-    outcome: Literal["ok", "failed", "gone"]
     reason: str = ""
-    retry_after_s: float | None = None
+    is_final: bool = False
+    retry_after_s: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was delivered."""
+        return not self.reason
 
 
-OK = SendResult("ok")
+OK = SendResult()
 
 
 @dataclass(frozen=True)
-class Route:
-    """How a receiver is reached, whatever the address."""
+class AllowedHosts:
+    """The hosts that messages may go to: names as they stand in an address, and networks, by the address that is connected to."""
 
-    allow_networks: tuple[Network, ...] = ()
-    ca: Path | None = None
-    timeout_s: float = 10.0
-    resolve: Resolve = system_resolve
+    names: tuple[str, ...]
+    networks: tuple[IPv4Network | IPv6Network, ...]
 
     @classmethod
-    def of(cls, receiver: Receiver) -> Route:
-        """How one receiver is reached."""
-        return cls(receiver.allow_networks, receiver.ca, receiver.timeout_s)
+    def of(cls, texts: tuple[str, ...]) -> AllowedHosts:
+        """What is a network, or an address, is one; all else are patterns of names, as in ``*.example.com``."""
+        networks = [(text, _network(text)) for text in texts]
+        names = tuple(text.lower() for text, network in networks if network is None)
+        return cls(names, tuple(network for _, network in networks if network is not None))
+
+    def has_name(self, host: str) -> bool:
+        """Whether a name is allowed, whatever its addresses are."""
+        return any(fnmatchcase(host.lower().rstrip("."), pattern) for pattern in self.names)
+
+    def has_address(self, address: str) -> bool:
+        """Whether an address is allowed, whatever its name is; an IPv4 address within an IPv6 one is the IPv4 address."""
+        parsed = ip_address(address.partition("%")[0])
+        parsed = getattr(parsed, "ipv4_mapped", None) or parsed
+        return any(parsed in network for network in self.networks)
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], route: Route) -> SendResult:
-    """Posts JSON.  Never raises; the result quotes no error of a library, which may have the address, and with it a secret.
-
-    A third of the time is for each of connecting and TLS; name servers have their own limits.
-    """
-    deadline = time.monotonic() + route.timeout_s
+def _network(text: str) -> IPv4Network | IPv6Network | None:
     try:
-        target = Target.of(url, route.allow_networks)
-        address = resolved(target, route.allow_networks, route.resolve)
-    except AddressRefused as error:
-        return SendResult("failed", f"refused: {error}")
-    except OSError:
-        return SendResult("failed", "its name can't be resolved")
-    connection = _connection(target, address, route)
-    try:
-        connection.connect()
-        with _ended_at(connection, deadline):
-            sent = {"Host": target.authority, "User-Agent": USER_AGENT, "Content-Type": "application/json", **headers}
-            connection.request("POST", target.path, body, sent, preload_content=False, decode_content=False)
-            answer = connection.getresponse()
-            if time.monotonic() >= deadline:  # headers that were cut off look complete
-                raise TimeoutError
-            return _result(answer.status, answer.headers.get("Retry-After"), datetime.now(UTC))
-    except ssl.SSLCertVerificationError as error:
-        return SendResult("failed", f"its certificate is not accepted: {error.verify_message}")
-    except (HTTPError, OSError, ValueError) as error:
-        return SendResult("failed", _reason(error, late=time.monotonic() >= deadline))
-    finally:
-        connection.close()
+        return ip_network(text)
+    except ValueError:
+        return None
 
 
-def _connection(target: Target, address: str, route: Route) -> HTTPConnection:
-    if target.scheme == "http":
-        return HTTPConnection(address, target.port, timeout=route.timeout_s / 3)
-    context = ssl.create_default_context(cafile=str(route.ca) if route.ca else None)
-    return HTTPSConnection(
-        address, target.port, timeout=route.timeout_s / 3, ssl_context=context, server_hostname=target.host, assert_hostname=target.host
-    )
+@dataclass
+class _Guard:
+    """What may be connected to; whether the name that was resolved last is allowed; and which connect was refused."""
+
+    allowed: AllowedHosts
+    is_named: bool = False
+    refused: str = ""
+
+
+# Not by thread: Apprise works in a thread of its own, in a copy of the caller's context.
+_guard: ContextVar[_Guard | None] = ContextVar("guard", default=None)
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    """Python's audit event (PEP 578) of a connect has its address, so no name is resolved between the check and the connect."""
+    guard = _guard.get()
+    if guard is None:
+        return
+    allowed = guard.allowed
+    if event == "socket.getaddrinfo":
+        guard.is_named = allowed.has_name(_text(arguments[0]))
+    elif event in ("socket.connect", "socket.sendto", "socket.sendmsg") and arguments[1] is not None:
+        connection, address = arguments[0], arguments[1]
+        host = _text(address[0]) if isinstance(address, tuple) else ""
+        try:
+            is_allowed = connection.family != socket.AF_UNIX and (guard.is_named or allowed.has_address(host))
+        except ValueError:
+            is_allowed = allowed.has_name(host)  # a name, which socket.connect resolves itself
+        if not is_allowed:
+            guard.refused = f"{host or 'a local socket'} is not in allowed_hosts"
+            raise PermissionError(guard.refused)
+
+
+def _text(host: object) -> str:
+    return host.decode("utf-8", "replace") if isinstance(host, bytes) else str(host or "")
+
+
+@cache
+def _install() -> None:
+    sys.addaudithook(_audit)
 
 
 @contextmanager
-def _ended_at(connection: HTTPConnection, deadline: float) -> Iterator[None]:
-    """Ends the connection at a time, however it is kept busy: a socket's own timeout begins anew with each byte.
+def only_to(allowed: AllowedHosts | None) -> Iterator[Callable[[], str]]:
+    """Lets the calls within connect to these hosts only, whichever library makes the connection; None restricts nothing.
 
-    Through a second descriptor, since a TLS socket is no other thread's to touch.
+    Gives a function that says which connect was refused, since libraries wrap the exception or swallow it; empty for none.
     """
-    assert connection.sock is not None
-    remaining = max(0.05, deadline - time.monotonic())
-    connection.timeout = remaining  # which it sets its socket to with each call
-    with socket.socket(fileno=os.dup(connection.sock.fileno())) as second:
+    if allowed is None:
+        yield lambda: ""
+        return
+    _install()
+    guard = _Guard(allowed)
+    token = _guard.set(guard)
+    try:
+        yield lambda: guard.refused
+    finally:
+        _guard.reset(token)
 
-        def end() -> None:
-            with suppress(OSError):
-                second.shutdown(socket.SHUT_RDWR)
 
-        timer = threading.Timer(remaining, end)
-        timer.daemon = True
-        timer.start()
+def check_url(url: str, allowed: AllowedHosts | None) -> None:
+    """Checks an HTTP address, as far as possible without resolving its name.
+
+    Raises:
+        ValueError: it is no HTTP address, or its host isn't allowed; doesn't quote the address, which may be a secret.
+    """
+    if any(ord(character) <= 32 or ord(character) >= 127 or character == "\\" for character in url):
+        raise ValueError("it has a space, a backslash, a control character, or one beyond ASCII")
+    try:
+        parts = urlsplit(url)
+        is_http = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_http = False
+    if not is_http or parts.fragment:
+        raise ValueError("it is no HTTP address, as in https://hooks.example.com/x")
+    if "@" in parts.netloc:
+        raise ValueError("it has a user or password: put that into headers, from a file or the environment")
+    host = parts.hostname or ""
+    if allowed is None or allowed.has_name(host):
+        return
+    network = _network(host)
+    if not allowed.networks or (network is not None and not allowed.has_address(host)):
+        raise ValueError(f"{host} is not in allowed_hosts")
+
+
+def post(receiver: Receiver, url: str, body: bytes, headers: Mapping[str, str]) -> SendResult:
+    """Posts JSON, without redirects and proxies.  Never raises; the result quotes no error of a library, which may have the address."""
+    sent = {"User-Agent": f"clientscope/{__version__}", "Content-Type": "application/json", **dict(receiver.headers), **headers}
+    timeout = urllib3.Timeout(total=receiver.timeout_s)
+    with only_to(receiver.allowed_hosts) as refused:
         try:
-            yield
-        finally:
-            timer.cancel()
-            timer.join()
-
-
-def _result(status: int, retry_after: str | None, now: datetime) -> SendResult:
+            with urllib3.PoolManager(ca_certs=str(receiver.ca) if receiver.ca else None, retries=False, timeout=timeout) as pool:
+                answer = pool.request("POST", url, body=body, headers=sent, redirect=False, preload_content=False)
+                status, retry_after = answer.status, answer.headers.get("Retry-After")
+                answer.close()
+        except (HTTPError, OSError, ValueError) as error:
+            return SendResult(f"refused: {refused()}" if refused() else _reason(error))
     if 200 <= status < 300:
         return OK
-    if status == 410:
-        return SendResult("gone", "HTTP 410: it wants no more messages")
     reason = f"HTTP {status}" + (": redirects are not followed, set the address itself" if 300 <= status < 400 else "")
-    return SendResult("failed", reason, _seconds(retry_after, now) if status in (429, 503) else None)
+    return SendResult(reason, status in _REFUSED_FOR_GOOD, _seconds(retry_after, datetime.now(UTC)) if status in (429, 503) else 0.0)
 
 
-def _seconds(text: str | None, now: datetime) -> float | None:
-    """A Retry-After (RFC 9110): seconds, or a date; None where it is neither."""
-    if text is None:
-        return None
-    text = text.strip()
+def _seconds(text: str | None, now: datetime) -> float:
+    """A Retry-After (RFC 9110), seconds or a date, at most an hour; 0 where it is neither."""
+    text = (text or "").strip()
     if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
+        seconds = float(text[:9])
+    else:
+        try:
+            until = parsedate_to_datetime(text)
+        except ValueError:
+            return 0.0
+        seconds = (until.replace(tzinfo=until.tzinfo or UTC) - now).total_seconds()
+    return min(max(0.0, seconds), 3_600.0)
 
 
-def _reason(error: Exception, late: bool) -> str:
+def _reason(error: BaseException) -> str:
     """In our own words."""
-    if isinstance(error, ConnectionRefusedError) or isinstance(error.__cause__, ConnectionRefusedError):
-        return "connection refused"
-    if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__ or late:
-        return "no answer in time"
-    if isinstance(error, ssl.SSLError):
-        return "TLS failed"
-    return "the connection failed"
+    causes = [error, error.__cause__, error.__context__, *error.args]
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"its certificate is not accepted: {cause.verify_message}"
+        if isinstance(cause, ConnectionRefusedError):
+            return "connection refused"
+        if isinstance(cause, socket.gaierror):
+            return "its name can't be resolved"
+        if isinstance(cause, ssl.SSLError):
+            return "TLS failed"
+    return "no answer in time" if "Timeout" in type(error).__name__ else "the connection failed"

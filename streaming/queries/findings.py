@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from clientscope import clock
 from clientscope.errors import RecordError
+from clientscope.findings.conditions import given_up_alerts
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
 from clientscope.garbage import settle
@@ -35,7 +36,8 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import Follower, read_compacted
 from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.kafka.writer import Headers, TopicWriter
-from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, STATUS
+from clientscope.status.record import ProcessStatus
 from clientscope.topic_values import parse
 from streaming import seen
 from streaming.backlog import Backlog
@@ -76,6 +78,10 @@ class FindingsQuery:
             opened.callback(self._writer.close)
             self._decisions = Follower(kafka, DECISIONS)
             opened.callback(self._decisions.close)
+            self._statuses = Follower(kafka, STATUS)
+            opened.callback(self._statuses.close)
+            self._conditions = job.conditions
+            self._given_up: dict[str, int] = {}
             self._scratch = Path(tempfile.mkdtemp(prefix="clientscope-findings-"))
             opened.callback(shutil.rmtree, self._scratch, ignore_errors=True)
             now_ms = clock.now_ms()
@@ -113,6 +119,7 @@ class FindingsQuery:
         """
         if self._backlog.failure is not None:
             raise self._backlog.failure
+        self._read_statuses()
         with self._lock:
             self._publish()
             if self._caught_up:
@@ -166,6 +173,23 @@ class FindingsQuery:
                 self._findings.written(changes, now_ms)
         except (KafkaError, TimeoutError) as error:
             log.warning("findings could not be written, and are written again: %s", error)
+
+    def _read_statuses(self) -> None:
+        """Reports the receivers of alerts that get none: the job alone writes findings, deliver says so on ``clientscope.status``."""
+        try:
+            news = self._statuses.news()
+        except KafkaError as error:
+            log.warning("%s could not be read, and is read later: %s", STATUS, error)
+            return
+        for key, value in news.items():
+            if value is None or not key.startswith('["receiver",'):
+                continue
+            with suppress(RecordError):
+                status = parse(ProcessStatus, value)
+                alerts = int(status.figures.get("given_up", 0))
+                if status.condition != "stopped" and self._given_up.get(key) != alerts:  # it is written every few seconds
+                    self._conditions.report(given_up_alerts(status.id, alerts, status.reason, status.told_ms))
+                    self._given_up[key] = alerts
 
     def _end_clients(self, now_ms: int) -> None:
         """Writes tombstones for clients that are gone for long, and notes once an hour when others were seen."""
@@ -234,4 +258,4 @@ def _ends(ranges: Mapping[TopicPartition, OffsetRange]) -> str:
     return json.dumps(ends)
 
 
-QUERY = JobQuery(start=FindingsQuery, reads=(CONFIGS, CONNECTIONS, DECISIONS, FINDINGS), writes=(CONFIGS, FINDINGS))
+QUERY = JobQuery(start=FindingsQuery, reads=(CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, STATUS), writes=(CONFIGS, FINDINGS))

@@ -5,24 +5,19 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_network
 from typing import Any
 
 from made_findings import NOW_MS, made
 
 from clientscope import cli
 from clientscope.findings.record import Finding
-from sinks.alerts.kinds import BY_NAME
-from sinks.alerts.message import Message, ordered
-from sinks.alerts.progress import DeliveryPlan, message_id
+from sinks.alerts.message import Message
 from sinks.alerts.receivers import Receiver
 
-LOOPBACK = (ip_network("127.0.0.0/8"),)
 SECRET = b"0123456789abcdef0123456789abcdef"
 
 
@@ -37,20 +32,13 @@ def command(*words: str) -> int:
 
 
 def receiver(name: str = "hook", **fields: Any) -> Receiver:
-    """A web hook that gets everything, each finding at once."""
-    kind = BY_NAME[fields.pop("kind", "webhook")]
-    given = {"kind": kind, "urls": ("http://127.0.0.1:9/x",), "secrets": (SECRET,), "group_wait_ms": 0, "group_interval_ms": 0}
-    return Receiver(name, **{**given, **fields})
+    """A web hook that gets everything."""
+    return Receiver(name, **{"kind": "webhook", "urls": ("http://127.0.0.1:9/x",), "secrets": (SECRET,), **fields})
 
 
 def message(*findings: Finding, status: Any = "firing", name: str = "hook") -> Message:
-    """A message as the book makes it."""
-    chosen = findings or (made(),)
-    members = [(one.fingerprint, one.alert.number if one.alert else 0) for one in chosen]
-    plan = DeliveryPlan(
-        receiver=name, id=message_id(name, status, members), status=status, group="g", members=members, created_ms=NOW_MS
-    )  # fmt: skip
-    return Message(plan, ordered(chosen))
+    """A message as it is made for a receiver."""
+    return Message.of(name, status, findings or (made(),), NOW_MS)
 
 
 @dataclass(frozen=True)
@@ -114,15 +102,6 @@ def hang(handler: _Handler) -> None:
     """No answer, until the other side has had enough."""
     with suppress(OSError):
         handler.connection.recv(1)
-
-
-def drip(handler: _Handler) -> None:
-    """A byte of a header every 50 ms, so that no read ever waits for long; without an end."""
-    handler.connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-    with suppress(OSError):
-        for _ in range(1_000):
-            handler.connection.sendall(b"a")
-            time.sleep(0.05)
 
 
 def cut(handler: _Handler) -> None:

@@ -151,10 +151,9 @@ def delivered_and_closed(installed: Installation, fingerprint: str) -> None:
     with serving() as server:
         receivers = installed.data_dir / "receivers.toml"
         receivers.write_text(
-            f'[[receiver]]\nname = "hook"\nkind = "webhook"\nurl = "{server.url}"\nsecrets = ["file:{secret}"]\n'
-            'allow_networks = ["127.0.0.1"]\ncode = "SK*"\ngroup_wait_seconds = 0.1\n'
+            f'[[receiver]]\nname = "hook"\nkind = "webhook"\nurl = "{server.url}"\nsecrets = ["file:{secret}"]\ncode = "SK*"\n'
         )
-        arguments = ("deliver", "run", *where, "--receivers", str(receivers), "--metrics-listen", "127.0.0.1:0")
+        arguments = ("deliver", *where, "--receivers", str(receivers), "--metrics-listen", "127.0.0.1:0")
         installed.processes.start("deliver", *arguments)
         installed.processes.await_ready("deliver", "ready")
         assert eventually(lambda: any(fingerprint in got.body.decode() for got in server.got), SLOW)

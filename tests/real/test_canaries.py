@@ -37,9 +37,7 @@ from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord
 from clientscope.records.topics import (
     CONFIGS,
     CONNECTIONS,
-    DEADLETTER,
     DECISIONS,
-    DELIVERIES,
     FINDINGS,
     GAUGES,
     QUARANTINE,
@@ -142,8 +140,7 @@ def start(run: Path40, hook: Server) -> None:
     (folder / "hook.header").chmod(0o600)
     (folder / "receivers.toml").write_text(
         f'[[receiver]]\nname = "hook"\nkind = "webhook"\nurl = "{hook.url}"\nsecrets = ["file:{folder}/hook.secret"]\n'
-        f'headers = {{ Authorization = "file:{folder}/hook.header" }}\nallow_networks = ["127.0.0.1"]\ncode = "SK*"\n'
-        "group_wait_seconds = 1\ngroup_interval_seconds = 1\n"
+        f'headers = {{ Authorization = "file:{folder}/hook.header" }}\ncode = "SK*"\n'
     )
     (folder / "spark-defaults.conf").write_text(
         f"spark.eventLog.enabled true\nspark.eventLog.compress false\nspark.eventLog.dir {(folder / 'events').as_uri()}\n"
@@ -164,7 +161,7 @@ def start(run: Path40, hook: Server) -> None:
     docs = ("--data-docs-dir", str(folder / "history" / "data-docs"))
     run.processes.start("serve", "serve", *kafka_is, *docs, "--listen", at["serve"], "--history-dir", str(folder / "history"))
     receivers = ("--receivers", str(folder / "receivers.toml"))
-    run.processes.start("deliver", "deliver", "run", *kafka_is, *receivers, "--metrics-listen", at["deliver"])
+    run.processes.start("deliver", "deliver", *kafka_is, *receivers, "--metrics-listen", at["deliver"])
     for name in ("gateway", "serve", "deliver", "stream"):
         run.processes.await_ready(name, f"clientscope {name}: ready", 180)
 
@@ -297,7 +294,7 @@ def look_at_topics(run: Path40) -> None:
     markers = {
         CONFIGS: (CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL, KEY, VALUE), CONNECTIONS: (CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL),
         RESULTS: (CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL), FINDINGS: (CLIENT_ID, PRINCIPAL), GAUGES: (SOFTWARE, VERSION),
-        QUARANTINE: (CONFIGS,), DELIVERIES: ("hook",), STATUS: ("stream",), DECISIONS: (), DEADLETTER: (),
+        QUARANTINE: (CONFIGS,), STATUS: ("stream",), DECISIONS: (),
     }  # fmt: skip
     with closing(kafka.KafkaConsumer(bootstrap_servers=run.internal)) as consumer:
         there = consumer.topics()

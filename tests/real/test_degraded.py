@@ -121,11 +121,10 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
     with serving() as hook, ExitStack() as running:
         (tmp_path / "receivers.toml").write_text(
             f'[[receiver]]\nname = "hook"\nkind = "webhook"\nurl = "http://hook.f40.test:{hook.port}/x"\n'
-            f'secrets = ["file:{tmp_path}/secret"]\nallow_networks = ["127.0.0.1"]\ncode = "F40*"\n'
-            "group_wait_seconds = 0\ngroup_interval_seconds = 0\n"
+            f'secrets = ["file:{tmp_path}/secret"]\ncode = "F40*"\n'
         )
         deliver = names.command(*clientscope(
-            "deliver", "run", "--bootstrap-servers", broker.internal, "--receivers", str(tmp_path / "receivers.toml"),
+            "deliver", "--bootstrap-servers", broker.internal, "--receivers", str(tmp_path / "receivers.toml"),
             "--metrics-listen", metrics_listen,
         ))  # fmt: skip
         running.enter_context(process(tmp_path / "gateway.log", *gateway, sign="clientscope gateway: ready"))

@@ -19,7 +19,9 @@ from observe import eventually, metrics, read_all, statuses
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.findings.record import Finding
-from clientscope.records.topics import FINDINGS
+from clientscope.kafka.writer import TopicWriter
+from clientscope.records.topics import FINDINGS, STATUS
+from clientscope.status.record import ProcessStatus
 
 SLOW = 60.0
 CANARY = "canary-51ae07"
@@ -118,6 +120,22 @@ def test_a_gateway_that_is_killed_is_a_finding_until_it_is_back(installation: An
     installation.processes.start("gateway", *installation.gateway_arguments())
     installation.processes.await_ready("gateway")
     becomes(installation, "OP001", None, lambda each: each.state == "resolved")
+
+
+def test_alerts_that_deliver_has_given_up_are_a_finding(installation: Any) -> None:
+    """Deliver says so on the topic of statuses, since the job alone writes findings."""
+    now_ms = int(time.time() * 1000)
+    said = ProcessStatus(
+        kind="receiver", id="tickets", condition="failed", reason="HTTP 410", started_ms=now_ms, told_ms=now_ms, interval_ms=5_000,
+        figures={"given_up": 3},
+    )  # fmt: skip
+    well = said.model_copy(update={"condition": "ok", "reason": "", "told_ms": now_ms + 1_000, "figures": {"given_up": 0}})
+    with closing(TopicWriter(installation.broker.internal, STATUS)) as writer:
+        writer.write({said.key: said.model_dump_json().encode()})
+        found = becomes(installation, "OP007", None, lambda each: each.state == "open")
+        assert 'Receiver "tickets" did not get 3 alert(s)' in found.message
+        writer.write({said.key: well.model_dump_json().encode()})
+        becomes(installation, "OP007", None, lambda each: each.state == "resolved")
 
 
 def test_the_job_tells_how_its_queries_are(installation: Any) -> None:

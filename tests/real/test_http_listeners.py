@@ -114,9 +114,7 @@ def test_f45_the_jobs_metrics(installation: Installation) -> None:
 @pytest.mark.long_form(only=True)
 def test_f45_delivers_metrics(installation: Installation, tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
-    (tmp_path / "receivers.toml").write_text(
-        '[[receiver]]\nname = "one"\nkind = "alertmanager"\nurls = ["http://127.0.0.1:9/"]\nallow_networks = ["127.0.0.0/8"]\n'
-    )
+    (tmp_path / "receivers.toml").write_text('[[receiver]]\nname = "one"\nkind = "alertmanager"\nurls = ["http://127.0.0.1:9/"]\n')
     installation.processes.start(
         "deliver", "deliver", "--bootstrap-servers", installation.broker.internal, "--receivers", str(tmp_path / "receivers.toml"),
         "--metrics-listen", address,

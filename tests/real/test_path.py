@@ -265,7 +265,7 @@ def test_every_query_of_the_dashboards_and_alerting_rules_runs_on_a_real_prometh
         "findings: Pushes by outcome", "findings: Data quality", "findings: Quarantined",
         "findings: Configurations judged", "findings: Rules that fire",
         "pipeline: Turned away", "pipeline: Undelivered", "pipeline: Oldest undelivered", "pipeline: Delivered",
-        "pipeline: Failed attempts and dead letters", "pipeline: Policy", "pipeline: Connections opened and closed",
+        "pipeline: Failed attempts and alerts given up", "pipeline: Policy", "pipeline: Connections opened and closed",
     }  # fmt: skip
 
 

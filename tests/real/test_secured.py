@@ -38,7 +38,7 @@ from clientscope.demo.fleet import Fleet
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.topics import DEADLETTER, DECISIONS, RESULTS, STATUS
+from clientscope.records.topics import DECISIONS, QUARANTINE, RESULTS, STATUS
 
 pytestmark = pytest.mark.faults
 
@@ -312,7 +312,7 @@ def test_each_right_is_needed_and_named_when_it_is_missing(secured: Secured, com
         for acl in mine:
             pattern = acl.resource_pattern
             if acl.operation == ACLOperation.CREATE:
-                admin.delete_topics([DEADLETTER])
+                admin.delete_topics([QUARANTINE])
             assert admin.delete_acls([ACLFilter(acl.principal, "*", acl.operation, ACLPermissionType.ALLOW, pattern)])
             time.sleep(0.3)
             try:

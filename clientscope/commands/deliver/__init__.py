@@ -1,20 +1,42 @@
-"""The commands ``clientscope deliver run | dead list | dead replay``."""
+"""The command ``clientscope deliver``."""
 
 from __future__ import annotations
 
-from clientscope.commands.command import CommandGroup
-from clientscope.commands.deliver import dead_list, dead_replay
-from clientscope.commands.deliver import run as running
+from pathlib import Path
+from typing import Annotated
 
-COMMAND = CommandGroup(
-    "deliver",
-    "Delivers findings to Alertmanager, webhooks, Slack, mail and others (the default), and repeats deliveries that were given up.",
-    (
-        running.COMMAND,
-        CommandGroup(
-            "dead", "Lists messages whose delivery was given up, and delivers them again.", (dead_list.COMMAND, dead_replay.COMMAND)
-        ),
-    ),
-    status="Exit status: 0 done; 1 not done, or a receiver rejected its --test; 2 wrong use.",
-    alone="run",
-)
+from pydantic import Field
+
+from clientscope.commands.command import Command
+from clientscope.config import KafkaSettings
+from clientscope.config.option import Option
+from clientscope.config_types import Address
+
+
+class DeliverSettings(KafkaSettings):
+    """Delivers findings to Alertmanager, webhooks, Slack, mail, PagerDuty and others."""
+
+    section = "deliver"
+    receivers: Annotated[Path, Option(metavar="FILE")] = Field(
+        Path("receivers.toml"), description="who gets which findings, and how (docs/alerts.md)"
+    )
+    external_url: Annotated[str, Option(section="serve", key="external_url", metavar="URL")] = Field(
+        "", description="public address of the page of serve, for links in alerts"
+    )
+    metrics_listen: Address = Field("127.0.0.1:9467", description="address of /metrics, /healthz and /readyz; port 0 turns them off")
+    test: Annotated[bool, Option(flag_only=True)] = Field(
+        False, description="send a test message to each receiver, print the results, and end; needs no broker"
+    )
+    receiver: Annotated[str, Option(flag_only=True, metavar="NAME")] = Field("", description="with --test, test this receiver only")
+
+
+def run(settings: DeliverSettings) -> int:
+    """Delivers until it is stopped; with ``--test``, 1 if a receiver failed."""
+    from clientscope import core_dumps
+    from clientscope.commands.deliver import delivering
+
+    core_dumps.forbid()
+    return delivering.run(settings)
+
+
+COMMAND = Command(DeliverSettings, run, long_running=True)

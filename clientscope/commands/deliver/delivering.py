@@ -1,4 +1,4 @@
-"""Implementation of ``clientscope deliver run``, and of its test of receivers."""
+"""Implementation of ``clientscope deliver``, and of its test of receivers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from prometheus_client import make_wsgi_app
 
 from clientscope import pages, topics
 from clientscope.bounded_http import refusals
-from clientscope.clock import now_ms
-from clientscope.commands.deliver.run import DeliverSettings
+from clientscope.commands.deliver import DeliverSettings
 from clientscope.config_types import check_url
 from clientscope.errors import SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.process import StopRequest
 from clientscope.records.topics import USED_BY
 from clientscope.status.writer import INTERVAL_S, StatusWriter
-from sinks.alerts import receivers_file
-from sinks.alerts.delivery import Delivery
-from sinks.alerts.receivers import Receiver
+from sinks.alerts import alertmanager, apprise, webhook
+from sinks.alerts.delivery import Deliveries
+from sinks.alerts.receivers import Receiver, read
+from sinks.alerts.sending import SendResult
 
 _STOP_S = 30.0
 
@@ -28,20 +28,22 @@ def run(settings: DeliverSettings) -> int:
         SettingsError: something in the receivers file, or a secret of it, is wrong.
         EnvironmentProblem: no broker, a topic is missing or set otherwise, a right is missing, the port is taken.
     """
-    receivers = receivers_file.read(settings.receivers)
+    apprise.isolate()
+    receivers = read(settings.receivers)
     external_url = _external_url(settings.external_url)
-    for receiver in receivers.every:
-        receiver.kind.check(receiver)
+    for receiver in receivers:
+        if receiver.kind == "apprise":
+            apprise.require_known(receiver)
     if settings.test:
-        chosen = [receiver for receiver in receivers.every if settings.receiver in ("", receiver.name)]
+        chosen = [receiver for receiver in receivers if settings.receiver in ("", receiver.name)]
         if not chosen:
-            raise SettingsError(f"there is no receiver {settings.receiver!r}", f"known: {', '.join(one.name for one in receivers.every)}")
+            raise SettingsError(f"there is no receiver {settings.receiver!r}", f"known: {', '.join(one.name for one in receivers)}")
         return test(chosen)
     if settings.receiver:
         raise SettingsError("--receiver is for --test", "to send nothing to a receiver, remove it from the receivers file")
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, *USED_BY["deliver"])
-    delivery = Delivery(kafka, receivers, external_url)
+    delivery = Deliveries(kafka, receivers, external_url)
     served = {
         "/metrics": make_wsgi_app(delivery.metrics.registry),
         "/healthz": pages.probe(delivery.health),
@@ -49,7 +51,7 @@ def run(settings: DeliverSettings) -> int:
     }
     with StopRequest().installed(_STOP_S) as stop:
         end_pages = pages.serve("metrics-listen", settings.metrics_listen, served, refusals(delivery.metrics.registry))
-        status = StatusWriter(kafka, "clientscope-deliver", lambda: [delivery.status(now_ms(), int(INTERVAL_S * 1000))])
+        status = StatusWriter(kafka, "clientscope-deliver", lambda: delivery.status(int(INTERVAL_S * 1000)))
         status.start()
         try:
             delivery.run(stop)
@@ -64,14 +66,20 @@ def test(receivers: list[Receiver]) -> int:
     failed = False
     for receiver in receivers:
         for number, url in enumerate(receiver.urls):
-            result = receiver.kind.test(receiver, url)
-            failed |= result.outcome != "ok"
+            result = _test(receiver, url)
+            failed |= not result.ok
             named = receiver.name + (f" {number + 1}" if len(receiver.urls) > 1 else "")
-            print(f"{named}: {'ok' if result.outcome == 'ok' else result.reason}", flush=True)
+            print(f"{named}: {result.reason or 'ok'}", flush=True)
     return int(failed)
 
 
 test.__test__ = False  # type: ignore[attr-defined]
+
+
+def _test(receiver: Receiver, url: str) -> SendResult:
+    if receiver.kind == "alertmanager":
+        return alertmanager.test(receiver, url)
+    return webhook.test(receiver) if receiver.kind == "webhook" else apprise.test(receiver)
 
 
 def _external_url(url: str) -> str:

@@ -58,7 +58,6 @@ def test_and_others_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "program",
     [
-        ("sinks.alerts.apprise_process",),
         ("sinks.dashboard.past.process", "."),
         ("streaming.worker_daemon", "pyspark.worker"),
     ],

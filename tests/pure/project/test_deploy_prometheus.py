@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.policy.metrics import PolicyMetrics
-from sinks.alerts.metrics import DeliverMetrics, Figures, ReceiverFigures
+from sinks.alerts.delivery import DeliverMetrics
 from sinks.dashboard.api.metrics import registry
 from sinks.dashboard.state.state import State
 from sinks.quality.metrics import QualityMetrics
@@ -77,7 +77,6 @@ def test_every_metric_that_is_asked_for_is_one_of_ours() -> None:
     QualityMetrics(job.registry)
     PolicyMetrics(policy, lambda: 0)
     deliver = DeliverMetrics(["r"])
-    deliver.show(lambda: Figures(receivers=(ReceiverFigures("r"),)))
     gateway.show_bypassed(lambda: False)
     gateway.show_connections(dict, {"cluster": "c", "broker": "1", "listener": "CLIENT"})
     page = "".join(generate_latest(each).decode() for each in (job.registry, gateway.registry, policy, registry(State()), deliver.registry))

@@ -12,7 +12,6 @@ from places import ROOT
 
 import streaming
 from clientscope.catalog.client_facts import FACTS
-from sinks.alerts.kinds import KINDS
 from streaming.limits import Limit
 
 FAULT = re.compile(r"(?<![A-Za-z0-9])[Ff]([0-9]{2})(?![0-9A-Za-z])")
@@ -24,14 +23,6 @@ def test_the_tables_of_metrics_are_made_from_registries() -> None:
     assert module["page"](text) == text, "make docs writes it anew"
     assert re.findall(r"<!-- metrics: (\w+) -->", text) == list(module["REGISTRIES"])
     assert len(re.findall(r"^\| `clientscope_", text, re.MULTILINE)) > 70
-
-
-def test_the_keys_and_kinds_of_receivers_are_made_from_their_registry() -> None:
-    text = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8")
-    module = runpy.run_path(str(ROOT / "docs" / "make" / "alerts.py"))
-    assert module["page"](text) == text, "make docs writes it anew"
-    assert re.findall(r"<!-- (keys|kinds) -->", text) == ["keys", "kinds"]
-    assert len(re.findall(r"^\*\*", module["kinds"](), re.MULTILINE)) == len(KINDS)
 
 
 def test_the_tables_of_readiness_are_made_from_kafkas_jars_and_real_clients() -> None:

@@ -37,7 +37,7 @@ def test_every_file_is_registered() -> None:
     assert len(registry.MODULES) == len(set(registry.MODULES))
 
 
-@pytest.mark.parametrize("folder", ["checkpoints", "client", "deliver", "findings", "history"])
+@pytest.mark.parametrize("folder", ["checkpoints", "client", "findings", "history"])
 def test_every_file_of_a_group_is_registered(folder: str) -> None:
     with_command = {path.stem for path in (FOLDER / folder).glob("*.py") if "COMMAND = Command(" in path.read_text()}
     (group,) = (entry for entry in registry.ENTRIES if isinstance(entry, CommandGroup) and entry.name == folder)

@@ -15,10 +15,6 @@ from clientscope import cli
         ("zzz", "clientscope has no command 'zzz'", "clientscope --help lists all"),
         ("findings lst", "clientscope findings has no command 'lst'", "did you mean list? clientscope findings --help lists all"),
         (
-            "deliver dead lst", "clientscope deliver dead has no command 'lst'",
-            "did you mean list? clientscope deliver dead --help lists all",
-        ),
-        (
             "stream --bootstrap-server kafka:9092", "unknown flag --bootstrap-server",
             "did you mean --bootstrap-servers? clientscope stream --help lists all",
         ),

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 import shlex
-from zoneinfo import ZoneInfo
+from typing import Any
 
 import pytest
-from alert_receivers import message
+from alert_receivers import message, receiver
 from made_findings import DAY_MS, NOW_MS, leak, made
 
 from clientscope.commands.parser import parser
-from clientscope.findings.record import Alert, Application, Client, Decided, FindingOwner, Suppressed
-from sinks.alerts.inert import escaped_length, fitted, inert
-from sinks.alerts.kinds import alertmanager, webhook
-from sinks.alerts.kinds.alertmanager import AlertEntry
-from sinks.alerts.message import MOST_BODY, MOST_TITLE, Message, Texts
+from clientscope.findings.record import Alert, Application, Client, Decided, Finding, FindingOwner, Suppressed
+from sinks.alerts import alertmanager, webhook
+from sinks.alerts.alertmanager import Alerts
+from sinks.alerts.message import MOST_BODY, Texts, inert
+from sinks.alerts.outbox import Place
 
 PAGE = "https://clientscope.example.com/kafka/"
 HOSTILE = [
@@ -25,6 +24,14 @@ HOSTILE = [
     "a\r\nBcc: evil@example.com", "a\u2028b\u202ec", "{{ .Labels }} ${HOME} $(id)", '"; rm -rf /; "', "www.evil.example", "<img onerror=x>",
     "x" * 64_000,
 ]  # fmt: skip
+
+
+def alert(finding: Finding) -> dict[str, Any]:
+    """As an Alertmanager is sent it."""
+    alerts = Alerts(receiver("am", kind="alertmanager"), Texts())
+    alerts.take(finding.fingerprint, finding, Place(0, 0), NOW_MS, 0.0)
+    (sent,) = alerts.to_send(NOW_MS)
+    return sent
 
 
 def test_the_order() -> None:
@@ -54,7 +61,7 @@ def test_who_is_said_once_and_code_has_no_backticks() -> None:
     assert len(re.findall(r"\borders\b(?<!User:orders)", sent)) == 1
     assert "set acks=all.\nSettings: acks\nWho: orders" in sent
     assert "What to do: acks=all, the default\n" in sent
-    summary = alertmanager.alert(alertmanager.labels(finding), AlertEntry(finding, None, 1), NOW_MS, texts)["annotations"]
+    summary = alert(finding)["annotations"]
     assert "acks=all" in summary["summary"] and "ˋ" not in summary["summary"] + summary["description"]
 
 
@@ -64,16 +71,9 @@ def test_names_the_part_of_clientscope_that_an_operational_finding_is_about() ->
     sent, texts = message(lost), Texts()
     assert f"\nWho: {inert(subject)}\n" in texts.body(sent)
     assert "clientscope rules" not in texts.body(sent) and "What to do" not in texts.body(sent), "there is no rule"
-    assert "runbook" not in alertmanager.alert(alertmanager.labels(lost), AlertEntry(lost, None, 1), NOW_MS, texts)["annotations"]
-    assert texts.subject(sent).endswith(f", {inert(subject)}")
+    assert "runbook" not in alert(lost)["annotations"]
     assert dict(alertmanager.labels(lost))["subject"] == inert(subject)
     assert json.loads(webhook.payload(sent, texts))["data"]["findings"][0]["subject"] == subject
-
-
-def test_names_each_owner_of_a_group_once() -> None:
-    shop, pay = FindingOwner(team="shop", contact="#shop"), FindingOwner(team="pay", contact="pay@example.com")
-    text = Texts().body(message(made(1, owner=shop), made(2, owner=pay), made(3, owner=shop), made(4, owner=None)))
-    assert re.findall("^Owner: .*$", text, re.M) == [f"Owner: shop (#shop), pay ({inert('pay@example.com')})"]
 
 
 def test_commands_are_whole_lines_that_a_shell_takes_as_they_are() -> None:
@@ -103,10 +103,6 @@ def test_addresses_are_counted() -> None:
     clients = [Client(client_id="o", software_name=f"s{number}", software_version="1", address=f"10.0.0.{number}") for number in range(8)]
     text = Texts().body(message(made(clients=clients, client_count=1_234)))
     assert "s0 1, s1 1 +6, 10.0.0.0, 10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4 +1,229\n" in text
-
-
-def test_times_have_their_zone() -> None:
-    assert Texts(zone=ZoneInfo("Europe/Berlin")).time(NOW_MS) == "2026-09-21 16:13:20 CEST"
 
 
 @pytest.mark.parametrize(
@@ -139,39 +135,33 @@ def test_what_clients_chose_is_text(evil: str) -> None:
     assert "\n" not in title and "\r" not in title
     assert not set("<>&@`*[]{}$|~\r\u2028\u202e") & set(body + title)
     assert "https://" not in body and "www." not in body and "javascript" not in body
-    assert escaped_length(body) <= MOST_BODY
-    assert len(title) <= MOST_TITLE
-    key = alertmanager.labels(finding)
-    sent = alertmanager.alert(key, AlertEntry(finding, None, 1), NOW_MS, texts)
+    assert len(body) <= MOST_BODY
+    assert len(title) <= 150, "Slack's limit of a header"
+    sent = alert(finding)
     for value in [*sent["labels"].values(), *sent["annotations"].values()]:
         assert not set("<>&@`*[]{}$|~\r\n\u202e") & set(value)
         assert len(value) <= 600
 
 
-def test_a_body_is_at_most_three_thousand_characters_as_slack_counts() -> None:
-    long = made(message="&" * 1_000, use_instead="x" * 1_000, application=Application(principal="p" * 256, client_id="c" * 256))
-    body = Texts("https://" + "a" * 200 + ".example/").body(message(*(long.model_copy(update={"fingerprint": f"{n}"}) for n in range(9))))
-    assert len(html.escape(body, quote=False)) <= MOST_BODY
+def test_a_body_is_at_most_three_thousand_characters_and_whole() -> None:
+    client = Client(client_id="c", software_name="s" * 256, software_version="v" * 256, address="a" * 256)
+    long = made(
+        message="x" * 1_000,
+        use_instead="x" * 1_000,
+        application=Application(principal="p" * 256, client_id="c" * 256),
+        clients=[client] * 9,
+        owner=FindingOwner(team="t" * 256, contact="c" * 256),
+        link="https://" + "l" * 240,
+    )
+    body = Texts("https://" + "a" * 290).body(message(*(long.model_copy(update={"fingerprint": f"{n}"}) for n in range(9))))
+    assert len(body) <= MOST_BODY
     assert body.startswith("OPEN, high: 9 findings of AN101\n")
-    assert "\nclientscope findings close " in body
-
-
-def test_fitting_takes_from_the_longest_line() -> None:
-    assert fitted(["short", "&" * 100], 50).startswith("short\n&")
-    assert escaped_length(fitted(["short", "&" * 100], 50)) <= 50
-    assert fitted(["a"] * 5, 4) == "" or escaped_length(fitted(["a"] * 5, 4)) <= 4
+    assert body.endswith("--why 'known, until then'"), "nothing was cut off"
 
 
 def test_what_is_inert_can_still_be_read() -> None:
     assert inert("User:alice@EXAMPLE.COM") == "User:alice＠EXAMPLE.COM"
     assert inert("orders_eu-1.prod") == "orders_eu-1.prod"
-
-
-def test_damping_is_said() -> None:
-    plain = message(made())
-    damped = Message(plain.plan, plain.findings, frozenset({plain.worst.fingerprint}))
-    assert "It flaps" in Texts().body(damped)
-    assert "It flaps" not in Texts().body(plain)
 
 
 def test_labels_are_identity_alone() -> None:

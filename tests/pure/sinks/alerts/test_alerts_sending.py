@@ -1,113 +1,133 @@
-"""F30: attacks of a receiver on deliver, over real sockets; and Standard Webhooks, checked by its own library."""
+"""F30, F33: receivers that misbehave, and hosts that aren't allowed, over real sockets; Standard Webhooks, checked by its own library."""
 
 from __future__ import annotations
 
 import base64
 import json
 import socket
-from datetime import UTC, datetime
+import threading
+import urllib.request
 
 import pytest
 import standardwebhooks
-from alert_receivers import LOOPBACK, SECRET, cut, drip, hang, message, receiver, serving, status
+from alert_receivers import SECRET, cut, hang, message, receiver, serving, status
 from made_findings import leak, made
 
 from clientscope.findings.record import Application
-from sinks.alerts import signing
-from sinks.alerts.kinds.webhook import MOST_BYTES, Webhook, payload
+from sinks.alerts import webhook
 from sinks.alerts.message import Texts
-from sinks.alerts.sending import Route, post
+from sinks.alerts.sending import AllowedHosts, SendResult, only_to, post
 
 OLD_SECRET = b"fedcba9876543210fedcba9876543210"
 
 
+def posted(url: str, *allowed: str, timeout_s: float = 5.0) -> SendResult:
+    hosts = AllowedHosts.of(allowed) if allowed else None
+    return post(receiver(timeout_s=timeout_s, allowed_hosts=hosts, headers=(("Authorization", "canary-7"),)), url, b"{}", {})
+
+
 @pytest.mark.parametrize(
-    ("code", "headers", "outcome", "retry_after_s"),
+    ("code", "headers", "is_final", "retry_after_s"),
     [
-        (200, {}, "ok", None),
-        (204, {}, "ok", None),
-        (302, {"Location": "http://127.0.0.1/"}, "failed", None),
-        (400, {}, "failed", None),
-        (410, {}, "gone", None),
-        (429, {"Retry_After": "7"}, "failed", 7.0),
-        (429, {"Retry_After": "soon"}, "failed", None),
-        (503, {"Retry_After": "Wed, 21 Oct 2015 07:28:00 GMT"}, "failed", 0.0),
-        (500, {"Retry_After": "7"}, "failed", None),
+        (302, {"Location": "http://127.0.0.1/"}, False, 0),
+        (400, {}, True, 0),
+        (410, {}, True, 0),
+        (404, {}, False, 0),
+        (429, {"Retry_After": "7"}, False, 7),
+        (429, {"Retry_After": "soon"}, False, 0),
+        (429, {"Retry_After": "86400"}, False, 3_600),
+        (503, {"Retry_After": "Wed, 21 Oct 2015 07:28:00 GMT"}, False, 0),
+        (500, {"Retry_After": "7"}, False, 0),
     ],
 )
-def test_f30_answers(code: int, headers: dict[str, str], outcome: str, retry_after_s: float | None) -> None:
-    with serving(status(code, **headers)) as server:
-        result = post(server.url, b"{}", {}, Route(LOOPBACK))
-        assert (result.outcome, result.retry_after_s) == (outcome, retry_after_s)
+def test_f30_answers(code: int, headers: dict[str, str], is_final: bool, retry_after_s: float) -> None:
+    with serving(status(code, **headers), status(204)) as server:
+        result = posted(server.url)
+        assert result.reason.startswith(f"HTTP {code}")
+        assert (result.ok, result.is_final, result.retry_after_s) == (False, is_final, retry_after_s)
+        assert posted(server.url).ok
 
 
-@pytest.mark.parametrize("answer", [hang, drip, cut])
-def test_f30_who_answers_slowly_or_never_is_left_in_time(answer: object) -> None:
+@pytest.mark.parametrize(("answer", "reason"), [(hang, "no answer in time"), (cut, "the connection failed")])
+def test_f30_a_receiver_that_answers_never_is_left_in_time(answer: object, reason: str) -> None:
     with serving(answer) as server:  # type: ignore[arg-type]
-        result = post(server.url, b"{}", {"Authorization": "canary-7"}, Route(LOOPBACK, timeout_s=0.6))
-        assert result.outcome == "failed"
-        assert result.reason == ("the connection failed" if answer is cut else "no answer in time"), (
-            "a drip ends by itself, with another reason"
-        )
+        assert posted(server.url, timeout_s=0.5).reason == reason
 
 
-def test_who_never_accepts_or_does_not_speak_tls() -> None:
+def test_who_never_accepts_has_no_name_or_does_not_speak_tls() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        port = closed.getsockname()[1]
-        assert post(f"http://127.0.0.1:{port}/", b"{}", {}, Route(LOOPBACK, timeout_s=1)).reason == "connection refused"
+        assert posted(f"http://127.0.0.1:{closed.getsockname()[1]}/canary").reason == "connection refused"
+    assert posted("http://nowhere.invalid/canary").reason == "its name can't be resolved"
     with serving() as server:
-        assert post(f"https://127.0.0.1:{server.port}/", b"{}", {}, Route(LOOPBACK, timeout_s=1)).reason == "TLS failed"
+        assert posted(f"https://127.0.0.1:{server.port}/canary").reason == "TLS failed"
 
 
-def test_a_name_without_an_address() -> None:
-    def unknown(host: str, port: int) -> list[str]:
-        raise socket.gaierror(-2, "Name or service not known")
+@pytest.mark.parametrize("allowed", ["127.0.0.0/8", "localhost"])
+def test_f33_an_allowed_network_or_name_is_connected_to(allowed: str) -> None:
+    with serving() as server:
+        assert posted(f"http://localhost:{server.port}/", allowed, "::1").ok
 
-    assert post("https://nowhere.example/", b"{}", {}, Route(resolve=unknown)).reason == "its name can't be resolved"
+
+def test_f33_a_name_that_resolves_elsewhere_is_refused_at_the_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as server:
+        result = posted(f"http://localhost:{server.port}/", "hooks.example.com", "10.0.0.0/8")
+        assert result.reason in ("refused: 127.0.0.1 is not in allowed_hosts", "refused: ::1 is not in allowed_hosts")
+        resolve = socket.getaddrinfo
+        monkeypatch.setattr(socket, "getaddrinfo", lambda host, *more, **named: resolve("localhost", *more, **named))
+        assert posted(f"http://rebound.example:{server.port}/", "10.0.0.0/8").reason.startswith("refused: ")
+        assert server.got == []
+
+
+def test_f33_whatever_the_library_and_in_that_thread_alone() -> None:
+    with serving() as server, only_to(AllowedHosts.of(("hooks.example.com",))) as refused:
+        with pytest.raises(OSError, match="not in allowed_hosts"):
+            urllib.request.urlopen(f"http://127.0.0.1:{server.port}/")
+        assert refused() == "127.0.0.1 is not in allowed_hosts"
+        with socket.socket(socket.AF_UNIX) as local, pytest.raises(PermissionError):
+            local.connect("/run/docker.sock")
+        other = threading.Thread(target=posted, args=(server.url,))
+        other.start()
+        other.join()
+        assert len(server.got) == 1
+
+
+def test_f33_a_redirect_is_not_followed_and_gets_no_secret() -> None:
+    with serving() as inside, serving(status(302, Location=inside.url)) as outside:
+        assert posted(outside.url).reason.startswith("HTTP 302: redirects are not followed")
+        assert inside.got == []
+
+
+def test_f33_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as proxy, serving() as server:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
+        assert posted(server.url).ok
+        assert (len(proxy.got), len(server.got)) == (0, 1)
 
 
 @pytest.mark.parametrize("secrets", [(SECRET,), (SECRET, OLD_SECRET), (OLD_SECRET, SECRET)])
 def test_a_message_is_signed_by_standard_webhooks(secrets: tuple[bytes, ...]) -> None:
-    with serving() as server:
-        hook = receiver(urls=(server.url,), secrets=secrets, headers=(("Authorization", "Bearer x"),), allow_networks=LOOPBACK)
-        sent = message(made(message="naïve – “quoted”"))
-        assert Webhook(hook, Texts())(sent).outcome == "ok"
-    got = server.got[0]
-    checked = standardwebhooks.Webhook(base64.b64encode(SECRET).decode()).verify(got.body, dict(got.headers))
-    assert checked["data"]["findings"][0]["message"] == "naïve – “quoted”"
-    assert (got.headers["webhook-id"], got.headers["authorization"], got.path) == (sent.plan.id, "Bearer x", "/hook")
-    with pytest.raises(standardwebhooks.WebhookVerificationError):
-        standardwebhooks.Webhook(base64.b64encode(b"another secret of thirty-two byt").decode()).verify(got.body, dict(got.headers))
-
-
-def test_f31_the_id_is_the_same_on_every_retry_and_the_timestamp_is_not() -> None:
-    clock = iter((1_790_000_000.0, 1_790_000_060.0))
+    sent = message(made(message="naïve – “quoted”"))
     with serving(status(500)) as server:
-        send = Webhook(receiver(urls=(server.url,), allow_networks=LOOPBACK), Texts(), lambda: next(clock))
-        assert [send(message()).outcome for _ in range(2)] == ["failed", "ok"]
-    first, second = (got.headers for got in server.got)
-    assert first["webhook-id"] == second["webhook-id"]
-    assert (first["webhook-timestamp"], second["webhook-timestamp"]) == ("1790000000", "1790000060")
-    assert first["webhook-signature"] != second["webhook-signature"]
-
-
-def test_our_signature_is_the_librarys() -> None:
-    moment = datetime(2026, 9, 21, tzinfo=UTC)
-    theirs = standardwebhooks.Webhook(base64.b64encode(SECRET).decode()).sign("msg_1", moment, '{"a":1}')
-    ours = signing.headers("msg_1", int(moment.timestamp()), b'{"a":1}', [SECRET])
-    assert ours["webhook-signature"] == theirs
+        hook = receiver(urls=(server.url,), secrets=secrets, headers=(("Authorization", "Bearer x"),))
+        assert [webhook.send(hook, sent, Texts()).ok for _ in range(2)] == [False, True]
+    for got in server.got:
+        checked = standardwebhooks.Webhook(base64.b64encode(SECRET).decode()).verify(got.body, dict(got.headers))
+        assert checked["data"]["findings"][0]["message"] == "naïve – “quoted”"
+        assert (got.headers["webhook-id"], got.headers["authorization"], got.path) == (sent.id, "Bearer x", "/hook")
+        with pytest.raises(standardwebhooks.WebhookVerificationError):
+            standardwebhooks.Webhook(base64.b64encode(b"another secret of thirty-two byt").decode()).verify(got.body, dict(got.headers))
 
 
 def test_a_body_is_below_twenty_kilobytes_whatever_is_in_it() -> None:
     name = "\N{PILE OF POO}" * 256
     hostile = {"message": '\N{PILE OF POO}"\\' * 333, "use_instead": "\N{PILE OF POO}" * 1_000}
     findings = [leak(number, **hostile, application=Application(principal=name, client_id=name, group=name)) for number in range(500)]
-    body = payload(message(*findings), Texts("https://clientscope.example.com/"))
-    assert len(body) < MOST_BYTES
+    body = webhook.payload(message(*findings), Texts("https://clientscope.example.com/"))
+    assert len(body) < webhook.MOST_BYTES
     sent = json.loads(body)
     assert (sent["type"], sent["data"]["count"]) == ("clientscope.findings.firing", 500)
     assert sent["data"]["findings"]
-    many = json.loads(payload(message(*(made(number) for number in range(500))), Texts()))
+    many = json.loads(webhook.payload(message(*(made(number) for number in range(500))), Texts()))
     assert 5 < len(many["data"]["findings"]) < 500
     assert many["data"]["findings"][0]["key"] == "00000000000000000000000000000000/1"

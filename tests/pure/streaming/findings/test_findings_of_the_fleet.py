@@ -6,7 +6,7 @@ import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet, rows
 from record_bytes import connection_record
 
-from clientscope.findings.conditions import Condition, gateway_subject, lost_gateway
+from clientscope.findings.conditions import Condition, gateway_subject, given_up_alerts, lost_gateway
 from clientscope.profiles import Profile, Thresholds
 from clientscope.records.layouts import Kind
 from clientscope.severities import Severity
@@ -220,6 +220,19 @@ def test_a_lost_gateway_is_reported_until_it_is_heard_again() -> None:
     fleet.heartbeat()
     fleet.later(SECOND)
     assert fleet.one("OP001").state == "resolved"
+
+
+def test_alerts_that_were_given_up_are_reported_until_one_is_delivered() -> None:
+    fleet = Fleet()
+    fleet.conditions.report(given_up_alerts("tickets", 3, "HTTP 410", fleet.now))
+    fleet.later(SECOND)
+    found = fleet.one("OP007")
+    assert (found.state, found.kind, found.subject, found.severity) == ("open", "operation", 'receiver "tickets"', "high")
+    assert found.message.startswith('Receiver "tickets" did not get 3 alert(s), which were given up (HTTP 410): ')
+    assert found.is_firing
+    fleet.conditions.report(given_up_alerts("tickets", 0, "", fleet.now))
+    fleet.later(SECOND)
+    assert fleet.one("OP007").state == "resolved"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,101 @@
+"""Alerts that an Alertmanager is sent, and when; a real one has its own test."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from alert_receivers import receiver, serving, status
+from made_findings import NOW_MS, leak, made
+
+from clientscope.findings.record import Finding, Suppressed
+from sinks.alerts.alertmanager import Alerts
+from sinks.alerts.message import Texts
+from sinks.alerts.outbox import GIVE_UP_S, Place
+
+MINUTE = 60_000
+
+
+def alerts(**fields: Any) -> Alerts:
+    return Alerts(receiver("am", kind="alertmanager", **fields), Texts("https://clientscope.example.com/"))
+
+
+def take(kept: Alerts, finding: Finding, at_ms: int = NOW_MS, offset: int = 0, now: float = 0.0) -> None:
+    kept.take(finding.fingerprint, finding, Place(0, offset), at_ms, now)
+
+
+def test_an_open_finding_is_sent_every_time_and_a_resolved_one_for_five_minutes() -> None:
+    kept = alerts()
+    take(kept, made(1))
+    for minute in range(600):
+        (sent,) = kept.to_send(NOW_MS + minute * MINUTE)
+        assert sent["endsAt"] > sent["startsAt"]
+    assert sent["startsAt"] == "2026-09-18T14:13:20.000Z"
+    assert sent["annotations"]["clients"] == "1"
+    assert sent["generatorURL"].startswith("https://clientscope.example.com/?view=finding&id=00000001")
+    take(kept, made(1, state="resolved", ended_ms=NOW_MS))
+    assert [one["endsAt"] for one in kept.to_send(NOW_MS + 5 * MINUTE - 1)] == ["2026-09-21T14:13:20.000Z"]
+    assert kept.to_send(NOW_MS + 5 * MINUTE) == []
+    take(kept, made(2))
+    take(kept, made(2, state="resolved", ended_ms=NOW_MS - 60 * MINUTE))
+    assert len(kept.to_send(NOW_MS + 4 * MINUTE)) == 1, "an hour ago, but no message was sent before"
+
+
+def test_only_what_receivers_are_told_of_and_what_is_routed() -> None:
+    kept = alerts(severity="high")
+    take(kept, made(1, confidence="low"))
+    take(kept, made(2, alert=None))
+    take(kept, made(3, severity="low"))
+    take(kept, made(4, state="resolved", ended_ms=NOW_MS))
+    take(kept, leak(5, state="stopped", ended_ms=NOW_MS - MINUTE))
+    assert [one["labels"]["fingerprint"][:8] for one in kept.to_send(NOW_MS)] == ["00000005"]
+
+
+def test_an_identity_that_changes_ends_the_other() -> None:
+    kept = alerts()
+    take(kept, made(1))
+    take(kept, made(1, severity="critical"))
+    ends = {one["labels"]["severity"]: one["endsAt"] for one in kept.to_send(NOW_MS)}
+    assert ends == {"high": "2026-09-21T14:13:20.000Z", "critical": "2026-09-21T14:17:20.000Z"}
+    take(kept, made(1, severity="critical", suppressed=Suppressed(reason="x", until="2027-01-01", where="f:1")))
+    assert {one["endsAt"] for one in kept.to_send(NOW_MS)} == {"2026-09-21T14:13:20.000Z"}
+    kept.take(made(1).fingerprint, None, Place(0, 9), NOW_MS, 0.0)
+
+
+def test_each_server_gets_all_alerts_and_one_that_fails_catches_up() -> None:
+    with serving() as well, serving(status(503)) as troubled:
+        kept = alerts(urls=(f"http://127.0.0.1:{well.port}", f"http://127.0.0.1:{troubled.port}/path/"))
+        for number in range(100):
+            take(kept, made(number), offset=number)
+        assert kept.unsettled() == {0: 0}
+        sent = kept.send(NOW_MS, 10.0)
+        assert sent is not None and sent.result.reason == "HTTP 503"
+        assert [len(json.loads(got.body)) for got in well.got] == [64, 36], "in requests of bounded size"
+        assert {got.path for got in troubled.got} == {"/path/api/v2/alerts"}
+        assert (kept.unsettled(), kept.undelivered(), kept.send(NOW_MS, 10.5)) == ({}, 0, None)
+        again = kept.send(NOW_MS, 12.5)
+        assert again is not None and again.result.ok
+        assert (len(well.got), len(troubled.got)) == (2, 3), "only the one that failed is tried sooner"
+        take(kept, made(7, state="resolved", ended_ms=253_402_300_799_999), offset=100, now=20.0)
+        assert kept.send(NOW_MS, 20.0) is not None
+        assert (len(well.got), len(troubled.got)) == (4, 5), "a change is sent at once"
+        take(kept, made(8, client_count=9), now=26.0)
+        assert kept.send(NOW_MS, 26.0) is None, "but not what is no change of an alert's state"
+        assert kept.send(NOW_MS, 81.0) is not None, "the next round"
+
+
+def test_f30_alerts_that_no_server_takes_for_two_hours_are_given_up_and_sent_nevertheless() -> None:
+    with serving(always=status(503)) as down:
+        kept = alerts(urls=(down.url,))
+        take(kept, made(1))
+        now, given_up = 0.0, []
+        while now <= GIVE_UP_S + 600:
+            sent = kept.send(NOW_MS, now)
+            if sent is not None and sent.given_up:
+                given_up.append((sent.given_up, now >= GIVE_UP_S))
+            now += 300
+        assert given_up == [(1, True)]
+        assert kept.unsettled() == {}
+        down.always = None
+        assert kept.send(NOW_MS, now) is not None
+        assert len(json.loads(down.got[-1].body)) == 1
