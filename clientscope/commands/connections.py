@@ -21,20 +21,14 @@ class ConnectionsSettings(ListingSettings, OptionalPageSettings):
         description="terms of the page's search (docs/page.md): software:librdkafka 'version:<2.6'; with --url also broker:1",
     )
     admin: Address = Field("127.0.0.1:9465", description="the gateway's --admin-listen")
-    software: str = Field("", description="list only clients of this software, such as apache-kafka-java, or a pattern: '*librdkafka*'")
-    software_version: Annotated[str, Option(flag="version")] = Field(
-        "", description="list only these versions: '<3.0', '>=2.8,<3.9', '3.9.*'; a version that can't be compared never matches"
-    )
-    client_id: str = Field("", description="list only this client.id, or a pattern: 'orders-*'")
-    principal: str = Field("", description="list only this principal, or a pattern: 'User:*'")
 
 
 def run(settings: ConnectionsSettings) -> int:
-    """Prints the connections that match the search and the filters, once or repeatedly.
+    """Prints the connections that match the search, once or repeatedly.
 
     Raises:
         EnvironmentProblem: no gateway answers; with --url, no serve answers, or it requires a token.
-        SettingsError: the search or a filter is invalid.
+        SettingsError: the search is invalid.
     """
     import time
 
@@ -43,7 +37,6 @@ def run(settings: ConnectionsSettings) -> int:
     from clientscope.report.api import Api
     from clientscope.report.listing import Listed, show
 
-    wanted = connections.ConnectionFilter.of(settings.software, settings.software_version, settings.client_id, settings.principal)
     page = settings.page()
     api = Api(page) if page else None
 
@@ -54,7 +47,7 @@ def run(settings: ConnectionsSettings) -> int:
         else:
             every, left_out = connections.fetch_all(api, " ".join(settings.search))
         return Listed(
-            wanted.select(every),
+            connections.in_order(every),
             row=lambda connection: connection.model_dump(by_alias=True),
             name=lambda connection: str(connection.connection_id),
             table=lambda found, wide: connections.table(found, time.time(), wide=wide),

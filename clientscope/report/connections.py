@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Sequence
 
 from pydantic import ValidationError
 from rich.table import Table
@@ -19,7 +17,6 @@ from clientscope.query import CONNECTIONS, matches
 from clientscope.report.api import Api
 from clientscope.report.searching import parsed
 from clientscope.report.text import age, counted, plain
-from clientscope.report.versions import matcher
 
 FIELDS = (
     "ConnectionId", "ClientId", "ClientName", "ClientVersion", "Inferred", "ClientAddress", "Principal", "ClientInstanceId", "Listener",
@@ -43,35 +40,9 @@ class PlacedConnection(GatewayConnection):
     owner: str | None
 
 
-@dataclass(frozen=True)
-class ConnectionFilter:
-    """Which connections are listed: patterns of names, and a test of versions."""
-
-    software: str
-    version: Callable[[str], bool]
-    client_id: str
-    principal: str
-
-    @classmethod
-    def of(cls, software: str = "", software_version: str = "", client_id: str = "", principal: str = "") -> ConnectionFilter:
-        """Raises SettingsError for an invalid version."""
-        return cls(software, matcher(software_version), client_id, principal)
-
-    def select(self, connections: Iterable[GatewayConnection]) -> list[GatewayConnection]:
-        """The matching connections, in the order of software, version, client.id and age."""
-        chosen = [
-            connection
-            for connection in connections
-            if self.version(connection.client_version)
-            and _fits(connection.client_name, self.software)
-            and _fits(connection.client_id, self.client_id)
-            and _fits(connection.principal, self.principal)
-        ]
-        return sorted(chosen, key=lambda c: (c.client_name, c.client_version, c.client_id or "", c.opened_ms))
-
-
-def _fits(value: str | None, pattern: str) -> bool:
-    return not pattern or fnmatchcase(value or "", pattern)
+def in_order(connections: Iterable[GatewayConnection]) -> list[GatewayConnection]:
+    """In the order of software, version, client.id and age."""
+    return sorted(connections, key=lambda c: (c.client_name, c.client_version, c.client_id or "", c.opened_ms))
 
 
 def fetch(admin: str) -> list[GatewayConnection]:

@@ -194,7 +194,7 @@ def _commands(message: Message) -> list[str]:
     """What a person may paste into a terminal, each a line of its own with nothing around it."""
     worst = message.worst
     several = len(message.findings) > 1
-    shown = f"findings list --code {_word(worst.code)}" if several else f"findings show {_word(worst.fingerprint[:12])}"
+    shown = f"findings list code:{_word(worst.code)}" if several else f"findings show {_word(worst.fingerprint[:12])}"
     until = moment(message.created_ms + _ACCEPTED_MS).date()
     close = f"findings close {_word(worst.fingerprint[:12])} --as accepted --until {until} --why 'known, until then'"
     rule = [] if worst.kind == "operation" else [f"rules {_word(worst.code)}"]

@@ -27,7 +27,7 @@ def test_json_and_table(gateway: Any) -> None:
         new.api_versions("listed-java", "4.4.0")
         with RawClient.connect(gateway.address, "listed-new") as silent:
             silent.api_versions("", "", version=0)
-            lines = [json.loads(line) for line in listed(gateway, "-o", "jsonl", "--client-id", "listed-*").splitlines()]
+            lines = [json.loads(line) for line in listed(gateway, "-o", "jsonl", "client_id:listed-*").splitlines()]
             assert [(c["ClientId"], c["ClientName"], c["ClientVersion"], c["Inferred"]) for c in lines] == [
                 ("listed-old", "listed-java", "2.8.1", None),
                 ("listed-new", "listed-java", "4.4.0", None),
@@ -35,11 +35,11 @@ def test_json_and_table(gateway: Any) -> None:
             ]
             assert lines[0]["ClientInstanceId"] == str(instance)
             assert {(c["ClientAddress"], c["Listener"], c["SecurityProtocol"]) for c in lines} == {("127.0.0.1", "CLIENT", "PLAINTEXT")}
-            text = listed(gateway, "--software", "listed-java", "--version", "<3.0")
+            text = listed(gateway, "software:listed-java", "version:<3.0")
             assert text.startswith("1 connection on listener CLIENT (PLAINTEXT)")
             assert "listed-old" in text
-            assert "listed-java (inferred)" in listed(gateway, "--client-id", "listed-new")
-    assert "0 connections" in listed(gateway, "--client-id", "listed-*")
+            assert "listed-java (inferred)" in listed(gateway, "client_id:listed-new")
+    assert "0 connections" in listed(gateway, "client_id:listed-*")
 
 
 def test_only_this_machine_under_its_own_name(gateway: Any) -> None:

@@ -64,7 +64,7 @@ class Site:
     def findings(self, code: str) -> list[dict[str, Any]]:
         """The open findings of a rule."""
         found: list[dict[str, Any]] = json.loads(
-            self.cli("findings", "list", "--bootstrap-servers", self.internal, "--code", code, "-o", "json")
+            self.cli("findings", "list", "--bootstrap-servers", self.internal, f"code:{code}", "-o", "json")
         )
         return found
 

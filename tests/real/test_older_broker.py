@@ -110,7 +110,7 @@ def test_f52_each_command_says_what_the_broker_is(release: str, broker: RunningB
     assert major_minor in command("api-versions", *where[:2])
     with closing(RawClient.connect(gateway.address, "listed")) as client:
         client.api_versions("listed", "1.0", version=3)
-        (line,) = map(json.loads, command("connections", "--admin", gateway.admin, "-o", "jsonl", "--client-id", "listed").splitlines())
+        (line,) = map(json.loads, command("connections", "--admin", gateway.admin, "-o", "jsonl", "client_id:listed").splitlines())
     assert (line["ClientName"], line["ClientVersion"], line["SecurityProtocol"]) == ("listed", "1.0", "PLAINTEXT")
     assert "topics" in command("topics", "--bootstrap-servers", broker.internal)
     with closing(DescribingAdmin(bootstrap_servers=gateway.address, enable_config_push=False)) as admin:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
@@ -14,9 +14,6 @@ from clientscope.config.option import Option
 if TYPE_CHECKING:
     from clientscope.findings.record import Finding
 
-# Filters are given with the command alone: one in a file would silently hide findings from everybody.
-_Pattern = Annotated[str, Option(metavar="PATTERN", flag_only=True)]
-
 
 class FindingsListSettings(ListingSettings, OptionalPageSettings, KafkaSettings):
     """Lists findings, the most urgent first: those that are open, and leaks that stopped but must still be rotated."""
@@ -24,46 +21,29 @@ class FindingsListSettings(ListingSettings, OptionalPageSettings, KafkaSettings)
     section = "findings"
     subcommand = "list"
     search: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="TERM")] = Field(
-        (), description="terms of the page's search (docs/page.md): risk:loss 'severity:>=high' owner:payments setting:acks"
+        (), description="terms of the page's search (docs/page.md): code:SK* 'severity:>=high' client_id:orders-* state:resolved"
     )
-    state: Annotated[str, Option(metavar="STATES", flag_only=True)] = Field(
-        "", description="list only these states, separated by commas: open, stopped, resolved, closed; by default open,stopped"
-    )
-    severity: Annotated[Literal["", "info", "low", "medium", "high", "critical"], Option(flag_only=True)] = Field(
-        "", description="list only this severity or worse"
-    )
-    code: _Pattern = Field("", description="list only this rule, or a pattern: 'SK*'")
-    principal: _Pattern = Field("", description="list only this principal, or a pattern: 'User:*'")
-    client_id: _Pattern = Field("", description="list only this client.id, or a pattern: 'orders-*'")
     every: Annotated[bool, Option(flag="all", flag_only=True)] = Field(
         False, description="list every state, and findings that a suppression hides"
     )
 
 
 def run(settings: FindingsListSettings) -> int:
-    """Prints the findings that match the search and the filters; standard error counts those that are not listed.
+    """Prints the findings that match the search; standard error counts those that are not listed.
 
     Raises:
         EnvironmentProblem: no broker, no topic, or no right to read it; with --url, no serve answers, or it requires a token.
-        SettingsError: the search or a filter is invalid.
+        SettingsError: the search is invalid.
     """
     from clientscope.clock import now_ms
     from clientscope.query import FINDINGS, parse
     from clientscope.report import listing, searching
     from clientscope.report.findings import formats, table
     from clientscope.report.findings.counting import listed
-    from clientscope.report.findings.selecting import FindingFilter, SearchedFinding
+    from clientscope.report.findings.selecting import ListedStates, SearchedFinding
     from udfs.rules.registry import with_risks
 
-    wanted = FindingFilter.of(
-        state=settings.state,
-        severity=settings.severity,
-        code=settings.code,
-        principal=settings.principal,
-        client_id=settings.client_id,
-        every=settings.every,
-        search=searching.parsed(settings.search, FINDINGS, now_ms()),
-    )
+    wanted = ListedStates.of(searching.parsed(settings.search, FINDINGS, now_ms()), settings.every)
     read = _reader(settings)
 
     def ask() -> listing.Listed[Finding]:

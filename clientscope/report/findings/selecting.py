@@ -6,100 +6,52 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from typing import NamedTuple, get_args
 
 from clientscope.errors import SettingsError
 from clientscope.findings.record import TO_DO, Application, Finding, State
 from clientscope.query import FINDINGS, Query, matches
-from clientscope.report.text import counted
 from clientscope.risks import Risk
-from clientscope.severities import SEVERITIES, Severity
+from clientscope.severities import Severity
 
 SHORTEST_PREFIX = 6
 SHOWN_DIGITS = 8
 """Digits of a fingerprint in tables."""
 
-EVERYTHING = Query()
-_STATES: tuple[str, ...] = get_args(State)
 _NEAR = 3
 _PREFIX = re.compile(r"[0-9a-f]{1,32}")
 
 
 @dataclass(frozen=True)
-class FindingFilter:
-    """What ``clientscope findings`` lists.
+class ListedStates:
+    """Which of the findings that a search leaves ``clientscope findings`` lists.
 
     Attributes:
         states: those that are listed.
         suppressed: whether those are listed too that a suppression of the rules file hides.
     """
 
-    states: frozenset[str] = frozenset(TO_DO)
-    severities: frozenset[str] = frozenset(SEVERITIES)
-    code: str = ""
-    principal: str = ""
-    client_id: str = ""
-    suppressed: bool = False
+    states: frozenset[str]
+    suppressed: bool
 
     @classmethod
-    def of(
-        cls,
-        *,
-        state: str = "",
-        severity: str = "",
-        code: str = "",
-        principal: str = "",
-        client_id: str = "",
-        every: bool = False,
-        search: Query = EVERYTHING,
-    ) -> FindingFilter:
-        """From texts.
-
-        Args:
-            search: that is applied besides; the states that it asks for count instead of those that are listed by default.
-
-        Raises:
-            SettingsError: an unknown state.
-        """
-        named = frozenset(filter(None, (each.strip() for each in state.split(","))))
-        for unknown in sorted(named - set(_STATES)):
-            raise SettingsError(f"--state: unknown state {unknown!r}", f"known: {', '.join(_STATES)}")
-        return cls(
-            named or frozenset(_STATES if every or search.asks_for("state") else TO_DO),
-            frozenset(SEVERITIES[SEVERITIES.index(severity or SEVERITIES[0]) :]),
-            code,
-            principal,
-            client_id,
-            every,
-        )
+    def of(cls, search: Query, every: bool) -> ListedStates:
+        """The states that a search asks for count instead of those that are listed by default; ``every`` lists all."""
+        return cls(frozenset(get_args(State) if every or search.asks_for("state") else TO_DO), every)
 
     def takes(self, finding: Finding) -> bool:
         """Whether it is listed."""
-        return self._matches(finding) and finding.state in self.states and (self.suppressed or finding.suppressed is None)
+        return finding.state in self.states and (self.suppressed or finding.suppressed is None)
 
-    def left_out(self, every: Collection[Finding], chosen: int) -> Iterable[str]:
+    def left_out(self, found: Collection[Finding], chosen: int) -> Iterable[str]:
         """The note on findings that the table leaves out, so that the table isn't taken for complete."""
-        matching = [finding for finding in every if self._matches(finding)]
-        in_state = [finding for finding in matching if finding.state in self.states]
+        in_state = [finding for finding in found if finding.state in self.states]
         if hidden := 0 if self.suppressed else sum(finding.suppressed is not None for finding in in_state):
             yield f"{hidden} suppressed by the rules file; --all lists {'it' if hidden == 1 else 'them'}"
-        if chosen:
-            return
-        if not every:
+        if not found:
             yield "there are no findings at all: either nothing is wrong, or the streaming job has judged nothing yet"
-        elif others := len(matching) - len(in_state):
+        elif not chosen and (others := len(found) - len(in_state)):
             yield f"none is {' or '.join(sorted(self.states))}; {others} in other states, which --all lists"
-        elif not hidden:
-            yield f"no match among {counted(len(every), 'finding')}"
-
-    def _matches(self, finding: Finding) -> bool:
-        return (
-            finding.severity in self.severities
-            and (not self.code or fnmatchcase(finding.code, self.code))
-            and _fits(self.principal, principals(finding))
-            and _fits(self.client_id, client_ids(finding))
-        )
 
 
 class SearchedFinding(NamedTuple):
@@ -198,7 +150,3 @@ def found_by(given: str, findings: Iterable[Finding]) -> Finding:
 
 def _applications(finding: Finding) -> list[Application]:
     return [finding.application, *(place.application for place in finding.places)]
-
-
-def _fits(pattern: str, names: Iterable[str]) -> bool:
-    return not pattern or any(fnmatchcase(name, pattern) for name in names)

@@ -13,8 +13,6 @@ from clientscope.findings.wording import unmarked
 from clientscope.report.findings.selecting import SHOWN_DIGITS
 from clientscope.report.text import age, plain, time_of
 
-Printed = RenderableType
-
 COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
 _STATES = {"open": "", "stopped": "", "resolved": "dim", "closed": "dim"}
 

@@ -130,10 +130,6 @@ class ConnectionTable:
         """Open connections by gateway; only gateways that have any."""
         return {name: len(g.open) for name, g in self._gateways.items() if g.open and not g.lost}
 
-    def open_count(self) -> int:
-        """How many connections are open."""
-        return sum(self.counts().values())
-
     def connections(self) -> list[ConnectionRow]:
         """All open connections, in an order that doesn't change while they stay open."""
         self.writing.flush()

@@ -94,7 +94,7 @@ def test_a_group() -> None:
     assert text.count("Who: ") == 5
     assert "+3 more\n" in text
     assert "Clients that have it now: 36\n" in text
-    assert "\nclientscope findings list --code AN101\n" in text
+    assert "\nclientscope findings list code:AN101\n" in text
     assert "?view=findings&q=code%3AAN101" in Texts(PAGE).body(message(*findings))
     assert Texts().title(message(*findings)) == "OPEN, high: AN101 acks_zero +7"
 

@@ -13,8 +13,9 @@ from rich.console import Console
 
 from clientscope.errors import SettingsError
 from clientscope.findings.record import Application, Finding, LeakPlace, Suppressed
+from clientscope.query import Query
 from clientscope.report.findings import details, formats, table
-from clientscope.report.findings.selecting import FindingFilter, found_by
+from clientscope.report.findings.selecting import ListedStates, found_by
 from clientscope.report.listing import console, csv_line
 
 SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="rules.toml:4")
@@ -36,51 +37,18 @@ def shown(content: Any, width: int = 200, **more: Any) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
-def filtered(findings: list[Finding], **given: Any) -> list[int]:
-    wanted = FindingFilter.of(**given)
-    chosen = sorted(filter(wanted.takes, findings), key=lambda finding: finding.urgency)
-    return [int(finding.fingerprint[:8], 16) for finding in chosen]
-
-
 @pytest.mark.parametrize(
-    ("given", "numbers"),
+    ("findings", "said"),
     [
-        ({}, [2, 1, 3, 5, 7]),
-        ({"every": True}, [2, 1, 6, 3, 5, 4, 7]),
-        ({"state": "stopped, resolved"}, [5, 4]),
-        ({"state": "resolved", "every": True}, [4]),
-        ({"severity": "high"}, [2, 1, 5]),
-        ({"code": "SK*"}, [2, 5, 7]),
-        ({"code": "AN112"}, [3]),
-        ({"principal": "User:bill*"}, [2, 3, 5]),
-        ({"principal": "user:bill*"}, []),
-        ({"client_id": "orders-1"}, [2, 1, 5, 7]),
-        ({"client_id": "billing", "severity": "critical"}, [2, 5]),
+        ([], ["there are no findings at all: either nothing is wrong, or the streaming job has judged nothing yet"]),
+        ([made(4, state="resolved")], ["none is open or stopped; 1 in other states, which --all lists"]),
+        ([made(6, suppressed=SUPPRESSED)], ["1 suppressed by the rules file; --all lists it"]),
+        ([made(1)], []),
     ],
 )
-def test_what_is_listed_and_in_which_order(given: dict[str, Any], numbers: list[int]) -> None:
-    assert filtered(LISTED, **given) == numbers
-
-
-def test_a_state_that_is_none_is_said() -> None:
-    with pytest.raises(SettingsError, match="unknown state 'opne'"):
-        FindingFilter.of(state="open,opne")
-
-
-@pytest.mark.parametrize(
-    ("findings", "given", "said"),
-    [
-        ([], {}, ["there are no findings at all: either nothing is wrong, or the streaming job has judged nothing yet"]),
-        ([made(4, state="resolved")], {}, ["none is open or stopped; 1 in other states, which --all lists"]),
-        ([made(1)], {"code": "SK*"}, ["no match among 1 finding"]),
-        ([made(6, suppressed=SUPPRESSED)], {}, ["1 suppressed by the rules file; --all lists it"]),
-        ([made(1)], {}, []),
-    ],
-)
-def test_what_is_not_listed_is_said(findings: list[Finding], given: dict[str, Any], said: list[str]) -> None:
-    wanted = FindingFilter.of(**given)
-    chosen = [finding for finding in findings if wanted.takes(finding)]
-    assert list(wanted.left_out(findings, len(chosen))) == said
+def test_what_is_not_listed_is_said(findings: list[Finding], said: list[str]) -> None:
+    wanted = ListedStates.of(Query(), every=False)
+    assert list(wanted.left_out(findings, sum(map(wanted.takes, findings)))) == said
 
 
 def test_the_table() -> None:
