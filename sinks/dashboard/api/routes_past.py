@@ -23,8 +23,8 @@ from clientscope.errors import SettingsError
 from clientscope.query import HISTORY_CLIENTS, HISTORY_FINDINGS, parse
 from sinks.dashboard.api.export import FORMATS, csv_of, json_of
 from sinks.dashboard.api.routes_clients import Limit, Offset, Q, Sort
-from sinks.dashboard.past.answers import ClientsAnswer, DifferencesAnswer, StartsAnswer
 from sinks.dashboard.past.asking import Past
+from sinks.dashboard.past.problems import Json
 from sinks.dashboard.state.state import State
 
 MINUTE_MS, DAY_MS = 60_000, 86_400_000
@@ -100,7 +100,7 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
     """The resources under ``/api/v1/history``."""
     router = APIRouter()
 
-    def of_pushes(span: tuple[int, int], found: StartsAnswer | DifferencesAnswer) -> dict[str, Any]:
+    def of_pushes(span: tuple[int, int], found: Json) -> Json:
         """An answer from the table of pushes: it is complete if the topic has none that came after its newest one."""
         complete_ms = found.get("complete_ms")
         if complete_ms != span[1] and not state.may_have_pushes(span[0] if complete_ms is None else complete_ms + 1):
@@ -138,7 +138,7 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
         """All of them that `q` leaves, as a file.  No cell is a formula in a spreadsheet."""
         span = asked.span(clock())
 
-        def part(offset: int) -> ClientsAnswer:
+        def part(offset: int) -> Json:
             return past.ask("clients", span=span, q=q, sort=sort, offset=offset, limit=ROWS_AT_ONCE, now_ms=clock())
 
         first = part(0)

@@ -7,22 +7,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any
 
 from clientscope.local.answering import AnsweringProcess, NoReply, environment_without_secrets
 from clientscope.query import QueryError
 from clientscope.stores.store_path import AnyPath, environment
-from sinks.dashboard.past.answers import (
-    ClientFactsAnswer,
-    ClientsAnswer,
-    DifferencesAnswer,
-    FindingsAnswer,
-    PastAnswer,
-    PastReply,
-    SeriesAnswer,
-    StartsAnswer,
-)
-from sinks.dashboard.past.problems import NoAnswer
+from sinks.dashboard.past.problems import Json, NoAnswer
 
 DEADLINE_S = 20.0
 WAIT_S = 25.0
@@ -69,20 +59,7 @@ class Past:
         """The id of the process that answers; None while there is none."""
         return None if self._process is None else self._process.pid
 
-    @overload
-    def ask(self, question: Literal["series"], **arguments: Any) -> SeriesAnswer: ...
-    @overload
-    def ask(self, question: Literal["clients"], **arguments: Any) -> ClientsAnswer: ...
-    @overload
-    def ask(self, question: Literal["starts"], **arguments: Any) -> StartsAnswer: ...
-    @overload
-    def ask(self, question: Literal["differences"], **arguments: Any) -> DifferencesAnswer: ...
-    @overload
-    def ask(self, question: Literal["client_facts"], **arguments: Any) -> ClientFactsAnswer: ...
-    @overload
-    def ask(self, question: Literal["findings_at", "findings_ended"], **arguments: Any) -> FindingsAnswer: ...
-
-    def ask(self, question: str, **arguments: Any) -> PastAnswer:
+    def ask(self, question: str, **arguments: Any) -> Json:
         """Asks one of `sinks.dashboard.past.questions`.
 
         Raises:
@@ -112,14 +89,14 @@ class Past:
         with self._lock:
             self._end()
 
-    def _ask(self, question: dict[str, Any]) -> PastAnswer:
+    def _ask(self, question: dict[str, Any]) -> Json:
         if self._closed:
             raise _busy()
         if self._idle is not None:
             self._idle.cancel()
         process = self._process = self._process or self._started()
         try:
-            reply: PastReply = process.ask(question, self._deadline_s)
+            reply: Json = process.ask(question, self._deadline_s)
         except NoReply as problem:
             self._process = None
             raise self._late() if problem.late else _ended() from None
@@ -170,10 +147,11 @@ def _ended() -> NoAnswer:
     return NoAnswer("unreadable", "what reads history ended without an answer", "ask for a shorter range, or try again")
 
 
-def _answer_of(reply: PastReply) -> PastAnswer:
+def _answer_of(reply: Json) -> Json:
     error = reply.get("error")
     if error is None:
-        return reply["answer"]
+        answer: Json = reply["answer"]
+        return answer
     if "position" in error:
         raise QueryError(error["detail"], error["position"], error["length"], error["expected"])
     if error["reason"]:

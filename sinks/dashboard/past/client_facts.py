@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from clientscope.catalog.client_facts import FACTS, How
-from sinks.dashboard.past.answers import ClientFactsAnswer, FactOverTime
-from sinks.dashboard.past.problems import NoAnswer
+from sinks.dashboard.past.problems import Json, NoAnswer
 from sinks.dashboard.past.pushes import Whose, condition
 from sinks.dashboard.past.series import points, step_of
 from sinks.dashboard.past.tables import Span, Tables, within
@@ -17,7 +16,7 @@ _OF_ALL: dict[How, str] = {"greatest": "max", "least": "min", "mean": "avg", "ra
 _INSTANCE = "client_instance_id, principal, client_address"
 
 
-def client_facts(tables: Tables, span: Span, whose: Whose) -> ClientFactsAnswer:
+def client_facts(tables: Tables, span: Span, whose: Whose) -> Json:
     """What these clients said, as in `clientscope.api.history.PastClientFacts`.
 
     Raises:
@@ -25,7 +24,7 @@ def client_facts(tables: Tables, span: Span, whose: Whose) -> ClientFactsAnswer:
     """
     step_ms = step_of(span, MOST_POINTS)
     starts = points(span, step_ms)
-    answer: ClientFactsAnswer = {
+    answer: Json = {
         "from_ms": span.from_ms, "to_ms": span.to_ms, "step_ms": step_ms, "points": list(starts), "recorded": True, "kinds": [],
     }  # fmt: skip
     try:
@@ -50,7 +49,7 @@ def client_facts(tables: Tables, span: Span, whose: Whose) -> ClientFactsAnswer:
     counted = f"SELECT client_kind, count(*) AS n FROM ({of_kinds}) GROUP BY client_kind ORDER BY client_kind DESC"  # noqa: S608
     for kind, instances in ((row["client_kind"], row["n"]) for row in tables.ask("client_facts", counted).to_pylist()):
         rows = {row["step"] - starts.start // step_ms: row for row in found if row["client_kind"] == kind}
-        facts: list[FactOverTime] = [
+        facts: list[Json] = [
             {
                 "name": fact.name,
                 "curve": fact.curve,

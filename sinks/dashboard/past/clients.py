@@ -8,7 +8,6 @@ or still open at the span's end.
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,9 +18,8 @@ from clientscope.query import HISTORY_CLIENTS, parse, parse_sort
 from clientscope.records.layouts import Kind
 from clientscope.records.principals import ANONYMOUS, PLAINTEXT
 from clientscope.topic_values import clean
-from sinks.dashboard.past.answers import ClientsAnswer, SeenClient
 from sinks.dashboard.past.choosing import Choosing, each
-from sinks.dashboard.past.problems import too_wide
+from sinks.dashboard.past.problems import Json, too_wide
 from sinks.dashboard.past.tables import Span, Tables, moment, text, within
 from udfs.kernels.applications import application_of
 
@@ -112,7 +110,7 @@ def _open_at(at_ms: int) -> str:
     """  # noqa: S608 - numbers and times alone
 
 
-def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> ClientsAnswer:
+def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> Json:
     """The clients that a query leaves, in an order: a part of the list, and its length.
 
     Raises:
@@ -122,7 +120,7 @@ def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: in
     chosen = choosing.sorted(choosing.chosen(parse(q, HISTORY_CLIENTS, now_ms)), parse_sort(sort or FIRST, SORTS))
     rows = found.take(chosen.slice(offset, limit)).rename_columns([_NAMED.get(name, name) for name in found.column_names])
     items = [{**item, "brokers": [*_numbers(item["brokers"])]} for item in rows.to_pylist()]
-    return {"total": len(chosen), "items": cast(list[SeenClient], items)}
+    return {"total": len(chosen), "items": items}
 
 
 def chosen(found: pa.Table, q: str, now_ms: int) -> pa.Table:

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from clientscope.catalog.request_settings import BETWEEN, INFERRED
 from clientscope.records.layouts import Origin, rank_of
-from sinks.dashboard.past.answers import DifferencesAnswer, SeenChange, SeenDifference
-from sinks.dashboard.past.problems import NoAnswer
+from sinks.dashboard.past.problems import Json, NoAnswer
 from sinks.dashboard.past.pushes import (
     NEWEST_FIRST,
     ORDERED,
@@ -81,7 +80,7 @@ class _Read(NamedTuple):
         return self.total - len(self.pushes)
 
 
-def differences(tables: Tables, span: Span, whose: Whose) -> DifferencesAnswer:
+def differences(tables: Tables, span: Span, whose: Whose) -> Json:
     """What changed in a period, the newest first; clients that changed alike are one difference.
 
     Raises:
@@ -170,7 +169,7 @@ def _if_not_wide(tables: Tables, span: Span, places: str) -> _Read | None:
         return None
 
 
-def _of_starts(started: Sequence[PastPush], cut: Collection[str | None], before: Sequence[PastPush]) -> Iterator[SeenDifference]:
+def _of_starts(started: Sequence[PastPush], cut: Collection[str | None], before: Sequence[PastPush]) -> Iterator[Json]:
     """Each start of the period as the difference from the one before, the oldest first.
 
     Args:
@@ -192,7 +191,7 @@ def _of_starts(started: Sequence[PastPush], cut: Collection[str | None], before:
         yield _difference(base, push, None if base is None else _changes(base, push))
 
 
-def _of_seen(seen: Sequence[PastPush], span: Span) -> Iterator[SeenDifference]:
+def _of_seen(seen: Sequence[PastPush], span: Span) -> Iterator[Json]:
     """Each change of the period in what was seen; what a record lacks is as it was."""
     known: defaultdict[tuple[Any, ...], dict[str, str]] = defaultdict(dict)
     last: dict[tuple[Any, ...], PastPush] = {}
@@ -203,7 +202,7 @@ def _of_seen(seen: Sequence[PastPush], span: Span) -> Iterator[SeenDifference]:
         values = {setting.key: shown(setting) for setting in push.configuration.settings if setting.reported}
         exact = {key: value for key, value in values.items() if value and not value.startswith(INFERRED) and BETWEEN not in value}
         was = known[kind] | known[here]
-        changed: list[SeenChange] = [
+        changed: list[Json] = [
             {"key": key, "before": was[key], "after": value} for key, value in sorted(exact.items()) if was.get(key, value) != value
         ]
         before = last.get(here, last.get(kind))
@@ -219,13 +218,13 @@ def _of_seen(seen: Sequence[PastPush], span: Span) -> Iterator[SeenDifference]:
             last[which] = push
 
 
-def _changes(before: PastPush, after: PastPush) -> list[SeenChange]:
+def _changes(before: PastPush, after: PastPush) -> list[Json]:
     """The settings that differ; that another instance has another name is no change."""
     same = before.row["client_id"] == after.row["client_id"]
     return [change for change in seen_changes(before, after) if same or change["key"] != _OWN_NAME]
 
 
-def _difference(before: PastPush | None, push: PastPush, changed: list[SeenChange] | None) -> SeenDifference:
+def _difference(before: PastPush | None, push: PastPush, changed: list[Json] | None) -> Json:
     start = seen_start(push)
     return {
         "client_type": start["client_type"],
@@ -238,9 +237,9 @@ def _difference(before: PastPush | None, push: PastPush, changed: list[SeenChang
     }
 
 
-def _together(found: Sequence[SeenDifference]) -> list[SeenDifference]:
+def _together(found: Sequence[Json]) -> list[Json]:
     """Those of several clients that changed in the same way as one; a client that changed so twice is in two."""
-    together: dict[tuple[Any, ...], SeenDifference] = {}
+    together: dict[tuple[Any, ...], Json] = {}
     times: Counter[tuple[Any, ...]] = Counter()
     for one in found:
         way, name = _way(one), one["client_ids"][0]
@@ -256,7 +255,7 @@ def _together(found: Sequence[SeenDifference]) -> list[SeenDifference]:
     return list(together.values())
 
 
-def _way(one: SeenDifference) -> tuple[Any, ...]:
+def _way(one: Json) -> tuple[Any, ...]:
     software = [None if start is None else (start["software_name"], start["software_version"]) for start in (one["before"], one["after"])]
     changed = None if one["changes"] is None else tuple(tuple(change.values()) for change in one["changes"])
     return one["after"]["origin"], one["client_type"], one["principal"], *software, changed

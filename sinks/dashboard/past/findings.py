@@ -10,9 +10,8 @@ from clientscope.catalog.sensitive import shown
 from clientscope.findings.record import TO_DO
 from clientscope.query import HISTORY_FINDINGS, parse, parse_sort
 from clientscope.topic_values import SENTENCE_LENGTH, clean
-from sinks.dashboard.past.answers import FindingsAnswer
 from sinks.dashboard.past.choosing import Choosing
-from sinks.dashboard.past.problems import too_wide
+from sinks.dashboard.past.problems import Json, too_wide
 from sinks.dashboard.past.tables import Span, Tables, moment, text, within
 from udfs.rules.registry import risks_of
 
@@ -77,7 +76,7 @@ def ended(tables: Tables, span: Span) -> pa.Table:
     return _read(tables, f"SELECT * FROM ({sql}) LIMIT {MOST_FINDINGS + 1}")  # noqa: S608
 
 
-def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> FindingsAnswer:
+def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> Json:
     """The findings that a query leaves, in an order: a part of the list, and its length.
 
     Raises:

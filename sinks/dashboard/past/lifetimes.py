@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.records.layouts import Kind
-from sinks.dashboard.past.answers import SeriesAnswer
 from sinks.dashboard.past.clients import (
     CONNECTIONS,
     IDENTITY_COLUMNS,
@@ -24,7 +23,7 @@ from sinks.dashboard.past.clients import (
     identities,
     shown_identity,
 )
-from sinks.dashboard.past.problems import too_wide
+from sinks.dashboard.past.problems import Json, too_wide
 from sinks.dashboard.past.series import TOP, points, recorded_steps, step_of
 from sinks.dashboard.past.tables import Span, Tables, moment, within
 
@@ -73,7 +72,7 @@ def lifetimes(tables: Tables, span: Span) -> pa.Table:
     return pa.table({**shown_identity(found), **counts})
 
 
-def series(tables: Tables, span: Span, found: pa.Table, chosen: pa.Table) -> SeriesAnswer:
+def series(tables: Tables, span: Span, found: pa.Table, chosen: pa.Table) -> Json:
     """Connections over time of the clients chosen, as in `clientscope.api.history.PastSeries`; a step has all that were there in it.
 
     Args:

@@ -1,10 +1,13 @@
-"""Reasons why a question about the past has no answer, for both sides of the pipe."""
+"""Answers to questions about the past, and reasons why there is none, for both sides of the pipe."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from clientscope.errors import ClientscopeError
+
+Json = dict[str, Any]
+"""A JSON object.  An answer, or a part of one, has the fields of its model in `clientscope.api.history`, which serve checks it by."""
 
 Kind = Literal["off", "missing", "unreadable", "wide", "late", "busy"]
 

@@ -20,15 +20,14 @@ from clientscope import core_dumps
 from clientscope.profiles import owners
 from clientscope.query import QueryError
 from clientscope.stores.store_path import any_path
-from sinks.dashboard.past.answers import PastReply
-from sinks.dashboard.past.problems import NoAnswer
+from sinks.dashboard.past.problems import Json, NoAnswer
 from sinks.dashboard.past.questions import Questions
 from sinks.dashboard.past.tables import Unreadable
 
 _NICE = 5
 
 
-def _answer(questions: Questions, line: bytes) -> PastReply:
+def _answer(questions: Questions, line: bytes) -> Json:
     try:
         asked = json.loads(line)
         return {"answer": questions.answer(asked["question"], asked["arguments"])}
@@ -40,7 +39,7 @@ def _answer(questions: Questions, line: bytes) -> PastReply:
         return _fault(Unreadable(f"{type(error).__name__}: {error}"))
 
 
-def _fault(problem: NoAnswer) -> PastReply:
+def _fault(problem: NoAnswer) -> Json:
     reason = problem.reason if isinstance(problem, Unreadable) else ""
     return {"error": {"kind": problem.kind, "detail": str(problem), "hint": problem.hint or "", "reason": reason}}
 

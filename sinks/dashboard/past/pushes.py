@@ -17,8 +17,7 @@ from clientscope.catalog.sensitive import shown
 from clientscope.records.layouts import Origin, rank_of
 from clientscope.records.principals import anonymous_if_unsaid
 from clientscope.topic_values import clean
-from sinks.dashboard.past.answers import SeenChange, SeenStart, StartsAnswer
-from sinks.dashboard.past.problems import too_wide
+from sinks.dashboard.past.problems import Json, too_wide
 from sinks.dashboard.past.tables import Span, Tables, text, within
 from sinks.dashboard.state.configuration import of_decoded
 from sinks.dashboard.state.starts import changes
@@ -96,7 +95,7 @@ class Whose:
         )
 
 
-def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int, settings: bool = False) -> StartsAnswer:
+def starts(tables: Tables, span: Span, whose: Whose, offset: int, limit: int, settings: bool = False) -> Json:
     """The newest first, as `clientscope.api.history.PastStart` has them.
 
     Args:
@@ -163,7 +162,7 @@ def _configuration(rows: pa.Table, number: int) -> Configuration:
     return of_decoded(pa.StructArray.from_arrays(columns, fields=fields), pushed_ms)
 
 
-def seen_start(push: PastPush, settings: bool = False) -> SeenStart:
+def seen_start(push: PastPush, settings: bool = False) -> Json:
     """A push as it may be shown, compared with nothing."""
     row, now = push
     return {
@@ -184,7 +183,7 @@ def seen_start(push: PastPush, settings: bool = False) -> SeenStart:
     }
 
 
-def _start(number: int, read: Sequence[PastPush], last: bool, settings: bool) -> SeenStart:
+def _start(number: int, read: Sequence[PastPush], last: bool, settings: bool) -> Json:
     before = comparable(read[number], read[number + 1 :])
     start = seen_start(read[number], settings)
     if before is None:
@@ -194,7 +193,7 @@ def _start(number: int, read: Sequence[PastPush], last: bool, settings: bool) ->
     return start
 
 
-def seen_changes(before: PastPush, after: PastPush) -> list[SeenChange]:
+def seen_changes(before: PastPush, after: PastPush) -> list[Json]:
     """The settings that differ."""
     found = changes(before.configuration, after.configuration)
     return [{"key": change.key, "before": change.before, "after": change.after} for change in found]

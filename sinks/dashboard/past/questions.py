@@ -10,15 +10,7 @@ import pyarrow as pa
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.stores.store_path import AnyPath
 from sinks.dashboard.past import client_facts, clients, differences, findings, lifetimes, pushes, series
-from sinks.dashboard.past.answers import (
-    ClientFactsAnswer,
-    ClientsAnswer,
-    DifferencesAnswer,
-    FindingsAnswer,
-    PastAnswer,
-    SeriesAnswer,
-    StartsAnswer,
-)
+from sinks.dashboard.past.problems import Json
 from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Span, Tables
 
@@ -45,35 +37,35 @@ class Questions:
         self._clock = clock
         self._kept: dict[tuple[Any, ...], tuple[float, pa.Table, int | None]] = {}
 
-    def answer(self, question: str, arguments: dict[str, Any]) -> PastAnswer:
+    def answer(self, question: str, arguments: dict[str, Any]) -> Json:
         """The answer, as JSON has it.
 
         Raises:
             NoAnswer: the tables can't say.
             QueryError: ``q`` or ``sort`` can't be read.
         """
-        answer: PastAnswer = getattr(self, f"_{question}")(**arguments)
+        answer: Json = getattr(self, f"_{question}")(**arguments)
         return answer
 
-    def _series(self, span: tuple[int, int], q: str = "", now_ms: int = 0) -> SeriesAnswer:
+    def _series(self, span: tuple[int, int], q: str = "", now_ms: int = 0) -> Json:
         if not q.strip():
             return series.series(self._tables, Span(*span))
         chosen = clients.chosen(self._all_clients(span)[0], q, now_ms)
         found, _ = self._once("lifetimes", span, lambda: lifetimes.lifetimes(self._tables, Span(*span)))
         return lifetimes.series(self._tables, Span(*span), found, chosen)
 
-    def _clients(self, span: tuple[int, int], **chosen: Any) -> ClientsAnswer:
+    def _clients(self, span: tuple[int, int], **chosen: Any) -> Json:
         found, complete_ms = self._all_clients(span)
         return {**clients.page(found, **chosen), "complete_ms": complete_ms}
 
     def _all_clients(self, span: tuple[int, int]) -> tuple[pa.Table, int | None]:
         return self._once("clients", span, lambda: clients.clients(self._tables, Span(*span), self._owners))
 
-    def _starts(self, span: tuple[int, int], whose: dict[str, str | None], **chosen: Any) -> StartsAnswer:
+    def _starts(self, span: tuple[int, int], whose: dict[str, str | None], **chosen: Any) -> Json:
         complete_ms = self._pushes_until(span)
         return {**pushes.starts(self._tables, Span(*span), Whose(**whose), **chosen), "complete_ms": complete_ms}
 
-    def _differences(self, span: tuple[int, int], whose: dict[str, str | None]) -> DifferencesAnswer:
+    def _differences(self, span: tuple[int, int], whose: dict[str, str | None]) -> Json:
         complete_ms = self._pushes_until(span)
         return {**differences.differences(self._tables, Span(*span), Whose(**whose)), "complete_ms": complete_ms}
 
@@ -82,13 +74,13 @@ class Questions:
         later, newest_ms = self._tables.written("pushes", Span(*span))
         return span[1] if later else newest_ms
 
-    def _client_facts(self, span: tuple[int, int], whose: dict[str, str | None]) -> ClientFactsAnswer:
+    def _client_facts(self, span: tuple[int, int], whose: dict[str, str | None]) -> Json:
         return client_facts.client_facts(self._tables, Span(*span), Whose(**whose))
 
-    def _findings_at(self, at_ms: int, **chosen: Any) -> FindingsAnswer:
+    def _findings_at(self, at_ms: int, **chosen: Any) -> Json:
         return findings.page(self._of_findings(("at", at_ms), lambda: findings.at_a_time(self._tables, at_ms)), **chosen)
 
-    def _findings_ended(self, span: tuple[int, int], **chosen: Any) -> FindingsAnswer:
+    def _findings_ended(self, span: tuple[int, int], **chosen: Any) -> Json:
         return findings.page(self._of_findings(("ended", *span), lambda: findings.ended(self._tables, Span(*span))), **chosen)
 
     def _of_findings(self, key: tuple[Any, ...], ask: Callable[[], pa.Table]) -> pa.Table:

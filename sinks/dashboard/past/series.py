@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from clientscope.catalog.sensitive import shown
 from clientscope.topic_values import clean
-from sinks.dashboard.past.answers import SeriesAnswer
+from sinks.dashboard.past.problems import Json
 from sinks.dashboard.past.tables import Span, Tables, text, within
 
 MINUTE_MS = 60_000
@@ -46,7 +46,7 @@ def recorded_steps(tables: Tables, span: Span, step_ms: int) -> npt.NDArray[np.b
     return recorded
 
 
-def series(tables: Tables, span: Span) -> SeriesAnswer:
+def series(tables: Tables, span: Span) -> Json:
     """Connections over time, as in `clientscope.api.history.PastSeries`.
 
     Raises:
