@@ -15,7 +15,7 @@ from clientscope.clock import now_ms
 from clientscope.findings.record import Finding
 from clientscope.findings.wording import unmarked
 from sinks.alerts.message import Texts, inert, iso, link
-from sinks.alerts.outbox import GIVE_UP_S, RETRIES, Place, earliest
+from sinks.alerts.outbox import GIVE_UP_S, RETRIES, Place, Round, earliest
 from sinks.alerts.receivers import Receiver
 from sinks.alerts.sending import OK, SendResult, post
 
@@ -54,19 +54,6 @@ class _Peer:
     failing_since: float | None = None
 
 
-@dataclass(frozen=True)
-class Round:
-    """What came of one round of requests.
-
-    Attributes:
-        result: why a server didn't get the alerts; OK if all that were due did.
-        given_up: alerts that no server has had for too long.
-    """
-
-    result: SendResult
-    given_up: int
-
-
 class Alerts:
     """What the servers of one receiver have to know.  Times are seconds of any clock that never goes back, if they aren't ms."""
 
@@ -79,7 +66,7 @@ class Alerts:
         self._peers = [_Peer(url) for url in receiver.urls]
         self._last = -_CHANGE_S
 
-    def take(self, fingerprint: str, finding: Finding | None, place: Place, at_ms: int, now: float) -> None:
+    def take(self, fingerprint: str, finding: Finding | None, place: Place, committed: int | None, at_ms: int, now: float) -> None:
         """A record of ``clientscope.findings``, None for a tombstone."""
         before = self._labels.pop(fingerprint, None)
         wanted = labels(finding) if finding is not None and finding.alert is not None and self._receiver.wants(finding) else None

@@ -30,9 +30,8 @@ from clientscope.topic_values import parse
 from sinks.alerts import apprise, webhook
 from sinks.alerts.alertmanager import Alerts
 from sinks.alerts.message import Texts
-from sinks.alerts.outbox import Outbox, Place
+from sinks.alerts.outbox import Outbox, Place, Round
 from sinks.alerts.receivers import Receiver
-from sinks.alerts.sending import SendResult
 
 GROUP_PREFIX = "clientscope-deliver."
 """Of the receivers' consumer groups: the prefix, and the receiver's name."""
@@ -123,7 +122,10 @@ class Delivery:
         return self._outbox.undelivered()
 
     def _new_outbox(self) -> Outbox | Alerts:
-        return Alerts(self.receiver, self._texts) if self.receiver.kind == "alertmanager" else Outbox(self.receiver)
+        if self.receiver.kind == "alertmanager":
+            return Alerts(self.receiver, self._texts)
+        send = webhook.send if self.receiver.kind == "webhook" else apprise.send
+        return Outbox(self.receiver, lambda message: send(self.receiver, message, self._texts))
 
     def _run(self) -> None:
         reader: GroupReader | None = None
@@ -154,7 +156,8 @@ class Delivery:
             self._take(record, reader.committed.get(record.partition))
         if reader.has_caught_up():
             self.state = "ok"
-            self._send()
+            if (sent := self._outbox.send(now_ms(), time.monotonic())) is not None:  # one at most, so that Kafka hears from this thread
+                self._attempted(sent)
             reader.commit(self._outbox.unsettled())
 
     def _take(self, record: object, committed: int | None) -> None:
@@ -167,47 +170,19 @@ class Delivery:
         except RecordError:
             self._metrics.undecodable.labels(self.receiver.name).inc()
             return
-        fingerprint = key.decode("utf-8", "replace")
-        if isinstance(self._outbox, Alerts):
-            self._outbox.take(fingerprint, finding, place, now_ms(), time.monotonic())
-        else:
-            self._outbox.take(fingerprint, finding, place, committed, time.monotonic())
+        self._outbox.take(key.decode("utf-8", "replace"), finding, place, committed, now_ms(), time.monotonic())
 
-    def _send(self) -> None:
-        """One attempt at most, so that Kafka hears from this thread in between."""
-        if isinstance(self._outbox, Alerts):
-            sent = self._outbox.send(now_ms(), time.monotonic())
-            if sent is not None:
-                self._attempted(sent.result)
-                if sent.given_up:
-                    self._give_up(sent.given_up, sent.result)
-            return
-        self._outbox.gather(time.monotonic(), now_ms())
-        outgoing = self._outbox.next_due(time.monotonic())
-        if outgoing is None:
-            return
-        try:
-            send = webhook.send if self.receiver.kind == "webhook" else apprise.send
-            result = send(self.receiver, outgoing.message, self._texts)
-        except Exception as error:  # one message must not end all others; the error's text may quote a secret
-            _log.error("receiver %s: %s", self.receiver.name, type(error).__name__)
-            result = SendResult(f"an error of clientscope's own: {type(error).__name__}")
-        self._attempted(result)
-        if self._outbox.sent(outgoing, result, time.monotonic()) and not result.ok:
-            self._give_up(len(outgoing.message.findings), result)
-
-    def _attempted(self, result: SendResult) -> None:
-        self.failing = result.reason
-        if result.ok:
+    def _attempted(self, sent: Round) -> None:
+        name, self.failing = self.receiver.name, sent.result.reason
+        if sent.result.ok:
             self.has_delivered, self.given_up = True, 0
-            self._metrics.delivered.labels(self.receiver.name).inc()
-        else:
-            self._metrics.failed.labels(self.receiver.name).inc()
-
-    def _give_up(self, alerts: int, result: SendResult) -> None:
-        self.given_up += alerts
-        self._metrics.given_up.labels(self.receiver.name).inc(alerts)
-        _log.warning("receiver %s: %s given up: %s", self.receiver.name, counted(alerts, "alert"), result.reason)
+            self._metrics.delivered.labels(name).inc()
+            return
+        self._metrics.failed.labels(name).inc()
+        if sent.given_up:
+            self.given_up += sent.given_up
+            self._metrics.given_up.labels(name).inc(sent.given_up)
+            _log.warning("receiver %s: %s given up: %s", name, counted(sent.given_up, "alert"), sent.result.reason)
 
 
 class Deliveries:

@@ -7,7 +7,7 @@ by the records of ``clientscope.findings`` up to where the receiver's consumer g
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -52,7 +52,7 @@ class _Change:
 
 
 @dataclass
-class Outgoing:
+class _Outgoing:
     """A message on its way, with its attempts so far."""
 
     message: Message
@@ -64,18 +64,36 @@ class Outgoing:
     attempts: int = 0
 
 
-class Outbox:
-    """Times are seconds of any clock that never goes back."""
+@dataclass(frozen=True)
+class Round:
+    """What came of sending.
 
-    def __init__(self, receiver: Receiver) -> None:
+    Attributes:
+        result: of the attempt; of several, why one of them failed.
+        given_up: number of alerts that are not tried any more.
+    """
+
+    result: SendResult
+    given_up: int
+
+
+class Outbox:
+    """Times are seconds of any clock that never goes back, if they aren't ms."""
+
+    def __init__(self, receiver: Receiver, deliver: Callable[[Message], SendResult]) -> None:
+        """
+        Args:
+            deliver: one attempt.
+        """
         self._receiver = receiver
+        self._deliver = deliver
         self._told: dict[str, tuple[int, bool]] = {}
         """By fingerprint: the number of the last alert, and whether it fires, as the receiver knows it."""
         self._changes: dict[str, _Change] = {}
-        self._outgoing: list[Outgoing] = []
+        self._outgoing: list[_Outgoing] = []
         self._not_before = 0.0
 
-    def take(self, fingerprint: str, finding: Finding | None, place: Place, committed: int | None, now: float) -> None:
+    def take(self, fingerprint: str, finding: Finding | None, place: Place, committed: int | None, at_ms: int, now: float) -> None:
         """A record of ``clientscope.findings``, None for a tombstone.
 
         Args:
@@ -103,7 +121,26 @@ class Outbox:
             first = earlier.place if earlier is not None else place
             self._changes[fingerprint] = _Change(finding, status, first, kept.since if kept else now)
 
-    def gather(self, now: float, created_ms: int) -> None:
+    def send(self, at_ms: int, now: float) -> Round | None:
+        """Sends one message, if one is due."""
+        self._gather(at_ms, now)
+        due = [outgoing for outgoing in self._outgoing if outgoing.due <= now] if now >= self._not_before else []
+        if not due:
+            return None
+        outgoing = min(due, key=lambda each: each.due)
+        try:
+            result = self._deliver(outgoing.message)
+        except Exception as error:  # one message must not end all others; the error's text may quote a secret
+            result = SendResult(f"an error of clientscope's own: {type(error).__name__}")
+        outgoing.attempts += 1
+        if result.ok or result.is_final or now - outgoing.begun >= GIVE_UP_S:
+            self._outgoing.remove(outgoing)
+            return Round(result, 0 if result.ok else len(outgoing.message.findings))
+        outgoing.due = now + RETRIES.seconds(outgoing.attempts - 1)
+        self._not_before = now + result.retry_after_s
+        return Round(result, 0)
+
+    def _gather(self, created_ms: int, now: float) -> None:
         """Makes messages of what has waited for others long enough: one for each owner, and no second one before the first is settled."""
         sending = {finding.fingerprint for outgoing in self._outgoing for finding in outgoing.message.findings}
         busy = {outgoing.group for outgoing in self._outgoing}
@@ -117,25 +154,10 @@ class Outbox:
                 continue
             findings = [change.finding for change in changes]
             message = Message.of(self._receiver.name, group[0], findings, created_ms)
-            self._outgoing.append(Outgoing(message, group, [change.place for change in changes], since, now, now))
+            self._outgoing.append(_Outgoing(message, group, [change.place for change in changes], since, now, now))
             for finding in findings:
                 self._told[finding.fingerprint] = alert_number(finding), group[0] == "firing"
                 del self._changes[finding.fingerprint]
-
-    def next_due(self, now: float) -> Outgoing | None:
-        """A message to send now."""
-        due = [outgoing for outgoing in self._outgoing if outgoing.due <= now] if now >= self._not_before else []
-        return min(due, key=lambda outgoing: outgoing.due, default=None)
-
-    def sent(self, outgoing: Outgoing, result: SendResult, now: float) -> bool:
-        """Takes the result of an attempt; returns True if the message is settled, delivered or given up."""
-        outgoing.attempts += 1
-        if result.ok or result.is_final or now - outgoing.begun >= GIVE_UP_S:
-            self._outgoing.remove(outgoing)
-            return True
-        outgoing.due = now + RETRIES.seconds(outgoing.attempts - 1)
-        self._not_before = now + result.retry_after_s
-        return False
 
     def unsettled(self) -> dict[int, int]:
         """By partition, the first record that must be read again after a restart."""

@@ -21,7 +21,7 @@ def alerts(**fields: Any) -> Alerts:
 
 
 def take(kept: Alerts, finding: Finding, at_ms: int = NOW_MS, offset: int = 0, now: float = 0.0) -> None:
-    kept.take(finding.fingerprint, finding, Place(0, offset), at_ms, now)
+    kept.take(finding.fingerprint, finding, Place(0, offset), None, at_ms, now)
 
 
 def test_an_open_finding_is_sent_every_time_and_a_resolved_one_for_five_minutes() -> None:
@@ -59,7 +59,7 @@ def test_an_identity_that_changes_ends_the_other() -> None:
     assert ends == {"high": "2026-09-21T14:13:20.000Z", "critical": "2026-09-21T14:17:20.000Z"}
     take(kept, made(1, severity="critical", suppressed=Suppressed(reason="x", until="2027-01-01", where="f:1")))
     assert {one["endsAt"] for one in kept.to_send(NOW_MS)} == {"2026-09-21T14:13:20.000Z"}
-    kept.take(made(1).fingerprint, None, Place(0, 9), NOW_MS, 0.0)
+    kept.take(made(1).fingerprint, None, Place(0, 9), None, NOW_MS, 0.0)
 
 
 def test_each_server_gets_all_alerts_and_one_that_fails_catches_up() -> None:

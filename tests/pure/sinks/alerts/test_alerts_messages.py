@@ -29,7 +29,7 @@ HOSTILE = [
 def alert(finding: Finding) -> dict[str, Any]:
     """As an Alertmanager is sent it."""
     alerts = Alerts(receiver("am", kind="alertmanager"), Texts())
-    alerts.take(finding.fingerprint, finding, Place(0, 0), NOW_MS, 0.0)
+    alerts.take(finding.fingerprint, finding, Place(0, 0), None, NOW_MS, 0.0)
     (sent,) = alerts.to_send(NOW_MS)
     return sent
 

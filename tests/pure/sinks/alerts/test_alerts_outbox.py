@@ -8,6 +8,7 @@ from alert_receivers import receiver
 from made_findings import NOW_MS, leak, made
 
 from clientscope.findings.record import Alert, Finding, FindingOwner, Suppressed
+from sinks.alerts.message import Message
 from sinks.alerts.outbox import GIVE_UP_S, GROUP_WAIT_S, Outbox, Place
 from sinks.alerts.sending import OK, SendResult
 
@@ -15,28 +16,34 @@ FAILED = SendResult("HTTP 500")
 
 
 class Played:
-    """An outbox and a clock; a record's offset is the next one."""
+    """An outbox, a receiver and a clock; a record's offset is the next one."""
 
     def __init__(self, committed: int | None = None, **fields: Any) -> None:
-        self.outbox = Outbox(receiver(**fields))
+        self.outbox = Outbox(receiver(**fields), self.deliver)
         self.committed = committed
         self.offset = 0
         self.now = 0.0
+        self.result = OK
+        self.got: list[Message] = []
+        self.given_up = 0
+
+    def deliver(self, message: Message) -> SendResult:
+        self.got.append(message)
+        return self.result
 
     def take(self, *findings: Finding) -> None:
         for finding in findings:
-            self.outbox.take(finding.fingerprint, finding, Place(0, self.offset), self.committed, self.now)
+            self.outbox.take(finding.fingerprint, finding, Place(0, self.offset), self.committed, NOW_MS, self.now)
             self.offset += 1
 
     def attempt(self, result: SendResult = OK, after_s: float = GROUP_WAIT_S) -> list[tuple[str, list[str]]]:
         """What is sent: status, and the fingerprints' first digits."""
         self.now += after_s
-        self.outbox.gather(self.now, NOW_MS)
-        sent = []
-        while (outgoing := self.outbox.next_due(self.now)) is not None:
-            sent.append((outgoing.message.status, sorted(finding.fingerprint[7:8] for finding in outgoing.message.findings)))
-            self.outbox.sent(outgoing, result, self.now)
-        return sent
+        self.result = result
+        before = len(self.got)
+        while (sent := self.outbox.send(NOW_MS, self.now)) is not None:
+            self.given_up += sent.given_up
+        return [(each.status, sorted(finding.fingerprint[7:8] for finding in each.findings)) for each in self.got[before:]]
 
 
 def resolved(number: int, **fields: Any) -> Finding:
@@ -84,8 +91,8 @@ def test_what_is_over_before_it_was_sent_is_not_sent() -> None:
     played = Played()
     played.take(made(1), resolved(1))
     assert played.attempt() == []
-    played.outbox.take(made(2).fingerprint, made(2), Place(0, 8), None, played.now)
-    played.outbox.take(made(2).fingerprint, None, Place(0, 9), None, played.now)
+    played.take(made(2))
+    played.outbox.take(made(2).fingerprint, None, Place(0, 9), None, NOW_MS, played.now)
     assert played.attempt() == []
 
 
@@ -118,27 +125,32 @@ def test_f30_what_fails_is_tried_for_two_hours_under_one_id_and_is_not_committed
     played = Played()
     played.take(made(1))
     played.attempt(FAILED)
-    first = played.outbox._outgoing[0].message.id
-    played.take(made(2), made(3, owner=FindingOwner(team="pay", contact="p")))
-    attempts = 1
-    while played.outbox.undelivered():
+    played.take(made(2))
+    while not played.given_up:
         assert played.outbox.unsettled() == {0: 0}
-        outgoing = played.outbox._outgoing[0]
-        assert outgoing.message.id == first
         sent = played.attempt(FAILED, after_s=600)
-        assert ("firing", ["2"]) not in sent or outgoing not in played.outbox._outgoing, "a further one of its owner waits for it"
-        attempts += 1
-        if attempts > 12:
-            break
-    assert played.now >= GIVE_UP_S
+        assert played.given_up or ("firing", ["2"]) not in sent, "a further one of its owner waits for it"
+    assert GIVE_UP_S <= played.now < GIVE_UP_S + 1_200
+    assert len({message.id for message in played.got}) == 2, "one id for each"
     assert played.outbox.unsettled() == {0: 1}, "the first was given up, and so may be committed"
+
+
+def test_an_error_of_our_own_is_a_failed_attempt_and_quotes_nothing() -> None:
+    def fails(message: Message) -> SendResult:
+        raise ValueError("canary")
+
+    outbox = Outbox(receiver(), fails)
+    outbox.take(made(1).fingerprint, made(1), Place(0, 0), None, NOW_MS, 0.0)
+    sent = outbox.send(NOW_MS, GROUP_WAIT_S)
+    assert sent is not None and sent.result.reason == "an error of clientscope's own: ValueError"
+    assert outbox.undelivered() == 1
 
 
 def test_f30_what_is_refused_for_good_is_given_up_at_once() -> None:
     played = Played()
     played.take(made(1))
     assert played.attempt(SendResult("HTTP 410", is_final=True)) == [("firing", ["1"])]
-    assert (played.outbox.unsettled(), played.attempt()) == ({}, [])
+    assert (played.given_up, played.outbox.unsettled(), played.attempt()) == (1, {}, [])
 
 
 def test_f30_a_retry_after_holds_all_messages_of_the_receiver() -> None:
@@ -156,5 +168,4 @@ def test_an_end_never_overtakes_the_alert_that_it_ends() -> None:
     played.attempt(FAILED)
     played.take(resolved(1))
     assert played.attempt(FAILED) == [("firing", ["1"])]
-    assert played.attempt(after_s=600) == [("firing", ["1"])]
-    assert played.attempt() == [("ended", ["1"])]
+    assert played.attempt(after_s=600) == [("firing", ["1"]), ("ended", ["1"])]
