@@ -10,8 +10,6 @@ address instead: every client is ``User:ANONYMOUS``, so with that in it any clie
 
 An anonymous client can therefore take the place of another anonymous one only from the same address, and only under its instance id and in
 the same cluster; never of one with a principal.
-
-Release 0.1.0 used the instance id alone (`key_of_0_1`). Readers know a client by what its record says, whatever the key.
 """
 
 from __future__ import annotations
@@ -48,11 +46,6 @@ def scope(cluster: str, principal: str | None, address: str) -> str:
     principal = authenticated(principal)
     parts = (cluster, "address", address) if principal is None else (cluster, "principal", principal)
     return identifier("client", *parts)
-
-
-def key_of_0_1(instance_id: UUID | str) -> str:
-    """The key that release 0.1.0 gave the record of a client with an instance id."""
-    return str(instance_id)
 
 
 def instance_of(key: str) -> str | None:

@@ -64,7 +64,7 @@ def connection(ms: int, kind: Kind, number: int = 1, sequence: int | None = None
         "kind": int(kind), "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "gateway_epoch": 1, "timestamp_ms": ms,
         "connection_id": number,
         "sequence": placed["offset"] if sequence is None else sequence, "listener_name": "CLIENT", "security_protocol": "PLAINTEXT",
-        "client_address": "10.0.0.1", "principal": None, "client_id": "app", "client_software_name": "librdkafka",
+        "client_address": "10.0.0.1", "principal": "User:ANONYMOUS", "client_id": "app", "client_software_name": "librdkafka",
         "client_software_version": "2.6.1",
     }  # fmt: skip
     return placed | row | changed
@@ -103,7 +103,8 @@ def push(ms: int, *configs: dict[str, Any], **changed: Any) -> dict[str, Any]:
     """A row of ``pushes``."""
     row = {
         "received_timestamp_ms": ms, "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "gateway_epoch": 1, "connection_id": 1,
-        "listener_name": "CLIENT", "security_protocol": "PLAINTEXT", "client_address": "10.0.0.1", "principal": None, "principal_source": 0,
+        "listener_name": "CLIENT", "security_protocol": "PLAINTEXT", "client_address": "10.0.0.1", "principal": "User:ANONYMOUS",
+        "principal_source": 0,
         "client_id": "app", "client_software_name": "apache-kafka-java", "client_software_version": "4.1.0", "origin": 0,
         "configs": list(configs),
     }  # fmt: skip
@@ -114,7 +115,7 @@ def client_facts(ms: int, kind: str = "producer", instance: int = 5, **changed: 
     """A row of ``client_facts``: one push of an instance, a minute after the one before."""
     row = {
         "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "listener_name": "CLIENT", "security_protocol": "PLAINTEXT",
-        "client_address": "10.0.0.1", "principal": None, "client_id": "app", "client_software_name": "apache-kafka-java",
+        "client_address": "10.0.0.1", "principal": "User:ANONYMOUS", "client_id": "app", "client_software_name": "apache-kafka-java",
         "client_software_version": "4.1.0", "client_instance_id": str(UUID(int=instance)), "terminating": False, "copied": False,
         "client_kind": kind, "interval_ms": MINUTE_MS,
     }  # fmt: skip

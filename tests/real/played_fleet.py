@@ -16,7 +16,9 @@ from record_bytes import config_record, connection_record, heartbeat, setting
 
 from clientscope.clock import now_ms
 from clientscope.digest import DigestKey
+from clientscope.records.client_key import client_key
 from clientscope.records.layouts import Kind, ValueState
+from clientscope.records.principals import ANONYMOUS
 from clientscope.records.requested_versions import pack, pair
 from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS
 from clientscope.records.traffic import pack as pack_traffic
@@ -150,11 +152,13 @@ class PlayedFleet:
         if application.name == "billing":
             hidden = {"value_state": ValueState.KEY_INFIX, "value_length": len(SECRET), "value_digest": self._key.digest(SECRET)}
             pushed.append(setting("sasl.jaas.config", None, **hidden))
+        who = self._who(application, number)
         value = config_record(
             *pushed, received_timestamp_ms=now_ms(), connection_id=self._connections, client_instance_id=instance,
-            digest_key_id=self._key.key_id, **self._who(application, number),
+            digest_key_id=self._key.key_id, **who,
         )  # fmt: skip
-        producer.send(CONFIGS, key=str(instance).encode(), value=value)
+        key = client_key(CLUSTER, who["principal"], who["client_address"], instance, "", 0, 0)
+        producer.send(CONFIGS, key=key.encode(), value=value)
 
     def _event(self, producer: Any, application: Application, number: int, kind: Kind, connection: int, **fields: Any) -> None:
         sequence = self._sequences[application.broker]
@@ -177,7 +181,7 @@ class PlayedFleet:
             "broker_id": application.broker,
             "gateway_id": f"gw-{application.broker}",
             "gateway_epoch": 1,
-            "principal": application.principal,
+            "principal": application.principal or ANONYMOUS,
             "security_protocol": "SASL_SSL" if application.principal else "PLAINTEXT",
             "client_id": f"{application.name}-{number}",
             "client_address": f"10.0.{len(application.name)}.{number + 1}",

@@ -21,6 +21,7 @@ from record_bytes import setting
 
 from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
+from clientscope.records.client_key import client_key
 from clientscope.records.topics import DECISIONS
 from sinks.dashboard.state.record import TopicRecord
 
@@ -34,7 +35,14 @@ def records() -> list[TopicRecord]:
     of = {"client_id": "serve-api", "client_address": "10.5.5.5"}
     return [
         *(
-            pushed(0, setting("acks", acks), setting("linger.ms", "5"), key=str(instance), client_instance_id=instance, **of)
+            pushed(
+                0,
+                setting("acks", acks),
+                setting("linger.ms", "5"),
+                key=client_key("c", None, "10.5.5.5", instance, "", 0, 0),
+                client_instance_id=instance,
+                **of,
+            )
             for acks, instance in zip(("all", "0"), instances, strict=True)
         ),
         opened(1, gateway="serve-api", at_ms=now, gateway_epoch=now, client_instance_id=instances[1], **of),

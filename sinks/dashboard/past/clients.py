@@ -16,11 +16,10 @@ from clientscope.catalog.sensitive import shown
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import HISTORY_CLIENTS, parse, parse_sort
 from clientscope.records.layouts import Kind
-from clientscope.records.principals import ANONYMOUS, PLAINTEXT
 from clientscope.topic_values import clean
 from sinks.dashboard.past.choosing import Choosing, each
 from sinks.dashboard.past.problems import Json, too_wide
-from sinks.dashboard.past.tables import Span, Tables, moment, text, within
+from sinks.dashboard.past.tables import Span, Tables, moment, within
 from udfs.kernels.applications import application_of
 
 MOST_CLIENTS = 500_000
@@ -58,9 +57,6 @@ IDENTITY_COLUMNS = ", ".join(SHOWN_AS)
 _NONE, _BETWEEN = "\x00", "\x1f"
 """Neither is in what may be shown."""
 
-# Rows of release 0.1.0 have null for it.
-_ANONYMOUS = f"WHEN principal IS NULL AND security_protocol = {text(PLAINTEXT)} THEN {text(ANONYMOUS)}"
-CONNECTIONS = f"(SELECT * EXCEPT (principal), CASE {_ANONYMOUS} ELSE principal END AS principal FROM connections)"  # noqa: S608 - constants
 _BROKERS = "string_agg(DISTINCT CAST(broker_id AS VARCHAR), ',') AS brokers"
 OF_CLIENTS = f"kind < {Kind.HEARTBEAT:d}"
 
@@ -78,7 +74,7 @@ def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
             SELECT {IDENTITY_COLUMNS}, min("timestamp") AS first, max("timestamp") AS last,
                 count(*) FILTER (WHERE kind = {Kind.CLOSED:d}) AS closed, 0 AS open,
                 count(*) FILTER (WHERE kind IN ({Kind.CLOSED:d}, {Kind.PRESENT:d})) AS settled, {_BROKERS}
-            FROM {CONNECTIONS} WHERE {within(span, "timestamp")} AND {OF_CLIENTS} GROUP BY {IDENTITY_COLUMNS}
+            FROM connections WHERE {within(span, "timestamp")} AND {OF_CLIENTS} GROUP BY {IDENTITY_COLUMNS}
             UNION ALL
             SELECT {IDENTITY_COLUMNS}, {moment(span.from_ms)}, {moment(span.from_ms)}, 0, 0, 1, {_BROKERS}
             FROM ({_open_at(span.from_ms)}) GROUP BY {IDENTITY_COLUMNS}
@@ -98,7 +94,7 @@ def _open_at(at_ms: int) -> str:
     """A row for each connection that was open then; those of a gateway's earlier epochs ended with it."""
     before = within(Span(at_ms - RECORDED_EVERY_MS, at_ms), "timestamp")
     return f"""
-        SELECT {IDENTITY_COLUMNS}, broker_id FROM {CONNECTIONS}
+        SELECT {IDENTITY_COLUMNS}, broker_id FROM connections
         LEFT SEMI JOIN (
             SELECT gateway_id AS its_gateway, gateway_epoch AS its_epoch, max(sequence) AS newest FROM connections
             WHERE {before} AND {OF_CLIENTS} GROUP BY gateway_id, gateway_epoch, connection_id

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from clientscope.records.layouts import Kind
 from sinks.dashboard.past.clients import (
-    CONNECTIONS,
     IDENTITY_COLUMNS,
     OF_CLIENTS,
     RECORDED_EVERY_MS,
@@ -52,7 +51,7 @@ def lifetimes(tables: Tables, span: Span) -> pa.Table:
     sql = f"""
         SELECT {IDENTITY_COLUMNS}, first, last, count(*) AS connections FROM (
             SELECT {IDENTITY_COLUMNS}, {began} / {step_us} - {begin} AS first, {ended} / {step_us} - {begin} AS last
-            FROM {CONNECTIONS}
+            FROM connections
             JOIN (
                 SELECT gateway_id AS its_gateway, gateway_epoch AS its_epoch, max(sequence) AS newest, min("timestamp") AS first,
                     max("timestamp") AS last, bool_or(kind = {Kind.CLOSED:d}) AS closed

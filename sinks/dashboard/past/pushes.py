@@ -15,7 +15,6 @@ import pyarrow as pa
 from clientscope.api.clients import Configuration
 from clientscope.catalog.sensitive import shown
 from clientscope.records.layouts import Origin, rank_of
-from clientscope.records.principals import anonymous_if_unsaid
 from clientscope.topic_values import clean
 from sinks.dashboard.past.problems import Json, too_wide
 from sinks.dashboard.past.tables import Span, Tables, text, within
@@ -51,7 +50,6 @@ class PushRow(TypedDict):
     client_address: str
     client_software_name: str
     client_software_version: str
-    security_protocol: str | None
     origin: int
 
 
@@ -83,10 +81,9 @@ class Whose:
     principal: str | None = None
     address: str | None = None
 
-    def has(self, client_id: str | None, principal: str | None, address: str, security_protocol: str | None) -> bool:
+    def has(self, client_id: str | None, principal: str | None, address: str) -> bool:
         """Whether a push is theirs, by its names as the table has them."""
         name = clean(shown(client_id)) if client_id else ""
-        principal = anonymous_if_unsaid(principal, security_protocol)
         return (
             self.client_id in (None, name)
             and self.application in (None, application_of(name))
@@ -129,8 +126,6 @@ def pushes_at(tables: Tables, span: Span, places: pa.Table) -> list[PastPush]:
 
 def _read(rows: pa.Table) -> list[PastPush]:
     pushed: list[PushRow] = rows.select(list(PushRow.__annotations__)).to_pylist()
-    for row in pushed:
-        row["principal"] = anonymous_if_unsaid(row["principal"], row["security_protocol"])
     return [PastPush(row, _configuration(rows, number)) for number, row in enumerate(pushed)]
 
 
@@ -139,7 +134,7 @@ def condition(tables: Tables, span: Span, whose: Whose, table: str = "pushes") -
 
     They may not be as they are shown, and applications are no column: so all the names there are are looked at.
     """
-    columns = ("client_id", "principal", "client_address", "security_protocol")
+    columns = ("client_id", "principal", "client_address")
     names = ", ".join(columns)
     there = tables.ask(table, f"SELECT {names} FROM {table} WHERE {within(span, 'timestamp')} GROUP BY {names}")  # noqa: S608 - names of columns
     meant = [row for row in zip(*(there[column].to_pylist() for column in columns), strict=True) if whose.has(*row)]

@@ -20,7 +20,6 @@ class IndexedPush(NamedTuple):
         instance: its instance id; None where it has none.
         judged: whether a rule could judge it; None where its result was not read.
         not_judged_by: the rules that could not (`sinks.dashboard.state.unjudged`); None likewise.
-        old_key: its record has the key that release 0.1.0 gave it: the instance id alone.
         rank: `clientscope.records.layouts.rank_of` its origin: what a client pushes counts before what was seen of it.
     """
 
@@ -37,7 +36,6 @@ class IndexedPush(NamedTuple):
     version: str
     judged: bool | None = None
     not_judged_by: bytes | None = None
-    old_key: bool = False
     rank: int = 0
 
 
@@ -81,7 +79,7 @@ class PushIndex:
 
     def flush(self) -> None:
         """Writes everything noted since the last call into the table, in order, and judges those clients again."""
-        noted, self._noted = self._of_old_keys(self._noted), []
+        noted, self._noted = self._noted, []
         if not noted:
             return
         keys = {key for key, _ in noted}
@@ -135,25 +133,6 @@ class PushIndex:
         )
         return [IndexedPush(*row) for row in rows], len(rows) > len(own)
 
-    def _of_old_keys(self, noted: list[tuple[str, IndexedPush | None]]) -> list[tuple[str, IndexedPush | None]]:
-        """Tombstones of 0.1.0's keys under the keys of those clients whose records they end; others have a newer record elsewhere."""
-        bare = {key for key, push in noted if push is None and "/" not in key}
-        if not bare:
-            return noted
-        rows = self._database.rows(f"SELECT key, instance FROM pushes WHERE old_key AND instance IN {LISTED}", listed(bare))
-        of_old: dict[str, str] = dict(rows)
-        now: list[tuple[str, IndexedPush | None]] = []
-        for key, push in noted:
-            if push is None and key in bare:
-                now += [(each, None) for each, instance in of_old.items() if instance == key]
-                continue
-            now.append((key, push))
-            if push is not None and push.old_key and push.instance is not None:
-                of_old[key] = push.instance
-            elif push is not None and push.judged is None:  # a result says nothing of its push's key
-                of_old.pop(key, None)
-        return now
-
     def _trim(self) -> None:
         """The oldest entries of tenants above their share (`clientscope.fair_share`) go."""
         counts = self._database.rows("SELECT principal, address, count(*) FROM pushes GROUP BY principal, iif(principal = '', address, '')")
@@ -184,7 +163,6 @@ def _newer(before: IndexedPush | None, push: IndexedPush) -> IndexedPush:
         result = before if push.judged is None else push
         return push._replace(
             pushed_ms=min(before.pushed_ms, push.pushed_ms),
-            old_key=before.old_key or push.old_key,
             judged=result.judged,
             not_judged_by=result.not_judged_by,
         )

@@ -48,13 +48,11 @@ CREATE TABLE pushes (
     software TEXT NOT NULL, version TEXT NOT NULL,
     judged INTEGER,                -- 1 or 0 by its result; NULL where none was read
     not_judged_by BLOB,            -- likewise, a bit for each rule
-    old_key INTEGER NOT NULL,      -- its record has the key that release 0.1.0 gave it
     rank INTEGER NOT NULL          -- what counts first of a client
 ) WITHOUT ROWID;
 CREATE INDEX pushes_of_client ON pushes (client_id, address, pushed_ms);
 CREATE INDEX pushes_of_application ON pushes (application, pushed_ms);
 CREATE INDEX pushes_by_age ON pushes (pushed_ms);
-CREATE INDEX pushes_of_old_keys ON pushes (instance) WHERE old_key;
 """
 
 HERE, LOST, GONE = range(3)

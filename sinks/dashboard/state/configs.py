@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from clientscope.errors import RecordError
-from clientscope.records.client_key import client_key, key_of_0_1, scope
+from clientscope.records.client_key import client_key
 from clientscope.records.layouts import Origin, rank_of
 from clientscope.records.principals import authenticated
 from clientscope.results import ResultValue
@@ -95,9 +95,8 @@ def _push(
     except RecordError as error:
         return error
     name = clean(client_id) if client_id else ""
-    old = instance is not None and key == key_of_0_1(instance)
     return IndexedPush(
-        key=f"{key}/{scope(cluster, principal, address)}" if old else key,
+        key=key,
         partition=record.partition,
         offset=record.offset,
         pushed_ms=record.timestamp_ms,
@@ -108,6 +107,5 @@ def _push(
         instance=None if instance is None else str(instance),
         software=clean(software),
         version=clean(version),
-        old_key=old,
         rank=rank_of(origin),
     )

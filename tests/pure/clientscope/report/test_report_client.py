@@ -12,11 +12,13 @@ from served_page import serving
 
 from clientscope import cli
 from clientscope.local.process import free_port
+from clientscope.records.client_key import client_key
 from clientscope.records.layouts import Kind
 
 HOSTILE = "a\x1b[31mb[red]c"
 HOUR_MS = 3_600_000
 SECRET = setting("sasl.jaas.config", None, value_state=2, value_length=90, value_digest=b"\xab" * 32)
+KEY = client_key("c", None, "10.0.0.1", INSTANCE, "", 0, 0)
 WHO = {"client_instance_id": INSTANCE, "client_software_name": "apache-kafka-java", "client_software_version": "2.8.1"}
 
 
@@ -24,7 +26,14 @@ WHO = {"client_instance_id": INSTANCE, "client_software_name": "apache-kafka-jav
 def page() -> Iterator[str]:
     pushes = [
         pushed(0, setting("acks", "all"), setting("linger.ms", "5"), SECRET, at_ms=NOW_MS - HOUR_MS, **WHO),
-        pushed(1, setting("acks", "1"), setting("request.timeout.ms", "30000", is_default=True), SECRET, key=str(INSTANCE), **WHO),
+        pushed(
+            1,
+            setting("acks", "1"),
+            setting("request.timeout.ms", "30000", is_default=True),
+            SECRET,
+            key=KEY,
+            **WHO,
+        ),
     ]
     state = live(
         opened(1, **WHO),

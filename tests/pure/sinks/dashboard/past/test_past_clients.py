@@ -41,15 +41,6 @@ def ids(folder: Path, span: Span, q: str = "", sort: str = "client_id") -> list[
 MARCH = Span(NOW_MS - 30 * DAY_MS, NOW_MS - DAY_MS)
 
 
-def test_a_row_of_0_1_0_and_one_of_today_are_of_one_client_that_does_not_authenticate(tmp_path: Path) -> None:
-    begin = MARCH.from_ms
-    rows = [connection(begin + HOUR_MS, Kind.CLOSED, 1), connection(begin + 2 * HOUR_MS, Kind.CLOSED, 2, principal="User:ANONYMOUS")]
-    append(tmp_path, "connections", [*rows, connection(begin + 3 * HOUR_MS, Kind.CLOSED, 3, security_protocol="SASL_SSL")])
-    items = seen(tmp_path, MARCH)["items"]
-    assert [(each["principal"], each["connections"]) for each in items] == [(None, 1), ("User:ANONYMOUS", 2)]
-    assert ids(tmp_path, MARCH, "principal:User:ANONYMOUS") == ["app"]
-
-
 def test_a_client_is_what_its_connections_share_and_when_they_were_there(tmp_path: Path) -> None:
     begin = MARCH.from_ms
     append(

@@ -10,7 +10,6 @@ from record_bytes import setting
 
 from clientscope.records.client_key import client_key
 from clientscope.records.layouts import Kind
-from clientscope.records.topics import CONFIGS
 from sinks.dashboard.state.configs import pushes
 from sinks.dashboard.state.findings import FindingChoice
 from sinks.dashboard.state.record import TopicRecord
@@ -61,34 +60,9 @@ def test_f41_a_clean_result_of_another_principal_does_not_make_a_client_judged()
     assert {each.principal: each.findings is not None for each in state.clients(10).items} == {VICTIM: False, MALLORY: True}
 
 
-def old(offset: int, principal: str | None, at_ms: int = NOW_MS - 90_000) -> TopicRecord:
-    """As release 0.1.0's gateway wrote it: the instance id alone is the key."""
-    return pushed(offset, key=str(INSTANCE), principal=principal, client_instance_id=INSTANCE, at_ms=at_ms)
-
-
-def test_a_record_of_0_1_0_and_its_successor_are_one_push_and_the_old_ones_tombstone_ends_only_the_old_one() -> None:
-    def rows(*records: TopicRecord) -> list[tuple[str, int]]:
-        return [tuple(row) for row in live(*records).database.rows("SELECT principal, offset FROM pushes ORDER BY 1")]
-
-    tombstone = TopicRecord(CONFIGS, NOW_MS, str(INSTANCE).encode(), None, offset=9)
-    new = pushed(5, key=key(VICTIM), principal=VICTIM, client_instance_id=INSTANCE)
-    assert rows(old(1, VICTIM)) == [(VICTIM, 1)]
-    assert rows(old(1, VICTIM), new) == [(VICTIM, 5)]
-    assert rows(old(1, VICTIM), new, tombstone) == [(VICTIM, 5)]
-    assert rows(old(1, VICTIM), tombstone) == []
-    assert rows(old(1, VICTIM), tombstone, old(2, MALLORY)) == [(MALLORY, 2)]
-    state = live(old(1, VICTIM), new)
-    state.apply([tombstone])
-    assert state.database.rows("SELECT offset FROM pushes") == [(5,)]
-    state = live(old(1, VICTIM), result(1, instance_id=str(INSTANCE), principal=VICTIM))
-    state.apply([tombstone])
-    assert state.database.rows("SELECT offset FROM pushes") == [], "though its result came after it"
-
-
 def test_a_pushs_key_is_the_one_of_its_result() -> None:
     (push,) = pushes([pushed(1, key=key(VICTIM), principal=VICTIM, client_instance_id=INSTANCE)])
-    (before,) = pushes([old(1, VICTIM)])
-    assert getattr(push, "key", None) == getattr(before, "key", "") == key(VICTIM)
+    assert getattr(push, "key", None) == key(VICTIM)
 
 
 def test_f44_invented_findings_displace_no_finding_of_another() -> None:

@@ -14,6 +14,7 @@ from record_bytes import config_record, setting
 from clientscope.api.clients import ClientDetail, Configuration, EffectiveSetting
 from clientscope.catalog.configs import Type
 from clientscope.errors import EnvironmentProblem, RecordError
+from clientscope.records.client_key import client_key
 from clientscope.records.layouts import Kind, Origin, ValueState
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import assets
@@ -129,9 +130,18 @@ def detail_of(state: State, topic: Topic | None, place: int = 0) -> ClientDetail
     return found
 
 
+def key_of(instance: UUID, address: str = "10.0.0.1") -> str:
+    return client_key("c", None, address, instance, "", 0, 0)
+
+
 def start(offset: int, minutes: int, *settings: Any, **fields: Any) -> TopicRecord:
     instance = UUID(int=offset)
-    changes = {"client_instance_id": instance, "key": str(instance), "at_ms": NOW_MS - minutes * 60_000, **fields}
+    changes = {
+        "client_instance_id": instance,
+        "key": key_of(instance, fields.get("client_address", "10.0.0.1")),
+        "at_ms": NOW_MS - minutes * 60_000,
+        **fields,
+    }
     return pushed(offset, *settings, **changes)
 
 
@@ -230,7 +240,7 @@ def test_it_says_why_there_is_no_configuration() -> None:
     assert silent.configuration is None
     assert "not pushed" in (silent.why or "")
     assert silent.findings is None  # not judged, which isn't clean
-    records += [pushed(5, key=str(INSTANCE)), result(5, instance_id=str(INSTANCE))]
+    records += [pushed(5, key=key_of(INSTANCE)), result(5, instance_id=str(INSTANCE))]
     gone = detail_of(live(*records), Topic())
     assert "no longer" in (gone.why or "")
     assert gone.findings == []
