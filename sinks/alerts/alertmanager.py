@@ -90,8 +90,11 @@ class Alerts:
         due = [peer for peer in self._peers if peer.due <= now]
         if not due:
             return None
-        self._last, result = now, OK
         alerts = self.to_send(at_ms)
+        if not alerts:  # a server that is asked nothing isn't known to be well
+            self._unsent.clear()  # what ended more than five minutes ago, while no server answered
+            return None
+        self._last, result = now, OK
         for peer in due:
             sent = self._send(peer.url, alerts)
             peer.failures = 0 if sent.ok else peer.failures + 1

@@ -84,6 +84,16 @@ def test_each_server_gets_all_alerts_and_one_that_fails_catches_up() -> None:
         assert kept.send(NOW_MS, 81.0) is not None, "the next round"
 
 
+def test_without_alerts_nothing_is_sent_and_so_nothing_delivered() -> None:
+    with serving() as server:
+        kept = alerts(urls=(server.url,))
+        assert kept.send(NOW_MS, 0.0) is None, "as of a copy that has no partition"
+        take(kept, made(1))
+        take(kept, made(1, state="resolved", ended_ms=NOW_MS))
+        assert kept.send(NOW_MS + 5 * MINUTE, 300.0) is None
+        assert (kept.unsettled(), server.got) == ({}, [])
+
+
 def test_f30_alerts_that_no_server_takes_for_two_hours_are_given_up_and_sent_nevertheless() -> None:
     with serving(always=status(503)) as down:
         kept = alerts(urls=(down.url,))
