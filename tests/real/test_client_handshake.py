@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import functools
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import kafka
 import pytest
 from kafka.protocol import metadata
-from observe import read_all
 
 from clientscope.catalog.configs import Type
 from clientscope.client import KafkaAdminClient, KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.records.client_key import instance_of
 from clientscope.records.codec import ClientConfigRecord, decode
-from clientscope.records.layouts import Origin, ValueState
+from clientscope.records.layouts import ValueState
 from clientscope.records.topics import CONFIGS
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_CONFIG, INVALID_REQUEST, NONE, PUSH_CONFIG
 
@@ -142,27 +138,3 @@ def test_kip_511_a_name_that_a_broker_takes(gateway: Any, pushed: Pushed) -> Non
     with closing(Named(bootstrap_servers=gateway.address)) as client:
         (record,) = pushed(client.client_instance_id)
     assert (record.client_software_name, record.client_software_version) == ("my-software", "1.2.3-rc.4")
-
-
-APPLICATION = f"""
-import sys
-from kafka import KafkaProducer
-producer = KafkaProducer(bootstrap_servers=sys.argv[1], client_id=sys.argv[2], acks=1)
-print(producer.send({TOPIC!r}, b"a").get(timeout=30).offset)
-producer.close()
-"""
-
-
-def test_an_application_that_cannot_be_changed_pushes_under_clientscope_run(broker: Any, gateway: Any, topic: str, tmp_path: Path) -> None:
-    """Beside itself as it is, which pushes nothing."""
-    (tmp_path / "app.py").write_text(APPLICATION)
-    application = [sys.executable, str(tmp_path / "app.py"), gateway.address]
-    plain = subprocess.run([*application, "plain"], capture_output=True, text=True, check=False)
-    command = [sys.executable, "-m", "clientscope.autostart.command"]
-    ended = subprocess.run([*command, *application, "unchangeable"], capture_output=True, text=True, check=False)
-    assert (plain.returncode, plain.stderr, ended.returncode, ended.stderr) == (0, "", 0, "")
-    assert int(ended.stdout) == int(plain.stdout) + 1
-    records = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
-    (record,) = (record for record in records if record.client_id in ("plain", "unchangeable") and record.origin == Origin.PUSHED)
-    assert record.client_id == "unchangeable"
-    assert settings_of(record)["acks"] == "1"

@@ -41,7 +41,7 @@ def test_kafka_python_is_used_in_one_package() -> None:
     found, seen = [], 0
     for path in (path for package in ("clientscope", "streaming", "sinks", "udfs", "bench") for path in (ROOT / package).rglob("*.py")):
         name = str(path.relative_to(ROOT))
-        if name.startswith(("clientscope/kafka/", "clientscope/client/", "clientscope/autostart/")) or name == application:
+        if name.startswith(("clientscope/kafka/", "clientscope/client/")) or name == application:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):

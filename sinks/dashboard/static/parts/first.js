@@ -12,12 +12,12 @@ const NO_GATEWAY = [
     "Start the gateway before the broker",
     "clientscope gateway --bootstrap-servers HOST:19092 --listen HOST:9092 --upstream 127.0.0.1:19091",
   ],
-  ["Start any client; this way a Python program pushes its configuration too", "clientscope-run python app.py"],
+  ["Start any client; one made by this class pushes its configuration too", "from clientscope.client import KafkaProducer"],
 ];
 
 const NO_CLIENT = [
   ["Let any client connect to the address that the brokers advertise, as before", "bootstrap.servers=HOST:9092"],
-  ["Let a Python program push its configuration, too", "clientscope-run python app.py"],
+  ["Let a Python program push its configuration, too", "from clientscope.client import KafkaProducer"],
   ["See on a terminal who is connected", "clientscope clients"],
 ];
 

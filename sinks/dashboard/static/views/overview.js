@@ -261,7 +261,7 @@ function Pushes({ state }) {
     feed: state,
     what: "push",
     nothing: () => html`<${Nothing}><p>Nothing was pushed in the last day.</p>
-    <p class="muted">A client pushes when it is made by our handshake: <${Code}>clientscope-run python app.py<//></p><//>`,
+    <p class="muted">A client pushes when it is made by our handshake: <${Code}>from clientscope.client import KafkaProducer<//></p><//>`,
   });
   const columns = [
     {
