@@ -17,7 +17,7 @@ Five more settings:
 
 An invalid value raises `clientscope.errors.SettingsError`.
 
-`install` changes kafka-python's own classes so that they do the same, for code that creates those.
+`push` pushes the settings of a client of any other library.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ import kafka
 
 from clientscope.catalog.configs import ClientType
 from clientscope.client.describing import Describing
-from clientscope.client.installation import client_instance_id, install, uninstall
+from clientscope.client.own_connection import push
 from clientscope.client.pushing import Pushing
 
-__all__ = ["KafkaAdminClient", "KafkaConsumer", "KafkaProducer", "client_instance_id", "install", "uninstall"]
+__all__ = ["KafkaAdminClient", "KafkaConsumer", "KafkaProducer", "push"]
 
 
 class KafkaProducer(Pushing, kafka.KafkaProducer):

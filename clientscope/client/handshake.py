@@ -30,9 +30,6 @@ class PushOutcome(Enum):
     """The outcome of a push."""
 
     PUSHED = "pushed"
-    NOTHING_TO_PUSH = "nothing to push"
-    NOT_ADVERTISED = "not advertised"
-    """Nodes were met, and none of them advertises PushConfig."""
     REFUSED = "refused"
     """A node answered PushConfig with an error that another attempt can't change."""
     FAILED = "failed"

@@ -37,7 +37,7 @@ class Pushing:
         Raises:
             SettingsError: a setting of ours is invalid.
         """
-        self._handshake, prepared = prepare(client_type, configs)
+        self._handshake, prepared = _prepared(client_type, configs)
         return prepared
 
     @property
@@ -46,12 +46,8 @@ class Pushing:
         return self._handshake.client_instance_id if self._handshake else None
 
 
-def prepare(client_type: ClientType, configs: Mapping[str, Any]) -> tuple[Handshake | None, dict[str, Any]]:
-    """The handshake of a client to be, if it has one, and what kafka-python is to be given.
-
-    Raises:
-        SettingsError: a setting of ours is invalid.
-    """
+def _prepared(client_type: ClientType, configs: Mapping[str, Any]) -> tuple[Handshake | None, dict[str, Any]]:
+    """The handshake of a client to be, if it has one, and what kafka-python is to be given."""
     ours = {name: configs.get(name, default) for name, default in SETTINGS.items()}
     if ours["config_push_allowed_keys"] is not None:
         ours["config_push_allowed_keys"] = split_keys(ours["config_push_allowed_keys"], "config_push_allowed_keys")
@@ -60,10 +56,13 @@ def prepare(client_type: ClientType, configs: Mapping[str, Any]) -> tuple[Handsh
     backoff_ms = milliseconds("retry_backoff_ms", configs.get("retry_backoff_ms", 100), 100, least=0)
     embedded = configs.get("embedded", False)
     kafkas = {name: value for name, value in configs.items() if name not in SETTINGS and name != "embedded"}
-    require_bool("enable_config_push", ours["enable_config_push"])
+    if not isinstance(enabled := ours["enable_config_push"], bool):  # a text such as "false" would be true
+        raise SettingsError(
+            f"enable_config_push must be True or False (got {ascii(enabled)[:40]})", "set enable_config_push to one of them"
+        )
     if not isinstance(embedded, bool | uuid.UUID):
         raise SettingsError(f"embedded is {embedded!r}", "it is True, False, or the client_instance_id of the application's own client")
-    if not ours["enable_config_push"] or embedded is True:
+    if not enabled or embedded is True:
         return None, kafkas
     if "kafka_client" in kafkas:
         log.warning("kafka_client is set, so the configuration is not pushed")
@@ -73,12 +72,6 @@ def prepare(client_type: ClientType, configs: Mapping[str, Any]) -> tuple[Handsh
         return handshake, {**kafkas, "kafka_client": functools.partial(net_client, handshake)}
     make = functools.partial(_net_client, handshake, client_type, ours, frozenset(configs))
     return handshake, {**kafkas, "kafka_client": make}
-
-
-def require_bool(name: str, value: Any) -> None:
-    """Raises SettingsError where it is neither True nor False: a text such as "false" would be true."""
-    if not isinstance(value, bool):
-        raise SettingsError(f"{name} must be True or False (got {ascii(value)[:40]})", f"set {name} to one of them")
 
 
 def _net_client(

@@ -1,7 +1,8 @@
 """Real clients for the demo, one per process: ``python -m clientscope.demo.clients NAME --bootstrap HOST:PORT``.
 
 Each runs until SIGTERM, SIGINT or, where its standard input is a pipe, that pipe's end, then closes its client and exits 0.  It
-prints ``NAME: connected`` once it is.  They play the applications of a fleet: some push their configuration, some can't.
+prints ``NAME: connected`` once it is.  They play the applications of a fleet: some push their
+configuration by their class, one by `clientscope.client.push`, some not at all.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 import kafka
 
 from clientscope.catalog.configs import Type
-from clientscope.client import KafkaConsumer, KafkaProducer
+from clientscope.client import KafkaConsumer, KafkaProducer, push
 from clientscope.client.raw import RawClient
 from clientscope.local.process import StopRequest
 
@@ -70,9 +71,12 @@ def _aiokafka(bootstrap: str, topic: str, client_id: str) -> Steps:
 
 
 def _confluent(bootstrap: str, topic: str, client_id: str) -> Steps:
-    from confluent_kafka import Consumer  # noqa: PLC0415 - optional
+    from confluent_kafka import Consumer, libversion, version  # noqa: PLC0415 - optional
 
-    consumer = Consumer({"bootstrap.servers": bootstrap, "client.id": client_id, "group.id": client_id})
+    settings = {"bootstrap.servers": bootstrap, "client.id": client_id, "group.id": client_id}
+    software = ("confluent-kafka-python", f"{version()}-rdkafka-{libversion()[0]}")
+    push(settings, dialect="librdkafka", bootstrap_servers=bootstrap, software=software)
+    consumer = Consumer(settings)
     try:
         consumer.list_topics(timeout=30)
         consumer.subscribe([topic])

@@ -8,19 +8,17 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.config import Settings
+from clientscope.config import KafkaSettings
 from clientscope.config.option import Option
 from clientscope.config_types import Addresses, SoftwareText
 
 
-class PushSettings(Settings):
+class PushSettings(KafkaSettings):
     """Pushes the configuration of a client of any application, from a file with its settings (KIP-1324)."""
 
     section = "push"
     bootstrap_servers: Addresses = Field("", description="address that the client connects to: a gateway's; by default the file's")
-    properties: Path | None = Field(
-        None, description="file with the client's settings: Java properties, JSON or YAML; its security settings are used too"
-    )
+    properties: Path | None = Field(None, description="file with the client's settings: Java properties, JSON or YAML")
     format: Literal["", "properties", "json", "yaml"] = Field("", description="format of the file; by default from its suffix")
     client_type: Literal["", "producer", "consumer", "share-consumer", "admin", "streams"] = Field(
         "",
@@ -37,12 +35,11 @@ class PushSettings(Settings):
         "", description="keys to push, separated by commas; by default the file's config.push.allowed.keys, else KIP-1324's"
     )
     timeout_ms: int = Field(60_000, ge=100, description="time after which the push is given up")
-    watch: bool = Field(False, description="keep running, and push again when the file's content changes")
     dry_run: bool = Field(False, description="print what would be pushed, and connect to nothing")
 
 
 def run(settings: PushSettings) -> int:
-    """Pushes once, or with ``--watch`` until it is stopped."""
+    """Pushes once."""
     from clientscope.commands.push import pushing
 
     return pushing.run(settings)

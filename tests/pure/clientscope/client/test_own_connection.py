@@ -1,9 +1,10 @@
-"""One push over connections of its own, against a scripted broker that speaks real bytes."""
+"""`clientscope.client.push`, against a scripted broker that speaks real bytes."""
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,20 +14,16 @@ from kafka.protocol import metadata, sasl
 from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, SILENT, ScriptedBroker, error
 
 from clientscope.backoff import Backoff
-from clientscope.catalog.configs import Type
-from clientscope.client import push as module
-from clientscope.client.connection_settings.tokens import TokenProvider, client_credentials
-from clientscope.client.push import OwnConnectionPush, PushOutcome, PushResult, push
-from clientscope.client.settings import Collected, ConfigEntry
+from clientscope.client import own_connection as module
+from clientscope.client import push
+from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.local.process import free_port
 from clientscope.wire.codes import API_VERSIONS, PUSH_CONFIG
 
 # kafka-python doesn't close the socket of a connection that was refused, or whose TLS can't be set up.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
-COLLECTED = Collected(
-    (ConfigEntry("acks", "all", Type.STRING, True), ConfigEntry("linger.ms", "5", Type.LONG, False)), ("ssl.key.password",)
-)
+SETTINGS = {"client.id": "billing", "linger.ms": 5, "ssl.key.password": "canary-key-password-77"}
 PASSWORD = "canary-password-51b2"
 SASL = {
     "security_protocol": "SASL_PLAINTEXT",
@@ -75,10 +72,19 @@ def broker() -> Iterator[Callable[..., CountingBroker]]:
 Brokers = Callable[..., CountingBroker]
 
 
-def pushed(*servers: ScriptedBroker | str, collected: Collected = COLLECTED, timeout_s: float = 10.0, **connection: Any) -> PushResult:
+def pushed(*servers: ScriptedBroker | str, settings: dict[str, Any] = SETTINGS, timeout_s: float = 10.0, **more: Any) -> uuid.UUID | None:
+    """The instance id of a push; raises why there is none."""
     addresses = [server if isinstance(server, str) else server.address for server in servers]
-    connection = {"bootstrap_servers": addresses, "client_id": "billing", "retry_backoff_ms": 10, **connection}
-    return push(collected, connection, "acme-client", "1.2.3", timeout_s=timeout_s)
+    arguments = {"dialect": "java", "software": ("acme-client", "1.2.3"), **more}
+    future = push(settings, bootstrap_servers=addresses, default_api_timeout_ms=timeout_s * 1000, **arguments)
+    return future.result(timeout=60)
+
+
+def failed(*servers: ScriptedBroker | str, **more: Any) -> str:
+    with pytest.raises(ClientscopeError) as raised:
+        pushed(*servers, **more)
+    assert raised.value.hint
+    return str(raised.value)
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -87,45 +93,92 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def test_pushes_as_the_client_and_closes(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
     server = broker()
-    instance_id = uuid.uuid4()
-    settings = {"bootstrap_servers": server.address, "client_id": "billing"}
-    result = push(COLLECTED, settings, "acme-client", "1.2.3", client_instance_id=instance_id)
-    assert result == PushResult(PushOutcome.PUSHED, "", ("ssl.key.password",), instance_id)
+    instance_id = pushed(server, allowed_keys="acks,linger.ms,ssl.key.password")
     ((hello, sent),) = server.connections
     assert (hello.client_software_name, hello.client_software_version) == ("acme-client", "1.2.3")
     assert hello.client_instance_id == instance_id
     assert sent.header.client_id == "billing"
     assert [(each.config_key, each.config_value, each.config_type, each.is_default) for each in sent.configs] == [
-        ("acks", "all", 1, True),
+        ("acks", "1", 1, True),
         ("linger.ms", "5", 4, False),
     ]
     assert server.ended.acquire(timeout=5), "the connection is closed"
-    assert warnings(caplog) == []
+    assert warnings(caplog) == ["not pushed, as they are sensitive: 'ssl.key.password'"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "settings", "more", "client_id"),
+    [
+        ("librdkafka", {"client.id": "own"}, {}, "own"),
+        ("aiokafka", {"client_id": "own"}, {"client_id": "given"}, "given"),
+        ("librdkafka", {}, {}, "rdkafka"),
+        ("java", {}, {}, ""),
+    ],
+)
+def test_the_connection_has_the_client_id_that_is_pushed(
+    broker: Brokers, dialect: str, settings: dict[str, Any], more: dict[str, Any], client_id: str
+) -> None:
+    server = broker()
+    pushed(server, settings=settings, dialect=dialect, **more)
+    (sent,) = server.pushes
+    assert sent.header.client_id == client_id
+    assert {each.config_key: each.config_value for each in sent.configs}.get("client.id", "") == client_id
+
+
+def test_keys_and_type_are_the_callers_or_follow_from_the_settings(broker: Brokers) -> None:
+    server = broker()
+    pushed(server, settings={"group_id": "g", "max_poll_records": 7}, dialect="aiokafka")
+    pushed(server, settings={"group.id": "g"}, client_type="producer", allowed_keys=["acks"])
+    consumer, producer = ([each.config_key for each in sent.configs] for sent in server.pushes)
+    assert "max.poll.records" in consumer
+    assert producer == ["acks"]
+
+
+def test_settings_that_say_no_are_obeyed(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
+    server = broker()
+    assert pushed(server, settings={"enable_config_push": False}, dialect="aiokafka") is None
+    assert (server.connections, warnings(caplog)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"dialect": "cobol"}, "unknown dialect 'cobol'"),
+        ({"client_type": "broker"}, "java has no broker client"),
+        ({"sasl_user": "x"}, "'sasl_user' is no argument of a connection"),
+        ({"security_protocol": "sasl_ssl"}, "security_protocol must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        ({"timeout_s": -1}, "default_api_timeout_ms must be a positive number"),
+        ({"settings": {"enable.config.push": "off"}}, "enable.config.push must be true or false"),
+        ({"allowed_keys": "my.secret"}, "no setting is left that may be pushed"),
+    ],
+)
+def test_a_mistake_is_the_futures_exception_and_logged(
+    broker: Brokers, wrong: dict[str, Any], message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = broker()
+    with pytest.raises(SettingsError, match=message):
+        pushed(server, **wrong)
+    assert server.connections == []
+    assert message in warnings(caplog)[-1]
 
 
 def test_a_name_that_brokers_would_refuse_is_made_one_that_they_take(broker: Brokers) -> None:
     server = broker()
-    assert push(COLLECTED, {"bootstrap_servers": server.address}, "(my app)", "1.0+local").outcome is PushOutcome.PUSHED
+    pushed(server, software=("(my app)", "1.0+local"))
     hello = server.connections[0][0]
     assert (hello.client_software_name, hello.client_software_version) == ("my-app", "1.0-local")
 
 
-def test_nothing_left_to_push_connects_to_nobody(broker: Brokers) -> None:
+def test_each_push_is_an_instance_of_its_own(broker: Brokers) -> None:
     server = broker()
-    result = pushed(server, collected=Collected((), ("sasl.jaas.config",)))
-    assert (result.outcome, result.sensitive, server.connections) == (PushOutcome.NOTHING_TO_PUSH, ("sasl.jaas.config",), [])
-
-
-def test_each_push_is_an_instance_of_its_own_unless_one_is_given(broker: Brokers) -> None:
-    server = broker()
-    results = {pushed(server).client_instance_id for _ in range(2)}
-    assert len(results) == 2
-    assert server.instance_ids == results
+    instance_ids = {pushed(server), pushed(server)}
+    assert server.instance_ids == instance_ids
+    assert len(instance_ids) == 2
 
 
 def test_after_authentication(broker: Brokers) -> None:
     server = broker()
-    assert pushed(server, **SASL).outcome is PushOutcome.PUSHED
+    assert pushed(server, **SASL)
     assert server.orders() == [[API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, PUSH_CONFIG]]
 
 
@@ -145,40 +198,24 @@ def test_refused_credentials_are_not_tried_again(
     broker: Brokers, otherwise: dict[int, Any], named: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = broker(otherwise=otherwise)
-    result = pushed(server, **SASL)
-    assert result.outcome is PushOutcome.FAILED
-    assert named in result.detail
+    detail = failed(server, **SASL)
+    assert named in detail
     assert len(server.connections) == 1
     assert len(warnings(caplog)) == 1
-    assert PASSWORD not in caplog.text + repr(result)
-
-
-def test_a_token_that_nobody_gives_is_asked_for_three_times(broker: Brokers) -> None:
-    endpoint = client_credentials(f"http://127.0.0.1:{free_port()}/token", "app", PASSWORD)
-    settings = {"security_protocol": "SASL_PLAINTEXT", "sasl_oauth_token_provider": TokenProvider(endpoint)}
-    server = broker(otherwise={SASL_HANDSHAKE: offers_oauthbearer})
-    result = pushed(server, timeout_s=300, **{**settings, "sasl_mechanism": "OAUTHBEARER"})
-    assert result.outcome is PushOutcome.FAILED
-    assert "no token from sasl.oauthbearer.token.endpoint.url: URLError" in result.detail
-    assert len(server.connections) == 3
-
-
-def offers_oauthbearer(request: Any) -> Any:
-    return sasl.SaslHandshakeResponse(version=request.API_VERSION, error_code=0, mechanisms=["OAUTHBEARER"])
+    assert PASSWORD not in caplog.text + detail
 
 
 def test_a_broker_that_only_closes_at_the_credentials_is_asked_three_times(broker: Brokers) -> None:
     server = broker(otherwise={SASL_AUTHENTICATE: CLOSE})
-    result = pushed(server, timeout_s=300, **SASL)
-    assert result.outcome is PushOutcome.FAILED
-    assert "3 connections were lost during authentication, as with wrong credentials" in result.detail
+    detail = failed(server, timeout_s=300, **SASL)
+    assert "3 connections were lost during authentication, as with wrong credentials" in detail
     assert len(server.connections) == 3
 
 
 def test_no_credentials_in_any_log(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     caplog.set_level(logging.DEBUG, "kafka")
-    assert pushed(broker(), **SASL).outcome is PushOutcome.PUSHED
+    assert pushed(broker(), **SASL)
     assert "kafka.net" in caplog.text
     assert PASSWORD not in caplog.text
     for name in ("kafka.net.connection", "kafka.protocol.parser"):
@@ -191,19 +228,17 @@ def refused_name(_: Any) -> Any:
 
 def test_a_software_name_that_the_broker_refuses_is_not_tried_again(broker: Brokers) -> None:
     server = broker(otherwise={API_VERSIONS: refused_name})
-    result = pushed(server)
-    assert result.outcome is PushOutcome.FAILED
-    assert result.detail.startswith("InvalidRequestError: ")
-    assert "client_software_name 'acme-client', client_software_version '1.2.3'" in result.detail
+    detail = failed(server)
+    assert detail.startswith("not pushed: InvalidRequestError: ")
+    assert "client_software_name 'acme-client', client_software_version '1.2.3'" in detail
     assert len(server.connections) == 1
 
 
 def test_not_advertised_is_said_once_all_brokers_were_met(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
     first, second = broker(advertises=False), broker(advertises=False)
     first.brokers = {1: first.port, 2: second.port}
-    result = pushed(first)
-    assert result.outcome is PushOutcome.NOT_ADVERTISED
-    assert "none of the 2 nodes" in result.detail
+    detail = failed(first)
+    assert "none of the 2 nodes" in detail
     assert first.orders() == [[API_VERSIONS, METADATA]]
     assert second.orders()[0][0] == API_VERSIONS
     assert warnings(caplog) == []
@@ -212,7 +247,7 @@ def test_not_advertised_is_said_once_all_brokers_were_met(broker: Brokers, caplo
 def test_of_a_mixed_cluster_the_broker_that_advertises_it_gets_it(broker: Brokers) -> None:
     old, new = broker(advertises=False), broker()
     old.brokers = {1: old.port, 2: new.port}
-    assert pushed(old).outcome is PushOutcome.PUSHED
+    assert pushed(old)
     assert (len(old.pushes), len(new.pushes)) == (0, 1)
 
 
@@ -220,50 +255,43 @@ def test_a_newer_broker_gets_the_name_that_an_older_one_could_not_take(broker: B
     old, new = broker(advertises=False), broker()
     old.keys = {**old.keys, API_VERSIONS: 2}
     old.brokers = {1: old.port, 2: new.port}
-    assert pushed(old).outcome is PushOutcome.PUSHED
+    assert pushed(old)
     assert new.connections[0][0].client_software_name == "acme-client"
 
 
 def test_another_bootstrap_server_is_tried(broker: Brokers) -> None:
     server = broker()
     dead = [f"127.0.0.1:{free_port()}" for _ in range(3)]
-    assert pushed(*dead, server).outcome is PushOutcome.PUSHED
+    assert pushed(*dead, server)
     assert len(server.pushes) == 1
 
 
 def test_nobody_there_fails_in_time_and_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
-    result = pushed(f"127.0.0.1:{free_port()}", timeout_s=0.4)
-    assert result.outcome is PushOutcome.FAILED
-    assert result.detail == "timed out after 0.4 s; the last error was KafkaConnectionError: '111 ECONNREFUSED'"
+    detail = failed(f"127.0.0.1:{free_port()}", timeout_s=0.4)
+    assert detail == "not pushed: timed out after 0.4 s; the last error was KafkaConnectionError: '111 ECONNREFUSED'"
     assert len(warnings(caplog)) == 1
 
 
 def test_a_broker_that_comes_later_gets_it(broker: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ROUNDS", Backoff(0.001, 0.001))
     port = free_port()
-    waiting = OwnConnectionPush(COLLECTED, {"bootstrap_servers": f"127.0.0.1:{port}"}, "acme-client", "1.2.3", timeout_s=10)
-    came: list[CountingBroker] = []
-
-    def come() -> None:
-        came.append(broker(port=port))
-        waiting.on_unreachable = lambda: None
-
-    waiting.on_unreachable = come
-    assert waiting.run().outcome is PushOutcome.PUSHED
-    assert len(came[0].pushes) == 1
+    future = push(SETTINGS, dialect="java", bootstrap_servers=f"127.0.0.1:{port}", default_api_timeout_ms=30_000)
+    time.sleep(0.1)
+    server = broker(port=port)
+    assert future.result(timeout=60) in server.instance_ids
 
 
 def test_a_node_that_never_answers_is_given_up_in_time(broker: Brokers) -> None:
     server = broker(otherwise={API_VERSIONS: SILENT})
-    result = pushed(server, timeout_s=0.5)
-    assert (result.outcome, server.pushes) == (PushOutcome.FAILED, [])
+    failed(server, timeout_s=0.5)
+    assert server.pushes == []
 
 
 def test_an_unanswered_push_is_given_up_at_the_timeout(broker: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CONNECTION_SETUP_MS", 100)
     server = broker(script=(SILENT,))
-    result = pushed(server, timeout_s=0.8)
-    assert (result.outcome, result.detail, len(server.pushes)) == (PushOutcome.FAILED, "timed out after 0.8 s", 1)
+    assert failed(server, timeout_s=0.8) == "not pushed: timed out after 0.8 s"
+    assert len(server.pushes) == 1
 
 
 def test_an_answer_counts_that_takes_longer_than_a_connection_may(
@@ -271,27 +299,27 @@ def test_an_answer_counts_that_takes_longer_than_a_connection_may(
 ) -> None:
     monkeypatch.setattr(module, "CONNECTION_SETUP_MS", 200)
     server = broker(script=(0.6,))
-    assert (pushed(server).outcome, len(server.pushes), warnings(caplog)) == (PushOutcome.PUSHED, 1, [])
+    assert pushed(server)
+    assert (len(server.pushes), warnings(caplog)) == (1, [])
 
 
 def test_retriable_errors_and_a_short_throttle_are_waited_out_on_the_connection(broker: Brokers) -> None:
     server = broker(script=(error(7), error(89, throttle_ms=50)))
-    assert pushed(server).outcome is PushOutcome.PUSHED
+    assert pushed(server)
     assert server.orders() == [[API_VERSIONS, PUSH_CONFIG, PUSH_CONFIG, PUSH_CONFIG]]
 
 
 def test_a_long_throttle_is_waited_out_and_the_next_connection_pushes(broker: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CONNECTION_SETUP_MS", 400)
     server = broker(script=(error(89, throttle_ms=500),))
-    assert pushed(server).outcome is PushOutcome.PUSHED
+    assert pushed(server)
     assert server.orders() == [[API_VERSIONS, PUSH_CONFIG]] * 2
 
 
 def test_a_throttle_beyond_the_timeout_fails_at_once(broker: Brokers) -> None:
     server = broker(script=(error(89, throttle_ms=3_600_000),))
-    result = pushed(server, timeout_s=60)
-    assert result.outcome is PushOutcome.FAILED
-    assert "ThrottlingQuotaExceeded" in result.detail
+    detail = failed(server, timeout_s=60)
+    assert "ThrottlingQuotaExceeded" in detail
 
 
 @pytest.mark.parametrize(
@@ -299,58 +327,25 @@ def test_a_throttle_beyond_the_timeout_fails_at_once(broker: Brokers) -> None:
 )
 def test_fatal_errors_are_refusals(broker: Brokers, code: int, named: str, caplog: pytest.LogCaptureFixture) -> None:
     server = broker(script=(error(code),))
-    result = pushed(server)
-    assert result.outcome is PushOutcome.REFUSED
-    assert named in result.detail
+    detail = failed(server)
+    assert named in detail
     assert (len(server.pushes), len(warnings(caplog))) == (1, 1)
 
 
 def test_what_is_too_long_is_not_sent(broker: Brokers) -> None:
     server = broker()
-    result = pushed(server, collected=Collected((ConfigEntry("client.id", "x" * 11_000, Type.STRING, False),), ()))
-    assert (result.outcome, server.pushes) == (PushOutcome.FAILED, [])
+    failed(server, settings={"client.id": "x" * 11_000})
+    assert server.pushes == []
 
 
 def test_lost_connections_are_tried_again_three_times_in_all(broker: Brokers) -> None:
     server = broker(script=(CLOSE, CLOSE))
-    assert pushed(server).outcome is PushOutcome.PUSHED
+    assert pushed(server)
     lost = broker(script=(CLOSE,) * 9)
-    assert pushed(lost).outcome is PushOutcome.FAILED
+    failed(lost)
     assert (len(server.pushes), len(lost.pushes)) == (3, 3)
-
-
-def test_cancelled_by_another_thread(caplog: pytest.LogCaptureFixture) -> None:
-    waiting = OwnConnectionPush(COLLECTED, {"bootstrap_servers": f"127.0.0.1:{free_port()}"}, "acme-client", "1.2.3", timeout_s=300)
-    waiting.on_unreachable = threading.Timer(0.05, waiting.cancel).start
-    result = waiting.run()
-    assert result.outcome is PushOutcome.FAILED
-    assert "the client was closed" in result.detail
-    waiting.cancel()
-
-
-def test_what_closing_wakes_up_is_no_cause(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
-    waiting: list[OwnConnectionPush] = []
-
-    def silent(_: object) -> object:
-        waiting[0].cancel()  # while the connection is being set up, and somebody awaits it
-        return SILENT
-
-    server = broker(otherwise={API_VERSIONS: silent})
-    waiting.append(OwnConnectionPush(COLLECTED, {"bootstrap_servers": f"127.0.0.1:{server.port}"}, "acme-client", "1.2.3", timeout_s=300))
-    unreachable: list[bool] = []
-    waiting[0].on_unreachable = lambda: unreachable.append(True)
-    result = waiting[0].run()
-    assert (result.outcome, result.detail.split(";")[0], unreachable) == (PushOutcome.FAILED, "the client was closed", [])
-    assert len(warnings(caplog)) == 1
-
-
-def test_cancelled_before_it_runs() -> None:
-    waiting = OwnConnectionPush(COLLECTED, {"bootstrap_servers": f"127.0.0.1:{free_port()}"}, "acme-client", "1.2.3", timeout_s=300)
-    waiting.cancel()
-    assert waiting.run().outcome is PushOutcome.FAILED
 
 
 def test_a_key_file_that_is_missing_fails_at_once(broker: Brokers) -> None:
     settings = {"security_protocol": "SSL", "ssl_cafile": "/nowhere/ca.pem"}
-    result = pushed(broker(), timeout_s=300, **settings)
-    assert (result.outcome, result.detail.split(":")[0]) == (PushOutcome.FAILED, "FileNotFoundError")
+    assert failed(broker(), timeout_s=300, **settings).startswith("not pushed: FileNotFoundError")
