@@ -28,7 +28,7 @@ hypothesis.settings.load_profile("busy")
 LONGEST = (
     "test_path", "test_parked_queries", "test_secured", "test_checkpoints", "test_observed_settings", "test_stream_faults",
     "test_fixed_addresses", "test_fixed_addresses_changes", "test_demo", "test_doctor", "test_xray", "test_canaries", "test_sparks",
-    "test_page_frame", "test_broker_releases", "test_older_broker", "test_five_questions", "test_import_jmx", "test_client_matrix",
+    "test_page_frame", "test_broker_releases", "test_older_broker", "test_five_questions", "test_client_matrix",
     "test_http_listeners", "test_findings", "test_rolling_restart", "test_joined_logs", "test_tls", "test_deliver",
     "test_published_logs", "test_degraded", "test_hostile_identities", "test_faults", "test_questions_on_command_line",
     "test_compose_brokers", "test_page_history", "test_fail_closed", "test_more_partitions", "test_kip_1324_test_plan",

@@ -41,7 +41,6 @@ class BrokerPlan:
         advertised: ``HOST:PORT`` that listener CLIENT advertises: the gateway's.
         data_dir: logs and metadata; formatted when it is new.
         jmx_port: where the JMX exporter answers HTTP on 127.0.0.1, or 0 for none.
-        jmx_rules: the exporter's settings.
         node_id: Kafka's ``node.id``.
         voters: node id → port of listener CONTROLLER on 127.0.0.1, for each node of the quorum, this one among them; empty for a
             quorum of this node alone, on a port of its own choosing. All nodes need the same voters and the same ``cluster_id``.
@@ -57,7 +56,6 @@ class BrokerPlan:
     advertised: str
     data_dir: Path
     jmx_port: int = 0
-    jmx_rules: Path = JMX_RULES
     node_id: int = 1
     voters: Mapping[int, int] = field(default_factory=dict)
     cluster_id: str = ""
@@ -171,7 +169,7 @@ class EmbeddedBroker:
         base = [java(), "-Xmx512m", f"-Dlog4j2.configurationFile={_LOG4J}", "-XX:+UseG1GC", "-XX:TieredStopAtLevel=1"]
         if plan.jmx_port:
             agent = next(jar for jar in jars("broker") if jar.name.startswith("jmx_prometheus_javaagent"))
-            agent_option = [f"-javaagent:{agent}=127.0.0.1:{plan.jmx_port}:{plan.jmx_rules}"]
+            agent_option = [f"-javaagent:{agent}=127.0.0.1:{plan.jmx_port}:{JMX_RULES}"]
         else:
             agent_option = []
         base_cp = ["-cp", class_path]

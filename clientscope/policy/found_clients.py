@@ -1,4 +1,4 @@
-"""Clients that logs or captures show, as records of ``clientscope.configs``: redacted as the gateway redacts a push.
+"""Clients that logs show, as records of ``clientscope.configs``: redacted as the gateway redacts a push.
 
 Each client has an instance id that is derived from its names, so a later run replaces its record. The gateway id is the name of the
 command, the epoch the start of the run, and the connection id a number within it. No gateway reports such a connection, so a client counts
@@ -28,7 +28,6 @@ GATEWAY_IDS: Mapping[Origin, str] = MappingProxyType(
     {
         Origin.REQUEST_LOG: "clientscope xray",
         Origin.CLIENT_LOG: "clientscope import client-logs",
-        Origin.CAPTURE: "clientscope import pcap",
     }
 )
 """``GatewayId`` of records that no gateway wrote."""

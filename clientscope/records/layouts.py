@@ -91,7 +91,6 @@ class Origin(IntEnum):
     OBSERVED = 1
     REQUEST_LOG = 2
     CLIENT_LOG = 3
-    CAPTURE = 4
 
 
 def rank_of(origin: int) -> int:

@@ -1,4 +1,4 @@
-"""``--publish``: clients of request logs, of their own logs and of captures in the same rules, findings, page and history as pushes."""
+"""``--publish``: clients of request logs and of their own logs in the same rules, findings, page and history as pushes."""
 
 from __future__ import annotations
 
@@ -66,19 +66,15 @@ def keys(installation: Any, origin: Origin) -> dict[bytes, int]:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("command", ["import client-logs", "xray", "import pcap"])
+@pytest.mark.parametrize("command", ["import client-logs", "xray"])
 def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(command: str, installation: Any, tmp_path: Path) -> None:
     if command == "xray":
         origin, name, log = Origin.REQUEST_LOG, "request_log", FIXTURES / "request_logs" / "broker.log"
-    elif command == "import pcap":
-        origin, name, log = Origin.CAPTURE, "capture", FIXTURES / "captures" / "clients.pcap"
     else:
         origin, name, log = Origin.CLIENT_LOG, "client_log", tmp_path / "app.log"
         text = (FIXTURES / "client_logs" / "java-4.4.log").read_text()
         log.write_text(text.replace("transactional.id = null", f"transactional.id = password={CANARY}"))
     words = [*command.split(), str(log)]
-    if command == "import pcap":
-        words += ["--port", "19999"]
     status, said = published(installation, *words)
     assert status == 0, said
     of_topic = keys(installation, origin)

@@ -25,18 +25,7 @@ from clientscope.config import PublishingSettings
 from clientscope.config.option import Option
 
 
-class InventorySettings(RequestLogSettings, JudgingSettings, PublishingSettings):
-    """Settings of the commands that show the clients of an inventory."""
-
-    fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
-        "never", description="exit with status 1 for findings of this severity or worse"
-    )
-    output_format: Literal["summary", "json", "sarif"] = Field(  # type: ignore[assignment]
-        "summary", description="format of the result"
-    )
-
-
-class XraySettings(InventorySettings):
+class XraySettings(RequestLogSettings, JudgingSettings, PublishingSettings):
     """Shows who is connected, misconfigured clients and upgrade readiness, by the brokers' request logs.
 
     With --seconds it has each broker log requests for so long; without, it reads logs as they are.
@@ -44,6 +33,12 @@ class XraySettings(InventorySettings):
     """
 
     section = "xray"
+    fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
+        "never", description="exit with status 1 for findings of this severity or worse"
+    )
+    output_format: Literal["summary", "json", "sarif"] = Field(  # type: ignore[assignment]
+        "summary", description="format of the result"
+    )
     seconds: Annotated[float, Option(flag_only=True)] = Field(
         0.0, ge=0.0, le=600.0, description="set kafka.request.logger to DEBUG for so many seconds, one broker after another, and back"
     )

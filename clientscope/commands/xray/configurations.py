@@ -119,12 +119,11 @@ def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
         yield Read(log, placed, (subject,), tuple(notes), instance, each.key.principal)
 
 
-def found_clients(inventory: Inventory, of: Mapping[ClientKey, str], origin: Origin = Origin.REQUEST_LOG) -> Iterator[FoundClient]:
+def found_clients(inventory: Inventory, of: Mapping[ClientKey, str]) -> Iterator[FoundClient]:
     """What is published of each client: one for each type that it was seen as.
 
     Args:
         of: the clients, with their applications.
-        origin: where the inventory is from.
     """
     for key in of:
         client = inventory.clients[key]
@@ -133,7 +132,7 @@ def found_clients(inventory: Inventory, of: Mapping[ClientKey, str], origin: Ori
             made = _of(key, client, client_type, "")
             settings = (ClientConfig(name, value, int(TYPES.get(name, Type.STRING)), False) for name, (value, _) in made.settings.items())
             yield FoundClient(
-                origin,
+                Origin.REQUEST_LOG,
                 client_type,
                 key.software_name,
                 key.software_version,

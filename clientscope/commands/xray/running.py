@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from clientscope.commands.imports.publishing import Publishing
 from clientscope.commands.lint import linting, sarif, text
-from clientscope.commands.xray import InventorySettings, XraySettings, document, html_file, page, summary
+from clientscope.commands.xray import XraySettings, document, html_file, page, summary
 from clientscope.commands.xray.asking import ClusterAnswers
 from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
 from clientscope.commands.xray.inventory import Inventory
@@ -18,7 +18,6 @@ from clientscope.errors import SettingsError
 from clientscope.logs import files
 from clientscope.profiles import owners
 from clientscope.readiness import target_release
-from clientscope.records.layouts import Origin
 
 
 def run(settings: XraySettings) -> int:
@@ -27,11 +26,7 @@ def run(settings: XraySettings) -> int:
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
-    return show(settings, look(settings))
-
-
-def show(settings: InventorySettings, made: XrayResult) -> int:
-    """Prints a result; the command's exit status."""
+    made = look(settings)
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
     match settings.output_format:
         case "json":
@@ -80,25 +75,23 @@ def look(settings: XraySettings) -> XrayResult:
 
 
 def judge(
-    settings: InventorySettings,
+    settings: XraySettings,
     upgrade: Upgrade,
     inventory: Inventory,
     logs: list[LogRead],
     errors: list[str],
     publishing: Publishing | None,
     answers: ClusterAnswers,
-    origin: Origin = Origin.REQUEST_LOG,
 ) -> XrayResult:
     """Judges the clients of an inventory, and publishes them.
 
     Args:
         publishing: None publishes nothing.
-        origin: where the inventory is from.
     """
     of = applications(inventory)
     found = configurations(inventory, of)
     if publishing is not None:
-        for client in found_clients(inventory, of, origin):
+        for client in found_clients(inventory, of):
             publishing.clients.add(client)
         errors += publishing.send()
     lint = linting.report_on(list(reads(found)), settings, datetime.now(UTC).date(), errors=errors)

@@ -31,7 +31,7 @@ def credentials_by_value(pushes: Pushes) -> Positions:
 
 
 def excluded(pushes: Pushes) -> Positions:
-    """Settings that are kept back without being secrets; of pushes alone, since no client sent what a log or a capture shows."""
+    """Settings that are kept back without being secrets; of pushes alone, since no client sent what a log shows."""
     return np.flatnonzero((pushes.tiers == Tier.EXCLUDED) & (_states(pushes) != ValueState.CUSTOM) & _by_clients(pushes))
 
 

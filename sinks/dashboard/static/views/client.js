@@ -88,7 +88,6 @@ const ORIGINS = {
   observed: "observed on the wire",
   request_log: "from brokers' request logs",
   client_log: "from the client's log",
-  capture: "from a capture",
 };
 
 const SOURCES = { pushed: "pushed", default: "default", redacted: "redacted" };

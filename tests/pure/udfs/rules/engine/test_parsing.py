@@ -54,7 +54,7 @@ def test_of_other_settings_nothing_is_judged_by_several_values() -> None:
 def test_no_setting_that_was_seen_is_a_mistake_that_somebody_wrote() -> None:
     wrong = {"acks": "0 | 1", "enable.idempotence": "true", "compression.type": "zst", "linger.msec": "5", "batch.size": "-1"}
     assert {code for code in judged(wrong, Origin.PUSHED) if code.startswith("CF")} >= {"CF101", "CF103"}
-    for origin in (Origin.OBSERVED, Origin.REQUEST_LOG, Origin.CAPTURE):
+    for origin in (Origin.OBSERVED, Origin.REQUEST_LOG):
         assert not [code for code, outcome in judged(wrong, origin).items() if code.startswith("CF") and outcome == "fired"]
 
 
