@@ -21,7 +21,6 @@ MODULES = (
     "lint",
     "xray",
     "readiness",
-    "imports",
     "stream",
     "serve",
     "broker",

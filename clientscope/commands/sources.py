@@ -92,7 +92,8 @@ def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:
             parser.add_argument(flag(name, field), dest=name, action="store_const", const=True, help=text)
         else:
             short = [f"-{option(field).short}"] if option(field).short else []
-            parser.add_argument(*short, flag(name, field), dest=name, metavar=_metavar(field), help=text)
+            action = "append" if option(field).several else "store"
+            parser.add_argument(*short, flag(name, field), dest=name, metavar=_metavar(field), action=action, help=text)
 
 
 def _add_positional(parser: argparse.ArgumentParser, name: str, field: FieldInfo) -> None:

@@ -11,7 +11,7 @@ names and hold for every process.
 
 from __future__ import annotations
 
-from clientscope.config.base import KafkaSettings, ListingSettings, OptionalPageSettings, PageSettings, PublishingSettings, Settings
+from clientscope.config.base import KafkaSettings, ListingSettings, OptionalPageSettings, PageSettings, Settings
 from clientscope.config.gateway import GatewaySettings
 from clientscope.config.serve import ServeSettings
 from clientscope.config.stream import StreamSettings
@@ -22,7 +22,6 @@ __all__ = [
     "ListingSettings",
     "OptionalPageSettings",
     "PageSettings",
-    "PublishingSettings",
     "ServeSettings",
     "Settings",
     "StreamSettings",

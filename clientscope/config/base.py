@@ -110,17 +110,6 @@ class KafkaSettings(Settings):
     ] = Field("https", description="https: a broker's certificate must name its host; none: any name is accepted")
 
 
-class PublishingSettings(KafkaSettings):
-    """Settings of the commands that publish clients which they found (`clientscope.commands.imports.publishing`)."""
-
-    publish: Annotated[bool, Option(flag_only=True)] = Field(
-        False, description="also write the clients to clientscope.configs, redacted, for the job, the page and history"
-    )
-    digest_key_file: Annotated[Path | None, Option(section="stream")] = Field(
-        None, description="with --publish: keys of the HMAC digests, the same as the gateways'; without it, no digests are made"
-    )
-
-
 CheckpointDir = Annotated[
     AnyPath,
     BeforeValidator(any_path),

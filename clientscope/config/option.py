@@ -19,7 +19,7 @@ class Option:
         metavar: the placeholder of its value in the help.
         flag_only: given on the command line alone, never by the environment or a file.
         positional: given by its place; never by the environment or a file either.
-        several: a positional that takes more than one value.
+        several: takes more than one value: a positional in a row, a flag each time that it is given.
         secret: never given by a flag, since every user of the machine can read the arguments of a process.
     """
 

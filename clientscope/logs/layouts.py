@@ -16,8 +16,6 @@ _TIMESTAMP = re.compile(
 )
 _MESSAGES = ("log", "message", "msg", "MESSAGE", "@message", "body", "textPayload")
 """Fields of a JSON object that hold the text: Docker's json-file, Logstash and ECS encoders, journalctl -o json, OpenTelemetry, GCP."""
-_TIMES = ("@timestamp", "timestamp", "time", "__REALTIME_TIMESTAMP", "ts", "eventTime")
-"""Fields of a JSON object that say when the line was written."""
 _PROCESSES = ("_HOSTNAME", "_PID", "CONTAINER_NAME", "container_id", "container_name", "pod", "pod_name", "host", "hostname", "service")
 """Fields of a JSON object that distinguish processes."""
 
@@ -27,14 +25,12 @@ class LoggedLine(NamedTuple):
 
     Attributes:
         process: what the fields of a JSON object say of it; empty for a plain line, whose beginning may distinguish processes (`origin`).
-        written: when, as a field of a JSON object says it; empty for a plain line, which may begin with a time.
         complete: it is the last line of a message whose end is known, as in a JSON object that has a whole message.
     """
 
     process: str
     line: str
     complete: bool = False
-    written: str = ""
 
 
 def texts(line: str) -> Iterator[LoggedLine]:
@@ -52,10 +48,9 @@ def texts(line: str) -> Iterator[LoggedLine]:
     if message is None:
         return
     process = _process(fields)
-    written = next((str(fields[name]) for name in _TIMES if isinstance(fields.get(name), str | int)), "")[:100]
     lines = message.rstrip("\r\n").split("\n")
     for number, text in enumerate(lines, 1):
-        yield LoggedLine(process, text.rstrip("\r"), 1 < len(lines) == number, written)
+        yield LoggedLine(process, text.rstrip("\r"), 1 < len(lines) == number)
 
 
 def _process(fields: Mapping[str, Any]) -> str:

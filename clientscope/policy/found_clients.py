@@ -1,4 +1,4 @@
-"""Clients that logs show, as records of ``clientscope.configs``: redacted as the gateway redacts a push.
+"""Clients that request logs show, as records of ``clientscope.configs``: redacted as the gateway redacts a push.
 
 Each client has an instance id that is derived from its names, so a later run replaces its record. The gateway id is the name of the
 command, the epoch the start of the run, and the connection id a number within it. No gateway reports such a connection, so a client counts
@@ -9,27 +9,19 @@ from __future__ import annotations
 
 import ipaddress
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.digest import DigestKey, identifier
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import redacted_record
 from clientscope.policy.redaction import ClientNames
-from clientscope.records.client_key import client_key
-from clientscope.records.codec import ClientConfigRecord, decode, encode
+from clientscope.records.codec import encode
 from clientscope.records.layouts import Origin
 from clientscope.records.principals import anonymous_if_unsaid
 
-GATEWAY_IDS: Mapping[Origin, str] = MappingProxyType(
-    {
-        Origin.REQUEST_LOG: "clientscope xray",
-        Origin.CLIENT_LOG: "clientscope import client-logs",
-    }
-)
+GATEWAY_ID = "clientscope xray"
 """``GatewayId`` of records that no gateway wrote."""
 
 MOST_RECORDS = 20_000
@@ -49,38 +41,21 @@ class FoundClient:
     """One client; names are as it chose them, bounded and judged when a record is made.
 
     Attributes:
-        source: what distinguishes it from a client of the same names, such as the name of its log; not written down.
-        log: where it was found. Of one client the last in the first log counts: rotated logs are read after the current one.
         broker_id: None where that isn't known.
         address: IP address; empty where that isn't known.
         security_protocol: another text than Kafka's four counts as PLAINTEXT.
     """
 
-    origin: Origin
     client_type: ClientType | None
     software_name: str
     software_version: str
     client_id: str | None
     principal: str | None
     settings: tuple[ClientConfig, ...]
-    source: str = ""
-    log: str = ""
     broker_id: int | None = None
     address: str = ""
     listener: str = ""
     security_protocol: str = "PLAINTEXT"
-
-
-class AddedClient(NamedTuple):
-    """What became of a client.
-
-    Attributes:
-        context: its names as its record has them, and its key.
-        taken: False where a newer start of the same client came before, or there is no room.
-    """
-
-    context: RequestContext
-    taken: bool
 
 
 class FoundClients:
@@ -101,76 +76,28 @@ class FoundClients:
         self.left_out = self.too_large = 0
         self._cluster_id, self._broker_id, self._now_ms, self._key = cluster_id, broker_id, now_ms, key
         self._names = ClientNames(key)
-        self._records: dict[str, tuple[str, bytes]] = {}
-        self._replaced: dict[str, None] = {}
+        self._records: dict[str, bytes] = {}
         self._bytes = self._added = 0
 
     @property
     def records(self) -> Mapping[str, bytes]:
         """Key → value, for ``clientscope.configs``."""
-        return {key: value for key, (_, value) in self._records.items()}
+        return self._records
 
-    def take(self, keys: Collection[str] | None = None) -> dict[str, bytes | None]:
-        """The records, and tombstones for those that they replace; they are no longer held.
-
-        Args:
-            keys: of the records that are taken; None takes all.
-        """
-        taken: dict[str, bytes | None] = dict.fromkeys(self._replaced)
-        self._replaced = {}
-        for key in list(self._records) if keys is None else keys:
-            _, taken[key] = self._records.pop(key)
-        self._bytes -= sum(len(value or b"") for value in taken.values())
-        return taken
-
-    def put_back(self, records: Mapping[str, bytes | None]) -> None:
-        """Takes back what could not be written, but for what has a newer record by now."""
-        for key, value in records.items():
-            if value is None:
-                self._replaced[key] = None
-            elif key not in self._records:
-                self._records[key] = "", value
-                self._bytes += len(value)
-
-    def belongs_to(self, key: str, address: str, broker_id: int, listener: str, security_protocol: str) -> str:
-        """A client is a live one, of the same principal and client.id, that is connected from this address; returns its record's key now.
-
-        Under the key before an earlier run may have published it, so that gets a tombstone.
-        """
-        log, value = self._records.pop(key)
-        record = decode(ClientConfigRecord, value)
-        record.client_address, record.broker_id = _address(address), broker_id
-        record.listener_name, record.security_protocol = listener, security_protocol
-        names = record.cluster_id, record.principal, record.client_address, record.client_instance_id
-        now = client_key(*names, record.gateway_id, record.gateway_epoch, record.connection_id)
-        self._records[now] = log, encode(record)
-        if now != key:
-            self._replaced[key] = None
-        return now
-
-    def add(self, client: FoundClient, received_ms: int | None = None) -> AddedClient:
-        """Takes a client; one of the same identity that came from the same log is replaced.
-
-        Args:
-            received_ms: when it was found; None for the start of the run.
-        """
+    def add(self, client: FoundClient) -> None:
+        """Takes a client; one of the same identity is replaced."""
         context = self._context(client)
-        key = context.client_key
-        log, before = self._records.get(key, (client.log, b""))
-        if log != client.log:
-            return AddedClient(context, False)
-        data = ClientConfigData(client.settings, received_ms or self._now_ms)
-        value = encode(redacted_record(context, data, self._key, self._names, client.origin))
+        before = self._records.get(context.client_key, b"")
+        data = ClientConfigData(client.settings, self._now_ms)
+        value = encode(redacted_record(context, data, self._key, self._names, Origin.REQUEST_LOG))
         if len(value) > MOST_RECORD_BYTES:
             self.too_large += 1
         elif self._bytes + len(value) - len(before) > MOST_BYTES or (not before and len(self._records) >= MOST_RECORDS):
             self.left_out += 1
         else:
             self._bytes += len(value) - len(before)
-            self._records[key] = client.log, value
+            self._records[context.client_key] = value
             self._added += 1
-            return AddedClient(context, True)
-        return AddedClient(context, False)
 
     def _context(self, client: FoundClient) -> RequestContext:
         protocol = client.security_protocol.upper()
@@ -180,11 +107,11 @@ class FoundClients:
         software = self._names("client_software_name", _cut(client.software_name) or "unknown")
         client_type = client.client_type.value if client.client_type else ""
         address = _address(client.address)
-        identity = (client.origin.name, client.source, client_type, software, client_id or "", principal or "", address)
+        identity = (Origin.REQUEST_LOG.name, client_type, software, client_id or "", principal or "", address)
         return RequestContext(
             cluster_id=self._cluster_id,
             broker_id=self._broker_id if client.broker_id is None else client.broker_id,
-            gateway_id=GATEWAY_IDS[client.origin],
+            gateway_id=GATEWAY_ID,
             gateway_epoch=self._now_ms,
             connection_id=self._added,
             listener_name=self._names("listener_name", _cut(client.listener) or ""),

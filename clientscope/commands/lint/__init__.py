@@ -2,7 +2,7 @@
 
 - `files`: which files, and what type of client they are of.
 - `places`: a file's settings, and the place of each.
-- `reading`: a file, before it is judged.
+- `reading`: a file, before it is judged; `client_logs`: a client's log.
 - `judging`: the rules, applied to files.
 - `comments`: findings that comments in a file ignore.
 - `versions`: the client library's version by a build file.
@@ -29,9 +29,9 @@ class LintSettings(FileSettings, JudgingSettings):
 
     section = "lint"
     paths: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="PATH")] = Field(
-        description="files, directories (*.properties, *.conf, *.json, *.yaml, *.yml), or - for standard input"
+        description="files, clients' logs (*.log), directories (*.properties, *.conf, *.json, *.yaml, *.yml), or - for standard input"
     )
-    format: Literal["", "properties", "json", "yaml"] = Field("", description="format of named files; by default from their suffix")
+    format: Literal["", "properties", "json", "yaml", "log"] = Field("", description="format of named files; by default from their suffix")
     diff: Annotated[bool, Option(flag_only=True)] = Field(False, description="print what --fix would correct, and change nothing")
     fix: Annotated[bool, Option(flag_only=True)] = Field(
         False, description="correct names with one letter wrong and other libraries' names, and take out what repeats a default"

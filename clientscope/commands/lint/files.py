@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from clientscope.settings_files import FORMATS, MAX_BYTES, read_bytes
 STDIN = "-"
 SUFFIXES = {**FORMATS, ".conf": "properties"}
 """What counts in a directory, and as what it is read."""
+
+_LOG = re.compile(r"\.log(?:[._-]\d[\d._-]*)*(?:\.gz)?$", re.I)
+"""How the name of a client's own log ends, rotated or not."""
 
 _LEFT_OUT = {"node_modules", "__pycache__"}
 """Folders that hold other people's files; those whose name begins with a dot are left out too."""
@@ -75,7 +79,9 @@ class File:
             return "properties"
         if known := SUFFIXES.get(self.path.suffix.lower()):
             return known
-        raise SettingsError(f"{self.shown}: unknown format", "set --format to properties, json or yaml")
+        if _LOG.search(self.path.name):
+            return "log"
+        raise SettingsError(f"{self.shown}: unknown format", "set --format to properties, json, yaml or log")
 
     def content(self) -> bytes:
         """The bytes in it.

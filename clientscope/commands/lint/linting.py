@@ -12,6 +12,7 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint import (
     LintSettings,
     as_json,
+    client_logs,
     files,
     fixing,
     github,
@@ -24,6 +25,7 @@ from clientscope.commands.lint import (
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, reports
 from clientscope.commands.lint.settings import JudgingSettings, RuleSettings
 from clientscope.errors import ClientscopeError, SettingsError
+from clientscope.logs import files as log_files
 from clientscope.profiles import owners, rules_file
 from clientscope.severities import SEVERITIES
 from udfs.rules.registry import LIMITS
@@ -112,7 +114,7 @@ def _correct(settings: LintSettings) -> None:
     reads, _, _ = _read(settings, dialect_of(settings.dialect))
     by_path = {read.path: read for read in reads}
     for file in files.find(settings.paths):
-        if file.path is None or file.shown not in by_path:
+        if file.path is None or file.shown not in by_path or file.format(settings.format) == "log":
             continue
         content = file.content()
         made = fixing.corrections(by_path[file.shown], content, file.format(settings.format) == "properties")
@@ -148,6 +150,9 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
         found += 1
         try:
             file_format = file.format(settings.format)
+            if file_format == "log":
+                reads += client_logs.reads(shown.plain(file.shown), log_files.lines(file.path), settings.principal or None)
+                continue
             read = reading.read(reading.Content(file.path, file.shown, file.content(), file_format), settings, dialect)
         except ClientscopeError as error:
             # A directory has JSON and YAML of every kind; what of that isn't whole is no client's settings.

@@ -3,17 +3,19 @@
 - `reading`: logs as they are, bounded in size.
 - `live`, `following`: a look at a running cluster, bounded in time and size.
 - `raised`, `watchdog`: the request logger at DEBUG, and back whatever happens.
-- `inventory`: requests → clients.
+- `inventory`: requests → clients; `client_logs`: what clients' own logs add.
 - `configurations`: clients with the same settings, judged once by the rules.
 - `result`: the result, without a format.
 - `upgrade`: upgrade readiness, which `clientscope readiness` shows too.
 - `summary`, `document`, `page`: the result for a terminal, as JSON, and as a page in one file.
+- `publishing`: ``--publish``.
 - `settings`, `html_file`: what `clientscope readiness` shares.
 - `running`: all of it, and the exit status.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -21,11 +23,11 @@ from pydantic import Field
 from clientscope.commands.command import Command
 from clientscope.commands.lint.settings import JudgingSettings
 from clientscope.commands.xray.settings import RequestLogSettings
-from clientscope.config import PublishingSettings
+from clientscope.config import KafkaSettings
 from clientscope.config.option import Option
 
 
-class XraySettings(RequestLogSettings, JudgingSettings, PublishingSettings):
+class XraySettings(RequestLogSettings, JudgingSettings, KafkaSettings):
     """Shows who is connected, misconfigured clients and upgrade readiness, by the brokers' request logs.
 
     With --seconds it has each broker log requests for so long; without, it reads logs as they are.
@@ -33,6 +35,15 @@ class XraySettings(RequestLogSettings, JudgingSettings, PublishingSettings):
     """
 
     section = "xray"
+    client_log: Annotated[tuple[Path, ...], Option(flag_only=True, several=True, metavar="PATH")] = Field(
+        (), description="client's own log (*.gz too), whose settings are added to the clients of its client.ids; may be given several times"
+    )
+    publish: Annotated[bool, Option(flag_only=True)] = Field(
+        False, description="also write the clients to clientscope.configs, redacted, for the job, the page and history"
+    )
+    digest_key_file: Annotated[Path | None, Option(section="stream")] = Field(
+        None, description="with --publish: keys of the HMAC digests, the same as the gateways'; without it, no digests are made"
+    )
     fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
         "never", description="exit with status 1 for findings of this severity or worse"
     )

@@ -17,7 +17,7 @@ from clientscope.commands.lint.located import Placed, Region
 from clientscope.commands.xray.inventory import ClientKey, InventoriedClient, Inventory, Place
 from clientscope.policy.found_clients import FoundClient
 from clientscope.policy.interface import ClientConfig
-from clientscope.records.layouts import Origin, ValueState
+from clientscope.records.layouts import ValueState
 
 _BROKER = re.compile(r"broker (\d{1,9})")
 """The name of a running broker's log (`clientscope.commands.xray.live`)."""
@@ -132,7 +132,6 @@ def found_clients(inventory: Inventory, of: Mapping[ClientKey, str]) -> Iterator
             made = _of(key, client, client_type, "")
             settings = (ClientConfig(name, value, int(TYPES.get(name, Type.STRING)), False) for name, (value, _) in made.settings.items())
             yield FoundClient(
-                Origin.REQUEST_LOG,
                 client_type,
                 key.software_name,
                 key.software_version,

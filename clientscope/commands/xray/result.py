@@ -256,7 +256,7 @@ def _unseen(
     texts = [
         "Clients that sent no request meanwhile: an idle producer sends Metadata every 5 minutes. Look for longer to see them.",
         "Settings that no request shows, such as linger.ms, batch.size, retries and enable.auto.commit: "
-        "clientscope import client-logs reads them in clients' own logs.",
+        "--client-log reads them in clients' own logs.",
         *not_read(logs, inventory),
     ]
     if members := sum(group.not_seen for group in answers.groups):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
-from clientscope.commands.imports.publishing import Publishing
 from clientscope.commands.lint import linting, sarif, text
-from clientscope.commands.xray import XraySettings, document, html_file, page, summary
+from clientscope.commands.xray import XraySettings, client_logs, document, html_file, page, summary
 from clientscope.commands.xray.asking import ClusterAnswers
 from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
 from clientscope.commands.xray.inventory import Inventory
+from clientscope.commands.xray.publishing import Publishing
 from clientscope.commands.xray.reading import NO_REQUEST, read_logs
 from clientscope.commands.xray.result import LogRead, XrayResult, result
 from clientscope.commands.xray.upgrade import Upgrade, seen_on
@@ -71,6 +71,7 @@ def look(settings: XraySettings) -> XrayResult:
         )
     elif not inventory.clients and not errors:
         errors.append(NO_REQUEST)
+    client_logs.join(inventory, settings.client_log)
     return judge(settings, Upgrade(target, release, owners.read_if_given(settings.owners)), inventory, logs, errors, publishing, answers)
 
 

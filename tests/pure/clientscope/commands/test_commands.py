@@ -59,7 +59,7 @@ def test_a_setting_has_one_option_and_a_description(command: Command) -> None:
         assert field.json_schema_extra is None, name
         given = option(field)
         assert not (given.positional and (given.secret or given.short or given.flag)), name
-        assert given.positional or not given.several, name
+        assert given.positional or given.flag_only or not given.several, name
 
 
 def test_two_commands_of_a_name_are_refused() -> None:

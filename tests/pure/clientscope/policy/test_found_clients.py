@@ -29,7 +29,7 @@ ACKS = ClientConfig("acks", "0", 1, False)
 
 def found(*settings: ClientConfig, **changes: Any) -> FoundClient:
     fields: dict[str, Any] = {
-        "origin": Origin.REQUEST_LOG, "client_type": ClientType.PRODUCER, "software_name": "apache-kafka-java", "software_version": "4.4.0",
+        "client_type": ClientType.PRODUCER, "software_name": "apache-kafka-java", "software_version": "4.4.0",
         "client_id": "orders-1", "principal": "User:orders", "settings": settings, "address": "10.0.0.1", "security_protocol": "SASL_SSL",
     }  # fmt: skip
     return FoundClient(**{**fields, **changes})
@@ -72,7 +72,7 @@ def test_a_later_run_replaces_the_record_whatever_the_version_and_the_settings()
 @pytest.mark.parametrize(
     "changes",
     [{"client_type": ClientType.CONSUMER}, {"client_id": "orders-2"}, {"principal": "User:other"}, {"address": "10.0.0.2"},
-     {"software_name": "librdkafka"}, {"source": "other.log"}, {"origin": Origin.CLIENT_LOG}],
+     {"software_name": "librdkafka"}],
 )  # fmt: skip
 def test_what_makes_another_client(changes: dict[str, Any]) -> None:
     made = run(found(ACKS), found(ACKS, **changes))
@@ -95,10 +95,8 @@ def test_the_key_is_that_of_a_client_with_an_instance_id() -> None:
     assert key == client_key("cluster", "User:orders", "10.0.0.1", record.client_instance_id, "", 0, 0)
 
 
-def test_of_one_client_the_last_in_the_first_log_counts() -> None:
-    made = run(
-        found(ACKS, log="app.log"), found(ClientConfig("acks", "1", 1, False), log="app.log"), found(SECRET, log="app.log.1")
-    )  # fmt: skip
+def test_of_one_client_the_last_counts() -> None:
+    made = run(found(ACKS), found(ClientConfig("acks", "1", 1, False)))
     (record,) = records(made)
     assert [(each.config_key, each.config_value) for each in record.configs] == [("acks", "1")]
 

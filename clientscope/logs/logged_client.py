@@ -39,8 +39,6 @@ class LoggedClient:
     Attributes:
         dialect: name of its library's dialect.
         client_type: None for what isn't a client by itself.
-        process: what distinguishes the process among those that write to the log, as a collector's prefix; empty where nothing does.
-        written: the line that its settings begin with, or the time that its collector noted; as far as `written_ms` needs it.
         version: of the library; ``unknown`` where the log doesn't say it.
         line: where its settings begin.
         role: what it is, where it isn't a client by itself: a worker or a connector of Kafka Connect. Its defaults aren't in the catalogue.
@@ -54,8 +52,6 @@ class LoggedClient:
     line: int
     version: str = "unknown"
     role: str = ""
-    process: str = ""
-    written: str = ""
     settings: dict[str, LoggedSetting] = field(default_factory=dict)
     contradicted: set[str] = field(default_factory=set)
     whole: bool = False

@@ -1,4 +1,4 @@
-"""``clientscope import client-logs`` on what real clients logged (`tests/fixtures/client_logs.py`), in the layouts of collectors."""
+"""``clientscope lint`` on what real clients logged (`tests/fixtures/client_logs.py`), in the layouts of collectors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from clientscope import cli
-from clientscope.commands.imports import importing
-from clientscope.commands.imports.importing import clients
-from clientscope.commands.imports.logged_client import LoggedClient
+from clientscope.commands.lint import client_logs
+from clientscope.commands.lint.client_logs import clients
 from clientscope.logs.files import MAX_LINE
+from clientscope.logs.logged_client import LoggedClient
 
 LOGS = Path(__file__).parents[4] / "fixtures" / "client_logs"
 JAVA = {"2.1": "2.1.1", "2.8": "2.8.2", "3.9": "3.9.2", "4.4": "4.4.0"}
@@ -31,8 +31,8 @@ def without_places(client: LoggedClient) -> tuple[object, ...]:
     return client.client_type.value, client.version, client.whole, sorted(client.contradicted), values
 
 
-def imported(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = cli.main(["import", "client-logs", *arguments])
+def linted(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = cli.main(["lint", "--fail-on", "never", *arguments])
     return (status, *capsys.readouterr())
 
 
@@ -204,7 +204,7 @@ def test_kafka_streams_and_its_clients() -> None:
 
 
 def test_a_worker_is_judged_by_what_it_logs_and_by_no_default(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = imported(capsys, str(LOGS / "connect-distributed-4.3.log"), "--output-format", "json")
+    status, out, err = linted(capsys, str(LOGS / "connect-distributed-4.3.log"), "--output-format", "json")
     assert (status, err) == (0, "")
     report = json.loads(out)
     (worker,) = [file for file in report["files"] if file["instance"]["client_id"] == "Connect worker connect-orders"]
@@ -221,7 +221,7 @@ def test_a_password_in_a_connectors_setting_is_found_and_not_shown(tmp_path: Pat
     (tmp_path / "worker.log").write_text(
         text.replace("transforms.add.field = line", "transforms.add.field = https://user:canary-url@host/")
     )
-    _, out, _ = imported(capsys, str(tmp_path / "worker.log"), "--output-format", "concise")
+    _, out, _ = linted(capsys, str(tmp_path / "worker.log"), "--output-format", "concise")
     assert "SK002" in out
     assert "canary" not in out
 
@@ -243,7 +243,7 @@ def test_a_value_that_writes_lines_of_its_own_is_not_believed(tmp_path: Path, ca
     assert producer.contradicted == {"acks", "linger.ms"}
     assert not producer.whole
     assert not {"acks", "linger.ms"} & set(producer.settings)
-    _, out, _ = imported(capsys, str(tmp_path / "app.log"))
+    _, out, _ = linted(capsys, str(tmp_path / "app.log"))
     assert "acks, linger.ms: more than one value is logged" in out
 
 
@@ -252,7 +252,7 @@ def test_a_log_that_ends_within_a_message_says_nothing_of_defaults(end: str, tmp
     lines = lines_of("4.4")
     at = next(number for number, line in enumerate(lines) if line.startswith(end))
     (tmp_path / "app.log").write_text("\n".join(lines[:at]))
-    _, out, _ = imported(capsys, str(tmp_path / "app.log"), "--output-format", "json")
+    _, out, _ = linted(capsys, str(tmp_path / "app.log"), "--output-format", "json")
     report = json.loads(out)
     assert report["files"][0]["notes"][0]["text"] == "the log ends before the last setting, so defaults are not judged"
     assert {finding["code"] for finding in report["findings"]} >= {"AN109"}
@@ -260,7 +260,7 @@ def test_a_log_that_ends_within_a_message_says_nothing_of_defaults(end: str, tmp
 
 
 def test_findings_have_their_lines_and_origins(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = imported(capsys, str(LOGS / "java-4.4.log"), "--output-format", "json")
+    status, out, err = linted(capsys, str(LOGS / "java-4.4.log"), "--output-format", "json")
     assert (status, err) == (0, "")
     lines = lines_of("4.4")
     report = json.loads(out)
@@ -286,7 +286,7 @@ def test_no_secret_is_shown(output_format: str, tmp_path: Path, capsys: pytest.C
     text = "\n".join(lines_of("4.4"))
     leak = "\tsasl.oauthbearer.token.endpoint.url = https://user:canary-url@idp/"
     (tmp_path / "app.log").write_text(text.replace("\tsasl.oauthbearer.token.endpoint.url = null", leak))
-    _, out, _ = imported(capsys, str(tmp_path / "app.log"), str(LOGS), "--output-format", output_format)
+    _, out, _ = linted(capsys, str(tmp_path / "app.log"), *map(str, LOGS.glob("*.log")), "--output-format", output_format)
     assert "AN102" in out
     assert "canary" not in out
 
@@ -294,23 +294,37 @@ def test_no_secret_is_shown(output_format: str, tmp_path: Path, capsys: pytest.C
 def test_starts_with_the_same_settings_are_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     once = "\n".join(lines_of("2.8"))
     (tmp_path / "app.log.1").write_text("\n".join(once.replace("consumer-billing-1", f"consumer-billing-{n}") for n in range(1, 8)))
-    _, out, _ = imported(capsys, str(tmp_path))
+    _, out, _ = linted(capsys, str(tmp_path / "app.log.1"))
     assert "consumer consumer-billing-7, 2.8.2, 7 starts" in out
 
 
-def test_compressed_logs_globs_and_exit_statuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "app.log.2.gz").write_bytes(gzip.compress((LOGS / "java-3.9.log").read_bytes()))
-    assert imported(capsys, str(tmp_path / "*.gz"))[0] == 0
-    assert imported(capsys, str(tmp_path / "*.gz"), "--fail-on", "high")[0] == 1
-    assert imported(capsys, str(tmp_path / "*.gz"), "--fail-on", "critical")[0] == 0
-    status, _, err = imported(capsys, str(tmp_path / "none.log"))
-    assert (status, "give files, globs, directories" in err) == (2, True)
+def test_compressed_logs_standard_input_and_exit_statuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "app.log.2.gz"
+    path.write_bytes(gzip.compress((LOGS / "java-3.9.log").read_bytes()))
+    assert linted(capsys, str(path))[0] == 0
+    assert linted(capsys, str(path), "--fail-on", "high")[0] == 1
+    assert linted(capsys, str(path), "--fail-on", "critical")[0] == 0
+    with (LOGS / "java-3.9.log").open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert "orders-1" in linted(capsys, "--format", "log", "-")[1]
+    status, _, err = linted(capsys, str(tmp_path / "none.log"))
+    assert (status, "none.log: No such file" in err) == (2, True)
     (tmp_path / "cut.log.gz").write_bytes(gzip.compress((LOGS / "java-3.9.log").read_bytes())[:-200])
-    status, _, err = imported(capsys, str(tmp_path / "cut.log.gz"))
+    status, _, err = linted(capsys, str(tmp_path / "cut.log.gz"))
     assert (status, "ends within its compressed data" in err) == (2, True)
     (tmp_path / "empty.log").write_text("nothing here\n")
-    status, _, err = imported(capsys, str(tmp_path / "empty.log"))
-    assert (status, "no client's settings in these logs" in err) == (2, True)
+    status, _, err = linted(capsys, str(tmp_path / "empty.log"), str(LOGS / "java-4.4.log"))
+    assert (status, "no client's settings in this log" in err) == (2, True)
+
+
+def test_a_log_is_not_corrected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "app.log"
+    path.write_text("\n".join(lines_of("4.4")).replace("metric.reporters", "metric.reporterz"))
+    before = path.read_text()
+    linted(capsys, str(path), "--fix")
+    assert path.read_text() == before
 
 
 def test_hostile_lines_take_little_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,13 +336,13 @@ def test_hostile_lines_take_little_memory(tmp_path: Path, capsys: pytest.Capture
             file.write(f"[{number}] INFO ProducerConfig values: \n\tacks = {number}\n\tkey{number} = {'v' * 100}\n")
         file.write("\tclient.id = " + "y" * 100_000 + "\n")
         file.write("\n".join(lines_of("4.4")) + "\n")
-    monkeypatch.setattr(importing, "MOST_CLIENTS", 500)
+    monkeypatch.setattr(client_logs, "MOST_CLIENTS", 500)
     tracemalloc.start()
     try:
-        status, out, err = imported(capsys, str(tmp_path / "app.log"), "--output-format", "concise")
+        status, out, err = linted(capsys, str(tmp_path / "app.log"))
         assert tracemalloc.get_traced_memory()[1] < 50 * 2**20
     finally:
         tracemalloc.stop()
-    assert status == 2
-    assert "clients are left out" in err
+    assert (status, err) == (0, "")
+    assert "clients not judged: too many configurations" in out
     assert "AN102" in out

@@ -1,4 +1,4 @@
-"""``--publish``: clients of request logs and of their own logs in the same rules, findings, page and history as pushes."""
+"""``xray --publish``: clients of request logs in the same rules, findings, page and history as pushes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ import pytest
 from conftest import start_broker
 from observe import eventually, files_below, read_all
 
-from clientscope.commands.imports.client_logs import ImportClientLogsSettings
-from clientscope.commands.imports.publishing import Publishing
-from clientscope.policy.found_clients import GATEWAY_IDS, FoundClient
+from clientscope.commands.xray import XraySettings
+from clientscope.commands.xray.publishing import Publishing
+from clientscope.policy.found_clients import GATEWAY_ID, FoundClient
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.layouts import Origin
 from clientscope.records.topics import CONFIGS, FINDINGS, QUARANTINE, RESULTS
 
 SLOW = 90.0
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-CANARY = "canary-7c1f9e"
-CANARIES = (CANARY, "iNdQUinP1aFQ", "Y2FuYXJ5")
+CANARIES = ("canary-7c1f9e", "iNdQUinP1aFQ", "Y2FuYXJ5")
 
 
 def api(installation: Any, path: str) -> Any:
@@ -66,15 +65,9 @@ def keys(installation: Any, origin: Origin) -> dict[bytes, int]:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("command", ["import client-logs", "xray"])
-def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(command: str, installation: Any, tmp_path: Path) -> None:
-    if command == "xray":
-        origin, name, log = Origin.REQUEST_LOG, "request_log", FIXTURES / "request_logs" / "broker.log"
-    else:
-        origin, name, log = Origin.CLIENT_LOG, "client_log", tmp_path / "app.log"
-        text = (FIXTURES / "client_logs" / "java-4.4.log").read_text()
-        log.write_text(text.replace("transactional.id = null", f"transactional.id = password={CANARY}"))
-    words = [*command.split(), str(log)]
+def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(installation: Any) -> None:
+    origin, name = Origin.REQUEST_LOG, "request_log"
+    words = ["xray", str(FIXTURES / "request_logs" / "broker.log")]
     status, said = published(installation, *words)
     assert status == 0, said
     of_topic = keys(installation, origin)
@@ -84,13 +77,10 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(command: str, ins
     rows = results(installation, name)
     assert [row for row in rows if row["rules"]]
     assert {row["instance_id"] for row in rows} == {key.decode().partition("/")[0] for key in of_topic}
-    if command == "import client-logs":
-        (producer,) = [row for row in rows if row["client_id"] == "orders-1"]
-        assert {rule["code"] for rule in producer["rules"]} == {"AN105", "AN109", "AN112", "AN116", "CF104", "SK002"}
 
     def opened() -> bool:
         every = api(installation, "findings?limit=1000")["items"]
-        of_it = [each for each in every if any(client["gateway"] == GATEWAY_IDS[origin] for client in each["clients"])]
+        of_it = [each for each in every if any(client["gateway"] == GATEWAY_ID for client in each["clients"])]
         return any(each["state"] == "open" for each in of_it)
 
     assert eventually(opened, SLOW), api(installation, "findings?limit=1000")
@@ -101,7 +91,7 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(command: str, ins
     for topic in (CONFIGS, RESULTS, FINDINGS, QUARANTINE):
         for message in read_all(installation.broker.internal, topic):
             assert not [word for word in CANARIES if word.encode() in (message.value or b"") + (message.key or b"")], topic
-    assert [path for path, content in files_below(installation.data_dir, "broker") if CANARY.encode() in content] == []
+    assert [path for path, content in files_below(installation.data_dir, "broker") if CANARIES[0].encode() in content] == []
     installation.processes.check()
 
 
@@ -124,9 +114,9 @@ def test_a_look_at_a_running_cluster_publishes_its_clients_with_their_broker(ins
 def test_what_kafka_does_not_acknowledge_is_counted_and_an_error(tmp_path: Path) -> None:
     started, broker = start_broker(tmp_path / "broker")
     try:
-        publishing = Publishing(ImportClientLogsSettings(paths=("-",), bootstrap_servers=broker.internal))
+        publishing = Publishing(XraySettings(paths=("-",), bootstrap_servers=broker.internal))
         for number in range(3):
-            publishing.clients.add(FoundClient(Origin.CLIENT_LOG, None, "librdkafka", "2.8.0", f"c-{number}", None, ()))
+            publishing.clients.add(FoundClient(None, "librdkafka", "2.8.0", f"c-{number}", None, ()))
     finally:
         started.stop()
     (error,) = publishing.send()

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.logged_values import wrongly_logged
-from clientscope.commands.imports.logged_client import MAX_VALUE, LoggedClient, LoggedSetting, setting_of
 from clientscope.logs.layouts import LoggedLine, origin
+from clientscope.logs.logged_client import MAX_VALUE, LoggedClient, LoggedSetting, setting_of
 
 _CLIENTS = {
     "ProducerConfig": ClientType.PRODUCER,
@@ -105,7 +105,7 @@ class JavaLogs:
             return
         if len(self._open) >= _MOST_OPEN:
             yield from self._finished(self._open.pop(0))
-        client = LoggedClient("java", _CLIENTS.get(name), number, role=_ROLES.get(name, ""), written=text.written or text.line[:200])
+        client = LoggedClient("java", _CLIENTS.get(name), number, role=_ROLES.get(name, ""))
         self._open.append(_Message(text.process, before, client))
 
     def _add(self, number: int, text: LoggedLine, before: str, key: str, value: str, column: int) -> bool:
@@ -141,7 +141,6 @@ class JavaLogs:
     def _finished(message: _Message) -> Iterator[LoggedClient]:
         client = message.client
         _correct(client)
-        client.process = f"{message.fields}\0{message.process or ''}".strip("\0")
         followed = message.foreign > 0 and not client.contradicted
         client.whole = followed and message.last >= (_LAST.get(client.client_type, "") if client.client_type else "")
         own = _OF_CONNECTORS if client.role == _CONNECTOR else TYPES

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 
 from clientscope.catalog.configs import ClientType
-from clientscope.commands.imports.logged_client import MAX_VALUE, LoggedClient, LoggedSetting, setting_of
 from clientscope.logs.layouts import LoggedLine
+from clientscope.logs.logged_client import MAX_VALUE, LoggedClient, LoggedSetting, setting_of
 
 _BEGIN = "Client configuration:"
 _INSTANCE = re.compile(r"(?:^|[| ])([^| ]{0,512}#(producer|consumer)-\d{1,9})\|")
@@ -45,8 +45,7 @@ class LibrdkafkaLogs:
                 yield self._finished(instance, True)
             elif len(self._open) >= _MOST_OPEN:
                 yield self._finished(next(iter(self._open)), False)
-            written = text.written or line[:200]
-            self._open[instance] = LoggedClient("librdkafka", ClientType(found[2]), number, process=text.process, written=written)
+            self._open[instance] = LoggedClient("librdkafka", ClientType(found[2]), number)
         elif (client := self._open.get(instance)) and (setting := setting_of(body)):
             _, key, value, column = setting
             self._add(client, key, LoggedSetting(value, number, found.end() + column))

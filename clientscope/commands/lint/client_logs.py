@@ -1,0 +1,113 @@
+"""Clients in a client's own log: what Java clients, workers of Kafka Connect and librdkafka log of their settings, before it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from clientscope.catalog.dialects import dialect as dialect_of
+from clientscope.commands.lint import shown
+from clientscope.commands.lint.findings import Instance, Read
+from clientscope.commands.lint.judging import Subject, application_client_id
+from clientscope.commands.lint.located import Placed, Region
+from clientscope.errors import SettingsError
+from clientscope.logs.java_logs import JavaLogs
+from clientscope.logs.layouts import texts
+from clientscope.logs.librdkafka_logs import LibrdkafkaLogs
+from clientscope.logs.logged_client import LoggedClient, LoggedSetting
+
+MOST_CLIENTS = 10_000
+"""Different configurations in one log, and as many that aren't whole."""
+
+_application = lru_cache(maxsize=10_000)(application_client_id)
+
+
+def clients(lines: Iterable[str]) -> Iterator[LoggedClient]:
+    """The clients in a log, each once it is complete.
+
+    Args:
+        lines: without their ends.
+    """
+    readers = (JavaLogs(), LibrdkafkaLogs())
+    for number, line in enumerate(lines, 1):
+        for text in texts(line):
+            for reader in readers:
+                yield from reader.read(number, text)
+    for reader in readers:
+        yield from reader.end()
+
+
+def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
+    """What is to be judged: each different configuration once, at its last start.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    # A log can most easily be made to hold clients that aren't whole, so they take no room from the others.
+    different: dict[bool, dict[tuple[object, ...], tuple[LoggedClient, int]]] = {True: {}, False: {}}
+    left_out = 0
+    for client in clients(lines):
+        # The number that a library adds to client.id at each start makes no other configuration.
+        values = (
+            (key, _application(setting.value) if key == "client.id" and setting.value else setting.value)
+            for key, setting in client.settings.items()
+        )
+        key = (client.dialect, client.client_type, client.version, frozenset(values))
+        kept = different[client.whole]
+        if key in kept or len(kept) < MOST_CLIENTS:
+            kept[key] = client, kept.get(key, (client, 0))[1] + 1
+        else:
+            left_out += 1
+    found = [*different[True].values(), *different[False].values()]
+    if not found:
+        raise SettingsError(
+            f"{path}: no client's settings in this log", "Java clients log them at INFO when they start, librdkafka's with debug=conf"
+        )
+    made = [_read(path, client, starts, principal) for client, starts in found]
+    if left_out:
+        made[-1] = replace(made[-1], notes=(*made[-1].notes, (1, f"{left_out:,} clients not judged: too many configurations")))
+    return made
+
+
+def given(client: LoggedClient) -> dict[str, LoggedSetting]:
+    """Settings that differ from what the library would have without them.  Java logs all, so the rest is as good as not set."""
+    values = {key: setting.value for key, setting in client.settings.items() if setting.value is not None}
+    if client.dialect == "java" and client.client_type is not None:
+        dialect = dialect_of("java")
+        defaults = dialect.defaults_of(client.client_type, client.version)
+        written = {key: dialect.kafka_value(key, key, value) for key, value in values.items()}
+        settled = dialect.settle(client.client_type, {**defaults, **written}, (), dialect.release_of(client.version))
+        values = {key: value for key, value in written.items() if value not in (defaults.get(key), settled.get(key))}
+    return {key: client.settings[key] for key in values}
+
+
+def _read(path: str, client: LoggedClient, starts: int, principal: str | None) -> Read:
+    dialect = dialect_of(client.dialect)
+    who = dialect, client.version, client.client_type, principal
+    was_given = given(client)
+    logged = {key: (setting, setting.value) for key, setting in client.settings.items() if setting.value is not None}
+    # Of an incomplete client, or a worker, only the logged settings are known; the rules take them as settings under a prefix.
+    subject = (
+        Subject({key: value for key, (_, value) in logged.items() if key in was_given}, *who)
+        if client.whole and not client.role
+        else Subject({key: value for key, (_, value) in logged.items()}, *who, {key: key for key in logged}, observed=True)
+    )
+    placed = {
+        key: Placed(
+            key, value, Region(setting.line, setting.column, setting.line, setting.column + len(value)), f"{key} = {value}", setting.line,
+            is_default=key not in was_given,
+        )
+        for key, (setting, value) in logged.items()
+    }  # fmt: skip
+    notes = []
+    if client.contradicted:
+        names = ", ".join(shown.key(key) for key in sorted(client.contradicted)[:3])
+        notes.append((client.line, f"{names}: more than one value is logged, so these settings and defaults are not judged"))
+    elif not client.whole:
+        notes.append((client.line, "the log ends before the last setting, so defaults are not judged"))
+    naming = ("name", "group.id") if client.role else ("client.id",)
+    named = next((client.settings[key].value for key in naming if key in client.settings), "")
+    name = f"{client.role} {named or ''}".strip()
+    instance = Instance(shown.client_name(name), shown.plain(client.version), client.line, starts)
+    return Read(path, placed, (subject,), tuple(notes), instance, principal)

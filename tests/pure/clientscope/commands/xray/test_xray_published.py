@@ -1,0 +1,118 @@
+"""What ``xray --publish`` writes: the job judges it as the command does, and no secret is in it."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from rule_batches import batch_of
+
+from clientscope import cli
+from clientscope.catalog.configs import ClientType
+from clientscope.commands.xray import client_logs
+from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
+from clientscope.commands.xray.inventory import Inventory, Place
+from clientscope.commands.xray.reading import read_logs
+from clientscope.digest import DigestKey
+from clientscope.logs.requests import LoggedRequest
+from clientscope.policy.found_clients import FoundClients
+from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.layouts import Origin
+from udfs.decoding.decode import decoder
+from udfs.kernels.expectations import judged_pushes
+from udfs.rules.engine.batch import judge
+from udfs.rules.engine.rule import FIRED
+from udfs.rules.registry import RULES
+
+FIXTURES = Path(__file__).parents[4] / "fixtures"
+KEY = DigestKey(b"k" * 32)
+TODAY = date(2026, 11, 24)
+
+
+def seen(log: Path) -> tuple[Inventory, FoundClients]:
+    inventory, _, errors = read_logs([log], 1 << 30)
+    assert not errors
+    found = FoundClients("cluster", 1, 1, KEY)
+    for client in found_clients(inventory, applications(inventory)):
+        found.add(client)
+    return inventory, found
+
+
+def records(found: FoundClients) -> list[Any]:
+    return [decode(ClientConfigRecord, value) for value in found.records.values()]
+
+
+def fired(found: FoundClients) -> dict[str, set[str]]:
+    """By client.id, the codes of what the job finds."""
+    judgements = judge(batch_of(*found.records.values()), RULES)
+    return {
+        record.client_id or "": {rule.code for rule, each in zip(RULES, judgements, strict=True) if each.outcomes[row] == FIRED}
+        for row, record in enumerate(records(found))
+    }
+
+
+@pytest.mark.parametrize("log", sorted(FIXTURES.glob("request_logs/*.log")), ids=lambda path: path.stem)
+def test_every_record_is_as_history_expects_and_the_same_in_each_run(log: Path) -> None:
+    made = [seen(log)[1] for _ in range(2)]
+    assert made[0].records and made[0].records.keys() == made[1].records.keys()
+    rows = judged_pushes(decoder("ClientConfigRecord")(pa.array(list(made[0].records.values()), pa.binary())))
+    assert set(rows.field("decode_error").to_pylist()) == {None}
+    assert not [word for word in ("canary", "iNdQUinP1aFQ", "Y2FuYXJ5") if word.encode() in b"".join(made[0].records.values())]
+
+
+@pytest.mark.parametrize("name", ["broker-2.4", "broker-2.8", "broker"])
+def test_the_job_finds_in_a_request_log_what_xray_finds(name: str) -> None:
+    inventory, found = seen(FIXTURES / "request_logs" / f"{name}.log")
+    software = sorted(record.client_software_name for record in records(found))
+    of = applications(inventory)
+    assert software == sorted(key.software_name for key in of for _ in inventory.clients[key].client_types or (None,))
+    assert {record.origin for record in records(found)} == {Origin.REQUEST_LOG}
+    assert not any(each.is_default for record in records(found) for each in record.configs)
+    of_xray = {code for read in _findings(inventory) for code in read}
+    assert of_xray <= set().union(*fired(found).values())
+
+
+def _findings(inventory: Inventory) -> list[set[str]]:
+    from clientscope.commands.lint import linting
+    from clientscope.commands.lint.settings import JudgingSettings
+
+    report = linting.report_on(list(reads(configurations(inventory, applications(inventory)))), JudgingSettings(), TODAY)
+    return [{each.rule.code for each in file.findings} for file in report.files]
+
+
+def test_the_broker_of_a_running_brokers_log_is_in_the_record() -> None:
+    inventory = Inventory()
+    request = LoggedRequest(0, 9, "", "orders", "c", "10.0.0.1", "User:orders", "CLIENT", "SASL_SSL", "librdkafka", "2.8.0", {"acks": "1"})
+    inventory.add(request, Place("broker 7", 1))
+    inventory.end()
+    (client,) = found_clients(inventory, applications(inventory))
+    assert (client.broker_id, client.listener, client.security_protocol) == (7, "CLIENT", "SASL_SSL")
+
+
+def test_a_clients_own_log_adds_settings_that_no_request_shows_to_clients_of_its_client_id(tmp_path: Path) -> None:
+    log = tmp_path / "app.log"
+    text = (FIXTURES / "client_logs" / "java-4.4.log").read_text().replace("client.id = orders-1", "client.id = java-orders-1")
+    secret = "transactional.id = password=canary-7c1f9e"
+    log.write_text(text.replace("acks = 1", "acks = all").replace("transactional.id = null", secret))
+    inventory, _, _ = read_logs([FIXTURES / "request_logs" / "broker.log"], 1 << 30)
+    client_logs.join(inventory, [log])
+    settings = {key.client_id: client.settings for key, client in inventory.clients.items()}
+    orders = {key: found[0] for (client_type, key), found in settings["java-orders-1"].items() if client_type is ClientType.PRODUCER}
+    assert (orders["linger.ms"], orders["acks"]) == ("0", "1"), "what a request showed counts"
+    assert "max.block.ms" not in orders, "a default"
+    assert not any(key == "linger.ms" for name, found in settings.items() if name != "java-orders-1" for _, key in found)
+    found = FoundClients("cluster", 1, 1, KEY)
+    for client in found_clients(inventory, applications(inventory)):
+        found.add(client)
+    assert b"canary-7c1f9e" not in b"".join(found.records.values())
+    assert "SK002" in fired(found)["java-orders-1"]
+
+
+def test_a_log_without_a_clients_settings_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "app.log").write_text("nothing\n")
+    logs = ("--client-log", str(FIXTURES / "client_logs" / "java-4.4.log"), "--client-log", str(tmp_path / "app.log"))
+    assert cli.main(["xray", str(FIXTURES / "request_logs" / "broker.log"), *logs]) == 2
+    assert f"error: {tmp_path / 'app.log'}: no client's settings in this log\nhint: " in capsys.readouterr().err
