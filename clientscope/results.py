@@ -11,7 +11,7 @@ from clientscope.topic_values import Count, Name, Sentence, Setting, Value
 Codes = Annotated[list[Name], Field(max_length=1_000)]
 """Codes of rules."""
 
-OriginName = Literal["pushed", "observed", "request_log", "client_log"]
+OriginName = Literal["pushed", "observed", "request_log"]
 """Names of `clientscope.records.layouts.Origin`."""
 
 

@@ -7,7 +7,6 @@ from pydantic import Field
 from clientscope.api.clients import EffectiveSetting, SettingChange
 from clientscope.api.common import Model
 from clientscope.api.series import SeriesOfVersion
-from clientscope.results import OriginName
 from clientscope.severities import Severity
 
 
@@ -75,7 +74,7 @@ class PastClients(PastListing, PastSpan):
 
 
 class PastStart(Model):
-    """One configuration that a client pushed or logged at its start, as what changed since the one before."""
+    """One configuration that a client pushed at its start, as what changed since the one before."""
 
     instance_id: str | None
     client_id: str | None
@@ -84,7 +83,7 @@ class PastStart(Model):
     software_name: str
     software_version: str
     pushed_ms: int = Field(description="Kafka's time.")
-    origin: OriginName = Field(default="pushed", description="pushed or client_log; in a difference another one is of what was seen.")
+    seen: bool = Field(default=False, description="In a difference: settings that its requests showed, rather than a start.")
     client_type: str | None = Field(description="producer, consumer, …, as its settings show; null if they don't.")
     settings: int = Field(description="How many it pushed.")
     redacted: int = Field(description="How many of them were withheld.")

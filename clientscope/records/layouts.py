@@ -90,15 +90,11 @@ class Origin(IntEnum):
     PUSHED = 0
     OBSERVED = 1
     REQUEST_LOG = 2
-    CLIENT_LOG = 3
 
 
 def rank_of(origin: int) -> int:
-    """What counts first of one client's records: 0 what it pushes, 1 what it logs, 2 what others saw of its requests."""
-    return _RANKS.get(origin, 2)
-
-
-_RANKS = {int(Origin.PUSHED): 0, int(Origin.CLIENT_LOG): 1}
+    """What counts first of one client's records: 0 what it pushes, 1 what others saw of its requests."""
+    return int(origin != Origin.PUSHED)
 
 
 def schema(name: str) -> MessageSchema:

@@ -297,7 +297,7 @@ class FindingsEngine:
         if is_known:
             is_declared = self.clients.is_declared(push)
         else:  # its client has been gone for so long that it is forgotten; so are those that declared their configuration
-            is_declared = any((push.application, push.client_type, rank) in self._newest for rank in range(push.rank))
+            is_declared = bool(push.rank) and (push.application, push.client_type, 0) in self._newest
         if push.rank and not is_declared:
             self.book.pushed(application, push, push)
             if not is_known:

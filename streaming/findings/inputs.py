@@ -143,7 +143,7 @@ class JudgedPush:
     @property
     def names(self) -> ClientNames | None:
         """What records of one client have in common that several gateways have written of its requests; None for what it says itself."""
-        return (self.there, self.client_type) if self.rank == 2 else None
+        return (self.there, self.client_type) if self.rank else None
 
     @property
     def cluster(self) -> str:

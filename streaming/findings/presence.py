@@ -61,7 +61,7 @@ class Presence:
         key = _alike(push)
         self._alike[key] = ordered.added(self._alike.get(key), push)
         alike = ordered.each(self._alike[key])
-        if push.rank == 2:
+        if push.rank:
             self._seen[push.there, push.client_type] = None
         if len(alike) > 1 and alike[-1] is push:
             self._look(alike[-2])
@@ -85,7 +85,7 @@ class Presence:
                     del self._fresh[push.client]
                 self._look(push)
         for there in places:
-            for alike in ((there, 0, -1), *((there, rank, client_type) for rank in (1, 2) for client_type in _TYPES)):
+            for alike in ((there, 0, -1), *((there, 1, client_type) for client_type in _TYPES)):
                 if alike in self._alike:
                     self._look(ordered.each(self._alike[alike])[-1])
         self._settle()
@@ -104,24 +104,20 @@ class Presence:
     def declared(self) -> Iterator[tuple[JudgedPush, JudgedPush]]:
         """What connected clients have declared, each beside what was seen of its requests at each gateway."""
         for there, client_type in self._seen:
-            for rank in (0, 1):
-                alike = ordered.each(self._alike.get((there, rank, client_type if rank else -1)))
-                said = [each for each in alike[-_MOST_ALIKE:] if each.client_type == client_type and each.client in self.live]
-                if said:
-                    of_requests = ordered.each(self._alike[there, 2, client_type])[-_MOST_ALIKE:]
-                    yield from ((said[-1], seen) for seen in of_requests if len(said) == 1)
-                    break
+            alike = ordered.each(self._alike.get((there, 0, -1)))
+            said = [each for each in alike[-_MOST_ALIKE:] if each.client_type == client_type and each.client in self.live]
+            of_requests = ordered.each(self._alike[there, 1, client_type])[-_MOST_ALIKE:]
+            yield from ((said[-1], seen) for seen in of_requests if len(said) == 1)
 
     def is_declared(self, push: JudgedPush) -> bool:
-        """Whether a client of these names and this type has said more of itself than this record.
+        """Whether a client of these names and this type has pushed its configuration, and this record is only of its requests.
 
         Whether it is still connected doesn't matter: a record of its requests may be read after it has left.
         """
-        for rank in range(push.rank):
-            alike = ordered.each(self._alike.get((push.there, rank, push.client_type if rank else -1)))
-            if any(each.client_type == push.client_type for each in alike[-_MOST_ALIKE:]):
-                return True
-        return False
+        if not push.rank:
+            return False
+        alike = ordered.each(self._alike.get((push.there, 0, -1)))
+        return any(each.client_type == push.client_type for each in alike[-_MOST_ALIKE:])
 
     def _is_live(self, push: JudgedPush) -> bool:
         if self.is_declared(push):
@@ -143,9 +139,8 @@ class Presence:
         """Looks again at what is seen of clients that have begun to declare their configuration, or declare none any more."""
         while self._shifted:
             there, client_type = self._shifted.popitem()[0]
-            for rank in (1, 2):
-                for push in tuple(ordered.each(self._alike.get((there, rank, client_type)))):
-                    self._look(push)
+            for push in tuple(ordered.each(self._alike.get((there, 1, client_type)))):
+                self._look(push)
 
     def _without(self, push: JudgedPush, is_next: bool) -> None:
         """Removes a push; the next newest with the same principal, client.id and address then represents them."""
@@ -163,7 +158,7 @@ class Presence:
             self._alike[key] = others
             if was_newest and is_next:
                 self._look(ordered.each(others)[-1])
-        elif push.rank == 2:
+        elif push.rank:
             self._seen.pop((push.there, push.client_type), None)
 
     def _look(self, push: JudgedPush) -> None:

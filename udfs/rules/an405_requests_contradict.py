@@ -1,7 +1,7 @@
 """AN405: a client's requests show another value than it says.
 
 What
-    What a gateway has seen of a connected client's requests differs from what the client pushes or logs. Numbers, truth values and
+    What a gateway has seen of a connected client's requests differs from what the client pushes. Numbers, truth values and
     choices are compared, as far as requests show them exactly. Where connections of one name show several values, nothing is compared.
 
 Why

@@ -116,13 +116,13 @@ class FleetValues:
     def by_library(self) -> dict[str, FleetOf]:
         """Library → its clients; software that isn't known under the empty name.
 
-        What others have logged or seen of a client counts only where the client doesn't say it itself.
+        What others have seen of a client counts only where the client doesn't say it itself.
         """
         says = {(kept.names, kept.rank) for kept in self._kept.values() if kept.value != -1}
         clients: Counter[int] = Counter()
         names: dict[int, set[str]] = {}
         for kept in self._kept.values():
-            if kept.value == -1 or any((kept.names, rank) in says for rank in range(kept.rank)):
+            if kept.value == -1 or (kept.rank and (kept.names, 0) in says):
                 continue
             clients[kept.value] += 1
             names.setdefault(kept.value, set()).add(kept.application)

@@ -8,7 +8,7 @@ from clientscope.commands.history.asking import WhosePastSettings
 
 class HistoryStartsSettings(WhosePastSettings):
     """Lists the starts of an application or client in a range of time, and the settings that changed; -o wide adds all that each pushed.
-    A start is a configuration that a client pushed or logged, never what was seen of its requests.
+    A start is a configuration that a client pushed, never what was seen of its requests.
     """
 
     section = "history"

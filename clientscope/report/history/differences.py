@@ -18,7 +18,7 @@ FIELDS = ("client_type", "principal", "clients")
 """Fields of a difference, as the API names them."""
 
 COLUMNS = (
-    "client_ids", "clients", "client_type", "principal", "before_pushed", "after_pushed", "key", "before", "after", "origin",
+    "client_ids", "clients", "client_type", "principal", "before_pushed", "after_pushed", "key", "before", "after", "seen",
 )  # fmt: skip
 """Of CSV: a line for each changed setting; the software is one of them."""
 
@@ -52,7 +52,7 @@ def cells(one: PastDifference) -> Iterator[dict[str, Any]]:
         "principal": one.principal,
         "before_pushed": time_of(one.before.pushed_ms) if one.before else None,
         "after_pushed": time_of(one.after.pushed_ms),
-        "origin": one.after.origin,
+        "seen": one.after.seen,
     }
     changes = [change.model_dump() for change in one.changes or ()]
     if one.before and _software(one.before) != _software(one.after):
@@ -81,7 +81,7 @@ def _lines(one: PastDifference) -> Iterator[Text]:
         other = before.client_id or "without client.id"
         instance = f" ({other})" * (before.client_id != after.client_id)
         yield plain(f"before  {time_of(before.pushed_ms)}  {_software(before)}, {before.address}{instance}", "dim")
-    seen = "" if after.origin in ("pushed", "client_log") else "; seen of its requests"
+    seen = "; seen of its requests" if after.seen else ""
     yield plain(f"after   {time_of(after.pushed_ms)}  {_software(after)}, {after.address}{seen}", "dim")
     changed = before is not None and _software(before) != _software(after)
     if before is not None and changed:

@@ -17,13 +17,13 @@ from clientscope.report.text import counted, plain, time_of
 
 FIELDS = (
     "pushed_ms", "client_id", "client_type", "principal", "address", "software_name", "software_version", "instance_id", "settings",
-    "redacted", "first", "origin",
+    "redacted", "first",
 )  # fmt: skip
 """Fields of a start, as the API names them."""
 
 COLUMNS = (
     "pushed", "client_id", "client_type", "principal", "address", "software_name", "software_version", "instance_id", "settings",
-    "redacted", "key", "before", "after", "origin",
+    "redacted", "key", "before", "after",
 )  # fmt: skip
 """Of CSV: a line for each changed setting."""
 
@@ -67,7 +67,7 @@ def cells(start: PastStart) -> Iterator[dict[str, Any]]:
     about = {
         "pushed": time_of(start.pushed_ms), "client_id": start.client_id, "client_type": start.client_type, "principal": start.principal,
         "address": start.address, "software_name": start.software_name, "software_version": start.software_version,
-        "instance_id": start.instance_id, "settings": start.settings, "redacted": start.redacted, "origin": start.origin,
+        "instance_id": start.instance_id, "settings": start.settings, "redacted": start.redacted,
     }  # fmt: skip
     changes = [change.model_dump() for change in start.changes or ()]
     yield from (about | change for change in changes or ({},))
@@ -92,8 +92,7 @@ def _title(start: PastStart) -> Text:
 
 
 def _details(start: PastStart) -> str:
-    logged = ", from its log" if start.origin == "client_log" else ""
-    return f"{start.software_name} {start.software_version}, {start.principal or 'no principal'}, {start.address}{logged}"
+    return f"{start.software_name} {start.software_version}, {start.principal or 'no principal'}, {start.address}"
 
 
 def _setting(setting: EffectiveSetting) -> str:

@@ -52,7 +52,7 @@ class StateCollector(Collector):
         yield from _of_gateways(self._state.gateway_values())
         yield _counter(
             "clientscope_results",
-            "Configurations judged since serve was up to date, by origin: pushed, observed, request_log or client_log.",
+            "Configurations judged since serve was up to date, by origin: pushed, observed or request_log.",
             ("origin",),
             {(origin,): count for origin, count in counts.pushes.items()},
         )

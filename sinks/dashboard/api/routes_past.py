@@ -161,7 +161,7 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
         limit: StartLimit = 20,
         settings: Annotated[bool, Query(description="Also what each pushed.")] = False,
     ) -> PastStarts:
-        """Starts of an application or a client: what it pushed or logged, as the difference from the start before; redacted."""
+        """Starts of an application or a client: what it pushed, as the difference from the start before; redacted."""
         span = asked.span(clock())
         found = past.ask("starts", span=span, whose=whose, offset=offset, limit=limit, settings=settings)
         return PastStarts.model_validate({"offset": offset, **of_pushes(span, found)})

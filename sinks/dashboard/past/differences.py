@@ -1,7 +1,7 @@
 """Changes of an application or client in a period: each start against the one before it.
 
 The start before is of the same client.id or else of the same application; 30 days before the period are looked at for it.  Of a client
-that neither pushes nor logs, settings that others saw are compared: none of its records has all of them, so what one lacks is as it was.
+that pushes nothing, settings that others saw are compared: none of its records has all of them, so what one lacks is as it was.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from clientscope.catalog.request_settings import BETWEEN, INFERRED
-from clientscope.records.layouts import Origin, rank_of
+from clientscope.records.layouts import Origin
 from sinks.dashboard.past.problems import Json, NoAnswer
 from sinks.dashboard.past.pushes import (
     NEWEST_FIRST,
@@ -117,7 +117,7 @@ def _kind(push: PastPush) -> tuple[Any, ...]:
 
 
 def _is_seen(push: PastPush) -> bool:
-    return rank_of(push.row["origin"]) == rank_of(Origin.OBSERVED)
+    return push.row["origin"] != Origin.PUSHED
 
 
 def _before(tables: Tables, span: Span, whose: Whose, which: str, after: Sequence[PastPush]) -> list[PastPush]:
@@ -258,4 +258,4 @@ def _together(found: Sequence[Json]) -> list[Json]:
 def _way(one: Json) -> tuple[Any, ...]:
     software = [None if start is None else (start["software_name"], start["software_version"]) for start in (one["before"], one["after"])]
     changed = None if one["changes"] is None else tuple(tuple(change.values()) for change in one["changes"])
-    return one["after"]["origin"], one["client_type"], one["principal"], *software, changed
+    return one["after"]["seen"], one["client_type"], one["principal"], *software, changed

@@ -1,6 +1,6 @@
 """Starts in a period, from the table ``pushes``, each as the difference from the one before.
 
-A start is what a client pushed, or logged at its start.  What others saw of its requests has few settings, and comes again while it runs:
+A start is what a client pushed.  What others saw of its requests has few settings, and comes again while it runs:
 it is no start, and a start is never compared with it.
 """
 
@@ -30,7 +30,7 @@ MOST_PUSHES = 50
 LOOK_BACK = 20
 """Pushes before the last one of a page, among which the one to compare it with is looked for."""
 
-STARTED = f"origin IN ({Origin.PUSHED:d}, {Origin.CLIENT_LOG:d})"
+STARTED = f"origin = {Origin.PUSHED:d}"
 """The condition that a row is a start."""
 
 # A partition's next leader may have a clock that is behind.  By more than an hour the topic was made again, and begins with low offsets.
@@ -168,7 +168,7 @@ def seen_start(push: PastPush, settings: bool = False) -> Json:
         "software_name": clean(shown(row["client_software_name"], "client_software_name")),
         "software_version": clean(shown(row["client_software_version"], "client_software_version")),
         "pushed_ms": now.pushed_ms,
-        "origin": now.origin,
+        "seen": now.origin != "pushed",
         "client_type": now.client_type,
         "settings": sum(setting.reported for setting in now.settings),
         "redacted": sum(setting.source == "redacted" for setting in now.settings),
@@ -198,7 +198,7 @@ def comparable(push: PastPush, earlier: Sequence[PastPush]) -> PastPush | None:
     """The newest of earlier pushes, in their order, of the same principal and kind of client: of the same client.id, or else of any.
 
     Pods may share a client.id, and have settings of their own: of one client.id, a push from the same address goes first.
-    A log has all settings and a push may have few, so neither is compared with the other.
+    What was seen of requests is never compared with a push.
     """
     alike = [
         other

@@ -16,7 +16,7 @@ from udfs.decoding.decode import decoder
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.client_types import InferredTypes
-from udfs.rules.engine.effective import Effective, logged
+from udfs.rules.engine.effective import Effective
 from udfs.rules.engine.matrices import DEFAULT
 from udfs.rules.engine.names import SettingNames
 from udfs.rules.engine.parsing import inferred_values, several_values
@@ -45,7 +45,7 @@ def of_decoded(decoded: pa.StructArray, pushed_ms: int) -> Configuration:
     pushes = Pushes(redact(decoded, None))
     software = ClientSoftware(pushes.records.field("client_software_name"), pushes.records.field("client_software_version"))
     names = SettingNames(pushes, software.dialects, False)
-    inferred = InferredTypes(1, pushes.parents, names.any_key_ids(), logged(pushes))
+    inferred = InferredTypes(1, pushes.parents, names.any_key_ids())
     effective = Effective(pushes, software, False, names, inferred)
     client_type = int(inferred.types[0])
     dialect = software.distinct[0].dialect

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from clientscope.api.clients import ClientDetail, ClientStart, Configuration
 from clientscope.errors import EnvironmentProblem, RecordError
-from clientscope.records.layouts import Origin, rank_of
 from sinks.dashboard.rows.pushes import IndexedPush
 from sinks.dashboard.state.configuration import configuration
 from sinks.dashboard.state.fetching import Fetch, Place
@@ -74,7 +73,7 @@ class OneClient:
 
 def _is_seen(seen: LastRead) -> bool:
     """Whether nothing of its configuration is known but what its requests show."""
-    return seen.push is not None and seen.push.rank == rank_of(Origin.OBSERVED)
+    return seen.push is not None and seen.push.rank > 0
 
 
 def _own(seen: LastRead, read: Mapping[Place, Configuration]) -> Configuration | None:

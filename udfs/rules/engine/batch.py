@@ -24,7 +24,7 @@ from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.checked import CheckedSettings
 from udfs.rules.engine.client_types import InferredTypes
-from udfs.rules.engine.effective import Effective, logged
+from udfs.rules.engine.effective import Effective
 from udfs.rules.engine.matrices import ABSENT, DEFAULT, ORIGINS, SET
 from udfs.rules.engine.names import SettingNames
 from udfs.rules.engine.parsing import inferred_values
@@ -61,7 +61,7 @@ class Batch:
         self._of: dict[frozenset[str], Mask] = {}
         self.software = ClientSoftware(pushes.records.field("client_software_name"), pushes.records.field("client_software_version"))
         self.names = names = SettingNames(pushes, self.software.dialects, complete)
-        inferred = InferredTypes(len(pushes), pushes.parents, names.any_key_ids(), logged(pushes))
+        inferred = InferredTypes(len(pushes), pushes.parents, names.any_key_ids())
         if client_type is not None:
             inferred.assume(client_type)
         self._inferred = inferred
@@ -178,7 +178,7 @@ class Batch:
         if self.complete:
             return missing
         listed = np.append(v.IN_DEFAULT_SET[v.KEY_IDS[key]] >> np.arange(v.UNKNOWN_TYPE) & 1, 0).astype(np.bool_)
-        return missing & self._effective.whole & (listed[self._inferred.types] | self._effective.logged)
+        return missing & self._effective.whole & listed[self._inferred.types]
 
     def untouched(self, key: str, client_type: ClientType, value: str) -> Mask:
         """Where a client of this software has this value when its user sets nothing; False where that isn't known."""

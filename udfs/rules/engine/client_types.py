@@ -2,7 +2,7 @@
 
 A key that one client alone has decides.  Keys that can't be one client's (``acks`` and ``group.id``: a configuration that several clients
 share) make it each of those.  A share consumer is recognised by a ``share.`` key, and an admin client by pushing nothing beyond
-KIP-1324's list for it, with both its numbers in it; in its own log by having no key that it hasn't.
+KIP-1324's list for it, with both its numbers in it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,11 @@ class InferredTypes:
         within: per push for which clients all its keys are of those that they push by themselves, as bits.
     """
 
-    def __init__(self, count: int, parents: npt.NDArray[np.int64], key_ids: npt.NDArray[np.int64], logged: Mask | None = None) -> None:
+    def __init__(self, count: int, parents: npt.NDArray[np.int64], key_ids: npt.NDArray[np.int64]) -> None:
         """
         Args:
             parents: per setting its push, rising.
             key_ids: per setting the number of its key; -1 for one that Kafka doesn't have.
-            logged: per push whether it is a client's own log, which has keys beyond the list; None for none.
         """
         first = np.flatnonzero(np.diff(parents, prepend=-1)) if parents.size else parents
         # A key that isn't Kafka's may be any client's, and is in no list.
@@ -68,8 +67,7 @@ class InferredTypes:
         numbers = [of_all((key_ids == key_id).astype(np.uint8), 0, np.bitwise_or) > 0 for key_id in _ADMIN_NUMBERS]
         candidates = np.where(self.shared, of_all(sole, 0, np.bitwise_or), common)
         candidates = np.where(common == _CONSUMERS, np.where(share, bit(ClientType.SHARE_CONSUMER), bit(ClientType.CONSUMER)), candidates)
-        within = self.within if logged is None else np.where(logged, common, self.within)
-        admin = ((within & common & bit(ClientType.ADMIN)) > 0) & np.logical_and.reduce(numbers)
+        admin = ((self.within & common & bit(ClientType.ADMIN)) > 0) & np.logical_and.reduce(numbers)
         self.candidates: Bits = np.where(admin & ~self.shared, bit(ClientType.ADMIN), candidates).astype(np.uint8)
         self.types = np.where(self.shared, UNKNOWN_TYPE, _TYPE_OF_BITS[self.candidates])
 

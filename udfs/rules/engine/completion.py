@@ -14,29 +14,22 @@ from udfs.rules.engine.rule import Mask
 from udfs.rules.engine.software import ClientSoftware
 
 
-def wholeness(
-    matrices: SettingMatrices, software: ClientSoftware, types: Ints, parents: Ints, key_ids: Ints, logs: Mask
-) -> tuple[Mask, Mask]:
+def wholeness(matrices: SettingMatrices, software: ClientSoftware, types: Ints, parents: Ints, key_ids: Ints) -> tuple[Mask, Mask]:
     """Which pushes lack nothing that has a value, and which of those only since their clients leave defaults out.
 
     A client pushes KIP-1324's keys unless ``config.push.allowed.keys`` names others, and then a missing key may have any value.
     So a push that holds a key beyond that list, or lacks one of the list that has a default, says nothing of what it lacks;
     unless it holds no default at all, and was pushed by something that knows only what the user set: Apache's own client knows more.
 
-    A client's own log has settings beyond that list, and lacks none that the library would log: keys beyond the list say nothing
-    there. One that lacks a key of the list was cut off, and then nothing is known of defaults.
-
     Args:
         types: per push its client's place in `vocabulary.CLIENT_TYPES`, or `UNKNOWN_TYPE`.
         parents: per setting its push; ``key_ids`` its key, or -1.
-        logs: the pushes that are clients' own logs.
     """
     # By what the key is to this client: librdkafka's socket.timeout.ms is request.timeout.ms to all but its producer.
     is_listed = np.append(v.IN_DEFAULT_SET, 0).astype(np.int64)[key_ids] >> types[parents] & 1
     own_keys = np.zeros(len(types), np.bool_)
     own_keys[parents] = True
     own_keys[parents[is_listed == 0]] = False
-    own_keys |= logs & (types != v.UNKNOWN_TYPE)
     present = matrices.states != ABSENT
     may_leave_out = software.where(lambda it: it.dialect is not None and not it.dialect.pushes_defaults)
     leaves_out = own_keys & may_leave_out & present.any(axis=0) & ~(matrices.states > SET).any(axis=0)
@@ -52,29 +45,27 @@ def wholeness(
         named = np.array([v.KEYS[key_id] in v.IDENTIFIERS for key_id in matrices.row_ids[keys]])
         lacking = needed[software.which[rows]].T & ~named[:, None] & ~present[np.ix_(keys, rows)]
         whole[rows] = ~lacking.any(axis=0)
-    matrices.forget_origins(logs & ~whole)
     return whole, leaves_out
 
 
-def fill(matrices: SettingMatrices, software: ClientSoftware, types: Ints, all_keys: Mask, rows: Ints) -> None:
+def fill(matrices: SettingMatrices, software: ClientSoftware, types: Ints, all_keys: bool, rows: Ints) -> None:
     """Fills in the defaults of these pushes' clients where nothing was pushed.
 
     Args:
-        all_keys: pushes in which keys beyond KIP-1324's are filled in too.
+        all_keys: keys beyond KIP-1324's are filled in too.
     """
     if not rows.size:
         return
-    groups = (types[rows] * len(software.distinct) + software.which[rows]) * 2 + all_keys[rows]
+    groups = types[rows] * len(software.distinct) + software.which[rows]
     distinct, which = np.unique(groups, return_inverse=True)
     ids = matrices.row_ids
     has, numbers, texts = [], [], []
     for group in distinct.tolist():
-        of_client, every = divmod(group, 2)
-        client_type, of_software = divmod(of_client, len(software.distinct))
+        client_type, of_software = divmod(group, len(software.distinct))
         known = software.distinct[of_software]
         found = v.defaults(known.number, client_type, known.version)
         listed = (v.IN_DEFAULT_SET[ids] & (1 << client_type)) > 0
-        has.append(found.has[ids] & (listed | bool(every)))
+        has.append(found.has[ids] & (listed | all_keys))
         numbers.append(found.numbers[ids])
         texts.append(found.texts[ids])
     states = matrices.states[:, rows]

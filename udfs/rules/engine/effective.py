@@ -12,21 +12,13 @@ from udfs.rules.engine.completion import fill, settle, wholeness
 from udfs.rules.engine.matrices import Ints, SettingMatrices
 from udfs.rules.engine.names import SettingNames
 from udfs.rules.engine.parsing import parse
-from udfs.rules.engine.rule import Mask
 from udfs.rules.engine.software import ClientSoftware
-
-
-def logged(pushes: Pushes) -> Mask:
-    """Which are from clients' own logs, and so hold all settings that their library logs."""
-    found: Mask = pushes.origins == Origin.CLIENT_LOG
-    return found
 
 
 class Effective(SettingMatrices):
     """
     Attributes:
         whole: pushes that hold all of KIP-1324's keys that have a value, so that what isn't there has none.
-        logged: those of them that are clients' own logs, which hold all other keys too.
         unsettled: by row, the pushed values of keys whose value other settings change.
     """
 
@@ -35,18 +27,17 @@ class Effective(SettingMatrices):
         Args:
             complete: the settings are all that were set.
         """
-        types, logs = inferred.types, logged(pushes)
+        types = inferred.types
         key_ids = names.key_ids(types)
-        super().__init__(_wanted(key_ids, types, bool(complete or logs.any())), software)
+        super().__init__(_wanted(key_ids, types, complete), software)
         parse(self, pushes, software, names, key_ids)
-        self.forget_origins((pushes.origins != Origin.PUSHED) & ~logs)
+        self.forget_origins(pushes.origins != Origin.PUSHED)
         if complete:
             self.whole, leaves_out = np.ones(len(pushes), np.bool_), np.zeros(len(pushes), np.bool_)
         else:
-            self.whole, leaves_out = wholeness(self, software, types, pushes.parents, key_ids, logs)
-        self.logged = logs & self.whole
+            self.whole, leaves_out = wholeness(self, software, types, pushes.parents, key_ids)
         known = (types != v.UNKNOWN_TYPE) & (software.dialects != v.UNKNOWN_DIALECT)
-        fill(self, software, types, self.logged | complete, np.flatnonzero(leaves_out | self.logged | (complete & known)))
+        fill(self, software, types, complete, np.flatnonzero(leaves_out | (complete & known)))
         self.unsettled = settle(self, software, types, np.flatnonzero(self.whole & known))
 
 

@@ -22,8 +22,6 @@ from udfs.rules.engine.names import SettingNames
 from udfs.rules.engine.rule import Mask
 from udfs.rules.engine.software import ClientSoftware
 
-_SEEN = [origin for origin in Origin if origin not in (Origin.PUSHED, Origin.CLIENT_LOG)]
-
 
 def parse(matrices: SettingMatrices, pushes: Pushes, software: ClientSoftware, names: SettingNames, key_ids: Ints) -> None:
     """Fills matrices from what was pushed; the last of several settings of one name counts, as in a properties file.
@@ -73,7 +71,7 @@ def inferred_values(pushes: Pushes) -> Mask:
 
 def were_seen(pushes: Pushes) -> Mask:
     """Which of them others saw of a client's requests: nobody wrote their settings so, and the client runs with them."""
-    found: Mask = np.isin(pushes.origins, _SEEN)
+    found: Mask = pushes.origins != Origin.PUSHED
     return found
 
 

@@ -87,7 +87,6 @@ const ORIGINS = {
   pushed: "pushed",
   observed: "observed on the wire",
   request_log: "from brokers' request logs",
-  client_log: "from the client's log",
 };
 
 const SOURCES = { pushed: "pushed", default: "default", redacted: "redacted" };

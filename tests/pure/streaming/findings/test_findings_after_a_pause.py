@@ -166,17 +166,16 @@ def test_finding_that_was_back_meanwhile_alerts_once_a_client_is_there_that_has_
     assert alerts(fleet) == [("AN101", "reopened", 2), ("AN401", "new", 1)]
 
 
-@pytest.mark.parametrize("origin", [Origin.CLIENT_LOG, Origin.REQUEST_LOG])
-def test_what_was_imported_meanwhile_alerts(origin: Origin) -> None:
+def test_what_was_published_of_a_request_log_meanwhile_alerts() -> None:
     fleet = Fleet()
-    fleet.push("batch-1", connection=0, instance=9, settings=BAD, origin=int(origin))
+    fleet.push("batch-1", connection=0, instance=9, settings=BAD, origin=int(Origin.REQUEST_LOG))
     fleet.now += 7 * MINUTE
     fleet.start()
     fleet.later(MINUTE)
     assert alerts(fleet) == [("AN101", "new", 1)]
 
 
-@pytest.mark.parametrize(("origin", "observed"), [(Origin.PUSHED, False), (Origin.OBSERVED, True), (Origin.CLIENT_LOG, True)])
+@pytest.mark.parametrize(("origin", "observed"), [(Origin.PUSHED, False), (Origin.OBSERVED, True), (Origin.REQUEST_LOG, True)])
 def test_client_that_pushed_nothing_is_said_to_be_seen(origin: Origin, observed: bool) -> None:
     fleet = Fleet()
     fleet.client(instance=1, settings=BAD, origin=int(origin))

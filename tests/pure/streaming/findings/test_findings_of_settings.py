@@ -320,19 +320,6 @@ def test_a_pushing_client_whose_connection_was_idle_is_there_although_its_reques
     assert fleet.one("AN101").client_count == 0
 
 
-def test_what_a_client_logs_beats_what_was_seen_and_is_beaten_by_a_push() -> None:
-    fleet = Fleet()
-    fleet.connect()
-    fleet.push(instance=7, settings=BAD, **SEEN)
-    fleet.later(SECOND)
-    fleet.push(instance=8, settings=GOOD, origin=int(Origin.CLIENT_LOG))
-    fleet.later(MINUTE)
-    assert fleet.one("AN101").state == "resolved"
-    fleet.push(instance=1, settings=BAD)
-    fleet.later(MINUTE)
-    assert (fleet.one("AN101").state, fleet.one("AN101").client_count) == ("open", 1)
-
-
 def test_a_client_that_several_gateways_have_seen_counts_once_until_none_sees_it() -> None:
     fleet = Fleet()
     connection = fleet.connect()

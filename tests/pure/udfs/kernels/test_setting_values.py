@@ -58,7 +58,7 @@ def test_secrets_are_withheld() -> None:
 def test_settings_that_no_rule_asks_about_are_as_they_were_pushed() -> None:
     record = config_record(
         setting("partition.assignment.strategy", "a"), setting("queue.buffering.max.messages", "7"), client_software_name="librdkafka",
-        origin=int(Origin.CLIENT_LOG),
+        origin=int(Origin.REQUEST_LOG),
     )  # fmt: skip
     (found,) = values("queue.buffering.max.messages", record)
     assert found and found.value and (found.value.library, found.value.value, found.rank) == ("librdkafka", "7", 1)

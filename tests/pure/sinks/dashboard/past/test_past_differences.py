@@ -158,7 +158,7 @@ def test_settings_seen_of_requests_are_no_start_and_never_unset(tmp_path: Path) 
         rows.append(seen(NOW_MS - minutes * MINUTE_MS, *(few if minutes % 2 else more), gateway=minutes % 3))
     append(tmp_path, "pushes", rows)
     (one,) = differing(tmp_path, client_id="app")
-    assert (when(one), one["after"]["origin"]) == ((-30, [("acks", "1", "0")]), "pushed")
+    assert (when(one), one["after"]["seen"]) == ((-30, [("acks", "1", "0")]), False)
 
 
 @pytest.mark.parametrize("before_ms", [2 * HOUR_MS, 20 * DAY_MS])
@@ -176,7 +176,7 @@ def test_change_of_client_that_never_pushes(tmp_path: Path, before_ms: int) -> N
     append(tmp_path, "pushes", rows)
     upgraded, changed_once = differing(tmp_path, client_id="app")
     assert when(changed_once) == (-30, [("acks", "1", "all")])
-    assert (changed_once["before"]["origin"], changed_once["after"]["origin"]) == ("observed", "observed")
+    assert (changed_once["before"]["seen"], changed_once["after"]["seen"]) == (True, True)
     versions = [upgraded[side]["software_version"] for side in ("before", "after")]
     assert (when(upgraded), versions) == ((-10, []), ["1.4", "1.5"])
     assert differing(tmp_path, Span(NOW_MS - 9 * MINUTE_MS, NOW_MS), client_id="app") == []

@@ -76,10 +76,10 @@ def test_newest_come_first_and_those_with_findings_outlive_clean_ones() -> None:
 
 def test_origins_are_counted_by_name_and_those_of_later_releases_as_observed() -> None:
     table = PushTable()
-    for number, origin in enumerate(("pushed", "observed", "request_log", "client_log", "dreamt")):
+    for number, origin in enumerate(("pushed", "observed", "request_log", "dreamt")):
         table.apply(result(number, "fired", origin=origin), NOW)
-    assert table.pushes == {"pushed": 1, "observed": 2, "request_log": 1, "client_log": 1}
-    assert (table.pushes_of_day(), sum(table.by_minute().values())) == (1, 5)
+    assert table.pushes == {"pushed": 1, "observed": 2, "request_log": 1}
+    assert (table.pushes_of_day(), sum(table.by_minute().values())) == (1, 4)
 
 
 def test_observed_configurations_are_no_pushes() -> None:

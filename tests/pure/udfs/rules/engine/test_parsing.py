@@ -156,7 +156,7 @@ def test_a_consumer_without_a_rack_is_known_of_observed_clients_alone() -> None:
         return {each["code"] for each in verdicts({"group.id": "g"}, origin, rack)["rules"]}
 
     assert "AN215" in codes(Origin.OBSERVED, True)
-    assert "AN215" not in codes(Origin.OBSERVED, False) | codes(Origin.PUSHED, True) | codes(Origin.CLIENT_LOG, True)
+    assert "AN215" not in codes(Origin.OBSERVED, False) | codes(Origin.PUSHED, True)
 
 
 def test_two_measurements_are_not_compared() -> None:

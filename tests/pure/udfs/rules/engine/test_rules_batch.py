@@ -297,27 +297,6 @@ def test_a_push_from_the_wire_says_nothing_of_defaults_nor_does_a_part_of_a_log(
     assert evidence.distinct[evidence.indices[0]] == (SettingOf("acks", "1", "pushed"), SettingOf("linger.ms", "0", "pushed"))
 
 
-def test_a_clients_own_log_is_judged_as_a_whole_though_it_has_keys_that_clients_do_not_push() -> None:
-    defaults = JAVA.defaults_of(ClientType.PRODUCER, "4.4.0")
-    of_list = [setting(key, value, is_default=True) for key, value in defaults.items() if key in DEFAULT_KEYS[ClientType.PRODUCER]]
-    beyond = setting("send.buffer.bytes", "131072")
-    missing = next(key for key in defaults if key not in DEFAULT_KEYS[ClientType.PRODUCER] and key in KEYS)
-    push, log = (config_record(*of_list, beyond, origin=origin, **JAVA_SAYS) for origin in (0, 3))
-    batch = batch_of(push, log)
-    assert batch.is_default("linger.ms").tolist() == [True, True]
-    assert batch.is_default(missing).tolist() == [False, True], "what the log lacks is the library's"
-    assert batch.is_absent("transactional.id").tolist() == [False, True]
-    assert batch_of(push).is_absent("transactional.id").tolist() == [False], "and other pushes are judged as without it"
-
-
-def test_librdkafkas_log_is_judged_as_a_whole_by_the_settings_that_were_set() -> None:
-    set_ones = (setting("acks", "all"), setting("linger.ms", "1"), setting("topic.metadata.refresh.sparse", "true"))
-    software = {"client_software_name": "librdkafka", "client_software_version": "2.8.0"}
-    batch = batch_of(*(config_record(*set_ones, origin=origin, **software) for origin in (0, 3)))
-    assert batch.is_set("acks").tolist() == [True, True]
-    assert batch.is_default("enable.idempotence").tolist() == [False, True]
-
-
 @pytest.mark.parametrize("software", ["librdkafka", "in-house"])
 @pytest.mark.parametrize(
     ("pushed", "acks"),
