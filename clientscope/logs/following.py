@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import select
 import sys
@@ -40,16 +39,10 @@ class Lines:
 
 
 class Followed:
-    """What is followed, from now on.
-
-    Attributes:
-        name: for people.
-        ended: nothing is to come any more.
-    """
+    """What is followed, from now on; ``name`` is for people."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.ended = False
         self._lines = Lines()
 
     def read(self) -> Iterator[str]:
@@ -62,13 +55,9 @@ class Followed:
 
 
 class FollowedFile(Followed):
-    """A file from its end on; where another one takes its place, that from its beginning on.
+    """A file from its end on; where another one takes its place, that from its beginning on."""
 
-    Args:
-        from_start: from its beginning on.
-    """
-
-    def __init__(self, path: Path, stack: ExitStack, from_start: bool = False) -> None:
+    def __init__(self, path: Path, stack: ExitStack) -> None:
         """
         Raises:
             SettingsError: it can't be read.
@@ -80,7 +69,7 @@ class FollowedFile(Followed):
         except OSError as error:
             raise SettingsError(f"{path}: {error.strerror}", "give logs that this user may read") from None
         stack.callback(self._close)
-        self._file.seek(0, os.SEEK_SET if from_start else os.SEEK_END)
+        self._file.seek(0, os.SEEK_END)
 
     def _close(self) -> None:
         self._file.close()
@@ -107,45 +96,34 @@ class FollowedPipe(Followed):
     def __init__(self, name: str, descriptor: int) -> None:
         super().__init__(name)
         self._descriptor = descriptor
+        self._ended = False
 
     def _chunk(self) -> bytes:
-        if self.ended or not select.select([self._descriptor], [], [], 0)[0]:
+        if self._ended or not select.select([self._descriptor], [], [], 0)[0]:
             return b""
         chunk = os.read(self._descriptor, _MOST_AT_ONCE)
-        self.ended = not chunk
+        self._ended = not chunk
         return chunk
 
 
-def open_logs(paths: Sequence[Path | None], stack: ExitStack, from_start: bool = False) -> list[Followed]:
+def open_logs(paths: Sequence[Path | None], stack: ExitStack) -> list[Followed]:
     """Begins to follow files and standard input (None).
-
-    Args:
-        from_start: read what is in the files already, too.
 
     Raises:
         SettingsError: a file can't be read.
     """
-    return [FollowedPipe("<stdin>", sys.stdin.fileno()) if path is None else FollowedFile(path, stack, from_start) for path in paths]
+    return [FollowedPipe("<stdin>", sys.stdin.fileno()) if path is None else FollowedFile(path, stack) for path in paths]
 
 
 def follow(followed: list[Followed], until: float) -> Iterator[tuple[Followed, str]]:
     """All lines that come until then (``time.monotonic``), each with where it came from."""
     while True:
         over = time.monotonic() >= until
-        yield from come(followed, until + 1.0)  # a log that grows faster than it is read has no end
-        if over or time.monotonic() >= until + 1.0:
+        for each in followed:
+            for line in each.read():
+                yield each, line
+                if time.monotonic() >= until + 1.0:  # a log that grows faster than it is read has no end
+                    return
+        if over:
             return
         time.sleep(_EVERY_S)
-
-
-def come(followed: list[Followed], until: float = math.inf) -> Iterator[tuple[Followed, str]]:
-    """The lines that have come, each with where it came from; doesn't wait for further ones.
-
-    Args:
-        until: not to be read any longer than this (``time.monotonic``); what was read and not given is lost.
-    """
-    for each in followed:
-        for line in each.read():
-            yield each, line
-            if time.monotonic() >= until:
-                return

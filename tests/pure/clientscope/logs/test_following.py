@@ -10,20 +10,19 @@ import pytest
 
 from clientscope.errors import SettingsError
 from clientscope.logs.files import MAX_LINE
-from clientscope.logs.following import FollowedFile, FollowedPipe, Lines, come
+from clientscope.logs.following import FollowedFile, FollowedPipe, Lines
 
 
 def lines(*followed: FollowedFile | FollowedPipe) -> list[str]:
-    return [line for _, line in come(list(followed))]
+    return [line for each in followed for line in each.read()]
 
 
-@pytest.mark.parametrize("from_start", [False, True])
-def test_a_file_that_grows(tmp_path: Path, from_start: bool) -> None:
+def test_a_file_that_grows(tmp_path: Path) -> None:
     log = tmp_path / "app.log"
     log.write_text("before\n")
     with ExitStack() as stack:
-        followed = FollowedFile(log, stack, from_start)
-        assert lines(followed) == (["before"] if from_start else [])
+        followed = FollowedFile(log, stack)
+        assert lines(followed) == []
         with log.open("a") as file:
             file.write("one\ntw")
             file.flush()
@@ -54,9 +53,9 @@ def test_a_pipe_that_ends() -> None:
     read, write = os.pipe()
     followed = FollowedPipe("<stdin>", read)
     os.write(write, b"one\n")
-    assert (lines(followed), followed.ended) == (["one"], False)
+    assert lines(followed) == ["one"]
     os.close(write)
-    assert (lines(followed), followed.ended) == ([], True)
+    assert lines(followed) == lines(followed) == []
     os.close(read)
 
 
