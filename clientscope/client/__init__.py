@@ -27,7 +27,6 @@ from typing import Any
 import kafka
 
 from clientscope.catalog.configs import ClientType
-from clientscope.client.describing import Describing
 from clientscope.client.own_connection import push
 from clientscope.client.pushing import Pushing
 
@@ -48,8 +47,8 @@ class KafkaConsumer(Pushing, kafka.KafkaConsumer):
         super().__init__(*topics, **self._prepare(ClientType.CONSUMER, configs))
 
 
-class KafkaAdminClient(Pushing, Describing):
-    """`kafka.KafkaAdminClient` that pushes its configuration, and says what software a broker is (KIP-885)."""
+class KafkaAdminClient(Pushing, kafka.KafkaAdminClient):
+    """`kafka.KafkaAdminClient` that pushes its configuration."""
 
     def __init__(self, **configs: Any) -> None:
         super().__init__(**self._prepare(ClientType.ADMIN, configs))

@@ -6,15 +6,12 @@ import json
 import subprocess
 import sys
 import urllib.request
-from contextlib import closing
 from typing import Any
 
-import kafka
 import pytest
 from conftest import running_gateway, start_broker
 from kafka.protocol.admin import DescribeClusterRequest
 
-from clientscope.client import KafkaAdminClient
 from clientscope.client.raw import RawClient
 from clientscope.local.process import free_port
 
@@ -88,23 +85,6 @@ def test_what_is_declared_holds_before_jmx(broker: Any, tmp_path: Any) -> None:
 def pages(gateway: Any) -> list[tuple[str | None, str | None, str | None]]:
     with urllib.request.urlopen(f"http://{gateway.admin}/v1/brokers", timeout=20) as response:
         return [(each["software_name"], each["software_version"], each["source"]) for each in json.load(response)]
-
-
-def test_the_clients_describe_cluster_has_what_the_gateway_says_and_none_of_a_broker_itself(tmp_path: Any) -> None:
-    declared = ("--broker-software-name", "Mine", "--broker-software-version", "1.0")
-    started, broker = start_broker(tmp_path / "broker")
-    try:
-        with running_gateway(broker.internal, broker.client, tmp_path / "gateway", *declared, listen=broker.advertised):
-            for address, software in ((broker.advertised, ("Mine", "1.0")), (broker.internal, (None, None))):
-                with (
-                    closing(KafkaAdminClient(bootstrap_servers=address)) as admin,
-                    closing(kafka.KafkaAdminClient(bootstrap_servers=address)) as its,
-                ):
-                    said, expected = admin.describe_cluster(), its.describe_cluster()
-                assert (said.pop("broker_software_name"), said.pop("broker_software_version")) == software
-                assert said == expected
-    finally:
-        started.stop()
 
 
 def test_each_brokers_gateway_is_asked_before_anything_is_inferred(tmp_path: Any) -> None:
