@@ -71,12 +71,13 @@ class _Message:
 
 
 class JavaLogs:
-    """Reads the logs of Java clients. See `LogReader`."""
+    """Reads the logs of Java clients."""
 
     def __init__(self) -> None:
         self._open: list[_Message] = []
 
     def read(self, number: int, text: LoggedLine) -> Iterator[LoggedClient]:
+        """Takes a line, and gives clients of which no more is to come."""
         line = text.line
         if (stripped := line.rstrip()).endswith(" values:") and _NAME.fullmatch(name := stripped[:-8].rpartition(" ")[2]):
             yield from self._begin(number, text, name, stripped)
@@ -93,6 +94,7 @@ class JavaLogs:
                 message.foreign += message.fields == text.process
 
     def end(self) -> Iterator[LoggedClient]:
+        """Gives the rest, once the log has ended."""
         while self._open:
             yield from self._finished(self._open.pop(0))
 

@@ -20,13 +20,14 @@ _MOST_OPEN = 100
 
 
 class LibrdkafkaLogs:
-    """Reads the logs of librdkafka and of what is built on it. See `LogReader`."""
+    """Reads the logs of librdkafka and of what is built on it."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], LoggedClient] = {}
         self._versions: dict[tuple[str, str], str] = {}
 
     def read(self, number: int, text: LoggedLine) -> Iterator[LoggedClient]:
+        """Takes a line, and gives clients of which no more is to come."""
         line = text.line
         if "#producer-" not in line and "#consumer-" not in line:
             return
@@ -51,6 +52,7 @@ class LibrdkafkaLogs:
             self._add(client, key, LoggedSetting(value, number, found.end() + column))
 
     def end(self) -> Iterator[LoggedClient]:
+        """Gives the rest, once the log has ended."""
         for instance in list(self._open):
             yield self._finished(instance, False)
 

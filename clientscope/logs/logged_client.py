@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
-from clientscope.logs.layouts import LoggedLine
 
 MAX_SETTINGS = 1_000
 """Settings of one client; Kafka Streams, which has most, logs fewer than 200."""
@@ -66,16 +64,6 @@ class LoggedClient:
             self.contradicted.add(key)
         else:
             self.settings[key] = setting
-
-
-class LogReader(Protocol):
-    """Recognises one library's settings in the lines of a log."""
-
-    def read(self, number: int, text: LoggedLine) -> Iterator[LoggedClient]:
-        """Takes a line, and gives clients of which no more is to come."""
-
-    def end(self) -> Iterator[LoggedClient]:
-        """Gives the rest, once the log has ended."""
 
 
 def setting_of(line: str) -> tuple[str, str, str, int] | None:

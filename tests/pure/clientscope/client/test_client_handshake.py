@@ -42,13 +42,6 @@ def test_pushes_once() -> None:
     assert pushing.request(0.3) is None
 
 
-def test_nothing_to_push_is_no_request() -> None:
-    pushing = Handshake(60.0, UNSPREAD)
-    assert pushing.request(0.0) is None
-    pushing.configure(())
-    assert pushing.request(0.0) is None
-
-
 @pytest.mark.parametrize("code", [1324, 40, 42, 35, 31])
 def test_not_retried(code: int, caplog: pytest.LogCaptureFixture) -> None:
     pushing = handshake()
@@ -104,20 +97,6 @@ def test_timeout_between_connections() -> None:
     assert pushing.request(0.0)
     pushing.lost("KafkaConnectionError")
     assert pushing.request(10.0) is None
-
-
-def test_lost_connections_are_counted() -> None:
-    pushing = handshake()
-    for now in range(3):
-        assert pushing.request(float(now))
-        pushing.lost("KafkaConnectionError")
-    assert pushing.request(3.0) is None
-
-
-@pytest.mark.parametrize(("length", "is_sent"), [(10_000, True), (CONFIG_MAX_BYTES, False)])
-def test_payload_limit(length: int, is_sent: bool) -> None:
-    pushing = handshake(ConfigEntry("client.id", "x" * length, Type.STRING, False))
-    assert (pushing.request(0.0) is not None) is is_sent
 
 
 def test_payload_limit_to_the_byte() -> None:
