@@ -53,9 +53,6 @@ class GatewaySettings(KafkaSettings):
     ssl_ca_location: Path | None = Field(
         None, description="certificates in PEM that sign clients' certificates; with it, clients must show one"
     )
-    ssl_crl_location: Path | None = Field(
-        None, description="revocation lists in PEM, one of each authority of clients' certificates; revoked certificates are refused"
-    )
     upstream_ssl_ca_location: Path | None = Field(
         None, description="certificates in PEM that sign the broker's; with it, the gateway speaks TLS to the broker"
     )

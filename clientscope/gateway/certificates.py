@@ -22,11 +22,8 @@ _KEYWORDS = {
 }
 
 
-def server_context(chain: Path, key: Path, client_ca: Path | None, crl: Path | None = None) -> ssl.SSLContext:
+def server_context(chain: Path, key: Path, client_ca: Path | None) -> ssl.SSLContext:
     """For clients that connect: TLS 1.2 or later, and a client's certificate wherever ``client_ca`` is given.
-
-    With ``crl`` no certificate of a client's chain may be revoked, and each authority's list must be there and valid: what isn't known is
-    refused.
 
     Raises:
         SettingsError: a file can't be read or used, or the certificate is not valid now.
@@ -38,9 +35,6 @@ def server_context(chain: Path, key: Path, client_ca: Path | None, crl: Path | N
     if client_ca is not None:
         _load_ca(context, "ssl_ca_location", client_ca)
         context.verify_mode = ssl.CERT_REQUIRED
-    if crl is not None:
-        _load_pem(context, "ssl_crl_location", crl, "no revocation lists")
-        context.verify_flags |= ssl.VERIFY_CRL_CHECK_CHAIN
     return context
 
 
@@ -75,14 +69,10 @@ def _load_pair(context: ssl.SSLContext, chain_setting: str, chain: Path, key_set
 
 
 def _load_ca(context: ssl.SSLContext, setting: str, path: Path) -> None:
-    _load_pem(context, setting, path, "no certificates")
-
-
-def _load_pem(context: ssl.SSLContext, setting: str, path: Path, none: str) -> None:
     try:
         context.load_verify_locations(path)
     except ssl.SSLError as error:
-        raise SettingsError(f"{setting} {path}: {none} in PEM ({error.reason or error})") from None
+        raise SettingsError(f"{setting} {path}: no certificates in PEM ({error.reason or error})") from None
     except OSError as error:
         raise SettingsError(f"{setting} {path}: {error.strerror}") from None
 

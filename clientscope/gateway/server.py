@@ -62,7 +62,7 @@ def _check(settings: GatewaySettings) -> None:
         tokens.read(settings.admin_token_file, "admin_token_file")
     if settings.digest_key_file is not None:
         DigestKey.read(settings.digest_key_file)  # the policy reads it again, and could say only later that it can't
-    tls.check_files(settings)
+    tls.load(settings)
     topics.verify(KafkaAccess.of(settings), *used_by("gateway", settings.client_telemetry))
 
 

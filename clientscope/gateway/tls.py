@@ -23,7 +23,6 @@ SETTINGS = (
     "ssl_certificate_location",
     "ssl_key_location",
     "ssl_ca_location",
-    "ssl_crl_location",
     "upstream_ssl_ca_location",
     "upstream_ssl_endpoint_identification_algorithm",
     "upstream_ssl_certificate_location",
@@ -83,11 +82,6 @@ def check_settings(settings: GatewaySettings) -> None:
         raise SettingsError(
             "ssl_ca_location is set without ssl_certificate_location",
             "clients' certificates can be asked for only where their TLS ends: set ssl_certificate_location too",
-        )
-    if settings.ssl_crl_location and not settings.ssl_ca_location:
-        raise SettingsError(
-            "ssl_crl_location is set without ssl_ca_location",
-            "only certificates that clients must show can be revoked: set ssl_ca_location too",
         )
     if settings.upstream_proxy_protocol and settings.upstream_ssl_ca_location:
         raise SettingsError(
@@ -171,9 +165,7 @@ def load(settings: GatewaySettings) -> TlsContexts:
     check_settings(settings)
     server = upstream = None
     if settings.ssl_certificate_location and settings.ssl_key_location:
-        server = server_context(
-            settings.ssl_certificate_location, settings.ssl_key_location, settings.ssl_ca_location, settings.ssl_crl_location
-        )
+        server = server_context(settings.ssl_certificate_location, settings.ssl_key_location, settings.ssl_ca_location)
     if settings.upstream_ssl_ca_location:
         upstream = upstream_context(
             settings.upstream_ssl_ca_location,
@@ -184,19 +176,6 @@ def load(settings: GatewaySettings) -> TlsContexts:
     return TlsContexts(server, upstream)
 
 
-def check_files(settings: GatewaySettings) -> None:
-    """Reads what the gateway would use, as a start and a reload do; for the main process, since it takes a library for revocation lists.
-
-    Raises:
-        SettingsError: a file can't be used, or is not valid now.
-    """
-    load(settings)
-    if settings.ssl_crl_location and settings.ssl_ca_location:
-        from clientscope.gateway.revocation import check_crls  # noqa: PLC0415  the library is only needed with lists
-
-        check_crls(settings.ssl_crl_location, settings.ssl_ca_location)
-
-
 def reload(settings: GatewaySettings, ends_here: bool, upstream: bool) -> TlsContexts:
     """Reads all again for a gateway that runs, which can take other files but not change what is TLS where.
 
@@ -204,7 +183,6 @@ def reload(settings: GatewaySettings, ends_here: bool, upstream: bool) -> TlsCon
         SettingsError: one can't be used, or what was TLS would be so no more, or the other way round.
     """
     contexts = load(settings)
-    check_files(settings)
     if (contexts.server is not None, contexts.upstream is not None) != (ends_here, upstream):
         raise SettingsError("what is TLS and what is plain text can't change while the gateway runs", "start it again")
     return contexts

@@ -54,16 +54,3 @@ class Authority:
         )  # fmt: skip
         pair.key.chmod(0o600)
         return pair
-
-    def revocations(self, *revoked: Pair, name: str = "list", days: int = 2) -> Path:
-        """A new revocation list that names these; with ``days`` -1 it has expired."""
-        settings, index, crl = self._home / f"{name}.cnf", self._home / f"{name}.index", self._home / f"{name}.crl"
-        index.write_text("")
-        settings.write_text(f"[ca]\ndefault_ca=own\n[own]\ndatabase={index}\ndefault_md=sha256\ncrlnumber={self._home / name}.number\n")
-        (self._home / f"{name}.number").write_text("01\n")
-        own = ("ca", "-config", settings, "-cert", self.certificate, "-keyfile", self._key)
-        for pair in revoked:
-            _openssl(*own, "-revoke", pair.certificate)
-        dates = ("-crl_lastupdate", "20200101000000Z", "-crl_nextupdate", "20200102000000Z") if days < 0 else ("-crldays", str(days))
-        _openssl(*own, "-gencrl", *dates, "-out", crl)
-        return crl

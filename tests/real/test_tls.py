@@ -252,50 +252,6 @@ def test_f13_a_clients_certificate_names_its_principal(cluster: Cluster, authori
     assert "the broker sees User:ANONYMOUS for all of them" in (tmp_path / "gateway.log").read_text()
 
 
-def test_f13_a_revoked_certificate_is_refused(cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path) -> None:
-    alice, bob = authority.sign("alice-of-list", subject="/CN=alice"), authority.sign("bob-of-list", subject="/CN=bob")
-    current, log = tmp_path / "current.crl", tmp_path / "gateway.log"
-
-    def signalled(said: str) -> bool:
-        before = log.read_text().count(said)
-        os.kill(gateway.pid, signal.SIGHUP)
-        return eventually(lambda: log.read_text().count(said) > before)
-
-    def refused(own: Pair) -> bool:
-        try:
-            with raw(gateway, authority, "listed", own) as client:
-                return client.api_versions("listed", "1").error_code != 0
-        except OSError:
-            return True
-
-    shutil.copy(authority.revocations(bob), current)
-    flags = ("--ssl-ca-location", str(authority.certificate), "--ssl-crl-location", str(current))
-    with in_front(cluster, tmp_path, *pair.flags(), *flags) as gateway, raw(gateway, authority, "stays", alice) as stays:
-        assert stays.api_versions("listed", "1").error_code == 0
-        assert refused(bob) and not refused(alice)
-        assert eventually(lambda: failed(gateway) == {"certificate_revoked": 1})
-        shutil.copy(authority.revocations(alice, bob, name="newer"), current)
-        assert signalled("certificates and keys have been read again")
-        assert eventually(lambda: refused(alice))
-        assert stays.api_versions("listed", "1").error_code == 0, "established connections keep what they have"
-        for other, said in (
-            (authority.revocations(name="expired", days=-1), "the list of CN=authority has expired at 2020-01-02"),
-            (Authority(tmp_path / "other").revocations(), "no list that CN=authority has signed"),
-            (authority.certificate, "no list that CN=authority has signed"),
-        ):
-            shutil.copy(other, current)
-            assert signalled(said)
-            assert refused(alice), "the old list stays"
-
-
-def test_f13_a_revocation_list_that_cant_be_used_ends_the_start(cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path) -> None:
-    ca = ("--ssl-ca-location", str(authority.certificate))
-    expired = authority.revocations(name="expired-at-start", days=-1)
-    assert "has expired at 2020-01-02T00:00:00+00:00" in refused_start(cluster, *pair.flags(), *ca, "--ssl-crl-location", str(expired))
-    assert "No such file" in refused_start(cluster, *pair.flags(), *ca, "--ssl-crl-location", str(tmp_path / "none.crl"))
-    assert "without ssl_ca_location" in refused_start(cluster, *pair.flags(), "--ssl-crl-location", str(expired))
-
-
 def refused_start(cluster: Cluster, *flags: str) -> str:
     """What a gateway says that doesn't start."""
     started = run(

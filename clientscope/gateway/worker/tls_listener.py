@@ -126,14 +126,8 @@ class TlsListener:
             self._gateway.count("tls_handshakes_failed", failure(error))
 
 
-_OF_LISTS = {3: "crl_missing", 12: "crl_has_expired", 23: "certificate_revoked"}
-"""Refusals of a client's certificate by revocation lists, by OpenSSL's X509_V_ERR_…; anything else is ``certificate_verify_failed``."""
-
-
 def failure(error: OSError) -> str:
     """A handshake's failure in a word, for a counter's label: OpenSSL's own reason, of which there is a fixed number."""
-    if isinstance(error, ssl.SSLCertVerificationError) and error.verify_code in _OF_LISTS:
-        return _OF_LISTS[error.verify_code]
     if isinstance(error, ssl.SSLError):
         return str(getattr(error, "reason", None) or "unknown").lower().replace(" ", "_")
     if isinstance(error, TimeoutError):
