@@ -24,11 +24,13 @@ SECRET = b"0123456789abcdef0123456789abcdef"
 def command(*words: str) -> int:
     """A command's exit status; what it sets for its own process is taken back."""
     logger = logging.getLogger("kafka")
-    level = logger.level
+    level, filters = logger.level, [(handler, list(handler.filters)) for handler in logging.getLogger().handlers]
     try:
         return cli.main(words)
     finally:
         logger.setLevel(level)
+        for handler, before in filters:
+            handler.filters = before
 
 
 def receiver(name: str = "hook", **fields: Any) -> Receiver:
