@@ -35,7 +35,7 @@ test-faults: $(REAL)  ## what fails, restarts, is attacked or secured; CI runs i
 	$(TIER) tests/real $(TWO_AT_A_TIME) -m faults
 test-matrix: $(REAL) .sparks/3.5/.ready  ## releases of clients, brokers and Spark, and the catalogues that are read from them
 	$(TIER) tests/real $(TWO_AT_A_TIME) -m matrix
-test-times: $(REAL)  ## settings that follow from times, statistics and memory: they take long, and want a machine of their own
+test-times: $(REAL)  ## statistics and memory: they take long, and want a machine of their own
 	$(TIER) tests/real $(TWO_AT_A_TIME) -m times
 test-pythons: venv prometheus  ## the pure tests on each other Python that is here (3.11 to 3.13)
 	.ci/pythons $(TWO_AT_A_TIME)

@@ -39,7 +39,7 @@ def _produce(correlation_id: int) -> bytes:
         magic=2, compression_type=0, is_transactional=False, producer_id=-1, producer_epoch=0, base_sequence=0, batch_size=16_384
     )
     for offset in range(90):
-        builder.append(offset, 1_700_000_000_000 + 50 * correlation_id + offset // 2, b"key", bytes(150), [])
+        builder.append(offset, 1_700_000_000_000, b"key", bytes(150), [])
     topic, partition = ProduceRequest.TopicProduceData, ProduceRequest.TopicProduceData.PartitionProduceData
     data = [topic(version=7, name="orders", partition_data=[partition(version=7, index=0, records=bytes(builder.build()))])]
     message = ProduceRequest(version=7, transactional_id=None, acks=-1, timeout_ms=30_000, topic_data=data)

@@ -214,8 +214,8 @@ class Gateway:
                     self._observed.showed(connection_id, request, time.monotonic())
                 case Measures():
                     self._take(event)
-                case Closed(connection_id, reason, requested, idle_ms):
-                    self._closed(connection_id, reason, report.at_ms, requested, idle_ms)
+                case Closed(connection_id, reason, requested):
+                    self._closed(connection_id, reason, report.at_ms, requested)
                 case Asked():
                     self._tasks.run(self._judge(event))
                 case Logged():
@@ -258,8 +258,8 @@ class Gateway:
         self._records.publish(self.registry.identified(connection_id, identity, now_ms))
         self._observed.identified(connection_id, time.monotonic())
 
-    def _closed(self, connection_id: int, reason: str, now_ms: int, requested: bytes | None = None, idle_ms: int = 0) -> None:
-        self._observed.closed(connection_id, time.monotonic(), idle_ms)
+    def _closed(self, connection_id: int, reason: str, now_ms: int, requested: bytes | None = None) -> None:
+        self._observed.closed(connection_id, time.monotonic())
         self._telemetry.closed(connection_id)
         if (record := self.registry.closed(connection_id, reason, now_ms, requested)) is not None:
             self._metrics.count("connections_closed", reason)

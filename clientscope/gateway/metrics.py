@@ -42,8 +42,7 @@ COUNTERS = {
     "identity_changes_held": ("reason", "Changes of a client's name or version that came too often. Only the last one is recorded."),
     "settings_unread": (
         "reason",
-        "Requests, and closes of idle connections, whose settings were not taken: the layout is invalid, or a bound was reached. "
-        "Requests were passed on unchanged.",
+        "Requests whose settings were not taken: the layout is invalid, or a bound was reached. Requests were passed on unchanged.",
     ),
     "observed_held": ("reason", "Times that the record of an observed client had to wait, by the quota."),
     "telemetry_answered": ("error", "Telemetry requests (KIP-714) that the gateway answered, by the error code of the answer."),

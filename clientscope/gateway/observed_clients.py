@@ -17,18 +17,8 @@ from typing import Any, NamedTuple
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect_of
-from clientscope.catalog.request_settings import (
-    BETWEEN,
-    INFERRED,
-    SPEAKS_FOR_GROUP,
-    inferred_value,
-    least,
-    least_idle_ms,
-    shown_settings,
-    shown_types,
-)
+from clientscope.catalog.request_settings import BETWEEN, shown_settings, shown_types
 from clientscope.clock import now_ms
-from clientscope.gateway.idle_closes import APART_S, LEAST_IDLE_MS, IdleClose, IdleCloses
 from clientscope.gateway.policy.guard import client_of
 from clientscope.gateway.quota import PushQuota
 from clientscope.gateway.registry import Connection, ConnectionRegistry
@@ -63,8 +53,6 @@ _A_TURN = 50
 """Clients that are recorded before others have a turn in the event loop: one takes some 0.1 ms."""
 _MOST_EARLIER = 16
 """Different requests of a client's closed connections that are kept beside those of its open ones."""
-_MOST_CONNECTIONS = 8
-"""Connections of one client to this broker, of which one is closed: with more, nothing follows from that. A consumer has three."""
 _MOST_REMEMBERED = 20_000
 """Clients whose last record is remembered; one beyond that is recorded again when it comes back, within the quota."""
 
@@ -94,13 +82,11 @@ class _Client:
         requests: what its open connections have shown, each with how many of them have.
         connections: those that have shown something, the newest last.
         earlier: what closed ones have shown and no open one has, the newest last: a setting that nothing else shows is still the client's.
-        idle: those that it has closed after they were idle.
     """
 
     requests: Counter[RequestFields] = field(default_factory=Counter)
     connections: dict[int, None] = field(default_factory=dict)
     earlier: dict[RequestFields, None] = field(default_factory=dict)
-    idle: IdleCloses = field(default_factory=IdleCloses)
 
 
 class ObservedClients:
@@ -136,7 +122,6 @@ class ObservedClients:
         self._kept: Counter[Tenant] = Counter()
         self._total = 0
         self._due: dict[SeenNames, float] = {}
-        self._closing: dict[SeenNames, float] = {}
         self._recorded: OrderedDict[tuple[SeenNames, ClientType], tuple[int, float]] = OrderedDict()
 
     def showed(self, connection_id: int, request: RequestFields, now_s: float) -> None:
@@ -165,34 +150,18 @@ class ObservedClients:
         if self._registry.leaks(connection_id):
             self.showed(connection_id, _NAMES, now_s)
 
-    def closed(self, connection_id: int, now_s: float, idle_ms: int = 0) -> None:
-        """A connection ends; it is still in the registry. A client that leaves before it was recorded is recorded now.
-
-        Args:
-            idle_ms: as `clientscope.gateway.worker.messages.Closed` has it.
-        """
-        known, connection = self._shown.get(connection_id), self._registry.connections.get(connection_id)
-        if connection is None:
-            return
-        names = known[0] if known else self._names(connection)
-        if (client := self._clients.get(names)) is None:
-            return
-        if client.idle.closed(self._idle_close(names, client, connection, idle_ms), now_s):
-            self._closing[names] = now_s + APART_S
+    def closed(self, connection_id: int, now_s: float) -> None:
+        """A connection ends; it is still in the registry. A client that leaves before it was recorded is recorded now."""
+        known = self._shown.get(connection_id)
         if known is None:
             return
+        names, client = known[0], self._clients[known[0]]
         if len(client.connections) == 1 and self._due.pop(names, None) is not None:
             self._record(names, client, now_s)
         self._leave(connection_id)
 
     def record(self, now_s: float) -> bool:
         """Records some of what is due; to be called about once a second, and again while it returns that there is more."""
-        closing = [names for names, at_s in self._closing.items() if at_s <= now_s]
-        for names in closing[:_A_TURN]:
-            del self._closing[names]
-            client = self._clients[names]
-            if client.idle.settle(self._member(client)):
-                self._due.setdefault(names, now_s)
         due = [names for names, at_s in self._due.items() if at_s <= now_s]
         for names in due[:_A_TURN]:
             client = self._clients[names]
@@ -202,7 +171,7 @@ class ObservedClients:
                 self._due[names] = now_s + wait_s  # behind the others
                 if self.quota.refused_by == "quota_all":
                     return False
-        return max(len(due), len(closing)) > _A_TURN
+        return len(due) > _A_TURN
 
     def _add(self, names: SeenNames, connection_id: int, request: RequestFields) -> bool:
         client = self._clients.get(names)
@@ -236,30 +205,8 @@ class ObservedClients:
         if not client.connections:
             del self._clients[names]
             self._due.pop(names, None)
-            self._closing.pop(names, None)
             if not self._kept[names.tenant]:
                 del self._kept[names.tenant]
-
-    def _idle_close(self, names: SeenNames, client: _Client, connection: Connection, idle_ms: int) -> IdleClose | None:
-        """A connection that is closed, as far as it can be for idleness."""
-        library = _library(names.software_name)
-        if idle_ms < LEAST_IDLE_MS or library is None:
-            return None
-        if len(client.connections) > _MOST_CONNECTIONS:
-            self._count("settings_unread", "most_connections")
-            return None
-        least_ms = least_idle_ms(library, {request.api_key for request in (*client.earlier, *client.requests)})
-        member = self._member(client)
-        if least_ms is None or idle_ms < least_ms or member is None:
-            return None
-        return IdleClose(idle_ms, connection.opened_ms, member, self._registry.connections[member].opened_ms)
-
-    def _member(self, client: _Client) -> int | None:
-        """The connection that speaks for a client's group; None where several do, or none."""
-        if len(client.connections) > _MOST_CONNECTIONS:
-            return None
-        speaking = [each for each in client.connections if any(request.api_key in SPEAKS_FOR_GROUP for request in self._shown[each][1])]
-        return speaking[0] if len(speaking) == 1 else None
 
     def _record(self, names: SeenNames, client: _Client, now_s: float) -> float:
         """Records a client as far as there is something new; returns after how many seconds to try again, or 0."""
@@ -267,10 +214,6 @@ class ObservedClients:
         found = _settings(client, names.software_name)
         if (consumer := found.get(ClientType.CONSUMER)) and self._has_rack() and any(_NO_RACK in each.fields for each in client.requests):
             found[ClientType.CONSUMER] = {"client.rack": "", **consumer}
-        consumers = found.keys() - {ClientType.PRODUCER}
-        if len(consumers) == 1 and (idle := client.idle.text(_library(names.software_name))):
-            (which,) = consumers
-            found[which] = {"connections.max.idle.ms": idle, **found[which]}
         leaks = self._registry.leaks(next(reversed(client.connections)))
         for client_type, settings in (found or ({ClientType.ADMIN: {}} if leaks else {})).items():
             content = hash((frozenset(settings.items()), tuple((leak.config_key, leak.value_digest) for leak in leaks)))
@@ -321,13 +264,9 @@ class ObservedClients:
         return SeenNames(identity.principal, identity.client_id, connection.client_address, *software)
 
 
-def _library(software_name: str) -> str | None:
-    return dialect.name if (dialect := dialect_of(software_name)) else None
-
-
 def _settings(client: _Client, software_name: str) -> dict[ClientType, Settings]:
     """What requests show of a client, by what it is; several values of one setting are one text, with `BETWEEN` between them."""
-    library = _library(software_name)
+    library = dialect.name if (dialect := dialect_of(software_name)) else None
     types = shown_types({request.api_key for request in (*client.earlier, *client.requests)})
     found: dict[ClientType, dict[str, str]] = {client_type: {} for client_type in types}
     for requests in (*((request,) for request in client.earlier), client.requests):
@@ -337,16 +276,10 @@ def _settings(client: _Client, software_name: str) -> dict[ClientType, Settings]
                 values.setdefault((client_type, key), set()).add(value)
         for (client_type, key), several in values.items():
             if client_type in found:
-                earlier = found[client_type].get(key)
-                found[client_type][key] = _text(several if earlier is None or least(earlier) is None else {earlier, *several})
+                found[client_type][key] = _text(several)
     return {client_type: settings for client_type, settings in found.items() if settings}
 
 
 def _text(values: set[str]) -> str:
-    numbers = {value: least(value) for value in values}
-    if None not in numbers.values():
-        return max(values, key=lambda value: (numbers[value] or 0, value))
-    if all(value.startswith(INFERRED) for value in values) and len({inferred_value(value) for value in values}) == 1:
-        return max(values)
     some = sorted(values)[:MOST_VALUES]
     return BETWEEN.join(some if len(some) == len(values) else [*some, "…"])

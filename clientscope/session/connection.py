@@ -58,8 +58,6 @@ from clientscope.session.session import Observer, Out, Session
 from clientscope.session.state import Counted, Held, Identified, Identity, Pushed, RequestFields, ToBroker, ToClient
 from clientscope.wire.frames import RESPONSE_HEAD, Passed
 
-_ASKED, _ANSWERED = 1, 2
-"""Whose bytes were the last that moved, the client's or the broker's; negative once a tick has seen it."""
 _QUIET_S = 1.0
 """A draining connection's broker has answered all when it says nothing for so long: a Fetch waits half a second by default."""
 
@@ -101,7 +99,7 @@ class ClientConnection:
         self._half_closes = True
         self._reports = ClientReports()
         self._draining = self._answered = self.ended = False
-        self._active = _ASKED
+        self._active = True
         self._opened_s = self._active_s = 0.0
         self._log: Log | None = None
 
@@ -112,14 +110,14 @@ class ClientConnection:
     def passes_from_client(self, data: bytes) -> bool:
         """Whether these bytes of the client's go to the broker as they are; if so, that is all there is to do about them."""
         if self._connected and self._quiet and self.session.passes_from_client(data):
-            self._active = _ASKED
+            self._active = True
             return True
         return False
 
     def passes_from_broker(self, data: bytes) -> bool:
         """The same of the broker's."""
         if self._quiet and self.session.passes_from_broker(data):
-            self._active, self._answered = _ANSWERED, True
+            self._active = self._answered = True
             return True
         return False
 
@@ -177,11 +175,11 @@ class ClientConnection:
         yield from self._do(iter(self.session.named_by_certificate(event.principal)), self._client)
 
     def _on_received(self, event: Received) -> Iterator[ConnectionCommand]:
+        self._active = True
         if event.side is BROKER:
-            self._active, self._answered = _ANSWERED, True
+            self._answered = True
             flow, pieces = self._broker, self.session.from_broker(event.data)
         else:
-            self._active = _ASKED
             flow, pieces = self._client, self.session.from_client(event.data)
         if flow.lane is None and self._connected:
             if (stopped := (yield from self._do(pieces, flow))) is not None and not self.ended:
@@ -315,8 +313,8 @@ class ClientConnection:
 
     def _on_tick(self, event: Tick) -> Iterator[ConnectionCommand]:
         """Comes often, so moving a byte costs no more than a flag."""
-        if self._active > 0:
-            self._active, self._active_s = -self._active, event.now_s
+        if self._active:
+            self._active, self._active_s = False, event.now_s
         yield from self._reports.tick(self.session, event.now_s)
         if not (self._answered and self.session.authenticated) and event.now_s - self._opened_s > event.unauthenticated_s:
             yield from self._end("unauthenticated_timeout")
@@ -329,8 +327,8 @@ class ClientConnection:
             self._draining, self._active_s = True, event.now_s
         if self.session.between_requests and self._client.lane is None:
             yield from self._client.pause("draining")
-        if self._active > 0:
-            self._active, self._active_s = -self._active, event.now_s
+        if self._active:
+            self._active, self._active_s = False, event.now_s
         elif event.now_s - self._active_s > _QUIET_S and not self.session.unanswered_pushes:
             yield from self._end("drained")
 
@@ -378,11 +376,6 @@ class ClientConnection:
     def requested(self) -> bytes:
         """The versions that the client has requested, as `Requested` has them."""
         return pack(self.session.requested)
-
-    @property
-    def answered(self) -> bool:
-        """Whether the broker's bytes were the last that moved: the client has no request out that nothing of has been answered."""
-        return abs(self._active) == _ANSWERED
 
     @property
     def shown(self) -> tuple[RequestFields, ...]:

@@ -179,7 +179,7 @@ class Session:
 
     def passes_from_broker(self, data: bytes) -> bool:
         """The same of the broker's: these bytes go to the client."""
-        if self._observer is not None or self._state.bare_tokens is not None or (self._looking is not None and self._looking.in_flight):
+        if self._observer is not None or self._state.bare_tokens is not None:
             return False
         return self._responses.skip(data, self._passes_downstream)
 
@@ -269,7 +269,6 @@ class Session:
         state, data = self._state, part.data
         if part.first:
             correlation_id, pending = state.unanswered.answered(RESPONSE_HEAD.unpack_from(data)[1])
-            self._answered(correlation_id)
             state.walk = pending.walk
             data = data[: LENGTH.size] + _CORRELATION_ID.pack(correlation_id) + data[RESPONSE_HEAD.size :]
         assert state.walk is not None
@@ -418,13 +417,8 @@ class Session:
 
     def _look(self, seen: Peeked) -> Iterator[Command]:
         _, key, version, _ = REQUEST_HEAD.unpack_from(seen.data)
-        if self._looks_into(key, version) and self._looking and (found := self._looking.read(seen, self._clock())) is not None:
+        if self._looks_into(key, version) and self._looking and (found := self._looking.read(seen)) is not None:
             yield found
-
-    def _answered(self, correlation_id: int) -> None:
-        """The answer has begun of what the client sent under this id."""
-        if (looking := self._looking) is not None and looking.in_flight:
-            looking.answered(correlation_id, self._clock())
 
     def forget_requested(self) -> None:
         """Begins anew with the versions that the client requests."""
@@ -437,7 +431,6 @@ class Session:
         if self._observer is not None:
             asked = self._state.unanswered.client_id(correlation_id)
             self._observer.response(correlation_id if asked is None else asked)
-        self._answered(correlation_id)
         if (pending := self._state.unanswered.get(correlation_id)) is None:
             return Treatment.PASS
         if pending.walk is not None:

@@ -21,9 +21,8 @@ _MOST_PROTOCOLS = 20
 _MOST_STEPS = 1_000
 """Topics or partitions that are gone through to find what stands behind them."""
 _BATCH_HEAD = 61
-_ATTRIBUTES = struct.Struct(">h4xqqq6xi")
-"""Of a batch: Attributes, BaseTimestamp, MaxTimestamp, ProducerId and the number of records; behind its checksum."""
-_LOG_APPEND_TIME = 0b1000
+_ATTRIBUTES = struct.Struct(">h20xq")
+"""Of a batch: Attributes and ProducerId; behind its checksum."""
 _FETCH = 1
 _MAGIC = 16
 """Place of the format's number in a batch, in all formats."""
@@ -67,25 +66,19 @@ def _produce(body: _Body, version: int) -> Fields:
     yield "timeoutMs", cursor.int32()
     if not body.count():
         return
-    start = cursor.position
-    cursor.take(16) if version >= 13 else body.skip_text()
-    topic = cursor.data[start : cursor.position]
+    _skip_topic(body, version)
     if not body.count():
         return
-    index = cursor.int32()
+    cursor.int32()  # Index
     length = cursor.uvarint() - 1 if body.flexible else cursor.int32()
     if length <= _MAGIC:
         return
     head = cursor.take(min(length, _BATCH_HEAD))
     if head[_MAGIC] != 2 or length < _BATCH_HEAD:
         return  # a format of before 0.11, without a producer's id
-    attributes, first_ms, last_ms, producer_id, records = _ATTRIBUTES.unpack_from(head, _MAGIC + 5)
+    attributes, producer_id = _ATTRIBUTES.unpack_from(head, _MAGIC + 5)
     yield "batchCompression", attributes & 0b111
     yield "batchHasProducerId", producer_id >= 0
-    if records > 1:  # a record that is larger than all batches may be is a batch of its own
-        yield "batchBytes", length
-    if not attributes & _LOG_APPEND_TIME:  # whose partition it is, without its name
-        yield "batchTimes", f"{first_ms} {last_ms} {records} {hash((topic, index))}"
 
 
 def _fetch(body: _Body, version: int) -> Fields:
@@ -130,26 +123,6 @@ def _skip_topic(body: _Body, version: int) -> None:
     body.cursor.take(16) if version >= 13 else body.skip_text()
 
 
-def _list_offsets(body: _Body, version: int) -> Fields:
-    cursor = body.cursor
-    yield "replicaId", cursor.int32()
-    if version >= 2:
-        cursor.int8()  # IsolationLevel
-    times, steps = set(), 0
-    for _ in range(body.count()):
-        body.skip_text()
-        for _ in range(body.count()):
-            cursor.take(4 + 4 * (version >= 4))  # PartitionIndex, CurrentLeaderEpoch
-            times.add(cursor.int64())
-            cursor.take(4 * (version == 0))
-            body.end()
-            if (steps := steps + 1) > _MOST_STEPS:
-                return
-        body.end()
-    if len(times) == 1 and max(times) < 0:  # which end of a partition; others are points of time
-        yield "timestamp", times.pop()
-
-
 def _metadata(body: _Body, version: int) -> Fields:
     if (topics := body.count()) > _MOST_STEPS:
         return
@@ -160,13 +133,6 @@ def _metadata(body: _Body, version: int) -> Fields:
         body.end()
     if version >= 4:
         yield "allowAutoTopicCreation", body.cursor.int8() != 0
-
-
-def _offset_commit(body: _Body, version: int) -> Fields:
-    yield "groupId", body.text()
-    if version >= 1:
-        body.cursor.int32()  # GenerationIdOrMemberEpoch
-        yield "memberId", "*" if body.text() else None  # which one changes with each rebalance, and shows nothing
 
 
 def _join_group(body: _Body, version: int) -> Fields:
@@ -240,12 +206,9 @@ _LAYOUTS: Mapping[int, _Layout] = MappingProxyType(
     {
         0: _Layout(range(14), 9, _produce),
         1: _Layout(range(19), 12, _fetch),
-        2: _Layout(range(12), 6, _list_offsets),
         3: _Layout(range(14), 9, _metadata),
-        8: _Layout(range(11), 8, _offset_commit),
         11: _Layout(range(10), 6, _join_group),
         12: _Layout(range(5), 4, _group),
-        14: _Layout(range(6), 4, _group),
         22: _Layout(range(7), 2, _init_producer_id),
         68: _Layout(range(2), 0, _consumer_heartbeat),
         76: _Layout(range(1, 2), 0, _share_heartbeat),

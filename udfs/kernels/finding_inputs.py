@@ -25,7 +25,6 @@ from udfs.redaction import sensitive
 from udfs.redaction.names import redact_names
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.parsing import inferred_values
 
 _OF_PUSH = {
     "cluster": "cluster_id",
@@ -181,10 +180,10 @@ def _text(key: bytes | None) -> str | None:
 
 
 def _settings(pushes: Pushes, states: npt.NDArray[Any]) -> pa.StringArray:
-    """Per push an object of its settings, but for those of `PER_INSTANCE`, and inferred ones, of which no two are alike."""
+    """Per push an object of its settings, but for those of `PER_INSTANCE`."""
     columns = pushes.settings
     beside = pc.is_in(sensitive.normalise(columns["config_key"]), _BESIDE).to_numpy(zero_copy_only=False)
-    compared = np.flatnonzero(~(beside | inferred_values(pushes)))
+    compared = np.flatnonzero(~beside)
     chosen = pa.array(compared)
     hidden = states[compared] != ValueState.PRESENT
     values = literals(columns["config_value"].take(chosen))

@@ -7,10 +7,6 @@ Why
     A broker remembers five batches of an idempotent producer. Set explicitly, Java and librdkafka refuse to start; by default, Java
     turns idempotence off with one warning, and announces an error for later.
 
-    Of what only requests show, it is for information: more than 5 were in flight at once, and batches are idempotent, or they aren't with
-    ``acks=all`` where the library makes them so by default. Whether the user turned that off doesn't show; Kafka Connect does, in all of
-    its producers.
-
 Example
     ``max.in.flight.requests.per.connection=10``
 
@@ -27,7 +23,6 @@ Source
 from __future__ import annotations
 
 import numpy as np
-import pyarrow.compute as pc
 
 from clientscope.catalog.configs import ClientType
 from udfs.rules.engine.batch import Batch
@@ -40,20 +35,14 @@ _REMEMBERED = 5
 def evaluate(batch: Batch) -> Judgement:
     """What counts is what the user wanted of idempotence, not what became of it."""
     in_flight = batch.number("max.in.flight.requests.per.connection")
-    # Connect turns idempotence off itself (Worker.baseProducerConfigs).
-    connects = pc.match_substring_regex(batch.pushes.records.field("client_id"), "^connector-(dlq-)?producer-").fill_null(False)
     asked = batch.is_set("enable.idempotence")
     wanted = np.where(
         asked,
         batch.text("enable.idempotence", settled=False).equals("true"),
-        batch.untouched("enable.idempotence", ClientType.PRODUCER, "true") & ~connects.to_numpy(zero_copy_only=False),
+        batch.untouched("enable.idempotence", ClientType.PRODUCER, "true"),
     )
     said = asked | (batch.is_default("enable.idempotence") & batch.software_known)
-    used = batch.text("enable.idempotence", settled=False).equals("true")
-    seen = (batch.at_least("max.in.flight.requests.per.connection") > _REMEMBERED) & (
-        used | (wanted & batch.text("acks", settled=False).equals("all"))
-    )
-    return judged(seen | ((in_flight > _REMEMBERED) & wanted), seen | (in_flight <= _REMEMBERED) | (~np.isnan(in_flight) & said))
+    return judged((in_flight > _REMEMBERED) & wanted, (in_flight <= _REMEMBERED) | (~np.isnan(in_flight) & said))
 
 
 RULE = Rule(

@@ -7,9 +7,6 @@ Why
     When the first of two requests fails and is tried again, its records come behind those of the second. Where the user asked for
     it this is medium; where a library has it by default (librdkafka, Java before 3.0, Sarama) it is for information.
 
-    Of what only requests show, it is for information too: batches aren't idempotent, and more than five requests were in flight at
-    once. Retries don't show, so the library's default counts.
-
 Example
     ``enable.idempotence=false``
 
@@ -25,13 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clientscope.catalog.configs import ClientType
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FIRED, INFO, MEDIUM, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Rule, judged
 from udfs.rules.engine.software import lacks
-
-_MANY = 5
-"""Requests in flight at once that are many, where that is all that is known: what Kafka's own client has by default."""
 
 
 def evaluate(batch: Batch) -> Judgement:
@@ -39,8 +32,7 @@ def evaluate(batch: Batch) -> Judgement:
     in_flight, retries = batch.number("max.in.flight.requests.per.connection"), batch.number("retries")
     idempotence = batch.text("enable.idempotence")
     keeps = idempotence.equals("true") | (in_flight <= 1) | (retries <= 0)
-    seen = (batch.at_least("max.in.flight.requests.per.connection") > _MANY) & ~batch.untouched("retries", ClientType.PRODUCER, "0")
-    known = idempotence.known & ((~np.isnan(in_flight) & ~np.isnan(retries)) | seen)
+    known = idempotence.known & ~np.isnan(in_flight) & ~np.isnan(retries)
     asked = batch.is_set("enable.idempotence") | batch.is_set("max.in.flight.requests.per.connection")
     return judged(~keeps, keeps | known, np.where(asked, MEDIUM, INFO))
 

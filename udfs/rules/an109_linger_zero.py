@@ -2,7 +2,7 @@
 
 What
     ``linger.ms`` (librdkafka also: ``queue.buffering.max.ms``) is 0: set, or by the default of Java before 4.0, kafka-python,
-    aiokafka and Sarama. A client whose requests show that its batches wait passes.
+    aiokafka and Sarama.
 
 Why
     Unless records come faster than the broker answers, each is a request of its own: more CPU on both sides, and hardly any
@@ -31,7 +31,7 @@ from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, PRODUCERS, Case
 def evaluate(batch: Batch) -> Judgement:
     """By the effective number, so by the release's default too."""
     linger = batch.number("linger.ms")
-    return judged(linger <= 0, ~np.isnan(linger) | (batch.at_least("linger.ms") > 0))
+    return judged(linger <= 0, ~np.isnan(linger))
 
 
 RULE = Rule(

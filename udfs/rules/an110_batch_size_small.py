@@ -1,8 +1,7 @@
 """AN110: a producer's batches are small.
 
 What
-    ``batch.size`` is below Kafka's default of 16384 bytes; below 4096 it is high. A batch of that size in a client's requests passes; small
-    batches there say nothing of the setting.
+    ``batch.size`` is below Kafka's default of 16384 bytes; below 4096 it is high.
 
 Why
     Each batch has its own overhead, on the wire, on disk and for compression; many small ones cost brokers more than their bytes. 0
@@ -32,8 +31,7 @@ def evaluate(batch: Batch) -> Judgement:
     """By the effective number."""
     size = batch.number("batch.size")
     severities = np.where(size < batch.limit(RULE, "critical_bytes"), HIGH, MEDIUM)
-    minimum = batch.limit(RULE, "minimum_bytes")
-    return judged(size < minimum, ~np.isnan(size) | (batch.at_least("batch.size") >= minimum), severities)
+    return judged(size < batch.limit(RULE, "minimum_bytes"), ~np.isnan(size), severities)
 
 
 RULE = Rule(

@@ -1,7 +1,7 @@
 """AN111: large batches are asked for, and never waited for.
 
 What
-    ``batch.size`` was set above 16384 bytes, and ``linger.ms`` is 0. A client whose requests show that its batches wait passes.
+    ``batch.size`` was set above 16384 bytes, and ``linger.ms`` is 0.
 
 Why
     A batch is sent as soon as there is a record in it, so its size hardly matters; memory is taken for each partition all the same.
@@ -29,7 +29,7 @@ def evaluate(batch: Batch) -> Judgement:
     """A library's own default isn't a wish for large batches."""
     size, linger = batch.number("batch.size"), batch.number("linger.ms")
     wished = batch.is_set("batch.size") & (size > batch.limit(RULE, "large_bytes"))
-    return judged(wished & (linger <= 0), ~np.isnan(size) & (~np.isnan(linger) | (batch.at_least("linger.ms") > 0)))
+    return judged(wished & (linger <= 0), ~np.isnan(size) & ~np.isnan(linger))
 
 
 RULE = Rule(

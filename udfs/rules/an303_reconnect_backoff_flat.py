@@ -2,7 +2,7 @@
 
 What
     ``reconnect.backoff.ms`` is below 1000 and doesn't grow: ``reconnect.backoff.max.ms`` is the same or less, or, in Java, was left
-    out. How often a client does reconnect waits for what is seen on the wire.
+    out.
 
 Why
     While a broker is down all its clients knock at that rate; when it comes back, all at once. Java turns growth off when only the

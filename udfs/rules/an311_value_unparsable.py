@@ -36,7 +36,7 @@ from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 from clientscope.catalog.placeholders import TEMPLATE
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.parsing import inferred_values, several_values
+from udfs.rules.engine.parsing import several_values
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Case, Evidence, Judgement, Rule, SettingOf, judged
 
 _PARSED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE)
@@ -80,9 +80,7 @@ def _looked_at(batch: Batch) -> tuple[Positions, Positions]:
     pushed = settings["config_type"].to_numpy(zero_copy_only=False)
     by_name = np.where(batch.key_ids < 0, batch.checked.types, _KEY_TYPES[batch.key_ids])
     types = np.where(np.isin(pushed, _PARSED), pushed, by_name)
-    given = settings["config_value"].is_valid().to_numpy(zero_copy_only=False) & ~(
-        several_values(batch.pushes) | inferred_values(batch.pushes)
-    )
+    given = settings["config_value"].is_valid().to_numpy(zero_copy_only=False) & ~several_values(batch.pushes)
     known = np.flatnonzero(np.isin(types, _PARSED) & given)
     if not known.size:
         return known, known

@@ -47,8 +47,8 @@ class Host(Protocol):
     def report(self, relay: Relay, news: News) -> None:
         """Takes in what a connection reports; the verdict on a push comes as `VerdictGiven`."""
 
-    def closed(self, relay: Relay, reason: str, requested: bytes | None, idle_ms: int = 0) -> None:
-        """A connection has ended; ``requested`` and ``idle_ms`` as `clientscope.gateway.worker.messages.Closed` has them."""
+    def closed(self, relay: Relay, reason: str, requested: bytes | None) -> None:
+        """A connection has ended; ``requested`` as `clientscope.gateway.worker.messages.Closed` has it."""
 
     def holds(self, holder: Holder, held_bytes: int) -> None:
         """Notes how many bytes are held for a connection, by one of its sides or in an incomplete frame."""

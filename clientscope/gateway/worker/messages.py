@@ -141,13 +141,11 @@ class Closed:
 
     Attributes:
         requested: the client's versions; None if the last `Used` still holds.
-        idle_ms: how long after the last answer the client closed it by itself; 0 where something else ended it, or that isn't known.
     """
 
     connection_id: int
     reason: str
     requested: bytes | None = None
-    idle_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,13 +218,13 @@ class Worker:
         for relay in list(self._relays.values()):
             relay.handle(event)
 
-    def closed(self, relay: Relay, reason: str, requested: bytes | None, idle_ms: int = 0) -> None:
+    def closed(self, relay: Relay, reason: str, requested: bytes | None) -> None:
         """A connection has ended."""
         del self._relays[relay.connection_id]
         self._addresses[relay.address] -= 1
         if not self._addresses[relay.address]:
             del self._addresses[relay.address]
-        self._reporter.report(Closed(relay.connection_id, reason, requested, idle_ms))
+        self._reporter.report(Closed(relay.connection_id, reason, requested))
 
     # What the main process says.
 

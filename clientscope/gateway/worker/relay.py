@@ -82,7 +82,6 @@ class Relay:
     def _end(self, reason: str, reset: bool) -> None:
         self.received.release()
         if self.connection_id >= 0:
-            idle_ms = self.client.idle_ms if reason == "client_closed" and self.connection.answered else 0
-            self.host.closed(self, reason, self.connection.unreported, idle_ms)
+            self.host.closed(self, reason, self.connection.unreported)
         for side in (self.client, self.broker):
             side.close(reset)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
-import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from clientscope.gateway.certificates import distinguished_name
@@ -30,8 +27,6 @@ from clientscope.session.events import (
 if TYPE_CHECKING:
     from clientscope.gateway.worker.relay import Relay
 
-_LAST_DATA_SENT = struct.Struct("44xI")
-"""That field of Linux's ``struct tcp_info``: the milliseconds since."""
 LINGER_S = 10.0
 """How long what is written already may take to leave a connection that has ended."""
 
@@ -164,20 +159,6 @@ class ClientSide(_Socket):
         assert self.transport is not None
         certificate = self.transport.get_extra_info("peercert")
         return f"User:{distinguished_name(certificate)}" if certificate else None
-
-    @property
-    def idle_ms(self) -> int:
-        """How long ago anything was last sent to the client, as Linux says (milliseconds); 0 where that isn't known.
-
-        Nor is it behind a load balancer, which closes what is idle by itself.
-        """
-        if self.source is not None or (transport := self.open) is None or sys.platform != "linux":
-            return 0
-        try:
-            info = transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_SENT.size)
-        except OSError:
-            return 0
-        return int(_LAST_DATA_SENT.unpack(info)[0])
 
     @property
     def ends(self) -> tuple[Endpoint | None, Endpoint | None]:

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from clientscope.catalog.request_settings import BETWEEN, INFERRED
+from clientscope.catalog.request_settings import BETWEEN
 from clientscope.records.layouts import Origin
 from sinks.dashboard.past.problems import Json, NoAnswer
 from sinks.dashboard.past.pushes import (
@@ -41,7 +41,7 @@ _NAMED = 10
 _OWN_NAME = "client.id"
 
 _SEEN = f"NOT {STARTED}"
-_EXACT = f"strpos(coalesce(one['config_value'], ''), '{BETWEEN}') = 0 AND NOT starts_with(coalesce(one['config_value'], ''), '{INFERRED}')"
+_EXACT = f"strpos(coalesce(one['config_value'], ''), '{BETWEEN}') = 0"
 _NAMES = "concat_ws(' ', '', client_id, principal, client_software_name)"
 _ALL = 'SELECT "partition", "offset", "timestamp", client_id, principal FROM pushes WHERE {where}'
 
@@ -200,7 +200,7 @@ def _of_seen(seen: Sequence[PastPush], span: Span) -> Iterator[Json]:
         kind = _kind(push)
         here = (*kind, push.row["client_address"])
         values = {setting.key: shown(setting) for setting in push.configuration.settings if setting.reported}
-        exact = {key: value for key, value in values.items() if value and not value.startswith(INFERRED) and BETWEEN not in value}
+        exact = {key: value for key, value in values.items() if value and BETWEEN not in value}
         was = known[kind] | known[here]
         changed: list[Json] = [
             {"key": key, "before": was[key], "after": value} for key, value in sorted(exact.items()) if was.get(key, value) != value

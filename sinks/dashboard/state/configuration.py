@@ -19,7 +19,7 @@ from udfs.rules.engine.client_types import InferredTypes
 from udfs.rules.engine.effective import Effective
 from udfs.rules.engine.matrices import DEFAULT
 from udfs.rules.engine.names import SettingNames
-from udfs.rules.engine.parsing import inferred_values, several_values
+from udfs.rules.engine.parsing import several_values
 from udfs.rules.engine.software import ClientSoftware
 
 MOST_SETTINGS = 1_000
@@ -80,7 +80,7 @@ def _origin(number: int) -> OriginName:
 def _reported(pushes: Pushes, effective: Effective, key_ids: list[int]) -> list[EffectiveSetting]:
     """What the client said; of one key that is there twice the last, as in a properties file."""
     columns = {name: column.to_pylist() for name, column in pushes.settings.items()}
-    as_seen = several_values(pushes) | inferred_values(pushes)
+    as_seen = several_values(pushes)
     found: dict[str, EffectiveSetting] = {}
     for place, key_id in enumerate(key_ids):
         raw = {name: values[place] for name, values in columns.items()}

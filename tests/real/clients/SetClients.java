@@ -12,16 +12,6 @@ public class SetClients {
 
     public static void main(String[] arguments) throws Exception {
         String address = arguments[0], name = arguments[1];
-        if (arguments.length > 2 && arguments[2].equals("pipeline")) {
-            pipeline(settings(address, "client.id", name, "acks", "all", "max.in.flight.requests.per.connection", "20", "batch.size", "20000",
-                "linger.ms", "5", "key.serializer", STRING + "Serializer", "value.serializer", STRING + "Serializer"));
-            return;
-        }
-        if (arguments.length > 2) {
-            pace(settings(address, "client.id", name, "group.id", name, "heartbeat.interval.ms", "1100", "auto.commit.interval.ms", "1300",
-                "metadata.max.age.ms", "1700"));
-            return;
-        }
         try (KafkaProducer<String, String> one = new KafkaProducer<>(settings(address, "client.id", name + "-plain", "acks", "1",
                 "request.timeout.ms", "21000", "enable.idempotence", "false", "compression.type", "gzip",
                 "key.serializer", STRING + "Serializer", "value.serializer", STRING + "Serializer"))) {
@@ -53,31 +43,6 @@ public class SetClients {
             for (int polls = 0; polls < 20 && records == 0; polls++)
                 records = one.poll(Duration.ofSeconds(1)).count();
             one.commitSync();
-        }
-    }
-
-    /** Polls until it is stopped, so that its heartbeats and commits show their intervals however soon each poll has records. */
-    private static void pace(Map<String, Object> own) {
-        own.putAll(settings(null, "key.deserializer", STRING + "Deserializer", "value.deserializer", STRING + "Deserializer"));
-        try (KafkaConsumer<String, String> one = new KafkaConsumer<>(own)) {
-            one.subscribe(List.of("orders"));
-            while (true)
-                one.poll(Duration.ofMillis(100));
-        }
-    }
-
-    /** Sends faster than a broker answers, again and again over new connections, one of which is always open. */
-    private static void pipeline(Map<String, Object> own) throws Exception {
-        KafkaProducer<String, String> last = null;
-        while (true) {
-            KafkaProducer<String, String> one = new KafkaProducer<>(own);
-            for (int number = 0; number < 500; number++)
-                one.send(new ProducerRecord<>("piped", "canary-record".repeat(300)));
-            one.flush();
-            if (last != null)
-                last.close();
-            last = one;
-            Thread.sleep(1000);
         }
     }
 

@@ -7,18 +7,15 @@ leaves them out (`Effective`), and everywhere where the settings are complete, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from clientscope.catalog.configs import ClientType
-from clientscope.catalog.request_settings import least
 from clientscope.profiles import Profile, Thresholds
 from clientscope.records.layouts import Origin, ValueState
-from clientscope.severities import SEVERITIES
 from udfs.arrays.distinct import distinct_rows
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
@@ -27,8 +24,7 @@ from udfs.rules.engine.client_types import InferredTypes
 from udfs.rules.engine.effective import Effective
 from udfs.rules.engine.matrices import ABSENT, DEFAULT, ORIGINS, SET
 from udfs.rules.engine.names import SettingNames
-from udfs.rules.engine.parsing import inferred_values
-from udfs.rules.engine.rule import INFO, NOT_APPLICABLE, NOT_EVALUABLE, Evidence, Judgement, Mask, Rule, SettingOf
+from udfs.rules.engine.rule import NOT_APPLICABLE, NOT_EVALUABLE, Evidence, Judgement, Mask, Rule, SettingOf
 from udfs.rules.engine.software import ClientSoftware
 from udfs.rules.engine.text import Text
 
@@ -69,16 +65,6 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.pushes)
-
-    @cached_property
-    def inferred(self) -> Mapping[str, Mask]:
-        """Keys whose value was inferred from several requests → of which pushes."""
-        which = np.flatnonzero(inferred_values(self.pushes))
-        found: dict[str, Mask] = {}
-        for key_id, parent in zip(self.key_ids[which].tolist(), self.pushes.parents[which].tolist(), strict=True):
-            if key_id >= 0:
-                found.setdefault(v.KEYS[key_id], np.zeros(len(self), np.bool_))[parent] = True
-        return found
 
     @cached_property
     def client_types(self) -> npt.NDArray[np.int8]:
@@ -122,15 +108,6 @@ class Batch:
         """The effective value per push; NaN where it isn't known, or is no number."""
         row = self._row(key)
         return np.full(len(self), np.nan) if row is None else self._effective.numbers[row]
-
-    def at_least(self, key: str) -> npt.NDArray[np.float64]:
-        """What the value isn't below, per push, where requests show no more than that; NaN elsewhere. `number` is NaN there."""
-        found, row = np.full(len(self), np.nan), self._row(key)
-        if row is not None and key in self.inferred:
-            where = np.flatnonzero(self.inferred[key] & (self._effective.positions[row] >= 0))
-            texts = self.pushes.settings["config_value"].take(pa.array(self._effective.positions[row, where])).to_pylist()
-            found[where] = [np.nan if text is None or (number := least(text)) is None else number for text in texts]
-        return found
 
     def text(self, key: str, settled: bool = True) -> Text:
         """The effective value per push.
@@ -300,18 +277,6 @@ class Batch:
         return np.array(chosen, np.int64)[which.ravel()]
 
 
-def _as_sure(batch: Batch, rule: Rule, judgement: Judgement) -> Judgement:
-    """What rests on a setting that was only inferred is no more than information."""
-    inferred = np.zeros(len(batch), np.bool_)
-    for key in rule.keys:
-        inferred |= batch.inferred.get(key, False)
-    if not inferred.any():
-        return judgement
-    usual = np.full(len(batch), SEVERITIES.index(rule.severity), np.int8)
-    severities = usual if judgement.severities is None else judgement.severities
-    return Judgement(judgement.outcomes, np.where(inferred, np.int8(INFO), severities))
-
-
 def judge(batch: Batch, rules: Sequence[Rule]) -> list[Judgement]:
     """The verdict of each rule on each push."""
     found = []
@@ -320,7 +285,7 @@ def judge(batch: Batch, rules: Sequence[Rule]) -> list[Judgement]:
         if not (applies > NOT_APPLICABLE).any():
             found.append(Judgement(np.full(len(batch), NOT_APPLICABLE, np.int8)))
             continue
-        judgement = _as_sure(batch, rule, rule.evaluate(batch))
+        judgement = rule.evaluate(batch)
         if rule.of_answers:
             applies = np.where(batch.text("acks").equals("0"), np.int8(NOT_APPLICABLE), applies)
         if (applies == 1).all():

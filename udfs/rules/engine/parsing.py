@@ -5,15 +5,13 @@ What isn't a plain number or a plain word goes through the dialect's own functio
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.catalog.dialects import DIALECTS
-from clientscope.catalog.request_settings import BETWEEN, INFERRED, inferred_value, weakest
+from clientscope.catalog.request_settings import BETWEEN, weakest
 from clientscope.records.layouts import Origin
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
@@ -59,38 +57,24 @@ def parse(matrices: SettingMatrices, pushes: Pushes, software: ClientSoftware, n
     matrices.dictionary = pa.concat_arrays([v.TEXT_ARRAY, encoded.dictionary.cast(pa.string())])
 
 
-def several_values(pushes: Pushes) -> Mask:
-    """Of which settings a client's requests have shown several values."""
-    return _seen(pushes, lambda values: pc.match_substring(values, BETWEEN))
-
-
-def inferred_values(pushes: Pushes) -> Mask:
-    """Which settings follow from several requests, and aren't shown by one."""
-    return _seen(pushes, lambda values: pc.starts_with(values, INFERRED))
-
-
 def were_seen(pushes: Pushes) -> Mask:
     """Which of them others saw of a client's requests: nobody wrote their settings so, and the client runs with them."""
     found: Mask = pushes.origins != Origin.PUSHED
     return found
 
 
-def _seen(pushes: Pushes, like: Callable[[pa.StringArray], pa.BooleanArray]) -> Mask:
-    """Which settings have such a value, of those that others saw of a client's requests."""
+def several_values(pushes: Pushes) -> Mask:
+    """Of which settings a client's requests have shown several values."""
     seen = were_seen(pushes)
     if not seen.any():
         return np.zeros(pushes.parents.size, np.bool_)
-    found: Mask = like(pushes.settings["config_value"]).fill_null(False).to_numpy(zero_copy_only=False)
+    found: Mask = pc.match_substring(pushes.settings["config_value"], BETWEEN).fill_null(False).to_numpy(zero_copy_only=False)
     return found & seen[pushes.parents]
 
 
 def _judged_values(pushes: Pushes) -> pa.StringArray:
-    """Values as they were sent; of several, the one that counts, and of what was inferred, the number: none of the least that it can be."""
+    """Values as they were sent; of several, the one that counts."""
     values, several = pushes.settings["config_value"], several_values(pushes)
-    inferred = inferred_values(pushes) & ~several
-    if inferred.any():
-        numbers = [inferred_value(text) for text in values.filter(pa.array(inferred)).to_pylist()]
-        values = pc.replace_with_mask(values, pa.array(inferred), pa.array(numbers, pa.string()))
     if several.any():
         pairs = (pushes.settings[name].filter(pa.array(several)).to_pylist() for name in ("config_key", "config_value"))
         values = pc.replace_with_mask(values, pa.array(several), pa.array(list(map(weakest, *pairs)), pa.string()))

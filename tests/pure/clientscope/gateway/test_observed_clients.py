@@ -10,7 +10,6 @@ from alert_receivers import message
 from fleets import KEY, Fleet, rows
 
 from clientscope.gateway import observed_clients
-from clientscope.gateway.idle_closes import APART_S
 from clientscope.gateway.observed_clients import MOST_VALUES, REPEAT_S, SETTLE_S, UNSHOWN_S, ObservedClients
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.quota import PushQuota, PushRate
@@ -54,15 +53,13 @@ class Observed:
             self.published.append((key, decode(ClientConfigRecord, value)))
         return self.room
 
-    def connect(
-        self, number: int, *requests: RequestFields, identity: Identity = JAVA, address: str = "10.0.0.1", opened_ms: int = 1
-    ) -> None:
-        self.registry.opened(number, address, opened_ms, identity)
+    def connect(self, number: int, *requests: RequestFields, identity: Identity = JAVA, address: str = "10.0.0.1") -> None:
+        self.registry.opened(number, address, 1, identity)
         for request in requests:
             self.clients.showed(number, request, self.now_s)
 
-    def close(self, number: int, idle_ms: int = 0) -> None:
-        self.clients.closed(number, self.now_s, idle_ms)
+    def close(self, number: int) -> None:
+        self.clients.closed(number, self.now_s)
         self.registry.closed(number, "client_closed", 2)
 
     def wait(self, seconds: float = SETTLE_S) -> None:
@@ -129,29 +126,6 @@ def test_several_values_are_a_set_and_many_are_cut() -> None:
     observed.wait()
     groups = observed.taken()[0]["group.id"].split(" | ")
     assert (len(groups), groups[-1]) == (MOST_VALUES + 1, "…")
-
-
-def test_of_the_least_that_a_setting_can_be_the_most_counts() -> None:
-    observed = Observed()
-    for number, (in_flight, requests) in enumerate([("9", "10"), ("11", "40"), ("4", "10")]):
-        several = (("acks", "1"), ("mostInFlight", in_flight), ("mostBatchBytes", "0"), ("ofRequests", requests))
-        observed.connect(number, PRODUCED._replace(fields=several))
-    observed.wait()
-    seen = "~at least 11 (at once, of 40 requests)"
-    assert [each["max.in.flight.requests.per.connection"] for each in observed.taken()] == [seen]
-    observed.close(1)
-    observed.connect(9, PRODUCED)
-    observed.wait()
-    assert [each["max.in.flight.requests.per.connection"] for each in observed.taken()] == [seen]
-
-
-def test_of_ranges_the_one_with_the_greatest_least_number_counts() -> None:
-    observed = Observed()
-    for number, (least, most) in enumerate([("36", "44"), ("100", "110"), ("37", "45")]):
-        several = (("acks", "1"), ("mostInFlight", "1"), ("mostBatchBytes", "0"), ("ofRequests", "40"))
-        observed.connect(number, PRODUCED._replace(fields=(*several, ("lingerLeastMs", least), ("lingerMostMs", most))))
-    observed.wait()
-    assert [each["linger.ms"] for each in observed.taken()] == ["~between 100 and 110 (of 40 requests)"]
 
 
 def test_a_setting_of_a_closed_connection_is_still_the_clients_until_another_shows_it() -> None:
@@ -309,188 +283,6 @@ def test_what_a_clients_metrics_show_is_among_what_its_producer_has_shown() -> N
     assert {each.config_key: each.config_value for each in record.configs} == {
         "client.id": "orders-1", "acks": "1", "request.timeout.ms": "21000", "buffer.memory": "33554433",
     }  # fmt: skip
-
-
-IDLE = "connections.max.idle.ms"
-SEEN = "~540000 (540012, of 1 connection)"
-
-
-def consuming(identity: Identity = JAVA, joined: RequestFields = JOINED) -> Observed:
-    """A consumer with a connection to its group's coordinator, one that fetches, and one that it no longer needs."""
-    observed = Observed()
-    observed.connect(1, joined, METADATA, identity=identity)
-    observed.connect(2, FETCHED, identity=identity)
-    observed.connect(3, METADATA, identity=identity)
-    observed.wait()
-    observed.taken()
-    return observed
-
-
-def test_a_connection_that_its_client_closes_by_itself_shows_how_long_it_may_be_idle() -> None:
-    observed = consuming()
-    observed.close(3, 540_012)
-    observed.wait(APART_S - 1)
-    assert not observed.published
-    observed.wait(1)
-    assert [each[IDLE] for each in observed.taken()] == [SEEN]
-    observed.close(2, 540_700)
-    observed.wait()
-    assert [each[IDLE] for each in observed.taken()] == ["~540000 (540012 to 540700, of 2 connections)"]
-
-
-def test_one_that_has_shown_nothing_counts_as_well() -> None:
-    observed = consuming()
-    observed.connect(4)
-    observed.wait()
-    observed.close(4, 540_012)
-    observed.wait()
-    assert [each[IDLE] for each in observed.taken()] == [SEEN]
-
-
-@pytest.mark.parametrize("seconds", [0.0, 1.0, APART_S - 1])
-@pytest.mark.parametrize("first", [1, 2, 3])
-def test_an_application_that_ends_closes_all_its_connections_and_shows_nothing(first: int, seconds: float) -> None:
-    """Another one of the same names stays."""
-    observed = consuming()
-    observed.connect(10, FETCHED)
-    for number in (first, *({1, 2, 3} - {first})):
-        observed.close(number, 540_012)
-        observed.wait(seconds)
-    observed.connect(11, JOINED)
-    observed.wait(60)
-    assert not [each[IDLE] for each in observed.taken() if IDLE in each]
-
-
-def test_of_two_members_with_the_same_names_it_is_not_known_which_has_ended() -> None:
-    observed = consuming()
-    observed.connect(4, JOINED)
-    observed.wait()
-    observed.close(3, 540_012)
-    observed.wait()
-    assert not observed.published
-    observed.close(2, 540_012)  # while this waits, the first ends, and a second one takes its place
-    observed.close(1)
-    observed.wait(60)
-    assert not observed.published
-
-
-def test_a_member_that_leaves_while_a_close_waits_has_ended() -> None:
-    observed = consuming()
-    observed.close(3, 540_012)
-    observed.clients.identified(1, observed.now_s)
-    observed.registry.identified(1, replace(JAVA, client_id="renamed"), 2)
-    observed.clients.identified(1, observed.now_s)
-    observed.wait()
-    assert not [each for each in observed.taken() if IDLE in each]
-
-
-def test_the_connection_that_speaks_for_the_group_is_closed_for_other_reasons() -> None:
-    observed = consuming()
-    observed.close(1, 540_012)
-    observed.wait()
-    assert not observed.published
-
-
-def test_a_close_of_a_connection_of_another_start_counts_with_a_second_one() -> None:
-    observed = consuming()
-    for number in (4, 5):
-        observed.connect(number, METADATA, opened_ms=60_000)
-    observed.wait()
-    observed.close(4, 540_012)
-    observed.wait()
-    assert not observed.published
-    observed.close(5, 541_000)
-    observed.wait()
-    assert [each[IDLE] for each in observed.taken()] == ["~540000 (540012 to 541000, of 2 connections)"]
-
-
-@pytest.mark.parametrize(
-    ("identity", "joined", "idle_ms", "expected"),
-    [
-        (JAVA, JOINED, 9_999, None),
-        (JAVA, JOINED, 0, None),
-        (JAVA, JOINED, 11_064, "~11000 (11064, of 1 connection)"),
-        (JAVA, JOINED._replace(api_key=68), 11_064, None),
-        (JAVA, JOINED._replace(api_key=68), 540_012, SEEN),
-        (JAVA, PRODUCED, 540_012, None),
-        (replace(JAVA, software_name="librdkafka"), JOINED, 12_020, None),
-        (replace(JAVA, software_name="librdkafka"), JOINED, 538_400, "~540000 (538400, of 1 connection)"),
-        (replace(JAVA, software_name="unknown", software_version="unknown"), JOINED, 540_012, None),
-        (replace(JAVA, software_name="sarama"), JOINED, 540_012, None),
-    ],
-)
-def test_how_late_a_library_may_be_decides_from_which_time_on_a_close_counts(
-    identity: Identity, joined: RequestFields, idle_ms: int, expected: str | None
-) -> None:
-    observed = consuming(identity, joined)
-    observed.close(3, idle_ms)
-    observed.wait()
-    assert [each.get(IDLE) for each in observed.taken()] == ([expected] if expected else [])
-
-
-def test_a_producer_of_the_same_names_may_have_been_closed_by_its_application() -> None:
-    observed = consuming()
-    observed.connect(4, PRODUCED)
-    observed.wait()
-    observed.taken()
-    observed.close(3, 540_012)
-    observed.wait()
-    assert not observed.published
-
-
-def test_what_was_inferred_of_a_consumer_is_not_a_later_producers_of_the_same_names() -> None:
-    observed = consuming()
-    observed.close(3, 540_012)
-    observed.wait()
-    observed.taken()
-    observed.connect(4, PRODUCED)
-    observed.connect(5, FETCHED._replace(fields=(("maxWaitMs", "500"),)))
-    observed.wait()
-    by_type = {"acks" in each: each.get(IDLE) for each in observed.taken()}
-    assert by_type == {True: None, False: SEEN}
-
-
-def test_with_many_connections_nothing_follows_from_one_that_is_closed_and_that_is_counted() -> None:
-    observed = consuming()
-    for number in range(4, 10):
-        observed.connect(number, METADATA)
-    observed.wait()
-    observed.taken()
-    observed.close(9, 9_999)
-    observed.wait()
-    observed.connect(10, METADATA)
-    observed.close(3, 540_012)
-    observed.wait()
-    assert (observed.published, observed.counts) == ([], {("settings_unread", "most_connections"): 1})
-    observed.close(10, 540_012)
-    observed.wait()
-    assert [each[IDLE] for each in observed.taken()] == [SEEN]
-
-
-def test_closes_of_many_clients_take_turns() -> None:
-    observed = Observed()
-    for number in range(120):
-        identity = replace(JAVA, client_id=f"c{number}")
-        observed.connect(3 * number, JOINED, identity=identity)
-        observed.connect(3 * number + 1, METADATA, identity=identity)
-    observed.wait()
-    observed.taken()
-    turns = observed.turns
-    for number in range(120):
-        observed.close(3 * number + 1, 540_012)
-    observed.wait()
-    assert [each[IDLE] for each in observed.taken()] == [SEEN] * 120
-    assert observed.turns - turns == 2
-
-
-def test_a_client_that_leaves_while_a_close_waits_is_forgotten() -> None:
-    observed = consuming()
-    observed.close(3, 540_012)
-    observed.close(1)
-    observed.close(2)
-    observed.wait()
-    assert not observed.published
-    assert not observed.clients._closing
 
 
 TOKEN = f"ghp_{'a1B2' * 9}"

@@ -319,21 +319,6 @@ def test_bytes_that_pass_unlooked_at_keep_a_connection_alive(look: bool) -> None
     assert playbook >> Tick(2_600.1, *LIMITS) << End("idle")
 
 
-def test_whose_bytes_were_the_last_says_whether_the_client_awaits_an_answer(look: bool) -> None:
-    playbook = connected(look)
-    assert playbook and not playbook.connection.answered
-    playbook = playbook >> Received(CLIENT, request(1)) << Send(BROKER, request(1))
-    playbook = playbook >> Received(BROKER, answer(1)) << Send(CLIENT, answer(1)) >> Tick(5.0, *LIMITS) << Requested(METADATA_1)
-    assert playbook and playbook.connection.answered
-    playbook = playbook >> Tick(7.0, *LIMITS) >> Received(CLIENT, request(2)) << Send(BROKER, request(2))
-    assert playbook and not playbook.connection.answered
-    playbook = playbook >> Tick(8.0, *LIMITS) >> Tick(9.0, *LIMITS)
-    assert playbook and not playbook.connection.answered
-    playbook = playbook >> Received(BROKER, answer(2)) << Send(CLIENT, answer(2)) >> Eof(CLIENT) << HalfClose(BROKER)
-    playbook = playbook >> Eof(BROKER) << HalfClose(CLIENT) << End("client_closed")
-    assert playbook and playbook.connection.answered
-
-
 def test_a_draining_connection_ends_once_its_broker_is_quiet(look: bool) -> None:
     """Whole requests only, and no further one; an answer that comes meanwhile still goes out."""
     whole = request(1, 100)

@@ -12,7 +12,6 @@ from address_answers import BROKERS, decoded
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
-from kafka.protocol.producer import ProduceRequest
 from played import Played, frames, request_id
 
 from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses, known
@@ -299,18 +298,6 @@ def test_known_versions_are_those_of_kafkas_releases() -> None:
     assert set(READ) <= known().keys()
     assert not {4, 5, 6, 7} & known().keys()
     assert PORTS.of(0) is None and PORTS.of(9) is None and PORTS.of(8) == ("gateway", 19_008)
-
-
-def test_requests_in_flight_are_those_that_await_an_answer_with_replaced_addresses() -> None:
-    played = playing(fields=SharedFields())
-    for start in (0, 7):
-        for correlation_id in range(start, start + 7):
-            message = ProduceRequest(version=10, transactional_id=None, acks=-1, timeout_ms=30_000, topic_data=[])
-            message.with_header(correlation_id=correlation_id, client_id="orders")
-            played.client(bytes(message.encode(header=True, framed=True)))
-        for asked in range(-7, 0):
-            answered(played, ANSWERS[0](10), asked)
-    assert [dict(each.fields).get("mostInFlight") for each in played.connection.shown] == [None, "7"]
 
 
 def test_settings_are_seen_in_requests_whose_answers_are_read_too() -> None:

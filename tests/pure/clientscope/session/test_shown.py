@@ -8,16 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol.consumer import FetchRequest, HeartbeatRequest, JoinGroupRequest, ListOffsetsRequest
-from kafka.protocol.metadata import MetadataRequest
+from kafka.protocol.consumer import JoinGroupRequest
 from kafka.protocol.producer import ProduceRequest
 
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import BROKER, CLIENT, Connected, Received, Send, Tick
 from clientscope.session.playbook import play
-from clientscope.session.produced import AGAIN, FIRST
 from clientscope.session.session import Session
-from clientscope.session.shown import INTERVALS, MOST_SHOWN, SharedFields
+from clientscope.session.shown import AGAIN, FIRST, MOST_SHOWN, SharedFields
 from clientscope.session.state import Counted, RequestFields, Shown
 from clientscope.wire.frames import MOST_PEEKED
 
@@ -108,105 +106,6 @@ def test_connections_that_show_the_same_share_it() -> None:
     for made in (first, second):
         fed(made, produce())
     assert first.session.shown[0] is second.session.shown[0]
-
-
-def heartbeats(intervals: list[float]) -> list[dict[str, str]]:
-    """What a connection with these heartbeats shows."""
-    return paced(HeartbeatRequest(version=3, group_id="g", generation_id=1, member_id="m", group_instance_id=None), intervals)
-
-
-def refreshes(intervals: list[float]) -> list[dict[str, str]]:
-    """The same with requests for metadata."""
-    return paced(MetadataRequest(version=4, topics=None, allow_auto_topic_creation=True), intervals)
-
-
-def paced(message: Any, intervals: list[float]) -> list[dict[str, str]]:
-    """The same with any request, again and again; time passes for the connection once a minute."""
-    now_s = [100.0]
-    made = ClientConnection(Session(False, 0, fields=SharedFields(), clock=lambda: now_s[0]))
-    for side in (CLIENT, BROKER):
-        play(made, Connected(side))
-    message.with_header(correlation_id=1, client_id="orders")
-    frame = bytes(message.encode(header=True, framed=True))
-    reported = fed(made, frame)[0]
-    looked_s = now_s[0]
-    for interval in intervals:
-        now_s[0] += interval
-        if now_s[0] - looked_s >= 60:
-            looked_s = now_s[0]
-            list(made.handle(Tick(now_s[0], 1e9, 1e9)))
-        reported += fed(made, frame)[0]
-    return [dict(each.request.fields) for each in reported if isinstance(each, Shown)]
-
-
-def test_the_intervals_of_the_first_heartbeats_are_measured_once() -> None:
-    first, measured = heartbeats([3.001, 2.998, 3.0, 3.004, 3.0, 3.002, 6.1, 3.0, 3.0, 1.0])
-    assert first == {"groupId": "g"}
-    assert measured == {
-        "groupId": "g", "medianMs": "3000", "leastMs": "2998", "mostMs": "6100", "regular": "7", "intervals": "8",
-    }  # fmt: skip
-    assert len(heartbeats([3.0] * (INTERVALS - 1))) == 1, "fewer show nothing"
-
-
-AGE = {"medianMs": "5000", "leastMs": "4990", "mostMs": "5010"}
-
-
-def ages(intervals: list[float]) -> list[dict[str, str]]:
-    first, *others = refreshes(intervals)
-    assert first == {"allowAutoTopicCreation": "true"}
-    return [{name: value for name, value in each.items() if name in AGE} for each in others]
-
-
-def test_metadata_that_is_asked_for_at_intervals_is_measured_once_whatever_came_before() -> None:
-    regular = [5.0, 4.99, 5.01, 5.0, 5.0, 5.0, 5.0, 5.0]
-    assert ages(regular) == [AGE]
-    assert ages([*regular, *[5.02] * 7]) == [AGE]
-    assert ages([0.1, 0.1, 0.2, 0.1, *regular, 5.0, 5.0]) == [AGE], "a topic that was waited for"
-    assert ages(regular[:7]) == []
-    (found,) = ages([2.0, 5.0, 3.1, *regular])
-    assert found == {"medianMs": "5000", "leastMs": "2000", "mostMs": "5010"}, "new topics in between, which begin the age anew"
-
-
-@pytest.mark.parametrize(
-    "intervals",
-    [
-        [5.0, 10.0, 5.0, 15.0, 5.0, 10.0, 10.0, 5.0, 20.0, 5.0, 10.0, 5.0][1:],  # other brokers are asked, too: one interval too few
-        [10.0, 10.0, 15.0, 10.0, 5.0, 10.0, 10.0, 10.0, 10.0, 7.5, 10.0, 10.0],  # most are twice the age
-        [0.1] * 30,  # a topic that never comes
-        [0.9, 1.2, 0.8, 1.1, 1.0, 1.19, 0.85, 0.95, 1.2, 1.05, 0.8, 1.0],  # the same, with the longest backoff and its jitter
-    ],
-)
-def test_irregular_or_hasty_requests_for_metadata_show_no_age(intervals: list[float]) -> None:
-    assert ages(intervals) == []
-
-
-def test_the_age_is_what_intervals_are_multiples_of_where_other_brokers_are_asked_too() -> None:
-    assert ages([5.0, 10.0, 5.0, 15.0, 5.0, 10.0, 10.0, 5.0, 20.0, 5.0, 10.0, 5.0, 5.0]) == [
-        {"medianMs": "5000", "leastMs": "5000", "mostMs": "5000"}
-    ]
-
-
-def test_an_age_is_not_measured_once_requests_pass_unread() -> None:
-    """After the first ones a connection is looked into once a minute: every sixth of these would make a minute."""
-    assert ages([2.0, 10.0, 3.0, 20.0, 2.0, 7.0, 11.0, 2.0, 10.0, 3.0, 20.0, 2.0, 7.0, 11.0, 2.0, *[10.0] * 120]) == []
-
-
-def asked(timestamp: int) -> bytes:
-    topic, partition = ListOffsetsRequest.ListOffsetsTopic, ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
-    topics = [topic(version=5, name="t", partitions=[partition(version=5, partition_index=0, timestamp=timestamp)])]
-    message = ListOffsetsRequest(version=5, replica_id=-1, isolation_level=0, topics=topics)
-    message.with_header(correlation_id=1, client_id="billing")
-    return bytes(message.encode(header=True, framed=True))
-
-
-def test_offsets_are_those_that_are_asked_for_before_the_first_fetch() -> None:
-    made = connection()
-    fetch = FetchRequest(version=4, max_wait_ms=500, min_bytes=1, max_bytes=9, isolation_level=0, topics=[])
-    fetch.with_header(correlation_id=1, client_id="billing")
-    before, _ = fed(made, asked(-2), bytes(fetch.encode(header=True, framed=True)), asked(-1))[0]
-    assert dict(before.request.fields) == {"replicaId": "-1", "timestamp": "-2", "beforeFetch": "true"}
-    list(made.handle(Tick(61.0, 1e9, 1e9)))
-    assert fed(made, asked(-1))[0] == []
 
 
 @pytest.mark.parametrize("protocols", [1, 20])

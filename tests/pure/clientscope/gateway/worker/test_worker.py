@@ -69,7 +69,7 @@ def test_who_says_at_once_who_it_is_is_one_event() -> None:
             one.connection_id = worker.opened(one, one.address)
         worker.report(quick, Identified(Identity("before")))
         worker.report(quick, Identified(Identity("quick")))
-        worker.closed(quick, "client_closed", None, 11_000)
+        worker.closed(quick, "client_closed", None)
         reports = await read_until_quiet(reader)
         worker.report(slow, Identified(Identity("slow")))
         return reports + await read_until_quiet(reader)
@@ -78,7 +78,7 @@ def test_who_says_at_once_who_it_is_is_one_event() -> None:
     assert first.events == [
         Opened(1 << 32, "10.0.0.1", Identity("quick")),
         Opened((1 << 32) + 1, "10.0.0.2"),
-        Closed(1 << 32, "client_closed", None, 11_000),
+        Closed(1 << 32, "client_closed"),
     ]
     assert second.events == [Named((1 << 32) + 1, Identity("slow"))]
 

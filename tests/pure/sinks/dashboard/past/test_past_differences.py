@@ -152,7 +152,7 @@ def test_restart_without_change_is_said_once(tmp_path: Path) -> None:
 
 
 def test_settings_seen_of_requests_are_no_start_and_never_unset(tmp_path: Path) -> None:
-    few, more = [("acks", "1")], [("acks", "1"), ("compression.type", "lz4"), ("linger.ms", "~between 5 and 9 (of 40 requests)")]
+    few, more = [("acks", "1")], [("acks", "1"), ("compression.type", "lz4")]
     rows = [instance(NOW_MS - 3 * HOUR_MS, "app", "1"), instance(NOW_MS - 30 * MINUTE_MS, "app", "0")]
     for minutes in reversed(range(1, 200, 7)):
         rows.append(seen(NOW_MS - minutes * MINUTE_MS, *(few if minutes % 2 else more), gateway=minutes % 3))
@@ -164,10 +164,10 @@ def test_settings_seen_of_requests_are_no_start_and_never_unset(tmp_path: Path) 
 @pytest.mark.parametrize("before_ms", [2 * HOUR_MS, 20 * DAY_MS])
 def test_change_of_client_that_never_pushes(tmp_path: Path, before_ms: int) -> None:
     rows = [
-        seen(NOW_MS - before_ms, ("acks", "1"), ("compression.type", "lz4"), ("linger.ms", "~between 5 and 9 (of 40 requests)")),
+        seen(NOW_MS - before_ms, ("acks", "1"), ("compression.type", "lz4")),
         seen(NOW_MS - before_ms + 1, ("acks", "1"), gateway=2),
         seen(NOW_MS - 50 * MINUTE_MS, ("acks", "1")),  # less was seen: nothing is unset
-        seen(NOW_MS - 40 * MINUTE_MS, ("acks", "1 | all"), ("linger.ms", "~between 6 and 9 (of 40 requests)")),  # two of its name
+        seen(NOW_MS - 40 * MINUTE_MS, ("acks", "1 | all")),  # two of its name
         seen(NOW_MS - 30 * MINUTE_MS, ("acks", "all"), ("compression.type", "lz4"), ("max.request.size", "9")),
         seen(NOW_MS - 29 * MINUTE_MS, ("acks", "all"), gateway=2),
         seen(NOW_MS - 10 * MINUTE_MS, ("acks", "all"), client_software_version="1.5"),
@@ -231,17 +231,6 @@ def test_finds_change_long_before_the_newest_starts(tmp_path: Path, monkeypatch:
         (True, None),
     ]
     assert answer["unread"] == 0
-
-
-def test_inferred_values_hide_no_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(differences, "MOST_COMPARED", 5)
-    rows = []
-    for number in range(30):
-        inferred = ("linger.ms", f"~between 5 and 9 (of {number} requests)")
-        rows.append(seen(NOW_MS - HOUR_MS + number, ("acks", "1" if number < 3 else "all"), inferred))
-    append(tmp_path, "pushes", rows)
-    answer = differences.differences(Tables(tmp_path), SPAN, Whose(client_id="app"))
-    assert ([changed(one) for one in answer["items"]], answer["unread"]) == ([[("acks", "1", "all")]], 0)  # type: ignore[arg-type]
 
 
 def test_what_was_seen_of_clients_that_push_is_not_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
