@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from clientscope.catalog.disguises import folded, is_disguised, readings
+from clientscope.catalog.disguises import readings
 from clientscope.catalog.placeholders import is_placeholder, is_secret, without_templates
 from clientscope.catalog.random_text import changes_as_random, looks_random
 from clientscope.records.layouts import ValueState
@@ -129,16 +129,14 @@ _CERTIFICATE, _JAAS = re.compile(CERTIFICATE), re.compile(JAAS)
 def judge_value(value: str) -> ValueState:
     """What a value under a key that says nothing is: one of PRESENT, VALUE_SHAPE, CERTIFICATE, WITHOUT_SECRET, LOOKS_RANDOM.
 
-    Its other readings count too (``disguises``): a credential's shape in any of them, and randomness in the letters that it looks like.
+    A credential's shape in any of its other readings (``disguises``) counts too.
     """
     if len(value) < SHORTEST:
         return ValueState.PRESENT
     state = _judge_reading(value)
-    if state is ValueState.VALUE_SHAPE or not is_disguised(value):
-        return state
-    if any(_HINT.search(reading) and shape_of(reading) for reading in readings(value)):
+    if state is not ValueState.VALUE_SHAPE and any(_HINT.search(reading) and shape_of(reading) for reading in readings(value)):
         return ValueState.VALUE_SHAPE
-    return ValueState.LOOKS_RANDOM if state is ValueState.PRESENT and looks_random(folded(value)) else state
+    return state
 
 
 def _judge_reading(value: str) -> ValueState:

@@ -13,7 +13,7 @@ from backtracking import steps
 from corpora import FOLDER, corpus, is_held_back
 
 from clientscope.catalog import sensitive_keys, sensitive_names, sensitive_values
-from clientscope.catalog.disguises import ENCODED
+from clientscope.catalog.disguises import DISGUISED
 from clientscope.catalog.placeholders import TEMPLATE
 from clientscope.catalog.random_text import looks_random
 from clientscope.catalog.sensitive import Tier, reason, tier
@@ -243,7 +243,7 @@ PATTERNS = {
     "hint": sensitive_values.HINT,
     "without_password": sensitive_values.WITHOUT_PASSWORD,
     "certificate": sensitive_values.CERTIFICATE,
-    "encoded": ENCODED,
+    "disguised": DISGUISED,
     "jaas": sensitive_values.JAAS,
     "template": TEMPLATE,
     "credential": sensitive_keys.CREDENTIAL,
