@@ -6,8 +6,8 @@ import asyncio
 import json
 import subprocess
 import urllib.request
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,9 +16,8 @@ import aiokafka
 import confluent_kafka
 import kafka
 import pytest
-from conftest import Installation, RunningBroker, RunningGateway, running_gateway
+from conftest import Installation, RunningBroker, RunningGateway, running_gateway, start_broker
 from observe import eventually, metrics, read_all
-from observed_cluster import CANARY, TOPICS, running_cluster
 
 from clientscope.client import KafkaProducer
 from clientscope.kafka import admin
@@ -31,6 +30,20 @@ from clientscope.records.topics import CONFIGS
 PROGRAM = Path(__file__).parent / "clients" / "SetClients.java"
 CLOSED = "clientscope_gateway_connections_closed_total", "client_closed"
 SOON_S = 30.0
+CANARY = b"canary-record"
+"""Of what clients produce: no record of the gateway's has it."""
+TOPICS = {"orders": {"num_partitions": 1, "replication_factor": 1}}
+
+
+@contextmanager
+def running_cluster(folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[RunningBroker]:
+    started, broker = start_broker(folder, extra=extra)
+    try:
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as client:
+            client.create_topics(TOPICS, wait_for_metadata=True)
+        yield broker
+    finally:
+        started.stop()
 
 
 @pytest.fixture(scope="module")
