@@ -24,6 +24,8 @@ CLIENTS = [
     {"client_id": "b", "client_address": "10.0.0.2"},
 ]
 HOURS = 48
+LATEST = (30 + 24) * 60
+"""The latest minute at which a period below ends."""
 WANTED = {"client_id:b": {2, 3}, "-client_id:b": {0, 1}, "broker:2": {2}, '-client_id:""': {1, 2, 3}}
 """Which of them a search leaves."""
 
@@ -52,7 +54,7 @@ LIVES = st.lists(
 def rows(number: int, life: Life) -> list[dict[str, Any]]:
     """What a gateway records: its opening, itself each six hours, and its closing."""
     of = CLIENTS[life.client] | {"gateway_id": f"gw-{life.gateway}"}
-    end = HOURS * 60 if life.closed is None else life.closed
+    end = LATEST if life.closed is None else life.closed  # one that is open is recorded until then
     made = [connection(START + life.opened * MINUTE_MS, Kind.OPENED, number, **of)]
     made += [connection(START + at * MINUTE_MS, Kind.PRESENT, number, **of) for at in range(life.opened + 360, end, 360)]
     return made if life.closed is None else [*made, connection(START + life.closed * MINUTE_MS, Kind.CLOSED, number, **of)]
