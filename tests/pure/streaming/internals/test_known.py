@@ -27,7 +27,7 @@ def test_nothing_else_reaches_into_spark() -> None:
     inside = [path for path in paths if path.parent == ROOT / "streaming" / "internals"]
     assert [found for path in paths if path not in inside for found in private_names(path)] == []
     assert {name.rpartition(" ")[2] for path in inside for name in private_names(path)} == {
-        "_jvm", "_jsq", "_spark", "_collect_as_arrow", "_ensure_initialized",
+        "_jvm", "_spark", "_collect_as_arrow", "_ensure_initialized",
     }  # fmt: skip
 
 
