@@ -1,14 +1,15 @@
 #!/bin/sh
-# Makes what docker-compose.yml and kubernetes/ need and must not be in them: keys, tokens, passwords and certificates, for their owner alone,
-# and folders for data. What is there stays. Certificates are good for a year: remove *.pem and ca.crt, and run it again.
+# Makes keys, tokens, passwords and certificates in the given folder (default: secrets, beside this script), for their owner alone. What is
+# there stays. docker-compose.yml runs it as its first service; for kubernetes/ run it yourself. Certificates are good for a year: remove
+# kafka.pem, and run it again.
 set -eu
 umask 077
-cd "$(dirname "$0")"
-mkdir -p secrets data/prometheus data/kafka-1 data/kafka-2 data/kafka-3
+folder=${1:-$(dirname "$0")/secrets}
+mkdir -p "$folder"
+cd "$folder"
 for name in digest.key reader.token admin.token broker.password kafka.password spark.secret; do
-  [ -s "secrets/$name" ] || openssl rand -hex 32 > "secrets/$name"
+  [ -s "$name" ] || openssl rand -hex 32 > "$name"
 done
-cd secrets
 
 # One authority, and one certificate for all brokers: by the names that they have in Compose and in Kubernetes.
 if [ ! -s kafka.pem ]; then
@@ -39,7 +40,7 @@ ssl.truststore.type=PEM
 ssl.truststore.location=/run/secrets/ca.crt
 END
 printf '%s"clientscope" password="%s";' "$login" "$ours" > jaas
-printf "KAFKA_SASL_JAAS_CONFIG='%s'\n" "$(cat jaas)" > spark.env
+printf "KAFKA_SASL_JAAS_CONFIG='%s'\n" "$(cat jaas)" > spark-env.sh
 cat > spark-defaults.conf <<END
 spark.authenticate true
 spark.authenticate.secret $(cat spark.secret)
@@ -47,7 +48,3 @@ spark.network.crypto.enabled true
 spark.network.crypto.cipher AES/GCM/NoPadding
 spark.master.rest.enabled false
 END
-cd ..
-if [ "$(id -u)" != 1000 ]; then
-  echo "run as: CLIENTSCOPE_UID=$(id -u) CLIENTSCOPE_GID=$(id -g) docker compose up --build --wait"
-fi

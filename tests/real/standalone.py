@@ -90,11 +90,10 @@ def scrubbed(**more: str) -> dict[str, str]:
 
 def secret(folder: Path) -> Path:
     """The folder with what deploy/prepare.sh makes for Spark alone: its processes know each other by a secret, and encrypt."""
-    (folder / "deploy").mkdir()
     (folder / "conf").mkdir()
-    script = shutil.copy(Path(__file__).parents[2] / "deploy" / "prepare.sh", folder / "deploy")
-    subprocess.run([script], check=True, capture_output=True, timeout=120)
-    shutil.copy(folder / "deploy" / "secrets" / "spark-defaults.conf", folder / "conf")
+    script = Path(__file__).parents[2] / "deploy" / "prepare.sh"
+    subprocess.run([script, folder / "deploy"], check=True, capture_output=True, timeout=120)
+    shutil.copy(folder / "deploy" / "spark-defaults.conf", folder / "conf")
     return folder / "conf"
 
 

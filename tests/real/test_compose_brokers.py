@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -42,13 +41,13 @@ def in_kubernetes() -> dict[str, str]:
 
 def set_up(variables: Mapping[str, str], folder: Path, secrets: Path) -> dict[str, str]:
     """What apache/kafka's image does before it starts a broker, by the same program; returns the broker's settings."""
-    for name in ("default", "mounted", "final", "data"):
+    for name in ("default", "final", "data"):
         (folder / name).mkdir()
     for name in ("server.properties", "log4j2.yaml", "tools-log4j2.yaml"):
         (folder / "default" / name).write_text("")
-    shutil.copy(secrets / "server.properties", folder / "mounted")
     path = ":".join(str(jar) for jar in jars("broker"))
-    folders = [f"--{name}-configs-dir={folder / name}" for name in ("default", "mounted", "final")]
+    given = {"default": folder / "default", "mounted": secrets, "final": folder / "final"}
+    folders = [f"--{name}-configs-dir={where}" for name, where in given.items()]
     command = [str(java()), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", path, "kafka.docker.KafkaDockerWrapper", "setup", *folders]
     environment = {"PATH": os.environ["PATH"], **variables, "KAFKA_LOG_DIRS": str(folder / "data")}
     ended = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=60)
@@ -60,10 +59,9 @@ def set_up(variables: Mapping[str, str], folder: Path, secrets: Path) -> dict[st
 @pytest.fixture(scope="module")
 def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What deploy/prepare.sh makes."""
-    folder = tmp_path_factory.mktemp("deploy")
-    shutil.copy(ROOT / "deploy" / "prepare.sh", folder)
-    subprocess.run([folder / "prepare.sh"], check=True, capture_output=True, timeout=120)
-    return folder / "secrets"
+    folder = tmp_path_factory.mktemp("secrets")
+    subprocess.run([ROOT / "deploy" / "prepare.sh", folder], check=True, capture_output=True, timeout=120)
+    return folder
 
 
 @pytest.mark.parametrize("name", ["kafka-2", "in Kubernetes"])

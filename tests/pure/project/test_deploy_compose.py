@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 import yaml
 from places import ROOT
@@ -19,10 +20,25 @@ from clientscope.commands.sources import parse
 from clientscope.config import ServeSettings
 from sinks.dashboard.http.admission import access_of
 
+
+def volume_of(entry: str | dict[str, Any]) -> tuple[str, str, bool]:
+    """Source, place and whether it is read-only, of either way to write it."""
+    if isinstance(entry, str):
+        source, target, *mode = entry.split(":")
+        return source, target, mode == ["ro"]
+    return entry["source"], entry["target"], entry.get("read_only", False)
+
+
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: service for name, service in SERVICES.items() if service["image"].startswith("clientscope:")}
 """What runs from our own image."""
+
+READING = {name for name, service in SERVICES.items() if any(volume_of(each)[0] == "secrets" for each in service.get("volumes", ()))}
+"""What reads the volume of secrets, or writes it."""
+
+ENDING = {"prepare", "topics"}
+"""What does its work and ends."""
 
 IMAGES = dict(line.split("=", 1) for line in (ROOT / "deploy" / "images.txt").read_text().splitlines() if not line.startswith("#"))
 """What deploy/pin.sh looks up, by variable."""
@@ -36,7 +52,7 @@ def test_it_is_what_the_compose_specification_says() -> None:
 
 def test_it_has_every_part() -> None:
     assert set(SERVICES) == {
-        "kafka-1", "kafka-2", "kafka-3", "topics", "gateway-1", "gateway-2", "gateway-3", "spark-master", "spark-worker-1",
+        "prepare", "kafka-1", "kafka-2", "kafka-3", "topics", "gateway-1", "gateway-2", "gateway-3", "spark-master", "spark-worker-1",
         "spark-worker-2", "stream", "serve", "deliver", "prometheus", "alertmanager", "grafana",
     }  # fmt: skip
 
@@ -47,21 +63,62 @@ def test_a_service_can_do_little_and_says_how_it_is(name: str) -> None:
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
-    assert "healthcheck" in service or name == "topics", "which ends"
+    assert ("healthcheck" in service) != (name in ENDING)
     assert not str(service["user"]).startswith(("0", "root"))
     assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
     assert all(other in SERVICES for other in service.get("depends_on", ()))
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_an_image_of_others_comes_by_a_digest_that_somebody_looked_up(name: str) -> None:
-    """Nobody can know a digest without asking its registry; so none stands here, and without one Compose refuses to start."""
+def test_an_image_of_others_has_a_tag_that_a_digest_replaces(name: str) -> None:
     if name in OURS:
         assert (OURS[name]["image"], OURS[name]["pull_policy"]) == ("clientscope:0.1.0", "never"), "made here, never fetched"
-        assert OURS[name]["build"]["args"] == {"PYTHON_IMAGE": "${PYTHON_IMAGE:?run deploy/pin.sh}"}
         return
-    variable = re.fullmatch(r"\$\{([A-Z]+_IMAGE):\?run deploy/pin\.sh\}", SERVICES[name]["image"])
-    assert variable and variable[1] in IMAGES
+    variable = re.fullmatch(r"\$\{([A-Z]+_IMAGE):-(\S+)\}", SERVICES[name]["image"])
+    assert variable and variable[2] == IMAGES[variable[1]]
+
+
+def test_one_service_builds_our_image() -> None:
+    """Several builds of one tag at once get in each other's way."""
+    assert [name for name, service in SERVICES.items() if "build" in service] == ["prepare"]
+    python = IMAGES["PYTHON_IMAGE"]
+    assert SERVICES["prepare"]["build"]["args"] == {"PYTHON_IMAGE": f"${{PYTHON_IMAGE:-{python}}}"}
+    assert f"ARG PYTHON_IMAGE={python}\n" in (ROOT / "deploy" / "Dockerfile").read_text()
+
+
+def test_secrets_are_made_before_they_are_read() -> None:
+    def before(name: str) -> set[str]:
+        direct: dict[str, Any] = SERVICES[name].get("depends_on", {})
+        return set(direct) | {each for other in direct for each in before(other)}
+
+    assert set(SERVICES) - READING == {"alertmanager", "grafana"}
+    for name in READING - {"prepare"}:
+        assert "prepare" in before(name), name
+        assert {(target, ro) for source, target, ro in map(volume_of, SERVICES[name]["volumes"]) if source == "secrets"} >= {
+            ("/run/secrets", True)
+        }, name
+    assert {SERVICES[name]["user"] for name in READING} == {"1000:1000"}, "secrets are for their owner alone"
+    for service in SERVICES.values():
+        for other, how in service.get("depends_on", {}).items():
+            ends = how["condition"] == "service_completed_successfully"
+            # By this condition `--wait` knows that a service may end.
+            assert ends == (other in ENDING) and (ends or how["condition"] == "service_healthy")
+
+
+def test_a_new_volume_belongs_to_who_writes_it() -> None:
+    """A new volume takes its owner from the folder of the first image that it is mounted over: this must be ours."""
+    dockerfile = (ROOT / "deploy" / "Dockerfile").read_text()
+    owned = {"/run/secrets"} | {
+        f"/var/lib/clientscope/{name}" for name in re.search(r"clientscope (checkpoints .*) \\", dockerfile)[1].split()
+    }  # type: ignore[index]
+    for name, service in SERVICES.items():
+        for entry in service.get("volumes", ()):
+            source, target, _ = volume_of(entry)
+            if name in OURS and not source.startswith("./") and isinstance(entry, str):
+                assert target in owned, (name, target)
+            elif name in READING and not source.startswith("./"):
+                assert entry["volume"] == {"nocopy": True}, (name, target)
+                assert source in {volume_of(each)[0] for each in SERVICES["prepare"]["volumes"]}
 
 
 def test_the_tags_whose_digests_are_looked_up_are_pinned() -> None:
@@ -97,34 +154,32 @@ def test_pinning_takes_nothing_but_digests(found: str, tmp_path: Path) -> None:
 
 
 def test_it_contains_no_secret(tmp_path: Path) -> None:
-    assert {Path(secret["file"]).parent.as_posix() for secret in COMPOSE["secrets"].values()} == {"deploy/secrets"}
+    assert "secrets" not in COMPOSE and not any("env_file" in service for service in SERVICES.values()), "Compose reads them at its start"
+    assert not re.findall(r"[0-9a-f]{32,}", (ROOT / "docker-compose.yml").read_text())
     assert "deploy/secrets/" in (ROOT / ".gitignore").read_text().splitlines()
     made = prepared(tmp_path)
-    assert {Path(secret["file"]).name for secret in COMPOSE["secrets"].values()} <= made
-    assert {file for service in SERVICES.values() for file in service.get("env_file", ())} == {"deploy/secrets/spark.env"}
-    assert "spark.env" in made
-    assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "deploy" / "secrets").iterdir()), "for their owner alone"
+    named = set(re.findall(r"/run/secrets/([\w.-]+)", yaml.safe_dump(SERVICES)))
+    assert named | {"spark-defaults.conf", "spark-env.sh", "server.properties"} <= made
     assert not made & {"ca.key", "kafka.key"}
-    used = [entry if isinstance(entry, str) else entry["source"] for service in SERVICES.values() for entry in service.get("secrets", ())]
-    assert set(used) == set(COMPOSE["secrets"])
-    words = re.findall(r"[0-9a-f]{32,}", (ROOT / "docker-compose.yml").read_text())
-    assert not words
+    assert all(path.stat().st_mode & 0o077 == 0 for path in [tmp_path, *tmp_path.iterdir()]), "for their owner alone"
 
 
 def test_what_was_made_stays_what_it_is(tmp_path: Path) -> None:
     prepared(tmp_path)
-    secrets = tmp_path / "deploy" / "secrets"
-    before = {path.name: path.read_bytes() for path in secrets.iterdir()}
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     prepared(tmp_path)
-    assert {path.name: path.read_bytes() for path in secrets.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def prepared(folder: Path) -> set[str]:
-    """What deploy/prepare.sh makes."""
-    (folder / "deploy").mkdir(exist_ok=True)
-    shutil.copy(ROOT / "deploy" / "prepare.sh", folder / "deploy")
-    subprocess.run([folder / "deploy" / "prepare.sh"], check=True, capture_output=True, timeout=120)
-    return {path.name for path in (folder / "deploy" / "secrets").iterdir()}
+    """What the service `prepare` makes in the volume of secrets, which belongs to its user as Dockerfile says."""
+    assert "-m 700 /run/secrets\n" in (ROOT / "deploy" / "Dockerfile").read_text()
+    folder.chmod(0o700)
+    command = [
+        each.replace("/srv/clientscope", str(ROOT / "deploy")).replace("/run/secrets", str(folder)) for each in OURS["prepare"]["command"]
+    ]
+    subprocess.run(command, env={"PATH": "/usr/bin:/bin"}, check=True, capture_output=True, timeout=120)
+    return {path.name for path in folder.iterdir()}
 
 
 def test_internal_is_authenticated_and_encrypted_and_so_are_controllers() -> None:
@@ -134,9 +189,9 @@ def test_internal_is_authenticated_and_encrypted_and_so_are_controllers() -> Non
         assert speaks == {"CLIENT": "PLAINTEXT", "INTERNAL": "SASL_SSL", "CONTROLLER": "SSL"}
         assert broker["KAFKA_LISTENER_NAME_CONTROLLER_SSL_CLIENT_AUTH"] == "required"
     for name, service in OURS.items():
-        if "internal" in service["networks"] and "spark-worker" not in name:
+        if "internal" in service.get("networks", ()) and "spark-worker" not in name:
             assert service["environment"]["CLIENTSCOPE_KAFKA_SECURITY_PROTOCOL"] == "SASL_SSL"
-            assert {"kafka.password", "ca.crt"} <= set(service["secrets"])
+            assert service["environment"]["CLIENTSCOPE_KAFKA_SSL_CA_LOCATION"] == "/run/secrets/ca.crt"
 
 
 def test_nothing_goes_round_a_gateway() -> None:
@@ -148,38 +203,50 @@ def test_nothing_goes_round_a_gateway() -> None:
         bound = dict(each.split("://") for each in broker["environment"]["KAFKA_LISTENERS"].split(","))
         for listener, network in (("CLIENT", "upstream"), ("CONTROLLER", "controllers")):
             assert broker["networks"][network]["aliases"] == [bound[listener].split(":")[0]]
-    within = {network: {name for name, service in SERVICES.items() if network in service["networks"]} for network in COMPOSE["networks"]}
+    within = {
+        network: {name for name, service in SERVICES.items() if network in service.get("networks", ())} for network in COMPOSE["networks"]
+    }
     assert within["controllers"] == {"kafka-1", "kafka-2", "kafka-3"}
     assert within["upstream"] == within["controllers"] | {"gateway-1", "gateway-2", "gateway-3"}
     assert within["internal"].isdisjoint({"prometheus", "alertmanager", "grafana", "spark-master"})
     assert all(COMPOSE["networks"][name] == {"internal": True} for name in ("controllers", "upstream", "internal", "spark"))
-    assert all(service["networks"] for service in SERVICES.values()), "or it would be in the default network"
+    assert all(service.get("networks") or service["network_mode"] == "none" for service in SERVICES.values()), "not the default network"
 
 
 def test_sparks_processes_know_each_other_by_a_secret(tmp_path: Path) -> None:
     prepared(tmp_path)
-    lines = (tmp_path / "deploy" / "secrets" / "spark-defaults.conf").read_text().splitlines()
+    lines = (tmp_path / "spark-defaults.conf").read_text().splitlines()
     said = dict(line.split() for line in lines)
     assert (said["spark.authenticate"], said["spark.network.crypto.enabled"]) == ("true", "true")
     assert said["spark.master.rest.enabled"] == "false", "which knows no authentication"
     assert re.fullmatch(r"[0-9a-f]{64}", said["spark.authenticate.secret"])
     for name in ("spark-master", "spark-worker-1", "spark-worker-2", "stream"):
         assert SERVICES[name]["environment"]["SPARK_CONF_DIR"] == "/run/secrets"
-        assert "spark-defaults.conf" in SERVICES[name]["secrets"]
+        assert name in READING
     assert "--load-spark-defaults" in SERVICES["stream"]["command"], "beside the properties that it names"
+
+
+def test_sparks_start_hands_kafkas_password_on(tmp_path: Path) -> None:
+    """What spark-class and spark-submit do first."""
+    prepared(tmp_path)
+    start = Path(pyspark.__file__).parent / "bin" / "load-spark-env.sh"
+    environment = {"PATH": "/usr/bin:/bin", "SPARK_CONF_DIR": str(tmp_path), "SPARK_HOME": str(start.parents[1])}
+    command = ["bash", "-c", f". {start}; printenv KAFKA_SASL_JAAS_CONFIG"]
+    given = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=30).stdout
+    assert given == (tmp_path / "jaas").read_text() + "\n"
+    assert (tmp_path / "kafka.password").read_text().strip() in given
 
 
 def test_every_mounted_file_is_there_and_every_volume_is_named() -> None:
     for service in SERVICES.values():
         for volume in service.get("volumes", ()):
-            source = volume.split(":")[0]
-            made = source.startswith("./deploy/data/") and source[len("./deploy/") :] in (ROOT / "deploy" / "prepare.sh").read_text()
-            assert made or ((ROOT / source).exists() if source.startswith("./") else source in COMPOSE["volumes"]), volume
+            source = volume_of(volume)[0]
+            assert (ROOT / source).exists() if source.startswith("./") else source in COMPOSE["volumes"], volume
 
 
 @pytest.mark.parametrize("name", [name for name, service in OURS.items() if service["command"][0] == "clientscope"])
 def test_our_command_lines_are_taken_by_our_commands(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for secret in COMPOSE["secrets"]:
+    for secret in ("digest.key", "reader.token", "admin.token", "kafka.password", "ca.crt"):
         (tmp_path / secret).write_text(hashlib.sha256(secret.encode()).hexdigest() + "\n")
         (tmp_path / secret).chmod(0o600)
     flags = [flag.replace("/run/secrets", str(tmp_path)) for flag in OURS[name]["command"][1:]]
@@ -203,7 +270,7 @@ def test_a_healthcheck_asks_where_its_process_answers() -> None:
 
 def test_the_brokers_differ_in_their_numbers_alone() -> None:
     texts = {yaml.safe_dump(SERVICES[f"kafka-{number}"]) for number in (1, 2, 3)}
-    own = re.compile(r"NODE_ID: \d|localhost:909\d|://kafka-\d|data/kafka-\d|- kafka-\d\.\w+")
+    own = re.compile(r"NODE_ID: \d|localhost:909\d|://kafka-\d|source: kafka-\d|- kafka-\d\.\w+")
     same = {re.sub(r"kafka-\d:", "kafka-N:", own.sub("", text)) for text in texts}
     assert (len(texts), len(same)) == (3, 1)
 
@@ -234,13 +301,6 @@ def test_the_image_holds_what_the_command_lines_name() -> None:
     assert packages == ["clientscope", "udfs", "streaming", "sinks"]
     assert "clientscope jars --only spark --into /srv/clientscope/jars" in dockerfile
     assert "/opt/clientscope/spark" in dockerfile
-    for ignored in (ROOT / ".dockerignore").read_text().splitlines()[1:]:
-        assert ignored.startswith("**") or (ROOT / ignored.removeprefix("!")).exists()
-
-
-def test_workers_have_the_key_file_that_the_job_names() -> None:
-    """Executors read it at the driver's path: it doesn't travel with what they run."""
-    services = COMPOSE["services"]
-    (flag,) = [each for each in services["stream"]["command"] if each.startswith("--digest-key-file=/run/secrets/")]
-    for name in ("stream", "spark-worker-1", "spark-worker-2"):
-        assert flag.removeprefix("--digest-key-file=/run/secrets/") in services[name]["secrets"]
+    taken = [line.removeprefix("!") for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    copied = [each for line in re.findall(r"^COPY (?!--from)(.+)", dockerfile, re.MULTILINE) for each in line.split()[:-1]]
+    assert sorted(copied) == sorted(taken) and all((ROOT / each).exists() for each in taken)
