@@ -115,9 +115,9 @@ class Standalone:
     ) -> None:
         """
         Args:
-            conf: the folder with ``spark-defaults.conf`` (SPARK_CONF_DIR) of its machines, if they have one.
+            conf: the folder with ``spark-defaults.conf`` and ``spark-env.sh`` (SPARK_CONF_DIR) of its machines, if they have one.
             spark: the folder with PySpark and Py4J.
-            environment: of workers and driver, as ``spark-env.sh`` would have it.
+            environment: of workers and driver, beside ``spark-env.sh``.
             executor_mb: the heap of each of the two executors.
         """
         self.folder, self._conf_folder = folder, conf
@@ -252,11 +252,9 @@ class Standalone:
 
 
 @contextmanager
-def standalone(
-    folder: Path, conf: Path | None = None, spark: Path = SPARK, environment: Mapping[str, str] | None = None
-) -> Iterator[Standalone]:
+def standalone(folder: Path, conf: Path | None = None, spark: Path = SPARK) -> Iterator[Standalone]:
     """A cluster that is up, and the job on it stopped before it."""
-    cluster = Standalone(folder, conf, spark, environment)
+    cluster = Standalone(folder, conf, spark)
     try:
         cluster.start()
         yield cluster

@@ -63,10 +63,12 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
     started, broker, secured = with_sasl(tmp_path / "broker")
     jaas = KafkaAccess(secured, "SASL_PLAINTEXT", "PLAIN", "stream", PASSWORD).java_environment()
     conf = secret(tmp_path)
+    # As deploy/prepare.sh writes it, for the password that this broker takes.
+    private(conf / "spark-env.sh", "".join(f"{name}='{value}'\n" for name, value in jaas.items()).encode())
     try:
         written = Input(broker.internal, SEED)
         written.write(200)
-        with standalone(tmp_path / "cluster", conf, SPARK if minor == NEWEST else OTHER_SPARKS / minor, jaas) as cluster:
+        with standalone(tmp_path / "cluster", conf, SPARK if minor == NEWEST else OTHER_SPARKS / minor) as cluster:
             assert cluster.refuses("stranger"), "who hasn't the secret"
 
             def submit() -> None:
