@@ -2,7 +2,7 @@
 `sinks.quality.validation` is.
 
 The library's own site builder would load styles and scripts from five hosts, and lists results by script alone.  So its renderers
-make each page, `sinks.quality.pages` takes out what comes from elsewhere, and the list is a page of ours.
+make each page, `sinks.quality.pages` takes out what comes from elsewhere, and a plain list links the pages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import resources
 from typing import Any
 
 import great_expectations as gx
@@ -51,7 +50,6 @@ class DataDocs:
 
     def __init__(self, folder: AnyPath) -> None:
         self._folder = folder
-        self._style = resources.files("sinks.quality").joinpath("docs.css").read_text("utf-8")
         self._made_s: dict[str, float] = {}
         self._waiting: dict[str, tuple[ExpectationSuiteValidationResult, bool, float]] = {}
 
@@ -84,7 +82,7 @@ class DataDocs:
         results = self._results()
         newest = {each for topic in SUITES for each in [one for one in results if one.topic == topic][:MOST_RESULTS]}
         kept = [each for each in results if each in newest]
-        self._replace(INDEX, _index(kept, self._style))
+        self._replace(INDEX, _index(kept))
         for each in results:
             if each not in kept:
                 (self._folder / each.name).unlink(missing_ok=True)
@@ -97,7 +95,7 @@ class DataDocs:
         return sorted(results, key=lambda one: one.at, reverse=True)
 
     def _write(self, name: str, page: str) -> None:
-        self._replace(name, without_elsewhere(page, self._style))
+        self._replace(name, without_elsewhere(page))
 
     def _replace(self, name: str, text: str) -> None:
         write_atomically(self._folder / name, text)
@@ -107,21 +105,20 @@ def _page(renderer: Any, of: Any) -> str:
     return str(DefaultJinjaPageView().render(renderer.render(of)))
 
 
-def _index(results: Iterable[_Result], style: str) -> str:
+def _index(results: Iterable[_Result]) -> str:
     rows = "".join(
-        f'<tr><td class="{each.outcome}">{each.outcome}</td><td><a href="{html.escape(each.name)}">{_shown(each.at)}</a></td>'
+        f'<tr><td>{each.outcome}</td><td><a href="{html.escape(each.name)}">{_shown(each.at)}</a></td>'
         f'<td><a href="{html.escape(each.topic)}.html">{html.escape(each.topic)}</a></td></tr>'
         for each in results
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>Data quality</title><style>{style}</style></head><body>{BACK}<div class="container-fluid"><h4>Data quality</h4>'
+        f"<title>Data quality</title></head><body>{BACK}<h1>Data quality</h1>"
         "<p>Samples of the records that were decoded, against what is expected of them. Each line is one sample; of five minutes the last, "
         "or the last that failed.</p>"
-        '<div class="table-responsive"><table class="table"><thead><tr><th>Outcome</th><th>Time, UTC</th><th>Expectations</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
-        '<p class="note">Rendered by Great Expectations. Values are in none of it: what is validated are lengths, codes and counts.</p>'
-        "</div></body></html>"
+        "<table><thead><tr><th>Outcome</th><th>Time, UTC</th><th>Expectations</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+        "<p>Rendered by Great Expectations. Values are in none of it: what is validated are lengths, codes and counts.</p></body></html>"
     )
 
 

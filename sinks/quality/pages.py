@@ -9,13 +9,13 @@ from html.parser import HTMLParser
 
 INDEX = "index.html"
 
-_DROPPED = frozenset(
-    {"script", "iframe", "object", "embed", "form", "input", "button", "label", "footer", "noscript", "svg", "img", "style"}
-)
+_DROPPED = frozenset({"script", "iframe", "object", "embed", "form", "input", "button", "label", "footer", "noscript", "svg", "img"})
 _DROPPED_VOID = frozenset({"link", "base", "input", "img", "embed"})
 _VOID = frozenset({"area", "br", "col", "hr", "meta", "source", "track", "wbr"})
 _KEPT_ATTRIBUTES = frozenset({"class", "id", "href", "colspan", "rowspan", "hidden", "charset", "name", "content", "scope"})
 _BODY = re.compile("<body[^>]*>")
+_LOADED = re.compile(r"@import[^;]*;|url\([^)]*\)")
+"""Parts of a style sheet that a browser would load."""
 
 BACK = '<p class="back"><a href="../">Back to clientscope</a></p>'
 """As the live page serves these pages in a folder beside it."""
@@ -23,16 +23,15 @@ BACK = '<p class="back"><a href="../">Back to clientscope</a></p>'
 _EXPECTATIONS = re.compile(r".*/expectations/(.+)\.html")
 
 
-def without_elsewhere(page: str, style: str) -> str:
-    """The page in English, with only its text, structure and classes, one style sheet of ours, and a link back to clientscope's page.
+def without_elsewhere(page: str) -> str:
+    """The page in English, with only its text, structure, classes and inline style sheets, and a link back to clientscope's page.
 
     Links within the page stay, as do those to the list and to suites; what else a link says goes.
     """
     cleaner = _Cleaner()
     cleaner.feed(page)
     cleaner.close()
-    cleaned = "".join(cleaner.out).replace("</head>", f"<style>{style}</style></head>", 1)
-    return _BODY.sub(lambda body: body[0] + BACK, cleaned, count=1)
+    return _BODY.sub(lambda body: body[0] + BACK, "".join(cleaner.out), count=1)
 
 
 class _Cleaner(HTMLParser):
@@ -64,7 +63,11 @@ class _Cleaner(HTMLParser):
             self.out.append(f"</{tag}>")
 
     def handle_data(self, data: str) -> None:
-        if not self._within:
+        if self._within:
+            return
+        if self.cdata_elem == "style":
+            self.out.append(_LOADED.sub("", data))  # a style sheet has no entities
+        else:
             self.out.append(html.escape(data, quote=False) if data.strip() else data[:1])
 
 

@@ -313,35 +313,22 @@ def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
         process.look({CONNECTIONS: 0})
 
     requests: list[str] = []
-    for scheme in ("light", "dark"):
-        page = opens(address, color_scheme=scheme, viewport={"width": 360, "height": 800})
-        page.locator("#data-docs").click()
-        expect(page).to_have_title("Data quality")
-        page.on("request", lambda request: requests.append(request.url))
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
-        page.locator("a", has_text=re.compile("^20")).click()
-        failed = page.locator(".ge-section", has_text="counts_add_up")
-        expect(failed).to_contain_text("1 unexpected values found. ≈1.961% of 51 total rows.")
-        expect(failed.locator(".text-danger").first).to_have_css("color", "rgb(192, 44, 44)" if scheme == "light" else "rgb(255, 122, 122)")
-        others = page.locator(".ge-section", has_text="sequences_once")
-        above = [each.bounding_box() for each in (failed, others)]
-        assert above[0] and above[1] and above[0]["y"] < above[1]["y"], "what failed comes first"
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
-        assert page.evaluate("self.origin") == "null", "an origin of its own"
-        page.locator("a", has_text="clientscope.connections").first.click()
-        expect(page.locator("body")).to_contain_text("no gateway uses a number twice in one epoch")
-        page.locator("a", has_text="Home").click()
-        expect(page).to_have_title("Data quality")
+    page = opens(address)
+    page.locator("#data-docs").click()
+    expect(page).to_have_title("Data quality")
+    page.on("request", lambda request: requests.append(request.url))
+    page.locator("a", has_text=re.compile("^20")).click()
+    failed = page.locator(".ge-section", has_text="counts_add_up")
+    expect(failed).to_contain_text("1 unexpected values found. ≈1.961% of 51 total rows.")
+    assert page.evaluate("self.origin") == "null", "an origin of its own"
+    page.locator("a", has_text="clientscope.connections").first.click()
+    expect(page.locator("body")).to_contain_text("no gateway uses a number twice in one epoch")
+    page.locator("a", has_text="Home").click()
+    expect(page).to_have_title("Data quality")
     assert requests and all(url.startswith(f"{address}data-docs/") for url in requests), requests
     page.get_by_role("link", name="Back to clientscope").click()
     expect(page).to_have_url(address)
     expect(page.locator("#feed")).to_have_text("Live")
-    for scheme in ("light", "dark"):
-        plain = opens("about:blank", color_scheme=scheme)  # from the disk, as axe can't run in the sandbox
-        for file in sorted((tmp_path / "data-docs").glob("*.html")):
-            plain.goto(file.as_uri())
-            assert serious(plain) == [], (file.name, scheme)
-            assert plain.get_by_role("link", name="Back to clientscope").count() == 1
 
 
 @pytest.mark.parametrize("command", ["xray", "readiness"])

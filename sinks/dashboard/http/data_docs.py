@@ -13,7 +13,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
     (
         "sandbox",  # an origin of its own, no scripts, no forms, no windows
         "default-src 'none'",
-        "style-src 'unsafe-inline'",  # each page brings its one style sheet in itself
+        "style-src 'unsafe-inline'",  # the style sheets within a page
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
