@@ -6,9 +6,6 @@ import json
 from functools import lru_cache
 
 from clientscope.digest import identifier
-from clientscope.records.principals import ANONYMOUS
-
-_ANONYMOUS, _NO_PRINCIPAL = f'["{ANONYMOUS}",', "[null,"
 
 
 def application_key(principal: str | None, client_id: str | None, group: str | None, path: str | None = None) -> str:
@@ -25,21 +22,16 @@ def application_key(principal: str | None, client_id: str | None, group: str | N
     return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
 
-def key_of_0_1(application: str) -> str:
-    """The key that release 0.1.0 gave an application: it had null for ``User:ANONYMOUS``."""
-    return _NO_PRINCIPAL + application[len(_ANONYMOUS) :] if application.startswith(_ANONYMOUS) else application
-
-
 @lru_cache(maxsize=20_000)  # each client of an application has those of its application
 def fingerprint(code: str, application: str, key: str) -> str:
-    """32 hexadecimal digits; the same as in release 0.1.0, since people's decisions refer to them.
+    """32 hexadecimal digits; people's decisions refer to them.
 
     Args:
         code: the rule's.
         application: see `application_key`.
         key: the setting's name, Kafka's where Kafka has one.
     """
-    return identifier("finding", code, key_of_0_1(application), key)
+    return identifier("finding", code, application, key)
 
 
 def secret_fingerprint(digest: str) -> str:

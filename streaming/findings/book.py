@@ -12,7 +12,6 @@ from typing import cast
 from clientscope.errors import RecordError
 from clientscope.findings.conditions import Condition
 from clientscope.findings.decisions import Decision
-from clientscope.findings.fingerprints import key_of_0_1
 from clientscope.findings.record import MOST_CLIENTS, Finding
 from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.severities import SEVERITIES
@@ -83,7 +82,6 @@ class Book:
 
         Of what was only seen of a client that declares its configuration, no more than a secret counts.
         """
-        self._adopt(application)
         if earlier is not None:
             self._without(earlier)
         kept = []
@@ -310,21 +308,6 @@ class Book:
             for where in entry.found_in(application.key, keys):
                 if not entry.is_over(where) and where.passes(push):
                     self._dirty.add(fingerprint)
-
-    def _adopt(self, application: OneApplication) -> None:
-        """Takes over findings of an application that doesn't authenticate which release 0.1.0 wrote under another key."""
-        before = key_of_0_1(application.key)
-        earlier = self._clients.applications.get(before)
-        if earlier is None or earlier is application:
-            return
-        for fingerprint in list(earlier.findings):
-            entry = self.entries[fingerprint]
-            for place in [place for place, where in entry.places.items() if place[0] == before and not where.clients]:
-                entry.places.setdefault((application.key, place[1]), entry.places.pop(place))
-                application.found(fingerprint, place[1])
-                earlier.findings.pop(fingerprint, None)
-            if entry.application == before:
-                entry.application = application.key
 
     def _without(self, push: JudgedPush) -> None:
         """A push is its client's newest no more."""

@@ -29,7 +29,7 @@ from clientscope.severities import SEVERITIES
 from clientscope.topic_values import Setting
 from streaming.findings.entry import FindingEntry, FindingStanding, Where
 from streaming.findings.entry import Place as EntryPlace
-from streaming.findings.named_clients import Holders, record_key
+from streaming.findings.named_clients import Holders
 from streaming.findings.problems import TEXTS, RuleText
 
 _UNKNOWN = RuleText("", "", "")
@@ -103,7 +103,7 @@ def restored(record: Finding) -> FindingEntry:
     entry = FindingEntry(record.fingerprint, record.code, record.kind, record.confidence == "low", SEVERITIES.index(record.severity))
     entry.message, entry.subject = record.sentence or record.message, record.subject
     entry.said_by = record.last_seen_ms, -1, ""  # pushes of that moment are read once more
-    entry.known = {record_key(client): client for client in record.clients}
+    entry.known = {client.key: client for client in record.clients}
     entry.settings = tuple(setting.model_dump(exclude_none=True) for setting in record.settings)
     ended = record.state in ("resolved", "stopped")
     # Each place keeps its own time: the newest of those with as many clients is the one that the message names.

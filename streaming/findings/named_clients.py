@@ -64,11 +64,6 @@ def _once(pushes: Iterable[JudgedPush], seen: set[ClientNames]) -> Iterator[Judg
             yield push
 
 
-def record_key(client: Client) -> str:
-    """The key of its record; findings of release 0.1.0 don't say it."""
-    return client.key or f"{client.gateway} {client.address} {client.client_id} {client.instance_id} {client.pushed_ms}"
-
-
 def _left(client: Client) -> tuple[bool, int]:
     """Those that are connected come first, the newest of each first."""
     return client.disconnected_ms is not None, -(client.disconnected_ms or client.pushed_ms)

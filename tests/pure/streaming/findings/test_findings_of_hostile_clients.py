@@ -72,19 +72,6 @@ def test_f41_nor_does_another_principals_connection_keep_a_client_there() -> Non
     assert fleet.one("SK001").state == "stopped"
 
 
-def restarted_by_a_new_release(settings: dict[str, str]) -> Fleet:
-    """What 0.1.0 found of a client without a principal stands on the topic; records and findings had null for it."""
-    fleet = Fleet()
-    fleet.client("orders-1", instance=1, settings=settings, principal=None, security_protocol="SASL_PLAINTEXT")
-    fleet.later(MINUTE)
-    assert {each.application.principal for each in fleet.findings()} == {None}
-    fleet.pushes.clear()
-    fleet.events.clear()
-    fleet.now += MINUTE
-    fleet.start()
-    return fleet
-
-
 def test_who_does_not_authenticate_is_kafkas_anonymous_in_what_is_found() -> None:
     fleet = Fleet()
     connection = fleet.connect("orders-1", None)
@@ -93,21 +80,6 @@ def test_who_does_not_authenticate_is_kafkas_anonymous_in_what_is_found() -> Non
     found = fleet.one("SK001")
     assert (found.application.principal, found.clients[0].principal) == (ANONYMOUS, ANONYMOUS)
     assert found.message.startswith("orders (sasl.password"), "which says nothing about whose it is"
-
-
-def test_findings_of_0_1_0_are_those_of_todays_anonymous_clients() -> None:
-    for settings, code, ended in ((WRONG, "AN101", "resolved"), (LEAK, "SK001", "stopped")):
-        fleet = restarted_by_a_new_release(settings)
-        before = fleet.one(code)
-        connection = fleet.connect("orders-1", ANONYMOUS)
-        fleet.push("orders-1", connection, instance=1, settings=settings, principal=ANONYMOUS)
-        fleet.later(MINUTE)
-        again = fleet.one(code)
-        assert (again.fingerprint, again.state, again.reopened, again.alert) == (before.fingerprint, "open", 0, before.alert)
-        assert (again.application.principal, again.clients[0].principal) == (ANONYMOUS, ANONYMOUS)
-        fleet.push("orders-1", connection, instance=1, settings=CLEAN, principal=ANONYMOUS)
-        fleet.later(20 * MINUTE)
-        assert (fleet.one(code).fingerprint, fleet.one(code).state) == (before.fingerprint, ended)
 
 
 def test_a_push_that_0_1_0_recorded_is_of_the_client_that_todays_gateway_sees_connected() -> None:
