@@ -191,7 +191,7 @@ class FindingsEngine:
         if row["kind"] is None:
             self._pushed(row, ordered_ms)
         elif row["kind"] == TOMBSTONE:
-            self._ended(row["record_key"], _position(row))
+            self._ended(row["client"], _position(row))
         else:
             self._happened(self._reader.connection(row))
 
@@ -199,13 +199,13 @@ class FindingsEngine:
         push = self._reader.push(row, ordered_ms)
         if row.get("unsearched"):
             self._unsearched.left_out(push.tenant)
-        key = row.get("record_key") or push.client
+        key = push.client
         if self._tombstones and (tombstone := self._tombstones.get(key)) is not None and tombstone.is_after(push.position):
             self._erased[key] = max(push.appended_ms, self._erased.get(key, 0))
             return
         if push.appended_ms <= self._erased.get(key, -1):  # Kafka's time went back: what came before is erased first
             self._erase()
-        self.kept.pushed(push, row.get("record_key"))
+        self.kept.pushed(push)
         if self._tombstones is not None:
             kind = push.application, push.client_type, push.rank
             newest = self._newest.get(kind)
@@ -263,17 +263,17 @@ class FindingsEngine:
                 return
         if self._ending.pop(key, None) is not None:
             return
-        client, application = self.kept.client(key), self.kept.application(key)
+        application = self.kept.application(key)
         self.kept.ended(key)
         if application is not None:  # F35: nor do comparisons name what it had
-            self.clients.erase_starts(application, client)
-            self._comparisons.erased(application, client)
-        if client == key and (push := self.clients.erase(client)) is not None:
+            self.clients.erase_starts(application, key)
+            self._comparisons.erased(application, key)
+        if (push := self.clients.erase(key)) is not None:
             self.book.forgotten([push], [], now_ms)
 
     def _pushed_since(self, key: str, tombstone: LogPosition) -> bool:
         """Whether the client of a key has pushed since; of one that is forgotten its record's time is known alone."""
-        push = self.clients.of(self.kept.client(key))
+        push = self.clients.of(key)
         return self.kept.pushed_ms(key) > tombstone.appended_ms if push is None else push.position.is_after(tombstone)
 
     def _caught_up(self) -> None:

@@ -94,49 +94,36 @@ class Kept:
         self._before = seen
         self._keep_ms = int(keep_days * DAY_MS)
         self._round_ms = min(_ROUND_MS, self._keep_ms // 4)
-        self._clients: dict[str, str] = {}  # of keys that aren't their client's, such as those of 0.1.0
-        self._strange: dict[str, str] = {}  # the same the other way round
         self._newest_ms = self._looked_ms = 0
         self._due: list[str] = []
 
     def __len__(self) -> int:
         return len(self._records)
 
-    def pushed(self, push: JudgedPush, record_key: str | None) -> None:
-        """A push was read.
-
-        Args:
-            record_key: its record's, where that isn't the client's.
-        """
+    def pushed(self, push: JudgedPush) -> None:
+        """A push was read."""
         self._newest_ms = max(self._newest_ms, push.appended_ms)
-        key = record_key or push.client
-        known = self._records.get(key)
+        known = self._records.get(push.client)
         if known is None:
             seen_ms = max(push.appended_ms, self._before.times.get(push.client, 0), self._before.floor_ms)
-            self._records[key] = Record(push.tenant, push.application, seen_ms, push.appended_ms)
+            self._records[push.client] = Record(push.tenant, push.application, seen_ms, push.appended_ms)
         else:
             self._less(known.tenant)
             seen_ms, pushed_ms = max(push.appended_ms, known.seen_ms), max(push.appended_ms, known.pushed_ms)
-            self._records[key] = Record(push.tenant, push.application, seen_ms, pushed_ms)
+            self._records[push.client] = Record(push.tenant, push.application, seen_ms, pushed_ms)
         self._of_tenant[push.tenant] += 1
-        if record_key is not None:
-            self._clients[record_key], self._strange[push.client] = push.client, record_key
 
     def happened(self, event: ConnectionChange) -> None:
         """A connection record was read."""
         self._newest_ms = max(self._newest_ms, event.appended_ms)
-        for key in (event.client, self._strange.get(event.client)) if self._strange else (event.client,):
-            if key is not None and (known := self._records.get(key)) is not None and event.appended_ms > known.seen_ms:
-                self._records[key] = known._replace(seen_ms=event.appended_ms)
+        if (known := self._records.get(event.client)) is not None and event.appended_ms > known.seen_ms:
+            self._records[event.client] = known._replace(seen_ms=event.appended_ms)
 
     def ended(self, key: str) -> None:
         """The topic has a tombstone under this key."""
         known = self._records.pop(key, None)
         if known is not None:
             self._less(known.tenant)
-        client = self._clients.pop(key, None)
-        if client is not None and self._strange.get(client) == key:
-            del self._strange[client]
 
     def due(self, now_ms: int, is_live: Callable[[str], bool]) -> list[str]:
         """Keys whose records are to be ended now, at most `AT_ONCE`; `ended` says that they are.
@@ -150,15 +137,11 @@ class Kept:
             self._looked_ms = now_ms
             self._due = self._look(min(now_ms, self._newest_ms), is_live)
         found, self._due = self._due[:AT_ONCE], self._due[AT_ONCE:]
-        return [key for key in found if key in self._records and not is_live(self.client(key))]
+        return [key for key in found if key in self._records and not is_live(key)]
 
     def pushed_ms(self, key: str) -> int:
         """When the client of this key last pushed; 0 where that isn't known."""
         return self._records[key].pushed_ms if key in self._records else 0
-
-    def client(self, key: str) -> str:
-        """Whose record it is."""
-        return self._clients.get(key, key)
 
     def application(self, key: str) -> str | None:
         """Of which application a record's client is; None without a record."""
@@ -167,12 +150,12 @@ class Kept:
 
     def seen(self) -> dict[str, int]:
         """When clients were last seen, where that is more than an hour after their push."""
-        return {self.client(key): record.seen_ms for key, record in self._records.items() if record.seen_ms - record.pushed_ms > _HOUR_MS}
+        return {key: record.seen_ms for key, record in self._records.items() if record.seen_ms - record.pushed_ms > _HOUR_MS}
 
     def _look(self, at_ms: int, is_live: Callable[[str], bool]) -> list[str]:
         soonest_ms = min(self._keep_ms, KEEP_CONNECTION_MS)
         long_ago = [key for key, record in self._records.items() if at_ms - record.seen_ms > soonest_ms]
-        due = {key: None for key in (*long_ago, *self._clients) if key in self._records and self._is_over(key, at_ms)}
+        due = {key: None for key in long_ago if self._is_over(key, at_ms)}
         due |= self._replaced([key for key in long_ago if key not in due], is_live)
         crowds = {tenant for tenant, count in self._of_tenant.items() if count > MOST_OF_ONE}
         if crowds:
@@ -192,7 +175,7 @@ class Kept:
         due: dict[str, None] = {}
         for keys in of.values():
             if len(keys) > MOST_GONE:
-                gone = sorted((key for key in keys if not is_live(self.client(key))), key=lambda key: self._records[key].seen_ms)
+                gone = sorted((key for key in keys if not is_live(key)), key=lambda key: self._records[key].seen_ms)
                 due |= dict.fromkeys(gone[:-MOST_GONE])
         return due
 
@@ -203,13 +186,10 @@ class Kept:
 
     def _gone(self, which: Callable[[str, Record], bool], is_live: Callable[[str], bool]) -> list[HeldEntry]:
         candidates = ((key, record) for key, record in self._records.items() if which(key, record))
-        return [HeldEntry(key, record.tenant, 0, record.seen_ms) for key, record in candidates if not is_live(self.client(key))]
+        return [HeldEntry(key, record.tenant, 0, record.seen_ms) for key, record in candidates if not is_live(key)]
 
     def _is_over(self, key: str, at_ms: int) -> bool:
-        client = self.client(key)
-        if client != key and client in self._records:
-            return True  # the client has a newer record under its own key
-        keep_ms = self._keep_ms if instance_of(client) is not None else min(self._keep_ms, KEEP_CONNECTION_MS)
+        keep_ms = self._keep_ms if instance_of(key) is not None else min(self._keep_ms, KEEP_CONNECTION_MS)
         return at_ms - self._records[key].seen_ms > keep_ms
 
     def _less(self, tenant: Tenant) -> None:

@@ -55,9 +55,7 @@ def _batches(batches: Iterable[pa.RecordBatch], digest_key: DigestKey | None, th
         events = batch.filter(pc.and_(pc.equal(batch.column("topic"), CONNECTIONS), has_value))
         ended = batch.filter(pc.and_not(is_push, has_value))
         if pushes.num_rows:
-            keys = pushes.column("key")
-            known = None if keys.null_count == len(keys) else keys
-            yield _packed(pushes, pushed(pushes.column("value"), digest_key, thresholds, known))
+            yield _packed(pushes, pushed(pushes.column("value"), digest_key, thresholds))
         if events.num_rows:
             yield _packed(events, connected(events.column("value"), digest_key))
         if ended.num_rows:

@@ -68,7 +68,6 @@ _OF_PUSHES_ALONE = (
     "not_evaluable",
     "settings",
     "written",
-    "record_key",
     "member",
 )
 _NUMBERS = [("origin", pa.int8()), ("client_type", pa.int8()), ("unsearched", pa.bool_()), ("transactional", pa.bool_())]
@@ -79,13 +78,13 @@ PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in 
 
 ``application`` to ``written`` are JSON: the application's key, what fired and which codes couldn't judge (as in ``clientscope.results``),
 all settings as an object (a redacted one's value is ``["redacted", reason, length, digest]``), and the keys of secrets that the
-record itself contains because no gateway has redacted them.  ``record_key`` is the record's key where that isn't ``client``.
+record itself contains because no gateway has redacted them.
 ``unsearched``: it has unknown names for which the name that is meant wasn't looked for (`udfs.rules.engine.checked.MOST_SEARCHED`).
 ``member`` is its group.instance.id, null where it has none or it was redacted; ``transactional``: it has a transactional.id.
 """
 
 TOMBSTONE = -1
-"""The ``kind`` of a record of ``clientscope.configs`` without a value; it has a ``record_key`` alone."""
+"""The ``kind`` of a record of ``clientscope.configs`` without a value; it has a ``client`` alone."""
 
 MOST_KEY_BYTES = 1_024
 """Longer keys, and those that are no text, are none of clientscope's."""
@@ -101,17 +100,8 @@ _BESIDE = pa.array(PER_INSTANCE)
 _REASONS = pa.array([state.name.lower() for state in ValueState])
 
 
-def pushed(
-    values: pa.Array,
-    digest_key: DigestKey | None,
-    thresholds: Thresholds | None = None,
-    keys: pa.Array | None = None,
-) -> pa.StructArray:
-    """`PUSH` of ClientConfigRecords; of what can't be decoded nothing, which history's query reports.
-
-    Args:
-        keys: the records'; without them each counts as its client's.
-    """
+def pushed(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
+    """`PUSH` of ClientConfigRecords; of what can't be decoded nothing, which history's query reports."""
     decoded = decoder("ClientConfigRecord")(values)
     pushes = Pushes(redact(decoded, digest_key))
     records = pushes.records
@@ -133,9 +123,6 @@ def pushed(
     columns["client"] = client_keys(columns)
     has_leak = np.zeros(len(pushes), np.bool_)
     has_leak[pushes.parents[leaks]] = True
-    columns["record_key"] = record_keys(keys, columns["client"])
-    if columns["record_key"].null_count < len(pushes):
-        has_leak |= _last(columns["record_key"]) & columns["record_key"].is_valid().to_numpy(zero_copy_only=False)
     keep = decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False) & (has_leak | _last(columns["client"]))
     return _struct(PUSH, columns, np.flatnonzero(keep))
 
@@ -151,21 +138,11 @@ def connected(values: pa.Array, digest_key: DigestKey | None = None) -> pa.Struc
     return _struct(CONNECTION, columns, np.flatnonzero(keep & _last(which)))
 
 
-def record_keys(keys: pa.Array | None, clients: pa.StringArray) -> pa.StringArray:
-    """Keys that aren't their client's; null where they are, or can't be ours."""
-    if keys is None:
-        return pa.nulls(len(clients), pa.string())
-    own = pc.equal(keys, clients.cast(pa.binary())).fill_null(False)
-    if own.true_count == len(keys):
-        return pa.nulls(len(keys), pa.string())
-    return pa.array([None if same else _text(key) for same, key in zip(own.to_pylist(), keys.to_pylist(), strict=True)], pa.string())
-
-
 def tombstones(keys: pa.Array) -> pa.StructArray:
-    """Records that have no value: their ``row``, ``kind`` and ``record_key``."""
+    """Records that have no value: their ``row``, ``kind`` and ``client``."""
     texts = [_text(key) for key in keys.to_pylist()]
     rows = [row for row, text in enumerate(texts) if text is not None]
-    fields = [pa.field("row", pa.int64()), pa.field("kind", pa.int8()), pa.field("record_key", pa.string())]
+    fields = [pa.field("row", pa.int64()), pa.field("kind", pa.int8()), pa.field("client", pa.string())]
     arrays = [pa.array(rows, pa.int64()), pa.array([TOMBSTONE] * len(rows), pa.int8()), pa.array([texts[row] for row in rows], pa.string())]
     return pa.StructArray.from_arrays(arrays, fields=fields)
 

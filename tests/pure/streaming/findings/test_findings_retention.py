@@ -54,10 +54,10 @@ class Topics:
     def stop(self) -> None:
         seen.write(self._folder, self.job.kept.seen(), self.now + self.wrong_ms)
 
-    def push(self, connection: int, instance: int | None, key: str = "", principal: str | None = "User:a", **fields: Any) -> str:
+    def push(self, connection: int, instance: int | None, principal: str | None = "User:a", **fields: Any) -> str:
         """A client pushes; returns its record's key."""
         instance_id = None if instance is None else UUID(int=instance)
-        key = key or client_key("c", principal, "127.0.0.1", instance_id, "g", 1, connection)
+        key = client_key("c", principal, fields.get("client_address", "127.0.0.1"), instance_id, "g", 1, connection)
         made = {"connection_id": connection, "client_instance_id": instance_id, "principal": principal, "gateway_epoch": 1, **fields}
         self.append(key, config_record(setting("acks", "all"), **made))
         return key
@@ -102,10 +102,7 @@ class Topics:
 @cache
 def _rows(key: str, value: bytes | None) -> list[dict[str, Any]]:
     """What the kernel makes of a record; each job that starts reads the same ones again."""
-    if value is None:
-        found = tombstones(pa.array([key.encode()], pa.binary()))
-    else:
-        found = pushed(pa.array([value], pa.binary()), KEY, keys=pa.array([key.encode()], pa.binary()))
+    found = tombstones(pa.array([key.encode()], pa.binary())) if value is None else pushed(pa.array([value], pa.binary()), KEY)
     rows: list[dict[str, Any]] = found.to_pylist()
     return rows
 
@@ -348,29 +345,10 @@ def test_a_tombstone_of_a_person_is_followed(topics: Topics) -> None:
     assert topics.later(60 * DAY_MS) == []
 
 
-def test_a_record_of_0_1_0_goes_at_once_when_its_client_has_a_newer_one_and_else_after_thirty_days(topics: Topics) -> None:
-    old = [str(UUID(int=number)) for number in (1, 2)]
-    topics.push(1, 1, key=old[0])
-    topics.push(2, 2, key=old[1])
-    assert topics.later(10 * DAY_MS) == []
-    new = topics.push(3, 1)
-    assert topics.later(MINUTE * 2) == [old[0]]
-    assert topics.alive() == {new, old[1]}
-    topics.event(Kind.IDENTIFIED, 4, 2)
-    topics.event(Kind.CLOSED, 4, 2)
-    assert topics.later(29 * DAY_MS) == [], "seen by its connection, whatever its key"
-    assert set(topics.later(2 * DAY_MS)) == {new, old[1]}
-
-
-def test_one_batch_with_both_keys_of_a_client_knows_both() -> None:
-    value = config_record(setting("acks", "all"), client_instance_id=UUID(int=1), principal="User:a")
-    keys = [str(UUID(int=1)), client_key("c", "User:a", "", UUID(int=1), "", 0, 0)]
-    found = pushed(pa.array([value, value], pa.binary()), KEY, keys=pa.array([key.encode() for key in keys], pa.binary()))
-    assert [row["record_key"] for row in found.to_pylist()] == [keys[0], None]
+def test_a_tombstone_of_no_client_is_passed_over() -> None:
     strange = pa.array([b"\xff", None, b"x" * 2_000, b"gw/1/2"], pa.binary())
-    assert [row["record_key"] for row in tombstones(strange).to_pylist()] == ["gw/1/2"]
+    assert [row["client"] for row in tombstones(strange).to_pylist()] == ["gw/1/2"]
     assert {row["kind"] for row in tombstones(strange).to_pylist()} == {TOMBSTONE}
-    assert [row["record_key"] for row in pushed(pa.array([value] * 4, pa.binary()), KEY, keys=strange).to_pylist()] == ["gw/1/2"]
 
 
 def test_f44_one_principal_has_so_many_records_and_no_more_and_takes_none_of_others(
@@ -393,7 +371,7 @@ def test_f44_all_together_have_so_many_records_and_no_more(topics: Topics, monke
     monkeypatch.setattr(retention, "MOST_KEPT", 50)
     victims = {topics.push(number, number, principal="User:victim") for number in range(1, 16)}
     for number in range(1_000, 1_200):
-        topics.push(number, number, principal=None, client_address=f"10.0.{number % 100}.1", key=f"gw/1/{number}")
+        topics.push(number, number, principal=None, client_address=f"10.0.{number % 100}.1")
         topics.now += SECOND
     topics.later(2 * MINUTE)
     assert victims < topics.alive() and len(topics.alive()) <= 50
