@@ -89,7 +89,7 @@ def test_what_the_main_process_did_not_take_is_made_good(monkeypatch: pytest.Mon
     async def scenario() -> tuple[list[Report], set[int], list[Any]]:
         worker, reader = await worker_and_reader()
         relays = []
-        for number in range(5_000):
+        for number in range(8_000):
             relays.append(one := relay(f"10.0.{number // 250}.{number % 250}"))
             one.connection_id = worker.opened(one, one.address)
             worker.count("upstream_failures", "TimeoutError")
@@ -117,6 +117,6 @@ def test_what_the_main_process_did_not_take_is_made_good(monkeypatch: pytest.Mon
                 seen = {connection_id for connection_id, *_ in connections}
     assert standing
     assert seen == open_ids
-    assert sum(report.counts.get(("upstream_failures", "TimeoutError"), 0) for report in reports) == 5_000
+    assert sum(report.counts.get(("upstream_failures", "TimeoutError"), 0) for report in reports) == 8_000
     assert [event.token for event in answered] == [7], "a push is sent away at once"
     assert sum(report.counts.get(("pushes_refused", "busy"), 0) for report in reports) == 1
