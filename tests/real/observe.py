@@ -205,6 +205,7 @@ class WorkerMemory:
     """
 
     def __init__(self, gateway_pid: int) -> None:
+        assert eventually(lambda: len(workers(gateway_pid)) == 1), "a worker has its name a moment after it is forked"
         (self._pid,) = workers(gateway_pid)
         self.most = 0
         self.before = self.rss()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import subprocess
 import sys
 import time
@@ -111,27 +112,34 @@ ACCEPTED = {
 }
 
 
-def test_clientscope_push_by_the_files_own_security_settings(plan: BrokerPlan, gateway: RunningGateway, tmp_path: Path) -> None:
+def test_clientscope_push_as_the_applications_own_user(plan: BrokerPlan, gateway: RunningGateway, tmp_path: Path) -> None:
     path = tmp_path / "client.properties"
     login = f'{_MODULES}.scram.ScramLoginModule required username="bob" password="{PASSWORD}";'
-    text = (
+    path.write_text(
         f"bootstrap.servers={gateway.address}\nsecurity.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\n"
         f"sasl.jaas.config={login}\nclient.id=pushed-from-a-file\nconfig.push.allowed.keys=acks,sasl.jaas.config\n"
     )
-    command = [sys.executable, "-m", "clientscope.cli", "push", "--properties", str(path)]
-    path.write_text(text)
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    flags = ("--kafka-security-protocol", "SASL_PLAINTEXT", "--kafka-sasl-mechanism", "SCRAM-SHA-256", "--kafka-sasl-username", "bob")
+
+    def push(*flags: str, given: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "clientscope.cli", "push", "--properties", str(path), *flags]
+        environment = {**os.environ, "CLIENTSCOPE_KAFKA_SASL_PASSWORD": given}
+        return subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=60)
+
+    ended = push(*flags, given=PASSWORD)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("pushed 1 setting of ")
     assert ended.stdout.endswith("; held back as sensitive: 'sasl.jaas.config'\n")
     records = [decode(ClientConfigRecord, message.value) for message in read_all(plan.internal, CONFIGS)]
     (record,) = [record for record in records if record.client_id == "pushed-from-a-file"]
     assert record.principal == "User:bob"
-    path.write_text(text.replace(PASSWORD, "another-password"))
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    ended = push(*flags, given="another-password")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("error: not pushed: ")
-    assert "password" not in ended.stderr
+    assert "another-password" not in ended.stderr
+    ended = push(given=PASSWORD)
+    assert (ended.returncode, ended.stdout) == (2, ""), "the file's own are not used"
+    assert "--kafka-security-protocol" in ended.stderr and PASSWORD not in ended.stderr
 
 
 @pytest.mark.long_form(only=True)
