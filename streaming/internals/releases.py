@@ -50,18 +50,6 @@ RELEASES = (
 MINORS = tuple(each.minor for each in RELEASES)
 
 
-def of_minor(minor: str) -> SparkRelease:
-    """The release of this name.
-
-    Raises:
-        EnvironmentProblem: it isn't known.
-    """
-    found = next((each for each in RELEASES if each.minor == minor), None)
-    if found is None:
-        raise EnvironmentProblem(f"Spark {minor} is not supported", f"supported are {', '.join(MINORS)}")
-    return found
-
-
 def release(version: str) -> SparkRelease:
     """The release that a version belongs to; the newest known one for a newer version.
 

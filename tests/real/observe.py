@@ -191,12 +191,6 @@ def parent(pid: int) -> int:
         return 0
 
 
-def rss_bytes(pid: int) -> int:
-    """Resident memory of a process and all below it; what they share counts in each."""
-    statuses = [Path(f"/proc/{number}/status").read_text() for number in (pid, *children(pid))]
-    return sum(int(line.split()[1]) * 1024 for status in statuses for line in status.splitlines() if line.startswith("VmRSS:"))
-
-
 class WorkerMemory:
     """How much memory the one worker of a gateway takes: the process that carries its bytes.
 

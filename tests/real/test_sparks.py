@@ -19,7 +19,7 @@ from clientscope.digest import DigestKey
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
-from streaming.internals.releases import RELEASES, of_minor
+from streaming.internals.releases import RELEASES, release
 
 pytestmark = pytest.mark.matrix
 
@@ -59,7 +59,7 @@ def private(path: Path, content: bytes) -> Path:
 def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor: str) -> None:
     """`replay` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
     key, password = private(tmp_path / "digest.key", KEY), private(tmp_path / "kafka.password", PASSWORD.encode())
-    for_submit(tmp_path / "submit", of_minor(minor).jars)
+    for_submit(tmp_path / "submit", release(minor).jars)
     started, broker, secured = with_sasl(tmp_path / "broker")
     jaas = KafkaAccess(secured, "SASL_PLAINTEXT", "PLAIN", "stream", PASSWORD).java_environment()
     conf = secret(tmp_path)
@@ -110,7 +110,7 @@ def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(tmp_path
     try:
         written = Input(broker.internal, SEED)
         for minor in ("4.0", "4.1", NEWEST):
-            for_submit(tmp_path / minor / "submit", of_minor(minor).jars)
+            for_submit(tmp_path / minor / "submit", release(minor).jars)
             written.write(100)
             with standalone(tmp_path / minor / "cluster", spark=SPARK if minor == NEWEST else OTHER_SPARKS / minor) as cluster:
                 cluster.submit(

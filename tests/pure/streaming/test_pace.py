@@ -9,7 +9,7 @@ import pytest
 
 import streaming
 from clientscope.kafka.access import KafkaAccess
-from streaming.internals.releases import MINORS, RELEASES, SparkRelease, of_minor
+from streaming.internals.releases import MINORS, RELEASES, SparkRelease, release
 from streaming.sources import LIVE, Pace, sink_options, source_options
 
 KAFKA = KafkaAccess("127.0.0.1:1")
@@ -17,13 +17,13 @@ SPLIT = "maxRecordsPerPartition"
 
 
 def test_what_somebody_waits_for_begins_at_once() -> None:
-    assert LIVE.options(of_minor("4.0")) == {"maxOffsetsPerTrigger": "200000"}
+    assert LIVE.options(release("4.0")) == {"maxOffsetsPerTrigger": "200000"}
 
 
 @pytest.mark.parametrize(("minor", "most"), [("3.5", "25000"), ("4.2", "50000")])
 def test_history_waits_for_a_full_batch_or_its_time(minor: str, most: str) -> None:
     """As much as it takes at most is what it waits for, so a backlog is never read a batch an interval."""
-    assert Pace(50_000, 1.5).options(of_minor(minor)) == {
+    assert Pace(50_000, 1.5).options(release(minor)) == {
         "maxOffsetsPerTrigger": most,
         "minOffsetsPerTrigger": most,
         "maxTriggerDelay": "1500ms",
