@@ -127,6 +127,7 @@ def test_f30_what_fails_is_tried_for_two_hours_under_one_id_and_is_not_committed
     played.attempt(FAILED)
     played.take(made(2))
     while not played.given_up:
+        assert played.now < 2 * GIVE_UP_S, "it would be tried for ever"
         assert played.outbox.unsettled() == {0: 0}
         sent = played.attempt(FAILED, after_s=600)
         assert played.given_up or ("firing", ["2"]) not in sent, "a further one of its owner waits for it"
