@@ -6,7 +6,7 @@ MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 SPARKS := 3.5 4.0 4.1
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules golden-checkpoint test test-pure test-pythons test-pythons-short test-spark test-real test-faults test-matrix test-times check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
+.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-spark test-real test-faults test-matrix test-times check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -25,8 +25,6 @@ fixtures: venv   ## capture what real clients say, again (needs a JDK)
 	$(BIN)/python tests/fixtures/capture.py
 screenshots: venv chromium  ## the pictures of the page and of the report, again
 	$(BIN)/python tests/fixtures/page_screenshots.py && $(BIN)/python tests/fixtures/xray_screenshot.py
-golden-checkpoint: venv  ## keep a checkpoint of this release for the tests of those to come (two minutes)
-	$(BIN)/python tests/fixtures/checkpoint.py
 test-spark: venv ## one Spark session
 	$(TIER) tests/spark
 test-real: $(REAL)  ## a real broker, gateway, clients, job and browser

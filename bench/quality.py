@@ -124,18 +124,20 @@ def batch_of_history(spark: SparkSession, topic: str, folder: Path, records: int
         rows.unpersist(blocking=True)
 
     write(checked=True)
-    (file,) = commits.since(folder / suite.table, 0).files
-    found = samples.sample(topic, [file], MOST_READ, MOST_ROWS, chance)
+    (file,) = commits.since(str(folder / suite.table), 0).files
+    found = samples.sample(topic, str(folder / suite.table), [file], MOST_READ, MOST_ROWS, chance)
     assert found is not None
     _, result = validator.validate(found.facts, 1.0)
-    checks = SampleChecks(folder)
+    checks = SampleChecks(str(folder))
     cases: dict[str, Callable[[], object]] = {
         "decoding and Delta": lambda: write(checked=False),
         "the same with row checks": lambda: write(checked=True),
-        f"a sample of {len(found.facts):,} rows": lambda: samples.sample(topic, [file], MOST_READ, MOST_ROWS, chance),
+        f"a sample of {len(found.facts):,} rows": lambda: samples.sample(
+            topic, str(folder / suite.table), [file], MOST_READ, MOST_ROWS, chance
+        ),
         f"its {len(suite.of_samples)} expectations": lambda: validator.validate(found.facts, 1.0),
         "Data Docs (once in five minutes)": lambda: docs.add(validator.gx_suite, result, True, time.monotonic() * 1e6),
-        "a look at a batch": lambda: checks.look({topic: commits.next_version(folder / suite.table) - 1}),
+        "a look at a batch": lambda: checks.look({topic: commits.next_version(str(folder / suite.table)) - 1}),
     }
     best = _best(cases, rounds, time.monotonic)
     read.unpersist()

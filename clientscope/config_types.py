@@ -138,10 +138,31 @@ def _check_header(name: str) -> str:
     return name
 
 
+_STORES = ("s3", "s3a", "gs", "abfs", "abfss", "hdfs")
+
+
+def _check_folder(given: Any) -> str:
+    """A path, or an address that Spark and delta-rs take as it is.
+
+    Raises:
+        ValueError: an address of another form or kind, or with credentials, which belong to the environment or the machine's role.
+    """
+    text = str(given)
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", text):
+        return text
+    parts = urlsplit(text)
+    if parts.scheme not in _STORES:
+        raise ValueError(f"{parts.scheme}: is no scheme of a store; known are {', '.join(_STORES)}")
+    if not parts.netloc or "?" in text or "#" in text or ":" in parts.netloc.rpartition("@")[0]:
+        raise ValueError("expected an address like s3a://BUCKET/FOLDER or hdfs://NAMENODE:PORT/FOLDER, without credentials")
+    return text.rstrip("/")
+
+
 Table = Annotated[dict[str, str | int | float | bool], BeforeValidator(_split_pairs)]
 DeclaredSoftware = Annotated[dict[int, str], BeforeValidator(_split_declared)]
 SoftwareText = Annotated[str, BeforeValidator(_check_software)]
 Urls = Annotated[dict[int, str], BeforeValidator(_split_urls)]
+Folder = Annotated[str, BeforeValidator(_check_folder)]
 Address = Annotated[str, AfterValidator(_check_address)]
 HttpUrl = Annotated[str, AfterValidator(_check_external)]
 HeaderName = Annotated[str, AfterValidator(_check_header)]

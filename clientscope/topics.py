@@ -36,6 +36,16 @@ def no_right(kafka: Kafka, operation: str, topic: str) -> EnvironmentProblem:
     )
 
 
+def no_right_on_transactional_id(kafka: Kafka, transactional_id: str) -> EnvironmentProblem:
+    """What to say when an ACL is missing, without which no job can take the place of another."""
+    principal = access(kafka).principal
+    return EnvironmentProblem(
+        f"{principal} has no right to Write on transactional id {transactional_id}",
+        f"kafka-acls.sh --add --allow-principal {principal} --operation Write --operation Describe --transactional-id {transactional_id};"
+        " all that it needs: docs/security.md",
+    )
+
+
 def create(kafka: Kafka, partitions: int = 1, replication_factor: int = -1, names: Iterable[str] = tuple(BY_NAME)) -> list[str]:
     """Creates those of our topics that are missing, and verifies all; returns the names of the new ones.
 

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from clientscope.errors import ClientscopeError, EnvironmentProblem
+from streaming.checkpoints.offsets import Offsets, from_json
 from streaming.internals import messages
 
 
@@ -18,6 +19,10 @@ class Failure(NamedTuple):
         hint: what to do; empty where only the log can say.
         lasting: whether the next attempt will fail too unless a person acts.
         fatal_record: whether a single record may be what its workers die of.
+        records_gone: whether records are gone that it has not read.
+        checkpoint_damaged: whether it can't continue from its checkpoint.
+        position: up to where all batches were done, by Spark's own word; None where it says nothing.
+        planned_to: where the batch that failed was to end.
     """
 
     cause: str
@@ -25,21 +30,17 @@ class Failure(NamedTuple):
     hint: str = "see the job's log"
     lasting: bool = False
     fatal_record: bool = False
+    records_gone: bool = False
+    checkpoint_damaged: bool = False
+    position: Offsets | None = None
+    planned_to: Offsets | None = None
 
 
-_AGAIN = "clientscope checkpoints verify says more, and checkpoints/README.md how to start a query again from its topic"
+_ANEW = "it gets a new checkpoint, and continues"
 _KNOWN = (
-    (messages.RECORDS_GONE, Failure("", "records that it has not read are gone from its topic", _AGAIN)),
-    (messages.CHECKPOINT_DAMAGED, Failure("", "its checkpoint is damaged, or another version's", _AGAIN, lasting=True)),
-    (
-        messages.TWO_WRITERS,
-        Failure(
-            "",
-            "another job writes the same checkpoint",
-            "stop one of the two jobs: the other runs on another machine or without clientscope's lock",
-            lasting=True,
-        ),
-    ),
+    (messages.RECORDS_GONE, Failure("", "records that it has not read are gone from its topic", _ANEW, records_gone=True)),
+    (messages.CHECKPOINT_DAMAGED, Failure("", "its checkpoint is damaged, or another version's", _ANEW, checkpoint_damaged=True)),
+    (messages.TWO_WRITERS, Failure("", "another process writes the same checkpoint", "stop the other one", lasting=True)),
     (
         messages.DISK_FULL,
         Failure("", "a disk is full", "make room where --history-dir, --checkpoint-dir and Spark's local files are; it then continues"),
@@ -82,7 +83,16 @@ def understood(failed: str | BaseException) -> Failure:
         return Failure(str(failed)[:500], "it can't continue", failed.hint or Failure("").hint, lasting=True)
     text = str(failed) if isinstance(failed, str | ClientscopeError) else f"{type(failed).__name__}: {failed}"
     known = next((failure for pattern, failure in _KNOWN if pattern.search(text)), Failure(""))
-    return known._replace(cause=cause_in(text))
+    position, planned_to = (_offsets(pattern, text) for pattern in (messages.COMMITTED, messages.AVAILABLE))
+    return known._replace(cause=cause_in(text), position=position, planned_to=planned_to)
+
+
+def _offsets(pattern: re.Pattern[str], text: str) -> Offsets | None:
+    found = pattern.search(text)
+    try:
+        return from_json(found[1]) if found else None
+    except ValueError:
+        return None
 
 
 def cause_in(text: str) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pyspark
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, TransactionalIdAuthorizationFailedError
 from prometheus_client import make_wsgi_app
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -33,12 +33,12 @@ from clientscope.local.process import StopRequest, children_ignore_sigterm
 from clientscope.profiles import owners, rules_file
 from clientscope.profiles.owners import Owners
 from clientscope.profiles.rules_file import RulesFile
-from clientscope.records.topics import FINDINGS, GAUGES, QUARANTINE, STATUS
+from clientscope.records.topics import FINDINGS, GAUGES, JOB, QUARANTINE, STATUS
 from clientscope.status.writer import StatusWriter
 from sinks.history.recorder import Recorder
 from sinks.quality.quality import Quality
 from sinks.quality.suites import SUITES
-from streaming.checkpoints.at_start import Checkpoints
+from streaming.checkpoints.job_topic import TRANSACTIONAL_ID, JobTopic, Replaced
 from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
 from streaming.findings.fact_reports import FactReports
@@ -47,14 +47,15 @@ from streaming.fresh_lane import FreshLane
 from streaming.internals.jvm import memory_bean, unlogged_failures
 from streaming.internals.progress_reports import last_report
 from streaming.internals.releases import MINORS, installed, untested
+from streaming.job_checkpoints import Checkpoints
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.job_metrics import JobMetrics
-from streaming.progress import all_unread
+from streaming.progress import all_unread, read_to
 from streaming.queries.query import JobContext
 from streaming.queries.registry import QUERIES, wanted
 from streaming.queries.results import FreshResults
 from streaming.reports import BatchReports
-from streaming.session import session, shuffle_partitions, submitted
+from streaming.session import absolute, session, submitted
 from streaming.status import JobStatus
 from streaming.supervision import Running
 from streaming.supervisor import Supervisor, report_lost
@@ -71,6 +72,9 @@ _START_TIMEOUT_S = 120.0
 # Kubernetes kills 30 s after its SIGTERM: what waits for a broker that is gone ends before, and is done again at the next start.
 _LAST_BATCHES_S = 10.0
 _STOP_LIMIT_S = 20.0
+_REPLACED_S = 1.0
+"""A newer job waits `streaming.checkpoints.job_topic.HANDOVER_S` for this one."""
+
 _STUCK_S = 60.0
 _REPORT_S = 5.0
 """How often Spark is asked for its reports, each of which it writes as JSON: more often would cost the queries time."""
@@ -79,12 +83,12 @@ _REPORT_S = 5.0
 def run(settings: StreamSettings) -> None:
     """Runs the job until SIGTERM or SIGINT, then stops each query after its current batch; in 20 s at most.  For the main thread.
 
+    Once a newer job has started on the cluster, it stops all queries and returns.
+
     Raises:
         EnvironmentProblem: no Java, no broker, or topics that are missing or otherwise than ``clientscope topics`` makes them.
         SettingsError: the digest key, the rules file or the owners can't be read, or are wrong.
-        Locked: another job has the checkpoint directory, or may have it since its lease could not be renewed.
-        Refused: a checkpoint can't be gone on with: damaged, another's, its topic has lost records, or was made again; says what to do.
-        RecordsLost: while it ran, with ``--on-lost-records stop``.
+        RecordsLost: a query's records are gone, with ``--on-lost-records stop``.
         ClientscopeError: the live queries don't start.
     """
     with StopRequest().installed(_STOP_LIMIT_S) as stop:
@@ -103,22 +107,39 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     queries = wanted(settings)
     topics.verify(
         kafka,
-        reads=(*(topic for query in queries.values() for topic in query.reads), *RECORDED),
-        writes=(*(topic for query in queries.values() for topic in query.writes), STATUS),
+        reads=(*(topic for query in queries.values() for topic in query.reads), *RECORDED, JOB),
+        writes=(*(topic for query in queries.values() for topic in query.writes), STATUS, JOB),
     )
     conditions = Conditions()
-    found = Checkpoints(
-        settings.checkpoint_dir, settings.history_dir, kafka, pyspark.__version__, shuffle_partitions(settings),
-        settings.on_lost_records, partial(report_lost, conditions), [name for name in queries if name in PLANS],
-    )  # fmt: skip
-    with found.held() as checkpoints:
-        _run_on(checkpoints, settings, digest_key, rules, owned, conditions, kafka, stop)
+    try:
+        topic = JobTopic(kafka)
+        ready_s = topic.take_over() + time.monotonic()
+    except TransactionalIdAuthorizationFailedError:
+        raise topics.no_right_on_transactional_id(kafka, TRANSACTIONAL_ID) from None
+    except (KafkaError, TimeoutError) as error:
+        raise no_broker(kafka, error) from None
+    checkpoints = Checkpoints(
+        topic,
+        kafka,
+        absolute(settings.checkpoint_dir),
+        settings.history_dir,
+        settings.on_lost_records,
+        partial(report_lost, conditions),
+        pyspark.__version__,
+    )
+    try:
+        _run_on(checkpoints, ready_s, settings, digest_key, rules, owned, conditions, kafka, stop)
+    except Replaced as replaced:
+        # Not an error, after which a service manager would start this one again, and end the newer one.
+        log.warning("%s; %s", replaced, replaced.hint)
+    finally:
+        topic.stop()
 
 
 def _jars(settings: StreamSettings) -> list[Path]:
     release = installed()
     found = jars(release.jars)
-    if any(str(folder).startswith("s3a:") for folder in (settings.checkpoint_dir, settings.history_dir)):
+    if any(folder.startswith("s3a:") for folder in (settings.checkpoint_dir, settings.history_dir)):
         if not release.s3:
             raise SettingsError(f"in local mode, S3 needs Spark {MINORS[-1]} (this is {release.minor})", "docs/cluster.md has other ways")
         found += jars(release.s3, lambda line: log.warning("%s", line))
@@ -127,6 +148,7 @@ def _jars(settings: StreamSettings) -> list[Path]:
 
 def _run_on(
     checkpoints: Checkpoints,
+    ready_s: float,
     settings: StreamSettings,
     digest_key: DigestKey | None,
     rules: RulesFile,
@@ -142,7 +164,7 @@ def _run_on(
         with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
             spark = session(settings, _jars(settings))
     try:
-        if stop.wait(0):  # while the JVM started
+        if stop.wait(max(0.0, ready_s - time.monotonic())):
             return
         try:
             job = _Job(spark, settings, digest_key, rules, owned, checkpoints, conditions)
@@ -165,6 +187,9 @@ def _run_on(
             while not stop.wait(_WATCH_S):
                 job.look()
             job.stop()
+        except Replaced:
+            job.stop(_REPLACED_S)
+            raise
         finally:
             job.supervisor.stop()
             recorder.stop()
@@ -190,17 +215,14 @@ class _Job:
         self.metrics = JobMetrics()
         self._quality = Quality(settings.history_dir, conditions, self.metrics.registry) if settings.quality == "on" else None
         policy = Policy(owned, rules.suppressions)
-        context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, FactReports())
+        context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, FactReports(), checkpoints)
         self._fresh = None if settings.backlog_first else FreshLane(partial(FreshResults, context))
-        if self._fresh is not None:  # before the backlog has the cores
-            self._fresh.set_unread(checkpoints.unread("results"))
-            self._fresh.look()
         queries = wanted(settings)
         BatchReports(spark, queries, self._finished).listen()
-        self._conditions, self._still_held = conditions, checkpoints.still_held
+        self._conditions, self._checkpoints = conditions, checkpoints
         self._jvm_memory = memory_bean(spark)
         kernels = {name: query.kernel(digest_key) for name, query in queries.items() if query.kernel}
-        culprits = Culprits(settings, digest_key, kernels, self._crashed)
+        culprits = Culprits(settings, checkpoints.topic, digest_key, kernels, self._crashed)
         starts = {name: partial(query.start, context) for name, query in queries.items()}
         self.supervisor = Supervisor(
             starts, _LIVE, checkpoints, conditions, self.metrics, culprits.search, self._report, settings.history_interval_seconds
@@ -236,12 +258,11 @@ class _Job:
         """To be called every second: what belongs to no single query.
 
         Raises:
-            RecordsLost, Locked: as `run` says.
+            RecordsLost, Replaced: as `run` says.
         """
         now = self._looked_s = time.monotonic()
-        self.metrics.lease(self._still_held())
-        if self.supervisor.ends is not None:
-            raise self.supervisor.ends
+        if ended := self._checkpoints.topic.replaced or self.supervisor.ends:
+            raise ended
         if self._fresh is not None:
             self._fresh.look()
             self.metrics.fresh_lane(self._fresh.running, self._fresh.starts, self._fresh.failures)
@@ -257,6 +278,7 @@ class _Job:
     def _finished(self, report: StreamingQueryProgress) -> None:
         """Takes in the report of a batch, in Spark's thread."""
         self.metrics.finished(report)
+        self._checkpoints.note(report.name, report.batchId, read_to(report))
         quarantined = report.observedMetrics.get(QUARANTINED)
         if quarantined is not None and self._quality is not None and PLANS[report.name].topic in SUITES:
             self._quality.batch(PLANS[report.name].topic, report.numInputRows, quarantined.asDict())
@@ -268,7 +290,7 @@ class _Job:
             self._fresh.set_unread(all_unread(report))
         running.measure(self.metrics)
 
-    def stop(self) -> None:
+    def stop(self, patience_s: float = _LAST_BATCHES_S) -> None:
         """Each query after its current batch, if that ends in time; a batch that is cut off is done again at the next start."""
         unlogged_failures()
         self.supervisor.stop()
@@ -276,7 +298,7 @@ class _Job:
             self._quality.stop()
         if self._fresh is not None:
             self._fresh.stop()
-        deadline = time.monotonic() + _LAST_BATCHES_S
+        deadline = time.monotonic() + patience_s
         for running in [each.running for each in self.supervisor.watched if each.running is not None]:
             try:
                 while running.query.isActive and running.query.status["isTriggerActive"] and time.monotonic() < deadline:

@@ -73,10 +73,6 @@ _GAUGES = {
     "findings_catching_up": ("1 while the findings query reads the records that existed at its start, and reports only new leaks.", ()),
     "findings_left_records": ("Offsets from the start of the findings query that it has not read yet.", ()),
     "jvm_memory_bytes": ("Memory used by the driver's JVM, garbage included.", ("area",)),
-    "lease_age_seconds": (
-        "Time since the lease of the checkpoint directory was renewed, every 8 s, in a store; beyond 22 the job ends. 0 on a disk.",
-        (),
-    ),
     "lost_records": ("Records that the query skipped since its last reset, since Kafka no longer had them.", _PARTITION),
     "fresh_lane_running": ("1 while a second query reads new pushes, because the results query is far behind.", ()),
     "fresh_lane_starts": ("Starts of that second query since the job started.", ()),
@@ -131,10 +127,6 @@ class JobMetrics:
         """Bytes that the JVM uses of its heap, and of its own besides (classes, compiled code)."""
         self._set("jvm_memory_bytes", heap, "heap")
         self._set("jvm_memory_bytes", other, "nonheap")
-
-    def lease(self, age_s: float | None) -> None:
-        """How long ago the lease of the checkpoint directory was renewed; None where there is a lock instead."""
-        self._set("lease_age_seconds", age_s or 0.0)
 
     def lost(self, records: Mapping[tuple[str, str, int], int]) -> None:
         """How many records were passed over, by query, topic and partition."""

@@ -125,12 +125,9 @@ def _built(builder: SparkSession.Builder, configuration: Mapping[str, str]) -> S
     return builder.getOrCreate()
 
 
-def shuffle_partitions(settings: StreamSettings) -> int:
-    """The number of shuffle partitions of a new checkpoint. Every partition of the state costs a task and a commit in each batch."""
-    if not submitted():
-        return _shuffle_partitions(settings.master)
-    given = given_settings()
-    return int(given.get("spark.sql.shuffle.partitions") or _shuffle_partitions(given.get("spark.master", "")))
+def absolute(folder: str) -> str:
+    """A path without the working directory, which a JVM may have another of; an address as it is."""
+    return folder if "://" in folder else str(Path(folder).absolute())
 
 
 def _shuffle_partitions(master: str) -> int:
@@ -148,7 +145,7 @@ def _require_connector(spark: SparkSession) -> None:
 
 def _stores(settings: StreamSettings) -> dict[str, str]:
     """What Hadoop's client of S3 has otherwise by default. Spark itself gives it keys and endpoint of ``AWS_…``."""
-    if not any(str(folder).startswith("s3a:") for folder in (settings.checkpoint_dir, settings.history_dir)):
+    if not any(folder.startswith("s3a:") for folder in (settings.checkpoint_dir, settings.history_dir)):
         return {}
     own = {"spark.hadoop.fs.s3a.path.style.access": "true"} if "AWS_ENDPOINT_URL" in os.environ else {}
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
@@ -170,7 +167,7 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         # Rows of history are filed by the date in UTC, wherever the job runs.
         _TIME_ZONE: "UTC",
         # Nothing is written there, but Spark would make a folder of its own in the working directory.
-        "spark.sql.warehouse.dir": str(settings.history_dir.absolute()),
+        "spark.sql.warehouse.dir": absolute(settings.history_dir),
         # Made for long queries: it would plan each small write of history several times.
         "spark.sql.adaptive.enabled": "false",
         # How often a query without an interval, if it has nothing to do, asks Kafka for more; the default of 10 ms takes a fifth of a core.
@@ -199,7 +196,7 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     }
-    if isinstance(settings.checkpoint_dir, Path):
+    if "://" not in settings.checkpoint_dir:
         # Through FileSystem rather than FileContext, which starts a process for each file; only the driver writes checkpoints.
         found["spark.sql.streaming.checkpointFileManagerClass"] = release(pyspark.__version__).file_manager
     if master.startswith("local"):

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.reader import OffsetRange
 from clientscope.kafka.writer import MOVED
-from streaming.checkpoints.skipped import RecordPlace
+from streaming.checkpoints.job_records import SkippedRecord
 from streaming.internals.releases import SparkRelease, release
 
 _INSTALLED = release(pyspark.__version__)
@@ -89,7 +89,7 @@ def records(
     kafka: KafkaAccess,
     topic: str,
     starting_offsets: str = "earliest",
-    skipped: Iterable[RecordPlace] = (),
+    skipped: Iterable[SkippedRecord] = (),
     pace: Pace = LIVE,
     with_keys: bool = False,
 ) -> DataFrame:
@@ -101,7 +101,7 @@ def records(
 
     Args:
         topic: or several, with commas between them.
-        starting_offsets: where to begin without a checkpoint, as `streaming.checkpoints.start_file.starting_offsets` has it.
+        starting_offsets: where to begin without a checkpoint, as Spark's option of that name.
         skipped: what is left out before any Python process sees it (`streaming.culprits`).
     """
     source = spark.readStream.format("kafka").options(**source_options(kafka, with_keys), **pace.options())
@@ -111,7 +111,7 @@ def records(
 
 
 def between(
-    spark: SparkSession, kafka: KafkaAccess, ranges: Mapping[TopicPartition, OffsetRange], skipped: Iterable[RecordPlace] = ()
+    spark: SparkSession, kafka: KafkaAccess, ranges: Mapping[TopicPartition, OffsetRange], skipped: Iterable[SkippedRecord] = ()
 ) -> DataFrame:
     """The records of these ranges, with their keys, as `records` has them; one read, by as many tasks as there are cores.
 
@@ -143,7 +143,7 @@ def _clears_old_place() -> Column:
     return F.col("value").isNull() & F.coalesce(marked, F.lit(False))  # without headers the column is null
 
 
-def without(rows: DataFrame, skipped: Iterable[RecordPlace]) -> DataFrame:
+def without(rows: DataFrame, skipped: Iterable[SkippedRecord]) -> DataFrame:
     """The rows of all other places; a place is one only together with Kafka's timestamp."""
     for place in skipped:
         is_it = (F.col("topic") == place.topic) & (F.col("partition") == place.partition) & (F.col("offset") == place.offset)

@@ -55,7 +55,8 @@ class Watched:
 
     Args:
         start: starts it; raises what it likes where it can't.
-        before_again: called before it is started again; raises where it can't continue yet, or ClientscopeError where a person is needed.
+        before_again: called with why it failed, before it is started again; raises where it can't continue yet, or ClientscopeError where
+            a person is needed.
         search: called where workers die again and again; finds and puts away the record that does it, and returns whether it has.
         parked: called with whether it is parked and why, where findings are to say so.
 
@@ -69,8 +70,8 @@ class Watched:
         self,
         name: str,
         start: Callable[[], Running],
-        before_again: Callable[[], None] = lambda: None,
-        search: Callable[[], bool] = lambda: False,
+        before_again: Callable[[Failure], None] = lambda failure: None,
+        search: Callable[[Failure], bool] = lambda failure: False,
         parked: Callable[[bool, Failure], None] = lambda *_: None,
         parking: Parking | None = None,
     ) -> None:
@@ -150,7 +151,7 @@ class Watched:
     def _searched(self) -> None:
         self._to_search = False
         try:
-            if self._search():
+            if self._search(self._parking.failure):
                 self._parking.hurry()
         except ClientscopeError as error:
             self._failed(error, time.monotonic(), finished=False)
@@ -159,7 +160,7 @@ class Watched:
 
     def _start_again(self, now: float) -> None:
         try:
-            self._before_again()
+            self._before_again(self._parking.failure)
             self.running = self._start()
         except Exception as error:
             self._failed(error, now, finished=False)

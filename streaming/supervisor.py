@@ -5,24 +5,21 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping
 from functools import partial
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from clientscope.clock import now_ms
 from clientscope.errors import EnvironmentProblem
 from clientscope.findings.conditions import Condition, Conditions
-from streaming.checkpoints.at_start import Checkpoints
-from streaming.checkpoints.compare import RecordsLost
-from streaming.checkpoints.manifest import Refused
-from streaming.checkpoints.offsets import Lost
 from streaming.checkpoints.plans import PLANS
-from streaming.failures import Failure
+from streaming.failures import Failure, understood
 from streaming.internals.progress_reports import last_report
+from streaming.job_checkpoints import Checkpoints, RecordsLost
 from streaming.job_metrics import JobMetrics
 from streaming.parking import Parking
-from streaming.progress import read_to
 from streaming.supervision import Running, Watched
 
 log = logging.getLogger(__name__)
@@ -60,17 +57,17 @@ class Supervisor:
         checkpoints: Checkpoints,
         conditions: Conditions,
         metrics: JobMetrics,
-        search: Callable[[str], bool],
+        search: Callable[[str, Failure], bool],
         report: Callable[[str, Running], None],
         history_interval_s: float,
     ) -> None:
         self.ends: RecordsLost | None = None
         self._live = live
         self._checkpoints, self._conditions, self._metrics, self._report = checkpoints, conditions, metrics, report
-        self._topics = checkpoints.watch(self.refused, self.hurry)
         self._stopping = threading.Event()
-        metrics.lost(checkpoints.lost())
         self.watched = [self._watched(name, start, search, history_interval_s) for name, start in starts.items()]
+        self._topics = checkpoints.watch(self.refused, self.hurry)
+        metrics.lost(checkpoints.lost())
         self._looked_s = {each.name: time.monotonic() for each in self.watched}
         self._threads = [threading.Thread(target=self._run, args=(each,), name=each.name, daemon=True) for each in self.watched]
 
@@ -94,14 +91,13 @@ class Supervisor:
         for each in self.watched:
             each.hurry()
 
-    def refused(self, query: str, why: Refused) -> None:
-        """A query reads what is not its topic any more. From any thread."""
-        anew = EnvironmentProblem(f"{PLANS[query].topic} is another topic now")
+    def refused(self, query: str) -> None:
+        """A query has to begin anew: its topic is another one, or it was reset. From any thread."""
+        anew = EnvironmentProblem(f"{PLANS[query].topic} is another topic now, or {query} was reset")
         for each in self.watched:
-            if each.name == query:
-                each.refuse(why)
-            elif each.name not in PLANS:  # it begins anew at each start
+            if each.name == query or each.name not in PLANS:  # what has no checkpoint begins anew at each start
                 each.refuse(anew)
+                each.hurry()
 
     def problems(self) -> str:
         """A line for each query that is parked, and one for Kafka: why, and what to do. From any thread.
@@ -116,14 +112,29 @@ class Supervisor:
         silent = {name: now - looked_s for name, looked_s in self._looked_s.items() if now - looked_s > _STUCK_S}
         return "; ".join(f"query {name} has not been checked for {silent_s:.0f} s" for name, silent_s in silent.items())
 
-    def _watched(self, name: str, start: Callable[[], Running], search: Callable[[str], bool], history_interval_s: float) -> Watched:
+    def _watched(
+        self, name: str, start: Callable[[], Running], search: Callable[[str, Failure], bool], history_interval_s: float
+    ) -> Watched:
         parked = partial(self._is_parked, name)
         if name not in PLANS:
             # What has no checkpoint can't have a damaged one, and fails at no record that others don't: it waits until they have found it.
             return Watched(name, start, parked=parked, parking=Parking(_SETTLES_S))
         # History may have nothing to write for so long, and fails only then.
         settles_s = _SETTLES_S if name in self._live else _SETTLES_S + 2 * history_interval_s
-        return Watched(name, start, partial(self._prepare, name), partial(search, name), parked, Parking(settles_s))
+        return Watched(
+            name, partial(self._start, name, start), partial(self._prepare, name), partial(search, name), parked, Parking(settles_s)
+        )
+
+    def _start(self, query: str, start: Callable[[], Running]) -> Running:
+        """Starts a query, with a new checkpoint if Spark refuses at once the one that it has."""
+        try:
+            return start()
+        except PySparkException as error:
+            failure = understood(str(error))
+            if not failure.checkpoint_damaged:
+                raise
+            self._prepare(query, failure)
+            return start()
 
     def _run(self, each: Watched) -> None:
         reported_s = 0.0
@@ -150,30 +161,27 @@ class Supervisor:
         report = last_report(running.query)
         if report is not None:
             self._metrics.progressed(name, report)
-            self._topics.read(name, read_to(report))
         self._report(name, running)
 
-    def _prepare(self, query: str) -> None:
+    def _prepare(self, query: str, failure: Failure) -> None:
         """Before a query is started again, in its thread."""
         try:
-            self._checkpoints.prepare(query)
+            self._checkpoints.prepare(query, failure)
         except RecordsLost as error:
-            if self._checkpoints.on_lost_records == "stop":
-                self.ends = error
+            self.ends = error
             raise
-        self._metrics.lost(self._checkpoints.lost(query))
+        self._metrics.lost(self._checkpoints.lost())
 
     def _is_parked(self, query: str, parked: bool, failure: Failure) -> None:
         message = f"Query {query} is parked and retried, since {failure.kind}: {failure.hint}." if parked else ""
         self._conditions.report(Condition("OP005", f"query {query}", parked, "high", message, now_ms()))
 
 
-def report_lost(conditions: Conditions, query: str, lost: Sequence[Lost]) -> None:
-    """Says as a finding that a query continues without records."""
-    for topic in sorted({each.topic for each in lost}):
-        number = sum(each.end - each.begin for each in lost if each.topic == topic and each.end is not None)
-        message = (
-            f"Query {query} skipped {number} records of {topic}, which were gone before it had read them: give the topic more retention, or"
-            " the job less downtime; then close this."
-        )
-        conditions.report(Condition("OP006", f"query {query} of {topic}", True, "high", message, now_ms()))
+def report_lost(conditions: Conditions, query: str, number: int | None) -> None:
+    """Says as a finding that a query continues without records; None for a number that nobody knows."""
+    topic = PLANS[query].topic
+    message = (
+        f"Query {query} skipped {'some' if number is None else number} records of {topic}, which were gone before it had read them: give"
+        " the topic more retention, or the job less downtime; then close this."
+    )
+    conditions.report(Condition("OP006", f"query {query} of {topic}", True, "high", message, now_ms()))

@@ -19,7 +19,6 @@ from clientscope.config.option import option
 from clientscope.config_types import check_networks
 from clientscope.errors import SettingsError
 from clientscope.secret_files import require_private
-from clientscope.stores.store_path import AnyPath
 
 ENV_PREFIX = "CLIENTSCOPE_"
 DEFAULT_FILE = "clientscope.toml"
@@ -110,7 +109,7 @@ def _metavar(field: FieldInfo) -> str:
         return "NETWORKS" if AfterValidator(check_networks) in field.metadata else "HOST:PORT"
     if get_origin(field.annotation) is Literal:
         return "|".join(filter(None, get_args(field.annotation)))
-    kinds: dict[Any, str] = {int: "N", float: "SECONDS", Path: "PATH", Path | None: "PATH", AnyPath: "PATH", AnyPath | None: "PATH"}
+    kinds: dict[Any, str] = {int: "N", float: "SECONDS", Path: "PATH", Path | None: "PATH"}
     return kinds.get(field.annotation, "TEXT")
 
 

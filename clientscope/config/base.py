@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 from clientscope.config.option import Option
-from clientscope.config_types import Addresses, check_url
-from clientscope.stores.store_path import AnyPath, any_path
+from clientscope.config_types import Addresses, Folder, check_url
 
 
 class Settings(BaseModel):
@@ -111,18 +110,14 @@ class KafkaSettings(Settings):
 
 
 CheckpointDir = Annotated[
-    AnyPath,
-    BeforeValidator(any_path),
-    Field(default=Path("checkpoints"), description="directory of the queries' checkpoints, or an address like s3a://… or hdfs://…"),
-    Option(section="stream"),
+    Folder,
+    Field(default="checkpoints", description="directory of the queries' checkpoints, or an address like s3a://… or hdfs://…"),
+    Option(section="stream", metavar="PATH"),
 ]
 HistoryDir = Annotated[
-    AnyPath,
-    BeforeValidator(any_path),
-    Field(
-        default=Path("data/history"), description="directory of the streaming job's Delta tables, or an address like s3a://… or hdfs://…"
-    ),
-    Option(section="stream"),
+    Folder,
+    Field(default="data/history", description="directory of the streaming job's Delta tables, or an address like s3a://… or hdfs://…"),
+    Option(section="stream", metavar="PATH"),
 ]
 RulesFile = Annotated[
     Path | None,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from clientscope.config.base import KafkaSettings, Owners
 from clientscope.config.option import Option
-from clientscope.config_types import Address, HeaderName, HttpUrl, Networks
-from clientscope.stores.store_path import AnyPath, any_path
+from clientscope.config_types import Address, Folder, HeaderName, HttpUrl, Networks
 
 
 class ServeSettings(KafkaSettings):
@@ -18,10 +17,10 @@ class ServeSettings(KafkaSettings):
 
     section = "serve"
     listen: Address = Field("127.0.0.1:8324", description="address of the page; beyond loopback it requires tokens or a proxy")
-    history_dir: Annotated[AnyPath | None, BeforeValidator(any_path)] = Field(
+    history_dir: Annotated[Folder | None, Option(metavar="PATH")] = Field(
         None, description="directory of the streaming job's Delta tables, for the page's History; by default History shows the topics only"
     )
-    data_docs_dir: Annotated[AnyPath, BeforeValidator(any_path)] = Field(
+    data_docs_dir: Path = Field(
         Path("data/history/data-docs"), description="directory of the job's Data Docs, within its history-dir; the page links them"
     )
     owners: Owners

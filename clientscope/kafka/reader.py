@@ -82,6 +82,7 @@ class TopicReader:
             group_id=None,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
+            isolation_level="read_committed",
             bootstrap_timeout_ms=timeout_ms,
             request_timeout_ms=timeout_ms,
             fetch_max_wait_ms=min(wait_ms, timeout_ms // 2),  # kafka-python wants it below the others

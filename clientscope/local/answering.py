@@ -10,12 +10,20 @@ from contextlib import suppress
 from typing import Any
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "TZ", "LD_LIBRARY_PATH")
+_OF_STORES = ("AWS_", "GOOGLE_", "AZURE_", "HADOOP_", "KRB5")
 
 
 def environment_without_secrets(**more: str) -> dict[str, str]:
     """The environment of such a process: few of this process's variables, none of which holds a secret, and ``more``."""
     passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return {**passed_on, "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1", **more}
+
+
+def environment_for(folder: str) -> dict[str, str]:
+    """The variables of this process's environment that libraries read to reach a store; none for a folder of this machine."""
+    if "://" not in folder:
+        return {}
+    return {name: value for name, value in os.environ.items() if name == "HOME" or name.startswith(_OF_STORES)}
 
 
 class NoReply(Exception):

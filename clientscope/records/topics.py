@@ -15,6 +15,7 @@ GAUGES = "clientscope.gauges"
 STATUS = "clientscope.status"
 QUARANTINE = "clientscope.quarantine"
 TELEMETRY = "clientscope.telemetry"
+JOB = "clientscope.job"
 
 AHEAD = "clientscope.ahead"
 """Header of a result that was written ahead of a backlog: the same comes again in its turn, which may be millions of results later."""
@@ -64,6 +65,7 @@ TOPICS = (
     Topic(STATUS),
     Topic(QUARANTINE, retention_days=30),
     Topic(TELEMETRY, retention_days=1),
+    Topic(JOB),
 )
 
 BY_NAME = {topic.name: topic for topic in TOPICS}
@@ -79,8 +81,8 @@ class TopicUse(NamedTuple):
 USED_BY: Mapping[str, TopicUse] = {
     "gateway": TopicUse((CONNECTIONS,), (CONFIGS, CONNECTIONS, STATUS)),
     "stream": TopicUse(
-        (CONFIGS, CONNECTIONS, GAUGES, FINDINGS, DECISIONS, STATUS),
-        (CONFIGS, RESULTS, FINDINGS, GAUGES, QUARANTINE, STATUS),
+        (CONFIGS, CONNECTIONS, GAUGES, FINDINGS, DECISIONS, STATUS, JOB),
+        (CONFIGS, RESULTS, FINDINGS, GAUGES, QUARANTINE, STATUS, JOB),
     ),
     "serve": TopicUse((GAUGES, CONNECTIONS, RESULTS, FINDINGS, CONFIGS, STATUS), (STATUS, DECISIONS)),
     "deliver": TopicUse((FINDINGS,), (STATUS,)),

@@ -18,7 +18,6 @@ from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS, FINDINGS
-from clientscope.stores.store_path import AnyPath
 from clientscope.topic_values import parse
 from sinks.history.tables import committed, opened, remove_unused
 
@@ -58,27 +57,27 @@ class Erased:
     left: int
 
 
-def erase_rows(folder: AnyPath, subject: ErasureSubject, *, dry_run: bool = False) -> Erased | None:
+def erase_rows(folder: str, subject: ErasureSubject, *, dry_run: bool = False) -> Erased | None:
     """Takes the rows out of a table, and off the disk; None for a table that names no clients.
 
-    The job may run meanwhile: its batches wait, and later pushes of the client are stored again.
+    The job may run meanwhile; later pushes of the client are stored again.
 
     Raises:
         ClientscopeError: rows are left; do it again.
     """
-    table = opened(folder)
+    table, name = opened(folder), folder.rpartition("/")[2]
     if not subject.columns.keys() <= {field.name for field in table.schema().fields}:
         return None
     rows = _count(table, subject)
     if dry_run:
-        return Erased(folder.name, rows, 0, rows)
+        return Erased(name, rows, 0, rows)
     if rows:
-        _delete(folder, table, subject)
+        _delete(table, subject)
     removed = remove_unused(folder, table)  # also what a compaction has left of them
     left = _count(opened(folder), subject)
     if left:
-        raise ClientscopeError(f"{left} rows are in {folder.name} again", "the client is still connected: stop it, then repeat the command")
-    return Erased(folder.name, rows, len(removed), left)
+        raise ClientscopeError(f"{left} rows are in {name} again", "the client is still connected: stop it, then repeat the command")
+    return Erased(name, rows, len(removed), left)
 
 
 def erase_records(kafka: KafkaAccess, subject: ErasureSubject, *, dry_run: bool = False) -> int:
@@ -155,7 +154,7 @@ def _count(table: DeltaTable, subject: ErasureSubject) -> int:
     return int(_select(table, "count(*) AS n", subject)["n"][0].as_py())
 
 
-def _delete(folder: AnyPath, table: DeltaTable, subject: ErasureSubject) -> None:
+def _delete(table: DeltaTable, subject: ErasureSubject) -> None:
     """Deletes the rows, by columns that don't name the client: Delta keeps a deletion's condition in its log."""
     named = {field.name for field in table.schema().fields}
     of, number = ("partition", "offset") if "offset" in named else ("fingerprint", "revision")
@@ -169,7 +168,7 @@ def _delete(folder: AnyPath, table: DeltaTable, subject: ErasureSubject) -> None
             quoted = key if isinstance(key, int) else f"'{key}'"
             table.delete(f'"{of}" = {quoted} AND "{number}" IN ({", ".join(map(str, sorted(values)))})')
 
-    committed(folder, table, act)
+    committed(table, act)
 
 
 def _select(table: DeltaTable, columns: str, subject: ErasureSubject) -> pa.Table:

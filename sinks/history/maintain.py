@@ -8,8 +8,6 @@ from datetime import date, timedelta
 from deltalake import DeltaTable
 from pyarrow import dataset
 
-from clientscope.stores.store_path import AnyPath
-from sinks.history.commit_lock import committing
 from sinks.history.tables import committed, opened, remove_unused
 
 
@@ -33,36 +31,35 @@ class Maintained:
     removed: int
 
 
-def maintain(folder: AnyPath, today: date, retention_days: int) -> Maintained:
+def maintain(folder: str, today: date, retention_days: int) -> Maintained:
     """Maintains one table; the job may append to it meanwhile.
 
-    Each past day is compacted to one file; today still grows. The job's batches wait for the compaction of one day at most (`committing`).
+    Each past day is compacted to one file; today still grows.
 
     Args:
         today: in UTC, as the tables' ``date`` is.
         retention_days: rows of earlier days go; 0 keeps all.
     """
     table = opened(folder)
-    expired = _expire(folder, table, today - timedelta(days=retention_days)) if retention_days else 0
-    compacted = sum(_compact(folder, table, day) for day in _days(table) if day < today)
-    with committing(folder):
-        table.update_incremental()
-        table.create_checkpoint()
-        table.cleanup_metadata()
+    expired = _expire(table, today - timedelta(days=retention_days)) if retention_days else 0
+    compacted = sum(_compact(table, day) for day in _days(table) if day < today)
+    table.update_incremental()
+    table.create_checkpoint()
+    table.cleanup_metadata()
     removed = remove_unused(folder, table)
     files = table.get_add_actions(flatten=True)
     sizes, rows = files.column("size_bytes").to_pylist(), files.column("num_records").to_pylist()
-    return Maintained(folder.name, sum(row or 0 for row in rows), len(sizes), sum(sizes), expired, compacted, len(removed))
+    return Maintained(folder.rpartition("/")[2], sum(row or 0 for row in rows), len(sizes), sum(sizes), expired, compacted, len(removed))
 
 
-def _expire(folder: AnyPath, table: DeltaTable, before: date) -> int:
+def _expire(table: DeltaTable, before: date) -> int:
     def act() -> int:
         dated = int(table.to_pyarrow_dataset().count_rows(filter=dataset.field("date") < before))
         if dated:
             table.delete(f"date < '{before.isoformat()}'")
         return dated
 
-    return committed(folder, table, act)
+    return committed(table, act)
 
 
 def _days(table: DeltaTable) -> list[date]:
@@ -70,9 +67,9 @@ def _days(table: DeltaTable) -> list[date]:
     return sorted(set(table.get_add_actions(flatten=True).column("partition.date").to_pylist()))
 
 
-def _compact(folder: AnyPath, table: DeltaTable, day: date) -> int:
+def _compact(table: DeltaTable, day: date) -> int:
     def act() -> int:
         done = table.optimize.compact(partition_filters=[("date", "=", day.isoformat())])
         return int(done["numFilesRemoved"])
 
-    return committed(folder, table, act)
+    return committed(table, act)

@@ -25,9 +25,8 @@ from clientscope.findings.record import Finding
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.compacted import Follower
 from clientscope.records.topics import FINDINGS, GAUGES
-from clientscope.stores.store_path import AnyPath
 from clientscope.topic_values import Count, Name, Value, parse
-from sinks.history.commit_lock import committing
+from sinks.history.tables import committed
 
 log = logging.getLogger(__name__)
 
@@ -105,9 +104,9 @@ class Recorder:
         clock: seconds since the epoch.
     """
 
-    def __init__(self, kafka: Kafka, history_dir: AnyPath, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, kafka: Kafka, history_dir: str, clock: Callable[[], float] = time.time) -> None:
         self._kafka, self._clock = kafka, clock
-        self._tables = history_dir / "gauges", history_dir / "findings"
+        self._tables = f"{history_dir}/gauges", f"{history_dir}/findings"
         self._series: dict[str, _Series] = {}
         self._findings: list[RecordedFinding] = []
         self._revisions: dict[str, int] | None = None
@@ -204,23 +203,31 @@ class Recorder:
     def _write_findings(self, later: _News) -> None:
         if not self._findings:
             return
-        # Who erases a client waits until its findings have left the topic, and then deletes its rows under the same lock: either what is
-        # written here is deleted, or it is not written.
-        with committing(self._tables[1]):
-            self._take_findings(later())
-            if self._findings and self._append(self._tables[1], FINDING_ROWS, self._findings):
-                self._findings = []
+        self._take_findings(later())
+        if not self._findings or not self._append(self._tables[1], FINDING_ROWS, self._findings):
+            return
+        written, self._findings = [row["fingerprint"] for row in self._findings], []
+        # Who erases a client waits until its findings have left the topic, and then deletes its rows. What was written meanwhile is
+        # taken back here: either this sees that they have left, or they leave after it, and the rows are deleted there.
+        news = later()
+        self._take_findings(news)
+        if erased := [fingerprint for fingerprint in written if fingerprint in news and news[fingerprint] is None]:
+            self._take_back(erased)
 
-    def _append(self, table: AnyPath, schema: pa.Schema, rows: Sequence[Mapping[str, object]]) -> bool:
+    def _append(self, table: str, schema: pa.Schema, rows: Sequence[Mapping[str, object]]) -> bool:
         try:
-            write_deltalake(
-                str(table), pa.Table.from_pylist(rows, schema), mode="append", partition_by=["date"], configuration=_WITHOUT_NAMES
-            )
+            write_deltalake(table, pa.Table.from_pylist(rows, schema), mode="append", partition_by=["date"], configuration=_WITHOUT_NAMES)
         except (DeltaError, OSError) as error:
             self._say(f"{table} can't be written: {str(error)[:200]}")
             return False
         self._failing = False
         return True
+
+    def _take_back(self, fingerprints: Sequence[str]) -> None:
+        """Deletes rows; fingerprints are hexadecimal digits."""
+        table = DeltaTable(self._tables[1])
+        named = ", ".join(f"'{fingerprint}'" for fingerprint in fingerprints)
+        committed(table, lambda: table.delete(f"fingerprint IN ({named})"))
 
     def _say(self, problem: str) -> None:
         if not self._failing:
@@ -228,10 +235,10 @@ class Recorder:
         self._failing = True
 
 
-def _revisions(table: AnyPath) -> dict[str, int]:
+def _revisions(table: str) -> dict[str, int]:
     """The newest revision of each finding that the table has: higher revisions on the topic were written while no job ran."""
     try:
-        known = DeltaTable(str(table))
+        known = DeltaTable(table)
     except TableNotFoundError:
         return {}
     sql = "SELECT fingerprint, max(revision) AS revision FROM findings GROUP BY fingerprint"

@@ -8,9 +8,8 @@ import threading
 from collections.abc import Mapping
 from typing import TypedDict
 
-from clientscope.local.answering import AnsweringProcess, NoReply, environment_without_secrets
+from clientscope.local.answering import AnsweringProcess, NoReply, environment_for, environment_without_secrets
 from clientscope.local.process import spawn
-from clientscope.stores.store_path import AnyPath, environment
 
 DEADLINE_S = 120.0
 """Seconds for a look; the first one imports Great Expectations, which takes some three seconds of a core."""
@@ -68,7 +67,7 @@ class CheckingProcess:
         deadline_s: seconds that a look may take.
     """
 
-    def __init__(self, history: AnyPath, deadline_s: float = DEADLINE_S) -> None:
+    def __init__(self, history: str, deadline_s: float = DEADLINE_S) -> None:
         self.deadline_s = deadline_s
         self._history = history
         self._looking = threading.Lock()
@@ -110,9 +109,9 @@ class CheckingProcess:
     def _started(self) -> AnsweringProcess:
         process = AnsweringProcess(
             spawn(
-                [sys.executable, "-m", "sinks.quality.process", str(self._history)],
+                [sys.executable, "-m", "sinks.quality.process", self._history],
                 log=subprocess.DEVNULL,
-                env=environment_without_secrets(**_FEW_THREADS, **environment(self._history)),
+                env=environment_without_secrets(**_FEW_THREADS, **environment_for(self._history)),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
             )

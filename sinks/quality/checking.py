@@ -10,7 +10,6 @@ from traceback import extract_tb
 
 import numpy as np
 
-from clientscope.stores.store_path import AnyPath
 from sinks.quality import commits, samples
 from sinks.quality.asking import Looked, Validated
 from sinks.quality.docs import DataDocs
@@ -32,13 +31,13 @@ class SampleChecks:
     """Samples, validates, and writes Data Docs.  Not for two threads at a time.
 
     Args:
-        history: the folder of the tables.
+        history: the folder of the tables. Data Docs are written where that is on this machine.
         clock: seconds since the epoch.
     """
 
-    def __init__(self, history: AnyPath, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, history: str, clock: Callable[[], float] = time.time) -> None:
         self._history, self._clock = history, clock
-        self._docs = DataDocs(history / DATA_DOCS)
+        self._docs = None if "://" in history else DataDocs(Path(history) / DATA_DOCS)
         self._hours: dict[str, LastHour] = defaultdict(LastHour)
         self._validators: dict[str, Validator] = {}
         self._chance = np.random.default_rng()
@@ -54,7 +53,7 @@ class SampleChecks:
             begun = time.monotonic()
             validated: Validated = {"topic": topic, "rows": 0, "seconds": 0.0, "outcomes": [], "error": ""}
             try:
-                new = commits.since(self._history / SUITES[topic].table, version)
+                new = commits.since(self._table(topic), version)
                 looked["next_versions"][topic] = new.next_version
                 self._validate(topic, new.files, validated)
             except Exception as error:
@@ -65,14 +64,18 @@ class SampleChecks:
                 looked["validated"].append(validated)
         return looked
 
-    def _validate(self, topic: str, files: Sequence[AnyPath], validated: Validated) -> None:
-        found = samples.sample(topic, files, MOST_READ, MOST_ROWS, self._chance)
+    def _table(self, topic: str) -> str:
+        return f"{self._history}/{SUITES[topic].table}"
+
+    def _validate(self, topic: str, names: Sequence[str], validated: Validated) -> None:
+        found = samples.sample(topic, self._table(topic), names, MOST_READ, MOST_ROWS, self._chance)
         if found is None:
             return
         validated["rows"] = len(found.facts)
         validator = self._validators.get(topic) or self._validators.setdefault(topic, Validator(SUITES[topic]))
         outcomes, result = validator.validate(found.facts, self._hours[topic].ratio(found.newest_ms, found.rows))
         validated["outcomes"] = [(each.name, each.success, each.unexpected) for each in outcomes if each.judged]
-        self._docs.add(validator.gx_suite, result, all(success for _, success, _ in validated["outcomes"]), self._clock())
+        if self._docs is not None:
+            self._docs.add(validator.gx_suite, result, all(success for _, success, _ in validated["outcomes"]), self._clock())
         if len(validated["outcomes"]) < len(outcomes):
             raise RuntimeError("not every expectation could be judged")

@@ -11,7 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from clientscope.stores.store_path import AnyPath
+from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
+
+from sinks.history.tables import files
 
 _OPERATION = "WRITE"
 
@@ -21,28 +24,31 @@ class Commits:
     """What has been committed to a table.
 
     Attributes:
-        files: that the job has appended, the newest last.
+        files: that the job has appended, the newest last, below the table's folder.
         next_version: the version that is looked for next.
     """
 
-    files: tuple[AnyPath, ...]
+    files: tuple[str, ...]
     next_version: int
 
 
-def next_version(table: AnyPath) -> int:
+def next_version(table: str) -> int:
     """The number of the version that will be committed next; 0 where there is no table yet."""
-    names = (path.stem for path in (table / "_delta_log").rglob("*.json"))
-    return max((int(name) for name in names if name.isdecimal()), default=-1) + 1
+    try:
+        return int(DeltaTable(table).version()) + 1
+    except TableNotFoundError:
+        return 0
 
 
-def since(table: AnyPath, version: int) -> Commits:
+def since(table: str, version: int) -> Commits:
     """What has been committed from a version on."""
-    files: list[AnyPath] = []
-    with suppress(FileNotFoundError):
+    found: list[str] = []
+    with suppress(TableNotFoundError, FileNotFoundError):
+        below = files(table)
         while True:
-            log = (table / "_delta_log" / f"{version:020}.json").read_text("utf-8")
-            actions = [json.loads(line) for line in log.splitlines() if line]
+            with below.open_input_stream(f"_delta_log/{version:020}.json") as log:
+                actions = [json.loads(line) for line in log.read().splitlines() if line]
             if any(action.get("commitInfo", {}).get("operation") == _OPERATION for action in actions):
-                files += [table / unquote(action["add"]["path"]) for action in actions if "add" in action]
+                found += [unquote(action["add"]["path"]) for action in actions if "add" in action]
             version += 1
-    return Commits(tuple(files), version)
+    return Commits(tuple(found), version)

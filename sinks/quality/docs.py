@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import great_expectations as gx
@@ -20,8 +21,6 @@ from great_expectations.core.run_identifier import RunIdentifier
 from great_expectations.render.renderer.page_renderer import ExpectationSuitePageRenderer, ValidationResultsPageRenderer
 from great_expectations.render.view import DefaultJinjaPageView
 
-from clientscope.stores.store_path import AnyPath
-from clientscope.stores.trees import write_atomically
 from sinks.quality.pages import BACK, INDEX, without_elsewhere
 from sinks.quality.suites import SUITES
 
@@ -48,7 +47,7 @@ class DataDocs:
     Each file is replaced as a whole, so a reader sees either the old one or the new one.
     """
 
-    def __init__(self, folder: AnyPath) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._made_s: dict[str, float] = {}
         self._waiting: dict[str, tuple[ExpectationSuiteValidationResult, bool, float]] = {}
@@ -98,7 +97,9 @@ class DataDocs:
         self._replace(name, without_elsewhere(page))
 
     def _replace(self, name: str, text: str) -> None:
-        write_atomically(self._folder / name, text)
+        unfinished = self._folder / f".{name}.tmp"
+        unfinished.write_text(text, "utf-8")
+        unfinished.replace(self._folder / name)
 
 
 def _page(renderer: Any, of: Any) -> str:

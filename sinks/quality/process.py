@@ -15,7 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from clientscope import core_dumps
-from clientscope.stores.store_path import any_path
 
 _NICE = 10
 _MOST_BYTES = 1 << 30
@@ -33,7 +32,7 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints is no answer
     from sinks.quality.checking import SampleChecks  # noqa: PLC0415  within the limits
 
-    checks = SampleChecks(any_path(sys.argv[1]))
+    checks = SampleChecks(sys.argv[1])
     for line in sys.stdin.buffer:
         looked = checks.look(json.loads(line))
         looked["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

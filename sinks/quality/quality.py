@@ -15,7 +15,6 @@ from prometheus_client import CollectorRegistry
 from clientscope.backoff import Backoff
 from clientscope.clock import now_ms
 from clientscope.findings.conditions import Condition, Conditions
-from clientscope.stores.store_path import AnyPath
 from sinks.quality.asking import CheckingProcess, ProcessFailed, Validated
 from sinks.quality.commits import next_version
 from sinks.quality.metrics import QualityMetrics
@@ -47,7 +46,7 @@ class Quality:
 
     def __init__(
         self,
-        history: AnyPath,
+        history: str,
         conditions: Conditions,
         registry: CollectorRegistry,
         process: CheckingProcess | None = None,
@@ -121,7 +120,7 @@ class Quality:
         _log.warning("the process that validates samples of history is started again: it %s", _CAUSES[cause])
 
     def _newest(self) -> dict[str, int]:
-        return {topic: next_version(self._history / suite.table) for topic, suite in SUITES.items()}
+        return {topic: next_version(f"{self._history}/{suite.table}") for topic, suite in SUITES.items()}
 
     def _take(self, validated: Validated) -> None:
         topic, rows = validated["topic"], validated["rows"]

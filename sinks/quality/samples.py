@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
+from pyarrow.fs import FileSystem
 
-from clientscope.stores.store_path import AnyPath
+from sinks.history.tables import files
 from udfs.kernels import sample_facts
 
 ROWS_AT_ONCE = 512
@@ -35,18 +35,23 @@ class Sample:
     newest_ms: int
 
 
-def sample(topic: str, files: Sequence[AnyPath], most_read: int, most_rows: int, chance: np.random.Generator) -> Sample | None:
+def sample(topic: str, folder: str, names: Sequence[str], most_read: int, most_rows: int, chance: np.random.Generator) -> Sample | None:
     """About ``most_rows`` rows by chance, of the newest files; None where there are no rows.
 
     A file that is gone was rewritten meanwhile, and is passed over.
 
     Args:
+        folder: of the table.
+        names: of its new files, the newest last.
         most_read: rows beyond which older files aren't read.
         most_rows: of the sample.
     """
     chosen, rows, read = [], 0, 0
-    for path in reversed(files):
-        with suppress(FileNotFoundError), _opened(path) as file:
+    if not names:
+        return None
+    below = files(folder)
+    for path in reversed(names):
+        with suppress(FileNotFoundError), _opened(below, path) as file:
             rows += file.metadata.num_rows
             if read < most_read:
                 read += file.metadata.num_rows
@@ -54,7 +59,7 @@ def sample(topic: str, files: Sequence[AnyPath], most_read: int, most_rows: int,
     share = min(1.0, most_rows / max(1, read))
     facts, newest_ms = [], 0
     for path in reversed(chosen):
-        with suppress(FileNotFoundError), _opened(path) as file:
+        with suppress(FileNotFoundError), _opened(below, path) as file:
             for batch in _batches(file, topic):
                 newest_ms = max(newest_ms, sample_facts.appended_ms(batch).to_numpy().max().item())
                 some = batch if share == 1 else batch.filter(pa.array(chance.random(len(batch)) < share))
@@ -63,9 +68,8 @@ def sample(topic: str, files: Sequence[AnyPath], most_read: int, most_rows: int,
     return None if not found else Sample(found, rows, newest_ms)
 
 
-def _opened(path: AnyPath) -> parquet.ParquetFile:
-    source = path if isinstance(path, Path) else path.open()
-    return parquet.ParquetFile(source, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+def _opened(below: FileSystem, path: str) -> parquet.ParquetFile:
+    return parquet.ParquetFile(below.open_input_file(path), buffer_size=_BUFFER_BYTES, pre_buffer=False)
 
 
 def _batches(file: parquet.ParquetFile, topic: str) -> Iterator[pa.Table]:

@@ -11,15 +11,19 @@ from kafka.errors import KafkaError
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.admin import AdminClient, connected, no_broker, partition_offsets
-from streaming.checkpoints.manifest import SeenTopic
 from streaming.checkpoints.offsets import Extent, Extents
 
 
 @dataclass(frozen=True)
 class TopicsNow:
-    """What a cluster says now."""
+    """What a cluster says now.
 
-    topics: Mapping[str, SeenTopic]
+    Attributes:
+        ids: Kafka's own of each topic, which one that is deleted and made again doesn't keep (KIP-516); None where the broker has none.
+        extents: what the partitions hold.
+    """
+
+    ids: Mapping[str, str | None]
     extents: Extents
 
 
@@ -46,7 +50,7 @@ class Asking:
             if self._admin is None:
                 self._admin = connected(self._kafka)
             seen = _seen(self._admin, self._names)
-            places = [(name, number) for name, topic in seen.items() for number in range(topic.partitions)]
+            places = [(name, number) for name, (_, partitions) in seen.items() for number in range(partitions)]
             begins, ends = partition_offsets(self._admin, places, "earliest"), partition_offsets(self._admin, places, "latest")
         except (KafkaError, TimeoutError) as error:
             self.close()
@@ -54,7 +58,7 @@ class Asking:
         extents: dict[str, dict[int, Extent]] = {name: {} for name in seen}
         for name, number in places:
             extents[name][number] = Extent(begins[name, number], ends[name, number])
-        return TopicsNow(seen, extents)
+        return TopicsNow({name: topic_id for name, (topic_id, _) in seen.items()}, extents)
 
     def close(self) -> None:
         """Closes the connections; the next call makes new ones."""
@@ -80,11 +84,12 @@ def at_time(kafka: Kafka, topic: str, extents: Mapping[int, Extent], time_ms: in
     return {number: first[topic, number] if first[topic, number] >= 0 else extent.end for number, extent in extents.items()}
 
 
-def _seen(admin: AdminClient, names: list[str]) -> dict[str, SeenTopic]:
+def _seen(admin: AdminClient, names: list[str]) -> dict[str, tuple[str | None, int]]:
+    """Each topic's id and number of partitions."""
     described = {one["name"]: one for one in admin.describe_topics(names)}
     if missing := [name for name in names if not described[name]["partitions"]]:
         raise EnvironmentProblem(f"topics are missing: {', '.join(missing)}", "run: clientscope topics")
-    return {name: SeenTopic(topic_id=_id(described[name].get("topic_id")), partitions=len(described[name]["partitions"])) for name in names}
+    return {name: (_id(described[name].get("topic_id")), len(described[name]["partitions"])) for name in names}
 
 
 def _id(topic_id: object) -> str | None:

@@ -28,16 +28,20 @@ Extents: TypeAlias = Mapping[str, Mapping[int, Extent]]
 
 @dataclass(frozen=True)
 class Lost:
-    """Records that were not read and are gone: from ``begin`` to before ``end``; an end of None isn't known."""
+    """Records that were not read and are gone: from ``begin`` to before ``end``."""
 
     topic: str
     partition: int
     begin: int
-    end: int | None
+    end: int
+
+    @property
+    def count(self) -> int:
+        """How many offsets that are."""
+        return self.end - self.begin
 
     def __str__(self) -> str:
-        until = f"to {self.end - 1}, {self.end - self.begin} records" if self.end is not None else "on, their number is unknown"
-        return f"{self.topic}, partition {self.partition}: offsets from {self.begin} {until}"
+        return f"{self.topic}, partition {self.partition}: offsets from {self.begin} to {self.end - 1}, {self.count} records"
 
 
 def from_json(text: str) -> dict[str, dict[int, int]]:
@@ -76,21 +80,11 @@ def lost(position: Offsets, extents: Extents) -> list[Lost]:
         position: where the query continues; a partition that isn't in it is new, and begins at 0.
         extents: what the topics hold.
     """
-    found = []
-    for topic, partitions in extents.items():
-        at = position.get(topic, {})
-        found += [Lost(topic, number, at.get(number, 0), e.begin) for number, e in partitions.items() if at.get(number, 0) < e.begin]
-        found += [Lost(topic, number, at[number], None) for number in sorted(at.keys() - partitions.keys())]
-    return found
-
-
-def beyond(position: Offsets, extents: Extents) -> list[str]:
-    """Where a partition ends before what was read of it already, in words: it isn't the one that was read, or has been cut."""
     return [
-        f"{topic}, partition {number}, ends at {extent.end}, and {position[topic][number]} is where reading continues"
+        Lost(topic, number, position.get(topic, {}).get(number, 0), extent.begin)
         for topic, partitions in extents.items()
         for number, extent in partitions.items()
-        if extent.end < position.get(topic, {}).get(number, 0)
+        if position.get(topic, {}).get(number, 0) < extent.begin
     ]
 
 

@@ -1,24 +1,21 @@
-"""Reset of a query: its checkpoint is moved aside, never deleted, and a start file says where the next one begins."""
+"""Reset of a query: a new start, which the job takes within seconds, or with its next start."""
 
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 from clientscope.errors import SettingsError
 from clientscope.kafka.access import Kafka
-from clientscope.stores import trees
-from clientscope.stores.store_path import AnyPath
-from streaming.checkpoints import broker, start_file
-from streaming.checkpoints.lock import locked
-from streaming.checkpoints.manifest import Refused
-from streaming.checkpoints.offsets import EARLIEST, Extent, Offsets, from_json
-from streaming.checkpoints.plans import PLANS, folder, versions
-from streaming.internals import spark_files
-
-_ASIDE = re.compile(r"v\d+\.(?:before-\d{8}T\d{6}Z(?:-\d+)?|skipped)")
+from clientscope.kafka.writer import TopicWriter
+from clientscope.records.topics import JOB
+from streaming.checkpoints import broker
+from streaming.checkpoints.job_records import new_start
+from streaming.checkpoints.offsets import EARLIEST, from_json
+from streaming.checkpoints.plans import PLANS
 
 
 def known(query: str) -> str:
@@ -32,56 +29,23 @@ def known(query: str) -> str:
     return query
 
 
-def reset(checkpoint_dir: AnyPath, query: str, offsets: Offsets | None, now: datetime) -> list[AnyPath]:
-    """Moves a query's checkpoint aside, and one of a newer version too; returns where they are now.
+def reset(kafka: Kafka, query: str, offsets: Mapping[int, int] | None) -> None:
+    """Gives a query a new start.
 
     Args:
-        offsets: where the query begins anew; None for the beginning of its topic.
+        offsets: where it begins, by partition; None for the beginning of its topic.
 
     Raises:
-        Locked: a job, or another command, has the directory.
+        EnvironmentProblem: no broker answers.
+        KafkaError: the start can't be written.
     """
-    with locked(checkpoint_dir, "clientscope checkpoints reset"):
-        current = folder(checkpoint_dir, query)
-        position = _position(current)
-        stamp = f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
-        moved: list[AnyPath] = []
-        for number, path in versions(checkpoint_dir, query).items():
-            if number >= PLANS[query].version and any(path.rglob("*")):
-                target = path.with_name(f"{path.name}.before-{stamp}")
-                copies = 1
-                while target.exists():
-                    copies += 1
-                    target = path.with_name(f"{path.name}.before-{stamp}-{copies}")
-                moved.append(trees.move(path, target))
-        start = start_file.StartOffsets(
-            offsets=None if offsets is None else {topic: dict(found) for topic, found in offsets.items()},
-            position={topic: dict(found) for topic, found in position.items()},
-            written_at=now.astimezone(UTC).isoformat(timespec="seconds"),
-        )
-        start_file.write(current, start)
-        return moved
+    topic = PLANS[query].topic
+    start = new_start(query, broker.ask(kafka, [topic]).ids[topic], offsets, "it was reset")
+    with closing(TopicWriter(kafka, JOB, "clientscope-checkpoints")) as writer:
+        writer.write({start.key: start.model_dump_json().encode()})
 
 
-def _position(checkpoint: AnyPath) -> Offsets:
-    """Where its query was; if it hasn't begun since it was last reset, then where it was before that."""
-    if spark_files.begun(checkpoint):
-        return spark_files.read(checkpoint).position
-    try:
-        start = start_file.read(checkpoint)
-    except Refused:
-        return {}
-    return start.position if start else {}
-
-
-def aside(checkpoint_dir: AnyPath, query: str) -> list[AnyPath]:
-    """The checkpoints of a query that were moved aside."""
-    parent = checkpoint_dir.absolute() / query
-    names = sorted(path.name for path in parent.iterdir()) if parent.is_dir() else []
-    return [parent / name for name in names if _ASIDE.fullmatch(name)]
-
-
-def at_offsets(kafka: Kafka, query: str, given: str) -> Offsets:
+def at_offsets(kafka: Kafka, query: str, given: str) -> dict[int, int]:
     """Offsets as a person gives them, checked against what the topic holds.
 
     Args:
@@ -115,10 +79,10 @@ def at_offsets(kafka: Kafka, query: str, given: str) -> Offsets:
                 f"--to-offsets: {topic}, partition {number}, holds offsets {extent.begin} to {extent.end - 1}, not {offset}",
                 "what is gone can't be read again; --to-earliest begins where it begins now",
             )
-    return start_file.completed(offsets, {topic: len(extents)}, EARLIEST)
+    return offsets.get(topic, {})
 
 
-def at_time(kafka: Kafka, query: str, given: str) -> Offsets:
+def at_time(kafka: Kafka, query: str, given: str) -> dict[int, int]:
     """Where the records of a time, and later ones, are.
 
     Args:
@@ -134,5 +98,4 @@ def at_time(kafka: Kafka, query: str, given: str) -> Offsets:
     except ValueError:
         raise SettingsError(f"--to-time: {given!r} is no time", "ISO 8601 is, as in 2026-01-02T03:04:05Z") from None
     time = time.replace(tzinfo=UTC) if time.tzinfo is None else time
-    extents: dict[int, Extent] = dict(broker.ask(kafka, [topic]).extents[topic])
-    return {topic: broker.at_time(kafka, topic, extents, int(time.timestamp() * 1000))}
+    return broker.at_time(kafka, topic, broker.ask(kafka, [topic]).extents[topic], int(time.timestamp() * 1000))

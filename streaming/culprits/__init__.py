@@ -4,5 +4,5 @@ A kernel never raises on bad bytes, so what a worker dies of is a bug of ours, o
 
 failed_batch   which records the batch had that a query fails at, and their bytes
 probe          a query's kernel in a child process, to see of which record it dies
-search         both together; what it finds is skipped from then on (`streaming.checkpoints.skipped`)
+search         both together; what it finds is skipped from then on (`streaming.checkpoints.job_records.SkippedRecord`)
 """

@@ -1,8 +1,7 @@
-"""Batch at which a query fails: its range from the query's checkpoint, its records from Kafka."""
+"""Batch at which a query fails: its range from Spark's failure, its records from Kafka."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,10 +10,7 @@ from kafka import TopicPartition
 
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.reader import OffsetRange, TopicReader
-from clientscope.stores.store_path import AnyPath
-from streaming.internals import spark_files
-
-log = logging.getLogger(__name__)
+from streaming.failures import Failure
 
 Range = Mapping[tuple[str, int], tuple[int, int]]
 """(topic, partition) -> first offset, and the one behind the last."""
@@ -34,16 +30,12 @@ class SuspectRecord:
     value: bytes
 
 
-def failed_range(checkpoint: AnyPath) -> Range:
-    """What the newest batch of a checkpoint reads, if that batch was begun and not finished; else nothing."""
-    files = spark_files.read(checkpoint)
-    if unread := files.problems or files.unknown:
-        log.warning("the failed batch can't be read from %s: %s", checkpoint, unread[0])
-        return {}
-    if files.planned == files.committed:
-        return {}
-    first = {(topic, number): offset for topic, partitions in files.position.items() for number, offset in partitions.items()}
-    end = {(topic, number): offset for topic, partitions in files.planned_to.items() for number, offset in partitions.items()}
+def failed_range(failure: Failure) -> Range:
+    """What the batch was to read that failed, by Spark's own word; nothing where it says nothing."""
+    first, end = (
+        {(topic, number): offset for topic, partitions in (offsets or {}).items() for number, offset in partitions.items()}
+        for offsets in (failure.position, failure.planned_to)
+    )
     return {place: (first.get(place, 0), last) for place, last in end.items() if first.get(place, 0) < last}
 
 

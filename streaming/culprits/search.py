@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import closing
 
 from clientscope.clock import now_ms
@@ -16,11 +16,11 @@ from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import QUARANTINE
-from streaming.checkpoints import skipped
-from streaming.checkpoints.plans import folder
-from streaming.checkpoints.skipped import RecordPlace
+from streaming.checkpoints.job_records import SkippedRecord
+from streaming.checkpoints.job_topic import JobTopic
 from streaming.culprits.failed_batch import SuspectRecord, failed_range, fetch
 from streaming.culprits.probe import Kernel, Probe
+from streaming.failures import Failure
 from streaming.job_metrics import CRASHED
 from udfs.kernels.quarantine import digest
 
@@ -40,12 +40,18 @@ class Culprits:
     """
 
     def __init__(
-        self, settings: StreamSettings, digest_key: DigestKey | None, kernels: Mapping[str, Kernel], report: Callable[[str, int], None]
+        self,
+        settings: StreamSettings,
+        topic: JobTopic,
+        digest_key: DigestKey | None,
+        kernels: Mapping[str, Kernel],
+        report: Callable[[str, int], None],
     ) -> None:
+        self._topic = topic
         self._settings, self._digest_key, self._kernels, self._report = settings, digest_key, kernels, report
         self._lock = threading.Lock()
 
-    def search(self, query: str) -> bool:
+    def search(self, query: str, failure: Failure) -> bool:
         """Whether it has found what kills this query's workers. That is quarantined then, and skipped from each query's next start on.
 
         Raises:
@@ -53,8 +59,8 @@ class Culprits:
             KafkaError, TimeoutError, OSError: it could not be found out.
         """
         with self._lock:
-            known = {place.fingerprint: place for place in skipped.read(self._settings.checkpoint_dir)}
-            found = self._found(query, known)
+            known = {place.place: place for place in self._topic.read().skipped.values()}
+            found = self._found(query, failure, known)
             if not found:
                 return False
             found_ms = now_ms()
@@ -66,15 +72,12 @@ class Culprits:
                     " see docs/cluster.md, Records that kill",
                 )
             self._quarantine(found)
-            skipped.add(
-                self._settings.checkpoint_dir,
-                [RecordPlace(record.topic, record.partition, record.offset, record.timestamp_ms, found_ms) for record in found],
-            )
+            self._topic.write(*(_skipped(record, found_ms) for record in found))
             self._report(found[0].topic, len(found))
         return True
 
-    def _found(self, query: str, known: Mapping[tuple[str, int, int], RecordPlace]) -> list[SuspectRecord]:
-        chosen = failed_range(folder(self._settings.checkpoint_dir, query))
+    def _found(self, query: str, failure: Failure, known: Container[tuple[str | int, ...]]) -> list[SuspectRecord]:
+        chosen = failed_range(failure)
         deadline = time.monotonic() + _LONGEST_S
         found: list[SuspectRecord] = []
         with Probe(self._kernels[query]) as probe:
@@ -105,3 +108,9 @@ class Culprits:
             records[key] = json.dumps(value, separators=(",", ":")).encode()
         with closing(TopicWriter(KafkaAccess.of(self._settings), QUARANTINE)) as writer:
             writer.write(records)
+
+
+def _skipped(record: SuspectRecord, found_ms: int) -> SkippedRecord:
+    return SkippedRecord(
+        topic=record.topic, partition=record.partition, offset=record.offset, timestamp_ms=record.timestamp_ms, found_ms=found_ms
+    )

@@ -14,6 +14,10 @@ CHECKPOINT_DAMAGED = re.compile(
     r"CANNOT_LOAD_STATE_STORE|STATE_STORE_\w*(?:INCOMPATIBLE|NOT_COMPATIBLE|NOT_FOUND|MISMATCH|INVALID|NOT_EMPTY|FAILURE)"
     r"|BATCH_METADATA_NOT_FOUND|CHECKPOINT_|STREAMING_CHECKPOINT_MISSING_METADATA_FILE|INVALID_LOG_VERSION|MALFORMED_LOG_FILE"
     r"|Failed to read log file|batch \d+ doesn't exist|Checksum error: \S*/(?:metadata|(?:offsets|commits|sources|state)/)"
+    # Jackson's and json4s' words, where a query fails before it reads anything but its own logs.
+    r"|(?s:(?:Unexpected (?:end-of-input|character|close marker)|Unrecognized token|No content to map|No usable value for)"
+    r".*Current State: INITIALIZING)"
+    r"|\bCheckpointOlder\b"  # our own (`sinks.history.batches`)
 )
 
 TWO_WRITERS = re.compile(r"CONCURRENT_STREAM_LOG_UPDATE")
@@ -33,6 +37,9 @@ WORKERS_DIE = re.compile(r"Python worker exited unexpectedly|MemoryError|PythonE
 
 OF_THE_QUERY = "=== Streaming Query ==="
 """What follows says which query failed, where it was, and its plan."""
+
+COMMITTED, AVAILABLE = (re.compile(rf"Current {which} Offsets: \{{[^{{}}]*: (\{{.*\}})\}}") for which in ("Committed", "Available"))
+"""Offsets of the one Kafka source of a query, as Spark adds them to its failure: from where and to where its last batch was to read."""
 
 OF_PYTHON, CAUSED_BY = "An exception was raised by the Python Proxy", "Caused by: "
 """Beginnings of lines: of Py4J, where a sink's Python raised; of a JVM's stack trace."""

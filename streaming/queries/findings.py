@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
 from clientscope import clock
-from clientscope.errors import RecordError
+from clientscope.errors import ClientscopeError, RecordError
 from clientscope.findings.conditions import given_up_alerts
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
@@ -39,14 +39,13 @@ from clientscope.kafka.writer import Headers, TopicWriter
 from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, STATUS
 from clientscope.status.record import ProcessStatus
 from clientscope.topic_values import parse
-from streaming import seen
+from streaming import clients_seen
 from streaming.backlog import Backlog
-from streaming.checkpoints import skipped
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
 from streaming.findings.retention import Kept
 from streaming.job_metrics import JobMetrics
 from streaming.queries.query import JobContext, JobQuery
-from streaming.queries.start import begin
+from streaming.queries.start import start
 from streaming.sources import Pace, between, records
 from streaming.transforms.findings import arrivals, received
 
@@ -85,8 +84,8 @@ class FindingsQuery:
             self._scratch = Path(tempfile.mkdtemp(prefix="clientscope-findings-"))
             opened.callback(shutil.rmtree, self._scratch, ignore_errors=True)
             now_ms = clock.now_ms()
-            self._folder = settings.checkpoint_dir
-            noted = seen.read(self._folder, now_ms)
+            self._topic = job.checkpoints.topic
+            noted = clients_seen.noted(self._topic.read(), now_ms)
             self._noted_ms = now_ms
             kept = Kept(noted.seen, settings.keep_clients_days)
             self._tombstones = TopicWriter(kafka, CONFIGS)
@@ -96,7 +95,7 @@ class FindingsQuery:
             self._findings = FindingsEngine(published, job.policy, job.thresholds, job.conditions, kept, job.reports, settings.max_clients)
             self._lock = threading.Lock()
             self._caught_up = False
-            left_out = skipped.read(settings.checkpoint_dir)
+            left_out = job.skipped()
             prepare = partial(arrivals, digest_key=job.digest_key, thresholds=job.thresholds)
             self._backlog = Backlog(
                 job.spark,
@@ -106,7 +105,7 @@ class FindingsQuery:
                 self._read_whole,
             )
             rows = prepare(records(job.spark, kafka, f"{CONFIGS},{CONNECTIONS}", _ends(ranges), left_out, _PACE, with_keys=True))
-            self.query: StreamingQuery = begin(rows.writeStream.foreachBatch(self._write), "findings", self._scratch.as_uri(), _INTERVAL_S)
+            self.query: StreamingQuery = start(rows.writeStream.foreachBatch(self._write), "findings", self._scratch.as_uri(), _INTERVAL_S)
             self._backlog.start()
             opened.callback(self._backlog.stop)
             self._opened = opened.pop_all()
@@ -209,9 +208,9 @@ class FindingsQuery:
             return  # less is known than the process before had noted
         self._noted_ms = now_ms
         try:
-            seen.write(self._folder, self._findings.kept.seen(), now_ms)
-        except OSError as error:
-            log.warning("when clients were last seen could not be noted in %s: %s", self._folder, error)
+            self._topic.write(*clients_seen.records(self._findings.kept.seen(), now_ms))
+        except (ClientscopeError, KafkaError, TimeoutError) as error:
+            log.warning("when clients were last seen could not be noted, and is noted later: %s", error)
 
 
 def _json(finding: Finding | None) -> bytes | None:

@@ -60,9 +60,10 @@ class GaugesQuery:
             self._ends = opened.enter_context(closing(TopicEnds(KafkaAccess.of(settings), CONNECTIONS)))
             self._clock = ReadClock()
             self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), 0.0, self._lost, partition_of, self._failed)
-            rows = entries(source(job.spark, settings, "gauges"), job.digest_key)
+            beginning = job.checkpoints.begin("gauges")
+            rows = entries(source(job, "gauges", beginning), job.digest_key)
             writer = rows.writeStream.foreachBatch(self._write)
-            self.query: StreamingQuery = start(writer, "gauges", settings.checkpoint_dir, LIVE_INTERVAL_S)
+            self.query: StreamingQuery = start(writer, "gauges", beginning.location, LIVE_INTERVAL_S)
             self._opened = opened.pop_all()
 
     def tick(self) -> None:

@@ -9,7 +9,8 @@ from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import QUARANTINE
-from sinks.history.batches import append
+from sinks.history.batches import CheckpointOlder, append
+from sinks.history.tables import repeated
 from streaming.checkpoints.plans import PLANS
 from streaming.internals.frames import record_batches
 from streaming.internals.jvm import query_id
@@ -44,14 +45,17 @@ def start_history(
         written: called with the rows of each batch that is in the table.
         beside: columns of these rows that the table doesn't have.
     """
-    settings, plan = job.settings, PLANS[name]
+    settings = job.settings
+    table, beginning = f"{settings.history_dir}/{PLANS[name].table}", job.checkpoints.begin(name)
 
     def write(rows: DataFrame, batch_id: int) -> None:
+        if beginning.last_batch is not None and batch_id <= beginning.last_batch:
+            raise CheckpointOlder(f"batch {beginning.last_batch} of {name} was done, and now {batch_id} comes")
         # Both sinks from one decoding.  Nothing sensitive is in these rows any more, should Spark spill them.
         rows.persist()
         try:
             kept = history.kept(rows)
-            append(record_batches(kept.drop(*beside)), settings.history_dir / plan.table, query_id(rows.sparkSession), batch_id)
+            repeated(lambda: append(record_batches(kept.drop(*beside)), table, query_id(rows.sparkSession), batch_id))
             history.quarantine(rows).write.format("kafka").options(**sink).save()
             written(kept)
         finally:
@@ -59,6 +63,6 @@ def start_history(
 
     sink = {**sink_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
     interval_s = settings.history_interval_seconds
-    rows = history.observed(step(source(job.spark, settings, name, Pace(_MOST, interval_s))), QUARANTINED, expected)
+    rows = history.observed(step(source(job, name, beginning, Pace(_MOST, interval_s))), QUARANTINED, expected)
     writer = rows.writeStream.foreachBatch(write)
-    return start(writer, name, settings.checkpoint_dir, min(interval_s, _LOOK_S))
+    return start(writer, name, beginning.location, min(interval_s, _LOOK_S))

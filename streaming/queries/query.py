@@ -11,9 +11,11 @@ from clientscope.config import StreamSettings
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
+from streaming.checkpoints.job_records import SkippedRecord
 from streaming.culprits.probe import Kernel
 from streaming.findings.fact_reports import FactReports
 from streaming.findings.finding_records import Policy
+from streaming.job_checkpoints import Checkpoints
 from streaming.supervision import Running
 
 
@@ -27,6 +29,7 @@ class JobContext:
         policy: owners and suppressions of findings.
         conditions: takes problems of clientscope's own processes, which become findings.
         reports: what one query reads in clients' metrics, and another judges.
+        checkpoints: where each query begins, and the topic that keeps it.
     """
 
     spark: SparkSession
@@ -36,6 +39,11 @@ class JobContext:
     policy: Policy
     conditions: Conditions
     reports: FactReports
+    checkpoints: Checkpoints
+
+    def skipped(self) -> list[SkippedRecord]:
+        """Records that no query reads."""
+        return list(self.checkpoints.topic.read().skipped.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,10 @@ from pyspark.sql.streaming import DataStreamWriter
 from clientscope.config import StreamSettings
 from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import AHEAD, CONFIGS, RESULTS
-from streaming.checkpoints import skipped
 from streaming.internals.progress_reports import last_report
 from streaming.progress import all_unread
 from streaming.queries.query import JobContext, JobQuery
-from streaming.queries.start import LIVE_INTERVAL_S, begin, source, start
+from streaming.queries.start import LIVE_INTERVAL_S, source, start
 from streaming.sources import Pace, records, sink_options
 from streaming.supervision import Plain
 from streaming.transforms.results import results, verdicts
@@ -40,8 +39,9 @@ def start_results(job: JobContext) -> Plain:
 
     It flushes at the end of each task, so lingering delays nothing; in a backlog it makes requests of hundreds of records instead of a few.
     """
-    rows = results(source(job.spark, job.settings, "results"), job.digest_key, job.thresholds)
-    return Plain(start(_writer(rows, job.settings), "results", job.settings.checkpoint_dir, LIVE_INTERVAL_S))
+    beginning = job.checkpoints.begin("results")
+    rows = results(source(job, "results", beginning), job.digest_key, job.thresholds)
+    return Plain(start(_writer(rows, job.settings), "results", beginning.location, LIVE_INTERVAL_S))
 
 
 class FreshResults:
@@ -53,13 +53,12 @@ class FreshResults:
 
     def __init__(self, job: JobContext) -> None:
         settings = job.settings
-        left_out = skipped.read(settings.checkpoint_dir)
-        read = records(job.spark, KafkaAccess.of(settings), CONFIGS, "latest", left_out, _FRESH_PACE)
+        read = records(job.spark, KafkaAccess.of(settings), CONFIGS, "latest", job.skipped(), _FRESH_PACE)
         self._folder = tempfile.TemporaryDirectory(prefix="clientscope-fresh-", ignore_cleanup_errors=True)
         try:
             header = F.struct(F.lit(AHEAD).alias("key"), F.lit(b"").alias("value"))
             writer = _writer(results(read, job.digest_key, job.thresholds).withColumn("headers", F.array(header)), settings)
-            self._query = begin(writer, FRESH, Path(self._folder.name).as_uri(), _FRESH_EVERY_S)
+            self._query = start(writer, FRESH, Path(self._folder.name).as_uri(), _FRESH_EVERY_S)
         except BaseException:
             self._folder.cleanup()
             raise

@@ -28,7 +28,7 @@ def serving(state: State, values: Values | None = None, history_dir: Path | None
     Args:
         at_ms: the page's time; by default the current one.
     """
-    known, past = values or {}, Past(history_dir)
+    known, past = values or {}, Past(str(history_dir))
     app = create_app(
         state,
         assets.load(),

@@ -7,12 +7,14 @@ import random
 import time
 from collections.abc import Callable, Collection
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import fleets
 import kafka
 import pyarrow as pa
 from deltalake import DeltaTable
+from deltalake.exceptions import TableNotFoundError
 from observe import eventually, read_all
 from record_bytes import config_record, heartbeat, setting
 
@@ -22,7 +24,6 @@ from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
 from clientscope.records.codec import ClientConnectionRecord, decode
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
-from clientscope.stores.store_path import AnyPath
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.finding_records import Policy
 from streaming.transforms.history import connection_rows, push_rows
@@ -200,11 +201,12 @@ def gauges(bootstrap_servers: str) -> dict[str, dict[str, Any]]:
     return {key: {name: field for name, field in value.items() if name not in left_out[key]} for key, value in shown.items()}
 
 
-def rows(history_dir: AnyPath, table: str) -> dict[Place, dict[str, Any]]:
+def rows(history_dir: Path | str, table: str) -> dict[Place, dict[str, Any]]:
     """A Delta table's rows by place; a place that is there twice is an error."""
-    if not list((history_dir / table / "_delta_log").rglob("*.json")):  # before the first commit there is a folder already
+    try:
+        found = DeltaTable(f"{history_dir}/{table}").to_pyarrow_table().to_pylist()
+    except TableNotFoundError:
         return {}
-    found = DeltaTable(str(history_dir / table)).to_pyarrow_table().to_pylist()
     by_place = {(row["topic"], row["partition"], row["offset"]): row for row in found}
     assert len(by_place) == len(found), f"{table}: {len(found) - len(by_place)} rows twice"
     return {place: {name: field for name, field in row.items() if name not in _OF_KAFKA} for place, row in by_place.items()}
@@ -219,7 +221,7 @@ def _by_place(bootstrap_servers: str, topic: str, apart: Collection[str]) -> dic
     return {place: rest for place, (_, rest) in recorded.items()}
 
 
-def comes_out(bootstrap_servers: str, history_dir: AnyPath, key: DigestKey, skipped: Collection[Place] = ()) -> None:
+def comes_out(bootstrap_servers: str, history_dir: Path | str, key: DigestKey, skipped: Collection[Place] = ()) -> None:
     """Waits until everything that was written has come out, and compares it with what the input alone says."""
     expected = Replay(bootstrap_servers, key, skipped)
     assert eventually(lambda: results(bootstrap_servers).keys() >= expected.results.keys(), SLOW, PAUSE_S)

@@ -127,8 +127,7 @@ def commands_of_a_release(installed: Installation, version: str) -> None:
     assert eventually(lambda: len(results(installed, "release-file")) == 1, SLOW)
     (leak,) = leaks(installed)
     delivered_and_closed(installed, leak["fingerprint"])
-    folder = str(installed.data_dir / "checkpoints")
-    listed = run("checkpoints", "list", "--checkpoint-dir", folder, *where, "-o", "jsonl", notes="in use by clientscope stream")
+    listed = run("checkpoints", "list", *where, "-o", "jsonl", notes="run by clientscope stream")
     assert listed
 
     def in_history() -> bool:

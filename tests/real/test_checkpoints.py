@@ -1,90 +1,84 @@
-"""F23, F24, F25: a job continues from a released version's checkpoints, or ends with the reason and how to start anew.
-
-The tests share a broker and a checkpoint, and follow one another.
-"""
+"""F23, F24, F25: one job at a time, and its queries begin where they were, or anew, and say so."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
-import shlex
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import golden_checkpoint as golden
 import kafka
 import pytest
 from conftest import RunningBroker, start_broker
+from deltalake import DeltaTable
 from forked import Forked, forked
-from gauge_rows import of_series
-from gauge_rows import rows as gauge_rows
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import PolicyViolationError
 from observe import eventually, java_below, metrics, page, read_all
-from record_bytes import config_record, connection_record, setting
-from replay import rows
+from record_bytes import config_record, setting
+from replay import Input, comes_out, rows
 
-from clientscope import __version__, topics
+from clientscope import topics
 from clientscope.demo.fleet import Fleet
+from clientscope.digest import DigestKey
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
-from clientscope.records.topics import CONFIGS, CONNECTIONS, GAUGES, RESULTS
-from streaming.checkpoints import manifest
-from streaming.checkpoints.at_start import Checkpoints
-from streaming.checkpoints.manifest import Refused
-from streaming.checkpoints.plans import PLANS, folder
-from streaming.gauges import Gauges
+from clientscope.records.topics import CONFIGS, RESULTS
+from streaming.checkpoints.job_topic import read_job
 
 pytestmark = pytest.mark.faults
 
 SLOW = 90.0
-OLDER = connection_record(1, [("go", "1.0", 99, 99, 0)])
-"""Of a series whose newest count is in the golden checkpoint alone: who has lost that would believe it."""
+SEED = 23
+KEY = DigestKey(b"0123456789abcdef" * 4)
 
 
 @dataclass
 class Rig:
-    """A broker, and a job over it that runs or not."""
+    """A broker, and jobs over it that run or not."""
 
     broker: RunningBroker
     folder: Path
     commands: Forked
     stream_url: str = field(default_factory=lambda: f"http://127.0.0.1:{free_port()}/")
 
-    @property
-    def checkpoints(self) -> Path:
-        return self.folder / "checkpoints"
+    def __post_init__(self) -> None:
+        self.jobs = Fleet(self.folder / "logs", lambda line: None)
+        self.key = self.folder / "digest.key"
+        self.key.touch(0o600)
+        self.key.write_bytes(KEY.secret)
 
-    def arguments(self, checkpoints: Path | None = None) -> list[str]:
+    @property
+    def history(self) -> Path:
+        return self.folder / "history"
+
+    def arguments(self, *flags: str) -> list[str]:
         return [
-            "stream", "--bootstrap-servers", self.broker.internal, "--checkpoint-dir", str(checkpoints or self.checkpoints),
-            "--history-dir", str(self.folder / "history"), "--history-interval-seconds", "2", "--driver-memory", "1g",
-            "--metrics-listen", self.stream_url.split("/")[2], "--quality", "off",
-            "--on-lost-records", "stop",
+            "stream", "--bootstrap-servers", self.broker.internal, "--checkpoint-dir", str(self.folder / "checkpoints"),
+            "--history-dir", str(self.history), "--history-interval-seconds", "1", "--driver-memory", "1g",
+            "--metrics-listen", self.stream_url.split("/")[2], "--quality", "off", "--digest-key-file", str(self.key), *flags,
         ]  # fmt: skip
 
-    @contextmanager
-    def job(self) -> Iterator[Fleet]:
-        processes = Fleet(self.folder / "logs", lambda line: None)
-        try:
-            processes.start("stream", *self.arguments())
-            processes.await_ready("stream", timeout_s=180)
-            yield processes
-        finally:
-            processes.stop()
+    def start(self, name: str, *flags: str) -> None:
+        self.jobs.start(name, *self.arguments(*flags))
+        self.jobs.await_ready(name, timeout_s=180)
 
-    @property
-    def log(self) -> str:
-        return (self.folder / "logs" / "stream.log").read_text()
+    @contextmanager
+    def job(self, name: str, *flags: str) -> Iterator[None]:
+        self.start(name, *flags)
+        try:
+            yield
+        finally:
+            self.jobs.stop(name)
+
+    def log(self, name: str) -> str:
+        return (self.folder / "logs" / f"{name}.log").read_text(errors="replace")
 
     def push(self, partition: int, *client_ids: str) -> None:
         with closing(kafka.KafkaProducer(bootstrap_servers=self.broker.internal)) as producer:
@@ -92,22 +86,28 @@ class Rig:
                 value = config_record(setting("acks", "all"), client_id=client_id)
                 producer.send(CONFIGS, key=client_id.encode(), value=value, partition=partition).get(timeout=30)
 
-    def running(self) -> dict[str, float]:
-        result = metrics(f"{self.stream_url}metrics").items()
-        return {key[1]: number for key, number in result if key[0] == "clientscope_stream_query_running"}
-
     def results(self) -> list[str]:
         return [json.loads(message.value)["client_id"] for message in read_all(self.broker.internal, RESULTS)]
 
-    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.commands.run(*arguments)
+    def lost(self) -> dict[tuple[str, ...], float]:
+        found = metrics(f"{self.stream_url}metrics").items()
+        return {key[1:]: number for key, number in found if key[0] == "clientscope_stream_lost_records" and number}
 
-    def on_checkpoints(self, what: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.command("checkpoints", what, "--checkpoint-dir", str(self.checkpoints), *arguments)
+    def in_history(self) -> list[str]:
+        """The clients whose pushes it has; a topic that is made again has the same offsets again."""
+        found: list[str] = DeltaTable(self.history / "pushes").to_pyarrow_table(columns=["client_id"])["client_id"].to_pylist()
+        return found
 
-    def found(self) -> Checkpoints:
-        """What a job looks at before it starts Spark."""
-        return Checkpoints(self.checkpoints, self.folder / "history", self.broker.internal, "4.2.0", 1)
+    def run(self, *words: str) -> tuple[int, str]:
+        done = self.commands.run(*words, "--bootstrap-servers", self.broker.internal)
+        return done.returncode, done.stdout + done.stderr
+
+    def checkpoint(self, query: str) -> Path:
+        return self.folder / "checkpoints" / query / read_job(self.broker.internal).starts[query].checkpoint
+
+    def has_read(self, query: str, *ends: int) -> bool:
+        """Whether the job has said so."""
+        return read_job(self.broker.internal).position(query) == dict(enumerate(ends))
 
     def expire(self, before: int) -> None:
         """Takes away the records before an offset of partition 0 of the pushes' topic, as retention would, did it have any."""
@@ -131,17 +131,11 @@ class Rig:
         admin.alter_configs([topic])
         assert eventually(lambda: admin.describe_configs([topic])["topic"][CONFIGS]["cleanup.policy"]["value"] == policy, SLOW)
 
-
-@contextmanager
-def rig_from(packed: Path, directory: Path, commands: Forked) -> Iterator[Rig]:
-    started, broker = start_broker(directory / "broker")
-    try:
-        rig = Rig(broker, directory, commands)
-        golden.unpack(packed, rig.checkpoints)
-        golden.fit(broker.internal, rig.checkpoints)
-        yield rig
-    finally:
-        started.stop()
+    def make_topic_again(self, partitions: int = 1) -> None:
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=self.broker.internal)) as admin:
+            admin.delete_topics([CONFIGS])
+            assert eventually(lambda: CONFIGS not in admin.list_topics(), SLOW)
+        topics.create(self.broker.internal, partitions=partitions)
 
 
 @pytest.fixture(scope="module")
@@ -150,291 +144,197 @@ def commands() -> Iterator[Forked]:
         yield commands
 
 
-@pytest.fixture(scope="module")
-def rig(commands: Forked, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    with rig_from(golden.GOLDEN[-1], tmp_path_factory.mktemp("newest"), commands) as rig:
+@pytest.fixture
+def rig(commands: Forked, tmp_path: Path) -> Iterator[Rig]:
+    started, broker = start_broker(tmp_path / "broker")
+    rig = Rig(broker, tmp_path, commands)
+    try:
         yield rig
+    finally:
+        rig.jobs.stop()
+        started.stop()
 
 
-def newest_gauges(internal: str) -> dict[str, int]:
-    newest: dict[str, bytes | None] = {message.key.decode(): message.value for message in read_all(internal, GAUGES)}
-    return {value["listener"] + value["software_name"]: value["connections"] for value in of_series(newest)}
+def ended(rig: Rig, name: str) -> int:
+    """The status with which a job has ended by itself."""
+    with pytest.raises(EnvironmentProblem, match=rf"{name} ended with status (\d+)") as caught:
+        assert not eventually(lambda: rig.jobs.check(name), SLOW)
+    return int(str(caught.value).partition("status ")[2].split()[0].rstrip(":;,."))
 
 
-def replayed(internal: str) -> dict[str, int]:
-    """The oracle: all connection records, in one batch."""
-    changes = Gauges({}, 0.0).apply(gauge_rows((message.value, message.timestamp) for message in read_all(internal, CONNECTIONS)), 0.0)
-    return {value["listener"] + value["software_name"]: value["connections"] for value in of_series(changes)}
+def test_a_newer_job_replaces_the_older_one_which_stops_all_its_queries(rig: Rig) -> None:
+    written = Input(rig.broker.internal, SEED)
+    written.write(100)
+    rig.start("first")
+    comes_out(rig.broker.internal, rig.history, KEY)
+    rig.stream_url = f"http://127.0.0.1:{free_port()}/"
+    rig.start("second")
+    assert ended(rig, "first") == 0, "a service manager doesn't start it again"
+    assert f"replaced by clientscope stream, process {rig.jobs.pid('second')} on " in rig.log("first")
+    assert "Traceback" not in rig.log("first"), rig.log("first")
+    assert "takes over from clientscope stream, process" in rig.log("second")
+    written.write(50)
+    comes_out(rig.broker.internal, rig.history, KEY)
 
-
-def continues(rig: Rig) -> None:
-    """Checks that nothing is written again, and nothing is lost."""
-    with closing(kafka.KafkaProducer(bootstrap_servers=rig.broker.internal)) as producer:
-        producer.send(CONNECTIONS, key=b"g", value=OLDER).get(timeout=30)
-        newer = connection_record(100, [("java", "1.0", 7, 60, 53)])
-        producer.send(CONNECTIONS, key=b"g", value=newer).get(timeout=30)
-    expected = replayed(rig.broker.internal)
-    assert len(expected) == 2
-    assert 99 not in expected.values()
-    assert eventually(lambda: newest_gauges(rig.broker.internal) == expected, SLOW), newest_gauges(rig.broker.internal)
-    assert not [client_id for client_id in rig.results() if client_id.startswith("golden-")]
-
-
-def test_f25_a_checkpoint_of_every_release_is_kept() -> None:
-    """Without a checkpoint of each release, the tests below would not test that release."""
-    released = re.findall(r"^## (\d+\S*)", (golden.FOLDER.parents[2] / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert released
-    assert {path.name.removesuffix(".tar.xz") for path in golden.GOLDEN} == set(released)
-
-
-def upgraded(checkpoints: Path) -> None:
-    """As if an earlier minor release of Spark, an earlier clientscope and another number of shuffle partitions had left it."""
-    for query in golden.RUN:
-        path = folder(checkpoints, query)
-        written = manifest.read(path)
-        assert written is not None
-        then = {"spark_version": "4.1.3", "clientscope_version": "0.0.9", "shuffle_partitions": 3}
-        manifest.write(path, written.model_copy(update=then))
-        planned = last(path / "offsets")
-        text = planned.read_text()
-        assert '"spark.sql.shuffle.partitions":"1"' in text
-        planned.write_text(text.replace('"spark.sql.shuffle.partitions":"1"', '"spark.sql.shuffle.partitions":"3"'))
-        planned.with_name(f".{planned.name}.crc").unlink()
-
-
-def of_another_release(internal: str, checkpoints: Path) -> None:
-    """The gauges' state is what their topic says: one value of a release that wrote a field more, one of a release that wrote one less."""
-    kept = {key: json.loads(value) for key, value in json.loads((checkpoints / "gauges.json").read_text()).items()}
-    (more, fields), (less, others) = kept.items()
-    assert others.pop("timestamp_ms")
-    with closing(kafka.KafkaProducer(bootstrap_servers=internal)) as producer:
-        for key, value in ((more, {**fields, "field_of_a_later_release": {"x": [1]}}), (less, others)):
-            producer.send(GAUGES, key=key.encode(), value=json.dumps(value).encode()).get(timeout=30)
-
-
-@pytest.mark.parametrize("packed", golden.GOLDEN, ids=lambda packed: packed.name)
-def test_f25_an_upgrade_continues_from_each_releases_checkpoint_or_refuses_and_says_what_to_do(
-    packed: Path, commands: Forked, tmp_path: Path
-) -> None:
-    with rig_from(packed, tmp_path, commands) as rig:
-        upgraded(rig.checkpoints)
-        of_another_release(rig.broker.internal, rig.checkpoints)
-
-        later = rig.checkpoints / "gauges" / f"v{PLANS['gauges'].version + 1}"
-        shutil.copytree(folder(rig.checkpoints, "gauges"), later)
-        refused = rig.command(*rig.arguments())
-        assert refused.returncode == 1
-        said = refused.stderr.splitlines()
-        assert said[-2].startswith(f"error: gauges has a checkpoint of version {PLANS['gauges'].version + 1}"), refused.stderr
-        assert said[-1].startswith("hint: run the newer clientscope again, or go back for good: clientscope checkpoints reset gauges")
-        shutil.rmtree(later)
-
-        with rig.job():
-            rig.push(0, "new")
-            assert eventually(lambda: rig.results() == ["new"], SLOW)
-            continues(rig)
-        for query in golden.RUN:
-            assert f"{query}: continues with Spark 4.2.0, after 4.1.3" in rig.log
-            assert f"{query}: continues with clientscope {__version__}, after 0.0.9" in rig.log
-            assert '"spark.sql.shuffle.partitions":"3"' in last(folder(rig.checkpoints, query) / "offsets").read_text()
-        assert rig.on_checkpoints("verify").stdout == "all checkpoints are whole\n"
-
-
-def test_f25_what_the_last_release_left_is_gone_on_with_and_partitions_that_were_added_are_read(rig: Rig) -> None:
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=rig.broker.internal)) as admin:
-        admin.create_partitions({CONFIGS: 2})
-    with rig.job() as processes:
-        rig.push(0, "old-partition")
-        rig.push(1, "new-partition")
-        assert eventually(lambda: sorted(rig.results()) == ["new-partition", "old-partition"], SLOW)
-        pushed = {(CONFIGS, 0, golden.RECORDS), (CONFIGS, 1, 0)}
-        assert eventually(lambda: rows(rig.folder / "history", "pushes").keys() >= pushed, SLOW), "else F24 below loses them too"
-        continues(rig)
-        assert "results: clientscope.configs has 2 partitions now, 1 before; all are read" in rig.log
-
-        # F23: a second job, and what else would change files under the first.
-        for second in (rig.command(*rig.arguments()), rig.on_checkpoints("backup", str(rig.folder / "too-early"))):
-            assert second.returncode == 1
-            assert f"is in use by clientscope stream, process {processes.pid('stream')} on " in second.stderr
-        listed = rig.on_checkpoints("list", "--bootstrap-servers", rig.broker.internal, "-o", "csv")
-        assert listed.returncode == 0, listed.stderr
-        assert "in use by clientscope stream" in listed.stderr
-        assert f",{CONFIGS},1," in listed.stdout
-    assert rig.on_checkpoints("verify").stdout == "all checkpoints are whole\n"
-    kept = rig.on_checkpoints("backup", str(rig.folder / "backup"))
-    assert (kept.returncode, kept.stdout.endswith("verified\n")) == (0, True), kept.stderr
-
-
-def last(log: Path) -> Path:
-    return max((path for path in log.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
+    # One that stands still while it is replaced finds out as soon as it goes on.
+    second = rig.jobs.pid("second")
+    os.kill(second, signal.SIGSTOP)
+    try:
+        rig.stream_url = f"http://127.0.0.1:{free_port()}/"
+        rig.start("third")
+    finally:
+        os.kill(second, signal.SIGCONT)
+    assert ended(rig, "second") == 0
+    assert f"replaced by clientscope stream, process {rig.jobs.pid('third')} on " in rig.log("second")
+    written.write(50)
+    comes_out(rig.broker.internal, rig.history, KEY)
+    status, said = rig.run("checkpoints", "list")
+    assert (status, f"run by clientscope stream, process {rig.jobs.pid('third')} on " in said) == (0, True), said
 
 
 def cut(checkpoint: Path) -> None:
     path = last(checkpoint / "offsets")
-    path.write_bytes(path.read_bytes()[:-20])
+    path.write_bytes(path.read_bytes()[:20])
+    path.with_name(f".{path.name}.crc").unlink()
+
+
+def changed(checkpoint: Path) -> None:
+    path = last(checkpoint / "offsets")
+    path.write_bytes(path.read_bytes().replace(b"clientscope", b"klientscope"))
 
 
 def without_metadata(checkpoint: Path) -> None:
     (checkpoint / "metadata").unlink()
 
 
-def without_last_offsets(checkpoint: Path) -> None:
-    path = last(checkpoint / "offsets")
-    path.unlink()
-    path.with_name(f".{path.name}.crc").unlink()
+def without_all(checkpoint: Path) -> None:
+    shutil.rmtree(checkpoint)
 
 
-def without_state(checkpoint: Path) -> None:
-    max((checkpoint / "state").rglob("*.changelog"), key=lambda path: int(path.stem)).unlink()
+def gone_back(checkpoint: Path) -> None:
+    """As one that was put back from a copy: the table has later batches."""
+    for log in (checkpoint / "offsets", checkpoint / "commits"):
+        for path in [path for path in log.iterdir() if path.name.isdigit() and int(path.name) > 0]:
+            path.unlink()
+            path.with_name(f".{path.name}.crc").unlink()
 
 
-DAMAGES: list[tuple[str, Callable[[Path], None], str]] = [
-    ("gauges", cut, r"was changed after it was written"),
-    ("history_pushes", without_metadata, r"metadata is missing"),
-    ("results", without_last_offsets, r""),
-    *([("gauges", without_state, r"changelog is missing")] if PLANS["gauges"].stateful else []),
-]
+def last(log: Path) -> Path:
+    return max((path for path in log.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
 
 
-@pytest.mark.parametrize(("query", "damage", "what"), DAMAGES, ids=[f"{query}-{damage.__name__}" for query, damage, _ in DAMAGES])
-def test_f23_a_damaged_checkpoint_is_refused_by_name(
-    rig: Rig, tmp_path: Path, query: str, damage: Callable[[Path], None], what: str
-) -> None:
-    shutil.copytree(rig.folder / "backup", tmp_path / "checkpoints")
-    damage(folder(tmp_path / "checkpoints", query))
-    before = len(read_all(rig.broker.internal, GAUGES))
-    refused = rig.command(*rig.arguments(tmp_path / "checkpoints"))
-    assert refused.returncode == 1
-    said = refused.stderr.splitlines()
-    assert said[-2].startswith(f"error: the checkpoint of {query} is damaged: "), refused.stderr
-    assert what in said[-2]
-    assert f"clientscope checkpoints reset {query} --to-" in said[-1]
-    assert len(read_all(rig.broker.internal, GAUGES)) == before  # no zeros, nor anything else
-    verified = rig.command("checkpoints", "verify", "--checkpoint-dir", str(tmp_path / "checkpoints"))
-    assert verified.returncode == 1
-    assert f"{query}: " in verified.stdout
-    # The hint's own words begin the query again from Kafka; a job then finds nothing to refuse.
-    command = shlex.split(re.search(r"clientscope (checkpoints reset .*?)(?:;|$)", said[-1])[1])  # type: ignore[index]
-    done = rig.command(*command, "--checkpoint-dir", str(tmp_path / "checkpoints"), "--bootstrap-servers", rig.broker.internal)
-    assert done.returncode == 0, done.stderr
-    assert rig.command("checkpoints", "verify", "--checkpoint-dir", str(tmp_path / "checkpoints")).returncode == 0
-    with Checkpoints(tmp_path / "checkpoints", tmp_path / "history", rig.broker.internal, "4.2.0", 1).held() as begun:
-        assert begun.lost() == {} or {place[0] for place in begun.lost()} <= {query}
+def test_f23_queries_with_damaged_checkpoints_begin_anew_where_they_were(rig: Rig) -> None:
+    written = Input(rig.broker.internal, SEED)
+    with rig.job("first"):
+        for number in (60, 40, 30):  # more than one batch
+            written.write(number)
+            comes_out(rig.broker.internal, rig.history, KEY)
+    damages: dict[str, Callable[[Path], None]] = {
+        "results": cut, "gauges": changed, "history_connections": without_metadata, "history_pushes": gone_back,
+    }  # fmt: skip
+    before = {query: rig.checkpoint(query) for query in damages}
+    for query, damage in damages.items():
+        damage(before[query])
+    written.write(30)
+    with rig.job("second"):
+        comes_out(rig.broker.internal, rig.history, KEY)
+        anew = {query for query, checkpoint in before.items() if rig.checkpoint(query) != checkpoint}
+        assert {"results", "gauges", "history_pushes"} <= anew
+        for query in anew:
+            assert f"the checkpoint of {query} is damaged; a new one begins at {{0: " in rig.log("second")
+        status, said = rig.run("checkpoints", "list", "-o", "csv")
+        assert (status, said.count("its checkpoint was damaged")) == (0, len(anew)), said
+    without_all(rig.folder / "checkpoints")
+    written.write(20)
+    with rig.job("third"):  # it begins where each query began last, and history passes over what it has
+        comes_out(rig.broker.internal, rig.history, KEY)
 
 
-def test_f24_records_that_expired_unread_are_named_and_a_reset_continues_without_them(rig: Rig) -> None:
-    ends = golden.RECORDS + 1
+def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -> None:
+    with rig.job("first"):
+        rig.push(0, "read")
+        for query in ("results", "history_pushes"):
+            assert eventually(lambda query=query: rig.has_read(query, 1), SLOW)  # type: ignore[misc]
     rig.push(0, "expired-1", "expired-2", "kept")
-    rig.expire(before=ends + 2)
-    refused = rig.command(*rig.arguments())
-    assert refused.returncode == 1
-    expected = f"records are gone that results has not read: {CONFIGS}, partition 0: offsets from {ends} to {ends + 1}, 2 records"
-    assert f"error: {expected}" in refused.stderr
-    assert "clientscope checkpoints reset results --to-earliest" in refused.stderr
+    rig.expire(before=3)
+    rig.jobs.start("stops", *rig.arguments("--on-lost-records", "stop"))
+    assert ended(rig, "stops") == 1
+    assert f"has not read: {CONFIGS}, partition 0: offsets from 1 to 2, 2 records" in rig.log("stops")
+    with rig.job("second"):
+        assert eventually(lambda: rig.results() == ["read", "kept"], SLOW), rig.results()
+        both = {("0", query, CONFIGS): 2.0 for query in ("results", "history_pushes")}
+        assert eventually(lambda: rig.lost() == both, SLOW), rig.lost()
+        assert eventually(lambda: {(CONFIGS, 0, 0), (CONFIGS, 0, 3)} == rows(rig.history, "pushes").keys(), SLOW)
 
-    (moved,) = [line for line in rig.on_checkpoints("reset", "results", "--to-earliest").stdout.splitlines() if "moved aside" in line]
-    assert Path(moved.removeprefix("moved aside: ")).is_dir()
-    result = rig.on_checkpoints(
-        "reset", "history_pushes", "--bootstrap-servers", rig.broker.internal, "--to-offsets", json.dumps({"0": ends + 2, "1": 1})
-    )
-    assert result.stdout.splitlines()[-1] == f'history_pushes will begin at {{"{CONFIGS}": {{"0": {ends + 2}, "1": 1}}}}', result.stderr
-    with rig.job() as processes:
-        assert eventually(lambda: rig.results().count("kept") == 1, SLOW)
-        lost = {
-            key[1:]: number for key, number in metrics(f"{rig.stream_url}metrics").items() if key[0] == "clientscope_stream_lost_records"
-        }
-        lost = {key: number for key, number in lost.items() if number}
-        assert lost == {("0", query, CONFIGS): 2 for query in ("results", "history_pushes")}, "these and no others"
-        assert not {"expired-1", "expired-2"} & set(rig.results())
-        kept = (CONFIGS, 0, ends + 2)
-        assert eventually(lambda: kept in rows(rig.folder / "history", "pushes"), SLOW), (
-            "else history, too, loses it while Spark stands still"
+        jvm = java_below(rig.jobs.pid("second"))  # Spark stands still while records come and go
+        os.kill(jvm, signal.SIGSTOP)
+        try:
+            rig.push(0, "unseen-1", "unseen-2", "unseen-3")
+            rig.expire(before=7)
+        finally:
+            os.kill(jvm, signal.SIGCONT)
+        rig.push(0, "last")
+        assert eventually(lambda: rig.results()[-1] == "last", SLOW), rig.results()
+        assert eventually(lambda: rig.lost() == dict.fromkeys(both, 5.0), SLOW), rig.lost()
+        assert not [each for each in rig.results() if each.startswith(("unseen", "expired"))]
+        assert eventually(lambda: (CONFIGS, 0, 7) in rows(rig.history, "pushes"), SLOW)
+
+
+def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(rig: Rig) -> None:
+    with rig.job("first"):
+        rig.push(0, "old")
+        for query in ("results", "history_pushes"):
+            assert eventually(lambda query=query: rig.has_read(query, 1), SLOW)  # type: ignore[misc]
+    rig.make_topic_again()
+    rig.push(0, "new-0", "new-1", "new-2")  # so many that offsets alone would show nothing
+    with rig.job("second"):
+        assert eventually(lambda: rig.results() == ["old", "new-0", "new-1", "new-2"], SLOW), rig.results()
+        assert f"{CONFIGS} was deleted and made again; of the old one partition 0 from offset 1" in rig.log("second")
+        rig.make_topic_again(partitions=2)  # under a job that runs
+        rig.push(1, *(f"newest-{number}" for number in range(5)))
+        assert eventually(lambda: rig.results()[-5:] == [f"newest-{number}" for number in range(5)], SLOW), rig.results()
+        assert eventually(lambda: page(f"{rig.stream_url}readyz")[0] == 200, SLOW), page(f"{rig.stream_url}readyz")
+        pushed = ["old", "new-0", "new-1", "new-2", *(f"newest-{number}" for number in range(5))]
+        assert eventually(lambda: sorted(rig.in_history()) == sorted(pushed), SLOW), rig.in_history()
+
+
+def test_a_reset_is_taken_by_a_job_that_runs_and_partitions_that_were_added_are_read(rig: Rig) -> None:
+    with rig.job("first"):
+        rig.push(0, "a", "b")
+        assert eventually(lambda: rig.has_read("results", 2), SLOW)
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=rig.broker.internal)) as admin:
+            admin.create_partitions({CONFIGS: 2})
+        time.sleep(0.01)
+        when = datetime.now(UTC).isoformat()
+        time.sleep(0.01)
+        rig.push(1, "c")
+        assert eventually(lambda: rig.results() == ["a", "b", "c"], SLOW), rig.results()
+
+        assert rig.run("checkpoints", "reset", "results", "--to-time", when)[1].startswith(
+            "results begins anew at offset 2 of partition 0, offset 0 of partition 1: within seconds"
         )
-        _loses_records_while_it_runs(rig, processes, ends + 3)
+        assert eventually(lambda: rig.results() == ["a", "b", "c", "c"], SLOW), rig.results()
+        assert rig.run("checkpoints", "reset", "results", "--to-offsets", '{"0": 1, "1": 1}')[0] == 0
+        assert eventually(lambda: rig.results() == ["a", "b", "c", "c", "b"], SLOW), rig.results()
+    status, said = rig.run("checkpoints", "reset", "results", "--to-offsets", '{"0": 100000}')
+    assert (status, "holds offsets 0 to 1, not 100000" in said) == (2, True), said
+    status, said = rig.run("checkpoints", "list", "-o", "csv")
+    assert (status, said.count(f",{CONFIGS},0,2,0,"), said.count(f",{CONFIGS},1,1,0,")) == (0, 2, 2), said
 
 
-def _loses_records_while_it_runs(rig: Rig, processes: Fleet, end: int) -> None:
-    """Spark stands still while records come and go."""
-    jvm = java_below(processes.pid("stream"))
-    os.kill(jvm, signal.SIGSTOP)
-    try:
-        rig.push(0, "unseen-1", "unseen-2", "unseen-3")
-        rig.expire(before=end + 3)
-    finally:
-        os.kill(jvm, signal.SIGCONT)
-    assert eventually(lambda: "error: " in rig.log, SLOW)
-    (error,) = [line for line in rig.log.splitlines() if line.startswith("error: ")]
-    assert f"has not read: {CONFIGS}, partition 0: offsets from {end} to {end + 2}, 3 records" in error
-    with pytest.raises(EnvironmentProblem, match="stream ended with status 1"):
-        assert not eventually(lambda: processes.check("stream"), SLOW)
-    assert not {"unseen-1", "unseen-2", "unseen-3"} & set(rig.results())
-
-
-def test_f24_a_topic_that_was_made_again_is_another_topic(rig: Rig) -> None:
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=rig.broker.internal)) as admin:
-        admin.delete_topics([CONNECTIONS])
-        assert eventually(lambda: CONNECTIONS not in admin.list_topics(), SLOW)
-    topics.create(rig.broker.internal)
-    golden.write(rig.broker.internal, range(3 * golden.RECORDS))  # so many that offsets alone would show nothing
-    _resets(rig, "results", "history_pushes")
-    refused = rig.command(*rig.arguments())
-    assert f"error: {CONNECTIONS} was deleted and created again, or this is another cluster" in refused.stderr
-    assert "what it had not read of that is lost: partition 0 from offset" in refused.stderr
-    _resets(rig, "gauges", "history_connections")
-    with rig.found().held() as begun:
-        assert {place[1] for place in begun.lost()} <= {CONFIGS}
-
-
-def test_f24_a_topic_that_is_made_again_under_a_running_job_parks_those_who_read_it(rig: Rig) -> None:
-    with rig.job() as processes, closing(kafka.KafkaAdminClient(bootstrap_servers=rig.broker.internal)) as admin:
-        admin.delete_topics([CONFIGS])
-        assert eventually(lambda: CONFIGS not in admin.list_topics(), SLOW)
-        topics.create(rig.broker.internal, partitions=2)
-        golden.write(rig.broker.internal, range(3 * golden.RECORDS))
-        parked = {"results": 0, "history_pushes": 0, "gauges": 1, "history_connections": 1, "findings": 1}
-        assert eventually(lambda: rig.running() == parked, SLOW), rig.running()
-
-        def said() -> list[str]:
-            return page(f"{rig.stream_url}readyz")[1].splitlines()
-
-        # Until the topics are looked at again, the deleted one is missing too; until a query is retried, it gives Spark's own reason.
-        why = f"is parked and retried: {CONFIGS} was deleted and created again, or this is another cluster"
-        assert eventually(lambda: [line.split()[0] for line in said() if why in line] == ["results", "history_pushes"], SLOW), said()
-        for line in said():
-            assert "what it had not read of that is lost: partition 0 from offset" in line
-            assert "begin with the new topic: clientscope checkpoints reset" in line
-        processes.check()
-    _resets(rig, "results", "history_pushes")
-    with rig.job():
-        rig.push(0, "of the new topic")
-        assert eventually(lambda: "of the new topic" in rig.results(), SLOW)
-
-
-def _resets(rig: Rig, *queries: str) -> None:
-    for query in queries:
-        done = rig.on_checkpoints("reset", query, "--to-earliest")
-        assert done.returncode == 0, done.stderr
-
-
-def test_a_reset_to_a_time_begins_with_that_times_records(rig: Rig) -> None:
-    when = datetime.now(UTC).isoformat()
-    time.sleep(0.01)
-    rig.push(1, "later")
-    result = rig.on_checkpoints("reset", "results", "--bootstrap-servers", rig.broker.internal, "--to-time", when)
-    begins: dict[str, Any] = json.loads(result.stdout.splitlines()[-1].removeprefix("results will begin at "))
-    ends = {str(message.partition): message.offset for message in read_all(rig.broker.internal, CONFIGS)}
-    assert begins == {CONFIGS: {"0": ends["0"] + 1, "1": ends["1"]}}
-    wrong = rig.on_checkpoints("reset", "results", "--bootstrap-servers", rig.broker.internal, "--to-offsets", '{"0": 100000}')
-    assert (wrong.returncode, "holds offsets" in wrong.stderr) == (2, True)
-
-
-def test_a_job_that_may_not_continue_writes_nothing(rig: Rig) -> None:
-    _resets(rig, "results")
-    damaged = folder(rig.checkpoints, "history_connections") / manifest.FILE
-    damaged.write_text("{")
-    with (
-        pytest.raises(Refused, match="is damaged"),
-        Checkpoints(rig.checkpoints, rig.folder / "history", rig.broker.internal, "4.2.0", 1).held(),
-    ):
-        pass
-    assert not (folder(rig.checkpoints, "results") / manifest.FILE).exists()
+def test_f25_a_job_of_other_versions_continues(rig: Rig) -> None:
+    """What an earlier release left lacks a field, or has one more; Spark's own files are the same in all releases (`test_sparks`)."""
+    with rig.job("first"):
+        rig.push(0, "a")
+        assert eventually(lambda: rig.has_read("results", 1), SLOW)
+    state = read_job(rig.broker.internal)
+    with closing(kafka.KafkaProducer(bootstrap_servers=rig.broker.internal)) as producer:
+        start = json.loads(state.starts["results"].model_dump_json())
+        del start["lost"]
+        progress = json.loads(state.progress["results"].model_dump_json()) | {"clientscope_version": "9.9", "of_a_later_release": [1]}
+        for key, value in ((state.starts["results"].key, start), (state.progress["results"].key, progress), ('["later"]', {})):
+            producer.send("clientscope.job", key=key.encode(), value=json.dumps(value).encode()).get(timeout=30)
+    with rig.job("second"):
+        rig.push(0, "b")
+        assert eventually(lambda: rig.results() == ["a", "b"], SLOW), rig.results()
+        assert 'a record of clientscope.job with the key ["later"] can\'t be read' in rig.log("second")

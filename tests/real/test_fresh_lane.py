@@ -20,7 +20,6 @@ from clientscope.demo.fleet import Fleet
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.topics import AHEAD, CONFIGS, RESULTS
-from streaming.checkpoints.plans import folder
 from streaming.fresh_lane import BEGINS_ABOVE
 from streaming.sources import LIVE
 
@@ -107,7 +106,8 @@ def pushes(internal: str) -> Iterator[Pushes]:
 
 def batches(checkpoints: Path) -> list[int]:
     """Records of each batch of results, by Spark's own log."""
-    logs = (folder(checkpoints, "results") / "offsets").iterdir()
+    (checkpoint,) = (checkpoints / "results").iterdir()
+    logs = (checkpoint / "offsets").iterdir()
     numbered = sorted((path for path in logs if path.name.isdigit()), key=lambda path: int(path.name))
     ends = [sum(json.loads(path.read_text().splitlines()[-1])[CONFIGS].values()) for path in numbered]
     return [end - begin for begin, end in pairwise([0, *ends])]

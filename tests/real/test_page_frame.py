@@ -309,7 +309,7 @@ def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
     expect(page.locator("#feed")).to_have_text("Live")
     expect(page.locator("#data-docs")).to_be_hidden()
     append(tmp_path, CONNECTIONS, connections(connection_record(99, [("java", "4", 2, 1, 0)], timestamp_ms=NOW_MS)))
-    with closing(CheckingProcess(tmp_path)) as process:
+    with closing(CheckingProcess(str(tmp_path))) as process:
         process.look({CONNECTIONS: 0})
 
     requests: list[str] = []

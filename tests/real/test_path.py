@@ -275,8 +275,7 @@ def history_command(installation: Any, *flags: str) -> str:
 
 
 def erase_command(installation: Any, *flags: str) -> str:
-    where = ("--bootstrap-servers", installation.broker.internal, "--checkpoint-dir", str(installation.data_dir / "checkpoints"))
-    return history_command(installation, "erase", *where, *flags)
+    return history_command(installation, "erase", "--bootstrap-servers", installation.broker.internal, *flags)
 
 
 def files_with(installation: Any, name: str) -> list[Path]:

@@ -70,6 +70,7 @@ def documented() -> list[ACL]:
             kind = ACLResourcePatternType.PREFIXED if "--resource-pattern-type" in given else ACLResourcePatternType.LITERAL
             patterns = [ResourcePattern(ResourceType.TOPIC, topic, kind) for topic in given.get("--topic", [])]
             patterns += [ResourcePattern(ResourceType.CLUSTER, "kafka-cluster") for _ in given.get("--cluster", [])]
+            patterns += [ResourcePattern(ResourceType.TRANSACTIONAL_ID, name, kind) for name in given.get("--transactional-id", [])]
             acls += [
                 ACL(given["--allow-principal"][0], "*", _OPERATIONS[operation], ACLPermissionType.ALLOW, pattern)
                 for operation in given["--operation"]

@@ -118,15 +118,17 @@ def test_samples_are_taken_of_what_the_job_has_written_once(records: Records, tm
     for batch_id, values in enumerate(([connection_record(0)], [connection_record(1, [("java", "4", 2, 1, 0)]), heartbeat(2)])):
         rows = history.connections(records(CONNECTIONS, *values), digest_key)
         write(rows, tmp_path / "connections", batch_id=batch_id)
-        new = commits.since(tmp_path / "connections", version)
+        new = commits.since(str(tmp_path / "connections"), version)
         version = new.next_version
-        found[batch_id] = samples.sample(CONNECTIONS, new.files, 1_000, 1_000, np.random.default_rng(1))
+        found[batch_id] = samples.sample(CONNECTIONS, str(tmp_path / "connections"), new.files, 1_000, 1_000, np.random.default_rng(1))
     first, second = found[0], found[1]
     assert first is not None and second is not None
     assert (first.facts["sequence"].to_pylist(), sorted(second.facts["sequence"].to_pylist())) == ([0], [1, 2])
     assert (first.rows, second.rows, sum(second.facts["unbalanced_counts"].to_pylist())) == (1, 2, 1)
     assert first.facts["appended_ms"].to_pylist() == [first.newest_ms]
-    pushed = samples.sample(CONFIGS, commits.since(tmp_path / "pushes", 0).files, 1_000, 1_000, np.random.default_rng(1))
+    pushed = samples.sample(
+        CONFIGS, str(tmp_path / "pushes"), commits.since(str(tmp_path / "pushes"), 0).files, 1_000, 1_000, np.random.default_rng(1)
+    )
     assert pushed is not None
     assert sorted(pushed.facts["settings"].to_pylist()) == [0, 1]
 
@@ -147,7 +149,7 @@ def test_facts_of_clients_own_metrics_are_kept_and_can_be_erased(records: Record
     clients.take(to_table(history.kept(rows).select(F.unix_millis("timestamp").alias("at_ms"), *COLUMNS)), 1_767_398_400_000)
     (instances,) = clients.families(1_767_398_400_000)[0].samples
     assert instances.value == 1, "both have one id"
-    erased = erase_rows(tmp_path / "client_facts", ErasureSubject(client_id="app-1"))
+    erased = erase_rows(str(tmp_path / "client_facts"), ErasureSubject(client_id="app-1"))
     assert erased is not None
     assert (erased.rows, erased.left) == (1, 0)
     assert DeltaTable(tmp_path / "client_facts").to_pyarrow_table()["client_id"].to_pylist() == ["app-2"]

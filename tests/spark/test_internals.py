@@ -24,7 +24,7 @@ from streaming.internals import messages, spark_files
 from streaming.internals.frames import record_batches, to_table
 from streaming.internals.jvm import given_settings, has_class, memory_bean, query_id, unlogged_errors, unlogged_failures
 from streaming.internals.releases import RELEASES, installed
-from streaming.queries.start import begin
+from streaming.queries.start import start
 
 
 def test_the_installed_spark_is_one_that_internals_were_read_from() -> None:
@@ -97,7 +97,7 @@ def test_a_batch_knows_its_query(spark: SparkSession, tmp_path: Path) -> None:
     def write(rows: DataFrame, _: int) -> None:
         ids.add(query_id(rows.sparkSession))
 
-    query = begin(spark.readStream.format("rate").load().writeStream.foreachBatch(write), "known", (tmp_path / "c").as_uri(), 0.1)
+    query = start(spark.readStream.format("rate").load().writeStream.foreachBatch(write), "known", (tmp_path / "c").as_uri(), 0.1)
     try:
         while not ids or not (tmp_path / "c" / "commits" / "0").exists():
             assert query.isActive, query.exception()
@@ -120,7 +120,7 @@ def test_a_batch_that_fails_is_logged_by_py4j_until_the_job_ends(
 
     def logged(name: str) -> list[str]:
         caplog.clear()
-        query = begin(spark.readStream.format("rate").load().writeStream.foreachBatch(fail), name, (tmp_path / name).as_uri(), 0.1)
+        query = start(spark.readStream.format("rate").load().writeStream.foreachBatch(fail), name, (tmp_path / name).as_uri(), 0.1)
         with pytest.raises(StreamingQueryException, match="cut off"):
             query.awaitTermination(60)
         return [record.levelname for record in caplog.records if record.name == "py4j.clientserver" and record.levelno >= logging.ERROR]
@@ -132,7 +132,7 @@ def test_a_batch_that_fails_is_logged_by_py4j_until_the_job_ends(
 
 def committed(spark: SparkSession, checkpoint: Path, batches: int) -> None:
     """Runs a query until so many batches of its are committed."""
-    query = begin(spark.readStream.format("rate").load().writeStream.format("noop"), "logs", checkpoint.as_uri(), 0.1)
+    query = start(spark.readStream.format("rate").load().writeStream.format("noop"), "logs", checkpoint.as_uri(), 0.1)
     try:
         while not (checkpoint / "commits" / str(batches - 1)).exists():
             assert query.isActive, query.exception()

@@ -2,61 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
-
 from clientscope.commands.command import Command
 from clientscope.config import KafkaSettings, ListingSettings
-from clientscope.config.base import CheckpointDir
-from clientscope.config.option import Option
-from clientscope.config_types import Addresses
 
 
 class CheckpointsListSettings(ListingSettings, KafkaSettings):
-    """Lists the progress of each query, and the versions that wrote its checkpoint."""
+    """Lists how far each query of the streaming job has read, where it began, and which versions wrote that."""
 
     section = "checkpoints"
     subcommand = "list"
-    checkpoint_dir: CheckpointDir
-    bootstrap_servers: Annotated[Addresses, Option(section="kafka", key="bootstrap.servers")] = Field(
-        "", description="listener INTERNAL of the cluster, to also list how many records each query is behind"
-    )
 
 
 def run(settings: CheckpointsListSettings) -> int:
     """Prints a line for each partition of each query.
 
     Raises:
-        EnvironmentProblem: bootstrap servers are given, and no broker answers.
+        EnvironmentProblem: no broker answers, or a topic is missing.
     """
     from dataclasses import asdict
 
+    from kafka.errors import KafkaError
+
+    from clientscope import topics
     from clientscope.commands.checkpoints import table
     from clientscope.kafka.access import KafkaAccess
+    from clientscope.kafka.admin import no_broker
+    from clientscope.records.topics import JOB
     from clientscope.report.listing import Listed, show
-    from clientscope.stores.trees import size_bytes
-    from streaming.checkpoints import broker, lock, reset
-    from streaming.checkpoints.offsets import Extents
-    from streaming.checkpoints.plans import PLANS, folder
+    from streaming.checkpoints import broker
+    from streaming.checkpoints.job_topic import read_job
+    from streaming.checkpoints.plans import PLANS
+
+    kafka = KafkaAccess.of(settings)
+    topics.verify(kafka, reads=(JOB,))
 
     def look() -> Listed[table.CheckpointLine]:
-        extents: Extents = {}
-        if settings.bootstrap_servers:
-            extents = broker.ask(
-                KafkaAccess.of(settings), {plan.topic for query, plan in PLANS.items() if folder(settings.checkpoint_dir, query).is_dir()}
-            ).extents
-        running = lock.holder(settings.checkpoint_dir)
-        aside = [path for query in PLANS for path in reset.aside(settings.checkpoint_dir, query)]
+        try:
+            state = read_job(kafka)
+        except (KafkaError, TimeoutError) as error:
+            raise no_broker(kafka, error) from None
+        extents = broker.ask(kafka, {PLANS[query].topic for query in state.starts if query in PLANS}).extents
+        running = state.owner.process if state.owner and state.owner.running else ""
         return Listed(
-            list(table.rows(settings.checkpoint_dir, extents)),
+            list(table.rows(state, extents)),
             row=asdict,
             name=lambda row: row.query,
-            table=lambda found, wide: table.table(found, asked=bool(settings.bootstrap_servers), wide=wide),
-            left_out=[
-                *([f"in use by {running}"] if running else []),
-                *(f"moved aside: {path}, {table.size(size_bytes(path))}; unused" for path in aside),
-            ],
+            table=lambda found, wide: table.table(found, wide=wide),
+            left_out=[f"run by {running}"] if running else [],
         )
 
     show(settings, table.FIELDS, look)

@@ -8,12 +8,11 @@ from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.config import KafkaSettings
-from clientscope.config.base import CheckpointDir
 from clientscope.config.option import Option
 
 
 class CheckpointsResetSettings(KafkaSettings):
-    """Resets one query: moves its checkpoint aside, never deletes it, and sets where the job's next start begins."""
+    """Resets one query: it begins anew at a place of its topic, with a new checkpoint; a job that runs takes it within seconds."""
 
     section = "checkpoints"
     subcommand = "reset"
@@ -21,7 +20,6 @@ class CheckpointsResetSettings(KafkaSettings):
         description="gauges, results, history_pushes, history_connections or history_client_facts;\n"
         "checkpoints/README.md describes what is repeated"
     )
-    checkpoint_dir: CheckpointDir
     to_offsets: Annotated[str, Option(metavar="JSON|FILE", flag_only=True)] = Field(
         "",
         description="""begin at these offsets: JSON, as in '{"0": 42}' (partition and offset), or a file that holds it;\n"""
@@ -34,30 +32,37 @@ class CheckpointsResetSettings(KafkaSettings):
 
 
 def run(settings: CheckpointsResetSettings) -> int:
-    """Moves a query's checkpoint aside.
+    """Writes a new start of a query to the job's topic.
 
     Raises:
         SettingsError: an unknown query, or several places to begin.
-        ClientscopeError: what `streaming.checkpoints.reset` says.
+        EnvironmentProblem: no broker answers, the job's topic is missing, or a right on it.
     """
-    from datetime import UTC, datetime
+    from kafka.errors import KafkaError
 
+    from clientscope import topics
     from clientscope.errors import SettingsError
     from clientscope.kafka.access import KafkaAccess
+    from clientscope.kafka.admin import no_broker
+    from clientscope.records.topics import JOB
     from streaming.checkpoints import reset
-    from streaming.checkpoints.offsets import to_json
 
     query = reset.known(settings.query)
     if sum((bool(settings.to_offsets), bool(settings.to_time), settings.to_earliest)) > 1:
         raise SettingsError("--to-offsets, --to-time and --to-earliest exclude each other", "give one of them")
+    kafka = KafkaAccess.of(settings)
+    topics.verify(kafka, reads=(JOB,), writes=(JOB,))
     offsets = None
     if settings.to_offsets:
-        offsets = reset.at_offsets(KafkaAccess.of(settings), query, settings.to_offsets)
+        offsets = reset.at_offsets(kafka, query, settings.to_offsets)
     elif settings.to_time:
-        offsets = reset.at_time(KafkaAccess.of(settings), query, settings.to_time)
-    for path in reset.reset(settings.checkpoint_dir, query, offsets, datetime.now(UTC)):
-        print(f"moved aside: {path}")
-    print(f"{query} will begin at {to_json(offsets) if offsets else 'the beginning of its topic'}")
+        offsets = reset.at_time(kafka, query, settings.to_time)
+    try:
+        reset.reset(kafka, query, offsets)
+    except (KafkaError, TimeoutError) as error:
+        raise no_broker(kafka, error) from None
+    at = ", ".join(f"offset {offset} of partition {number}" for number, offset in sorted((offsets or {}).items()))
+    print(f"{query} begins anew at {at or 'the beginning of its topic'}: within seconds if the job runs, else with its next start")
     return 0
 
 

@@ -1,123 +1,96 @@
-"""Table of checkpoints: the progress of each query, and the version that wrote its checkpoint."""
+"""Table of checkpoints: how far each query has read, and the versions that wrote that."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from rich.table import Table
+from rich.text import Text
 
 from clientscope.report.text import plain
-from clientscope.stores.store_path import AnyPath
-from clientscope.stores.trees import size_bytes
-from streaming.checkpoints import manifest, start_file
-from streaming.checkpoints.manifest import Refused
+from streaming.checkpoints.job_records import JobState
 from streaming.checkpoints.offsets import Extents
-from streaming.checkpoints.plans import PLANS, folder
-from streaming.internals import spark_files
+from streaming.checkpoints.plans import PLANS
 
 
 @dataclass(frozen=True)
 class CheckpointLine:
-    """A partition that a query reads, or a query that has read nothing; None is what isn't known."""
+    """A partition that a query reads, or a query that has never run; None is what isn't known."""
 
     query: str
-    version: str
+    checkpoint: str | None
     batch: int | None
-    damaged: bool
     topic: str
     partition: int | None
     offset: int | None
     behind: int | None
-    begins: str | None
-    size_bytes: int | None
-    written_by: str
-    written_at: str
+    lost: int | None
+    began: str | None
+    written_by: str | None
+    written_at: str | None
 
 
 FIELDS = tuple(field.name for field in fields(CheckpointLine))
 
 
-def rows(checkpoint_dir: AnyPath, extents: Extents) -> Iterator[CheckpointLine]:
-    """A line for each partition of each query, or for a query that has read nothing.
+def rows(state: JobState, extents: Extents) -> Iterator[CheckpointLine]:
+    """A line for each partition of each query, or for a query that has never run.
 
     Args:
-        extents: what topics hold, to show how far behind a query is; empty if no broker was asked.
+        extents: what topics hold.
     """
     for query, plan in PLANS.items():
-        checkpoint = folder(checkpoint_dir, query)
-        files = spark_files.read(checkpoint)
-        written_by, when = _written_by(checkpoint)
-        read = files.position.items()
-        places: list[tuple[str, int | None, int | None]] = [(topic, *each) for topic, found in read for each in sorted(found.items())]
-        for topic, number, offset in places or [(plan.topic, None, None)]:
-            extent = extents.get(topic, {}).get(number) if number is not None else None
+        start, progress = state.starts.get(query), state.progress.get(query)
+        if start is None:
+            yield CheckpointLine(query, None, None, plan.topic, None, None, None, None, None, None, None)
+            continue
+        if progress is not None and progress.checkpoint != start.checkpoint:
+            progress = None
+        position = state.position(query)
+        for number, extent in sorted(extents.get(plan.topic, {}).items()):
+            offset = max(position.get(number, 0), extent.begin)
             yield CheckpointLine(
                 query=query,
-                version=plan.folder,
-                batch=files.committed,
-                damaged=bool(files.problems),
-                topic=topic,
+                checkpoint=start.checkpoint,
+                batch=None if progress is None else progress.batch,
+                topic=plan.topic,
                 partition=number,
                 offset=offset,
-                behind=None if extent is None or offset is None else max(0, extent.end - offset),
-                begins=_begins(checkpoint) if number is None else None,
-                size_bytes=size_bytes(checkpoint) if checkpoint.is_dir() else None,
-                written_by=written_by,
-                written_at=when,
+                behind=max(0, extent.end - offset),
+                lost=start.lost.get(number, 0),
+                began=start.reason,
+                written_by=None if progress is None else f"clientscope {progress.clientscope_version}, Spark {progress.spark_version}",
+                written_at=_when(progress.at_ms if progress else start.at_ms),
             )
 
 
-def table(found: Sequence[CheckpointLine], *, asked: bool, wide: bool = False) -> Table:
-    """A row for each partition; the first row of a query also has what its partitions share.
-
-    Args:
-        asked: whether a broker was asked, so that it is known how far queries are behind.
-    """
+def table(found: Sequence[CheckpointLine], *, wide: bool = False) -> Table:
+    """A row for each partition; the first row of a query also has what its partitions share."""
     view = Table(header_style="bold", box=None, pad_edge=False)
-    headings = ["QUERY", "BATCH", "TOPIC", "OFFSET", *(["BEHIND"] if asked else []), "SIZE", "WRITTEN BY", "WHEN"]
-    for heading in headings:
-        right = heading in ("BATCH", "OFFSET", "BEHIND", "SIZE")
-        narrowest = {"TOPIC": 15, "WRITTEN BY": 12, "WHEN": 10}.get(heading)
-        fixed = right or heading == "QUERY"
-        view.add_column(heading, overflow="fold", no_wrap=fixed, min_width=narrowest, justify="right" if right else "left")
+    for heading in ("QUERY", "BATCH", "TOPIC", "OFFSET", "BEHIND", "BEGAN SINCE", "WRITTEN BY", "WHEN"):
+        right = heading in ("BATCH", "OFFSET", "BEHIND")
+        narrowest = {"TOPIC": 15, "BEGAN SINCE": 12, "WRITTEN BY": 12, "WHEN": 10}.get(heading)
+        view.add_column(
+            heading, overflow="fold", no_wrap=right or heading == "QUERY", min_width=narrowest, justify="right" if right else "left"
+        )
     before = ""
     for row in found:
-        known = row.partition is not None
-        behind = [] if not asked else ["–" if row.behind is None else f"{row.behind:,}"]
-        place = plain(f"{row.topic}/{row.partition}" if known else row.topic)
-        where = [place, f"{row.offset:,}" if known else row.begins, *behind]
+        place = plain(row.topic if row.partition is None else f"{row.topic}/{row.partition}")
+        where: list[Text | str] = [place, _number(row.offset), _number(row.behind)]
         if row.query == before and not wide:
             view.add_row("", "", *where, "", "", "")
             continue
         before = row.query
-        batch = "damaged" if row.damaged else "–" if row.batch is None else str(row.batch)
-        written = "–" if row.size_bytes is None else size(row.size_bytes)
-        view.add_row(f"{row.query}/{row.version}", batch, *where, written, plain(row.written_by), plain(row.written_at))
+        texts = (plain(text) if text else "–" for text in (row.began or "it has never run", row.written_by, row.written_at))
+        view.add_row(row.query, _number(row.batch), *where, *texts)
     return view
 
 
-def _written_by(checkpoint: AnyPath) -> tuple[str, str]:
-    try:
-        written = manifest.read(checkpoint)
-    except Refused:
-        return "damaged", "–"
-    if written is None:
-        return ("no manifest" if checkpoint.is_dir() else "–"), "–"
-    return f"clientscope {written.clientscope_version}, Spark {written.spark_version}", written.written_at
+def _number(found: int | None) -> str:
+    return "–" if found is None else f"{found:,}"
 
 
-def _begins(checkpoint: AnyPath) -> str:
-    try:
-        return "as reset" if start_file.read(checkpoint) else "–"
-    except Refused:
-        return "damaged"
-
-
-def size(number: int) -> str:
-    """Bytes with a unit."""
-    for unit in ("B", "KiB", "MiB"):
-        if number < 1024:
-            return f"{number} {unit}"
-        number //= 1024
-    return f"{number} GiB"
+def _when(ms: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ms / 1000))

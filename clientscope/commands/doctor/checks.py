@@ -10,7 +10,6 @@ from kafka.errors import KafkaError
 
 from clientscope.commands.doctor.brokers import check_brokers
 from clientscope.commands.doctor.bypassing import check_bypassing
-from clientscope.commands.doctor.checkpoints import check_checkpoints
 from clientscope.commands.doctor.clocks import check_clocks
 from clientscope.commands.doctor.files import check_certificates, check_files
 from clientscope.commands.doctor.listeners import check_listeners
@@ -45,7 +44,6 @@ CHECKS = (
     DoctorCheck("files", check_files),
     DoctorCheck("certificates", check_certificates),
     DoctorCheck("ports", check_ports),
-    DoctorCheck("checkpoints", check_checkpoints, limit_s=120.0),
     DoctorCheck("brokers", check_brokers, limit_s=60.0),
     DoctorCheck("listeners", check_listeners, limit_s=60.0),
     DoctorCheck("topics", check_topics, limit_s=60.0),

@@ -15,7 +15,6 @@ from clientscope.commands.doctor.situation import Situation
 from clientscope.errors import EnvironmentProblem
 from clientscope.local import jars
 from clientscope.local.java import java
-from clientscope.stores.store_path import StorePath
 from streaming.internals.releases import release
 
 _GIB = 1024**3
@@ -73,13 +72,13 @@ def check_spark(_: Situation) -> Iterator[CheckResult]:
 
 def check_disk(situation: Situation) -> Iterator[CheckResult]:
     """Free space where the job writes."""
-    folders = [situation.stream.checkpoint_dir, situation.stream.history_dir] if situation.stream else [Path()]
+    folders = [situation.stream.checkpoint_dir, situation.stream.history_dir] if situation.stream else ["."]
     seen = set()
     for folder in folders:
-        if isinstance(folder, StorePath):
+        if "://" in folder:
             yield not_checked(f"{folder} is in a store, whose free space is not known")
             continue
-        there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+        there = next(path for path in (Path(folder).absolute(), *Path(folder).absolute().parents) if path.exists())
         if (device := there.stat().st_dev) in seen:
             continue
         seen.add(device)

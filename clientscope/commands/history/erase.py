@@ -8,9 +8,8 @@ from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.config import KafkaSettings
-from clientscope.config.base import CheckpointDir, HistoryDir
+from clientscope.config.base import HistoryDir
 from clientscope.config.option import Option
-from clientscope.stores.store_path import AnyPath
 
 if TYPE_CHECKING:
     from clientscope.kafka.access import KafkaAccess
@@ -23,7 +22,6 @@ class HistoryEraseSettings(KafkaSettings):
     section = "history"
     subcommand = "erase"
     history_dir: HistoryDir
-    checkpoint_dir: CheckpointDir
     client_id: Annotated[str, Option(flag_only=True)] = Field("", description="erase everything of exactly this client.id")
     principal: Annotated[str, Option(flag_only=True)] = Field("", description="erase everything of this principal, such as User:alice")
     dry_run: Annotated[bool, Option(flag_only=True)] = Field(False, description="only print what would be erased")
@@ -56,11 +54,11 @@ def run(settings: HistoryEraseSettings) -> int:
     try:  # first, so that no query reads them once more into what is erased next
         records = erase_records(kafka, subject, dry_run=settings.dry_run)
         print(f"{CONFIGS}: {records} record{'s' * (records != 1)} {'would be ' * settings.dry_run}replaced by tombstones", flush=True)
-        behind = "" if settings.dry_run else _await_job(settings.checkpoint_dir, kafka, subject)
+        behind = "" if settings.dry_run else _await_job(kafka, subject)
     except (KafkaError, TimeoutError) as error:
         raise no_broker(kafka, error) from None
     for name in found:
-        done = erase_rows(settings.history_dir / name, subject, dry_run=settings.dry_run)
+        done = erase_rows(f"{settings.history_dir}/{name}", subject, dry_run=settings.dry_run)
         if done is None:
             continue
         rows = f"{name}: {done.rows} row{'s' * (done.rows != 1)}"
@@ -76,22 +74,24 @@ def run(settings: HistoryEraseSettings) -> int:
     return 0
 
 
-def _await_job(checkpoint_dir: AnyPath, kafka: KafkaAccess, subject: ErasureSubject) -> str:
+def _await_job(kafka: KafkaAccess, subject: ErasureSubject) -> str:
     """Waits until the job has written to history what was on the topics by now; what it has still to write, in words."""
     from clientscope.records.topics import FINDINGS
     from sinks.history.erase import await_findings
-    from streaming.checkpoints import broker, lock
+    from streaming.checkpoints import broker
+    from streaming.checkpoints.await_read import await_read
+    from streaming.checkpoints.job_topic import read_job
     from streaming.checkpoints.plans import PLANS
-    from streaming.checkpoints.unread import await_read, has_begun
 
-    history = {query: plan.topic for query, plan in PLANS.items() if plan.table and has_begun(checkpoint_dir, query)}
+    state = read_job(kafka)
+    history = {query: plan.topic for query, plan in PLANS.items() if plan.table and query in state.starts}
     if not history:
-        print(f"{checkpoint_dir} has no checkpoint of history: what the job hasn't read yet may come in anew (--checkpoint-dir)")
+        print("no job has written history on this cluster: what it reads once it runs may come in anew")
         return ""
     extents = broker.ask(kafka, set(history.values())).extents
     of_each = {query: extents[topic] for query, topic in history.items()}
-    behind = await_read(checkpoint_dir, of_each, lambda what: print(f"waiting for the job: {what}", flush=True))
-    if not behind and lock.holder(checkpoint_dir) and not await_findings(kafka, subject):
+    behind = await_read(lambda: read_job(kafka), of_each, lambda what: print(f"waiting for the job: {what}", flush=True))
+    if not behind and state.owner and state.owner.running and not await_findings(kafka, subject):
         print(f"{FINDINGS} still has findings of their application: other clients have them, or these have pushed again")
     return behind
 

@@ -37,7 +37,7 @@ def run(settings: HistoryMaintainSettings) -> int:
     for heading in ("TABLE", "ROWS", "FILES", "MIB", "EXPIRED ROWS", "COMPACTED FILES", "REMOVED FILES"):
         view.add_column(heading, justify="left" if heading == "TABLE" else "right", no_wrap=True)
     for name in tables(settings.history_dir):
-        done = maintain(settings.history_dir / name, datetime.now(UTC).date(), settings.retention_days)
+        done = maintain(f"{settings.history_dir}/{name}", datetime.now(UTC).date(), settings.retention_days)
         figures = (done.rows, done.files, done.size_bytes // 2**20, done.expired, done.compacted, done.removed)
         view.add_row(name, *(f"{figure:,}" for figure in figures))
     console(Console(), view).print(view)

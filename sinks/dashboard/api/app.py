@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
@@ -14,7 +15,6 @@ from clientscope.api.overview import Health
 from clientscope.bounded_http import refusals
 from clientscope.errors import ClientscopeError
 from clientscope.query import QueryError
-from clientscope.stores.store_path import AnyPath
 from sinks.dashboard.api import events, metrics, routes_access, routes_clients, routes_findings, routes_past, routes_readiness, routes_rules
 from sinks.dashboard.api import routes_live as routes
 from sinks.dashboard.api.deciding import Deciding
@@ -38,7 +38,7 @@ def create_app(
     loopback_only: bool,
     alive: Callable[[], bool] = lambda: True,
     stopping: Callable[[], bool] = lambda: False,
-    data_docs_dir: AnyPath | None = None,
+    data_docs_dir: Path | None = None,
     access: Access = LOCAL,
     external_url: str = "",
     one_client: OneClient | None = None,

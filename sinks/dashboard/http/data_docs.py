@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Response
 from pydantic import BaseModel, Field
-
-from clientscope.stores.store_path import AnyPath
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -31,7 +30,7 @@ class DataDocsPages(BaseModel):
     built_ms: int | None = Field(description="When they were last written, in ms since the epoch; null where there are none.")
 
 
-def api(folder: AnyPath) -> APIRouter:
+def api(folder: Path) -> APIRouter:
     """The resource under ``/api/v1``."""
     router = APIRouter()
 
@@ -46,7 +45,7 @@ def api(folder: AnyPath) -> APIRouter:
     return router
 
 
-def pages(folder: AnyPath) -> APIRouter:
+def pages(folder: Path) -> APIRouter:
     """The pages themselves."""
     router = APIRouter()
 

@@ -9,9 +9,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from clientscope.local.answering import AnsweringProcess, NoReply, environment_without_secrets
+from clientscope.local.answering import AnsweringProcess, NoReply, environment_for, environment_without_secrets
 from clientscope.query import QueryError
-from clientscope.stores.store_path import AnyPath, environment
 from sinks.dashboard.past.problems import Json, NoAnswer
 
 DEADLINE_S = 20.0
@@ -35,7 +34,7 @@ class Past:
 
     def __init__(
         self,
-        folder: AnyPath | None,
+        folder: str | None,
         deadline_s: float = DEADLINE_S,
         wait_s: float = WAIT_S,
         idle_s: float = IDLE_S,
@@ -110,11 +109,11 @@ class Past:
         # Not by `spawn`: the kernel would end the process with the thread that starts it, and any thread may ask.
         return AnsweringProcess(
             subprocess.Popen(
-                [sys.executable, "-m", "sinks.dashboard.past.process", str(self._folder), *([str(self._owners)] if self._owners else [])],
+                [sys.executable, "-m", "sinks.dashboard.past.process", self._folder, *([str(self._owners)] if self._owners else [])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=environment_without_secrets(**environment(self._folder)),
+                env=environment_without_secrets(**environment_for(self._folder)),
                 start_new_session=True,
             )
         )

@@ -19,7 +19,6 @@ import pyarrow as pa
 from clientscope import core_dumps
 from clientscope.profiles import owners
 from clientscope.query import QueryError
-from clientscope.stores.store_path import any_path
 from sinks.dashboard.past.problems import Json, NoAnswer
 from sinks.dashboard.past.questions import Questions
 from sinks.dashboard.past.tables import Unreadable
@@ -53,7 +52,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     folder, *owners_file = sys.argv[1:]
-    questions = Questions(any_path(folder), time.monotonic, owners.read_if_given(Path(owners_file[0]) if owners_file else None))
+    questions = Questions(folder, time.monotonic, owners.read_if_given(Path(owners_file[0]) if owners_file else None))
     for line in sys.stdin.buffer:
         answers.write(json.dumps(_answer(questions, line)).encode() + b"\n")
         answers.flush()

@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
-from clientscope.stores.store_path import AnyPath
 from sinks.dashboard.past import client_facts, clients, differences, findings, lifetimes, pushes, series
 from sinks.dashboard.past.problems import Json
 from sinks.dashboard.past.pushes import Whose
@@ -31,7 +30,7 @@ class Questions:
         owners: of the clients in them.
     """
 
-    def __init__(self, folder: AnyPath, clock: Callable[[], float], owners: Owners = NO_OWNERS) -> None:
+    def __init__(self, folder: str, clock: Callable[[], float], owners: Owners = NO_OWNERS) -> None:
         self._tables = Tables(folder)
         self._owners = owners
         self._clock = clock

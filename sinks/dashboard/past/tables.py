@@ -9,7 +9,6 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from clientscope.stores.store_path import AnyPath
 from sinks.dashboard.past.problems import NoAnswer, too_wide
 
 MEMORY_BYTES = 256 * 1024 * 1024
@@ -63,7 +62,7 @@ class Unreadable(NoAnswer):
 class Tables:
     """The tables below a folder, each as it is at the moment of a question."""
 
-    def __init__(self, folder: AnyPath) -> None:
+    def __init__(self, folder: str) -> None:
         self._folder = folder
 
     def ask(self, name: str, sql: str) -> pa.Table:
@@ -108,7 +107,7 @@ class Tables:
 
     def _opened(self, name: str) -> DeltaTable:
         try:
-            return DeltaTable(str(self._folder / name))
+            return DeltaTable(f"{self._folder}/{name}")
         except TableNotFoundError:
             hint = "clientscope stream writes it within minutes, to its --history-dir"
             raise NoAnswer("missing", f"history has no table {name} yet", hint) from None

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from clientscope.errors import ClientscopeError, EnvironmentProblem
+from clientscope.records.topics import CONFIGS
+from streaming.checkpoints.offsets import Offsets
+from streaming.culprits.failed_batch import Range, failed_range
 from streaming.failures import cause_in, understood
 
 OF_A_SINK = """An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
@@ -68,7 +71,7 @@ GONE, DAMAGED = "records that it has not read are gone", "its checkpoint is dama
             "Some data may have been lost because they are not available in Kafka any more;\n"
             "either the data was aged out by Kafka or the topic may have been deleted before all the data in the\ntopic was processed.",
             GONE,
-            "checkpoints verify",
+            "new checkpoint",
             False,
         ),
         (
@@ -76,19 +79,21 @@ GONE, DAMAGED = "records that it has not read are gone", "its checkpoint is dama
             f" state file of {_STORE} does not exist. If the stream job is restarted with a new or updated state operation, please create"
             " a new checkpoint location or clear the existing checkpoint location. SQLSTATE: 58030",
             DAMAGED,
-            "checkpoints/README.md",
-            True,
+            "new checkpoint",
+            False,
         ),
         (
             "[STREAMING_CHECKPOINT_MISSING_METADATA_FILE] Checkpoint location file:/checkpoints/gauges/v1 is in an inconsistent state: the"
             " metadata file is missing but offset and/or commit logs contain data.",
             DAMAGED,
-            "checkpoints/README.md",
-            True,
+            "new checkpoint",
+            False,
         ),
-        ("Checksum error: file:/checkpoints/gauges/v1/offsets/17 at 512 exp: 1207910186 got: 1724123156", DAMAGED, "README", True),
-        ("Failed to read log file file:/checkpoints/gauges/v1/offsets/17. Incomplete log file", DAMAGED, "README", True),
-        ("batch 16 doesn't exist", DAMAGED, "README", True),
+        ("Checksum error: file:/checkpoints/gauges/v1/offsets/17 at 512 exp: 1207910186 got: 1724123156", DAMAGED, "new checkpoint", False),
+        ("Failed to read log file file:/checkpoints/gauges/v1/offsets/17. Incomplete log file", DAMAGED, "new checkpoint", False),
+        ("Unexpected end-of-input in field name\n=== Streaming Query ===\nCurrent State: INITIALIZING", DAMAGED, "new checkpoint", False),
+        ("Unexpected character in a client's record\nCurrent State: ACTIVE", "it failed", "see the job's log", False),
+        ("batch 16 doesn't exist", DAMAGED, "new checkpoint", False),
         (OF_A_SINK, "a disk is full", "make room", False),
         (OF_DELTA_RS % "No space left on device (os error 28)", "a disk is full", "make room", False),
         (OF_DELTA_RS % "Permission denied (os error 13)", "it may not write its files", "let the job's user write", False),
@@ -125,3 +130,33 @@ def test_f47_a_failure_says_what_happened_and_what_to_do(failed: str | BaseExcep
     assert (failure.kind.startswith(kind), hint in failure.hint, failure.lasting) == (True, True, lasting), failure
     assert failure.cause and "\n" not in failure.cause
     assert failure.fatal_record == (kind == "its workers die")
+    assert (failure.records_gone, failure.checkpoint_damaged) == (kind == GONE, kind == DAMAGED)
+
+
+OF_SPARK = """Job aborted due to stage failure
+=== Streaming Query ===
+Identifier: results [id = d91a0acd-c2ec-40c7-9790-9e3cd4ad91b7, runId = acbaed00-4a57-42a6-b532-223264b9edc0]
+Current Committed Offsets: %s
+Current Available Offsets: {KafkaV2[Subscribe[clientscope.configs]]: {"clientscope.configs":{"1":3,"0":9}}}
+
+Current State: ACTIVE
+Thread State: RUNNABLE
+"""
+
+
+@pytest.mark.parametrize(
+    ("committed", "position", "range_"),
+    [
+        (
+            '{KafkaV2[Subscribe[clientscope.configs]]: {"clientscope.configs":{"0":5,"1":3}}}',
+            {CONFIGS: {0: 5, 1: 3}},
+            {(CONFIGS, 0): (5, 9)},
+        ),
+        ("{}", None, {(CONFIGS, 0): (0, 9), (CONFIGS, 1): (0, 3)}),
+        ('{KafkaV2[Subscribe[x]]: {"x":5}}', None, {(CONFIGS, 0): (0, 9), (CONFIGS, 1): (0, 3)}),
+    ],
+)
+def test_f21_spark_says_where_the_failed_batch_began_and_ended(committed: str, position: Offsets | None, range_: Range) -> None:
+    failure = understood(OF_SPARK % committed)
+    assert (failure.position, failed_range(failure)) == (position, range_)
+    assert failed_range(understood("it failed")) == {}

@@ -9,16 +9,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from made_checkpoints import TOPIC_ID, holding, made, manifest_of
+from job_topics import begun, cluster
 from py4j.protocol import Py4JNetworkError
 from scripted_query import ScriptedQuery
 
 from clientscope.findings.conditions import Conditions
-from streaming.checkpoints import broker, manifest
-from streaming.checkpoints.at_start import Checkpoints
-from streaming.checkpoints.broker import TopicsNow
-from streaming.checkpoints.manifest import Refused, SeenTopic
-from streaming.checkpoints.plans import PLANS, folder
+from streaming.checkpoints import broker
+from streaming.checkpoints.plans import PLANS
+from streaming.job_checkpoints import Checkpoints
 from streaming.job_metrics import JobMetrics
 from streaming.supervisor import Supervisor, report_lost
 
@@ -28,19 +26,21 @@ FULL = "java.io.IOException: No space left on device"
 class Job:
     """Queries by their names, and what is said of them."""
 
-    def __init__(self, checkpoint_dir: Path, on_lost_records: Any) -> None:
+    def __init__(self, history: Path, on_lost_records: Any) -> None:
         self.queries = {name: [ScriptedQuery()] for name in (*PLANS, "findings")}
         for queries in self.queries.values():
             queries[0].finishes()
         self.conditions, self.metrics = Conditions(), JobMetrics()
         self.waits: dict[str, Callable[[], None]] = {}
         checkpoints = Checkpoints(
-            checkpoint_dir, checkpoint_dir / "history", "broker:1", "4.2.0", 1, on_lost_records,
-            lambda query, lost: report_lost(self.conditions, query, lost),
+            begun(), "broker:1", "/c", str(history), on_lost_records,  # type: ignore[arg-type]
+            lambda query, lost: report_lost(self.conditions, query, lost), "4.2.0",
         )  # fmt: skip
+        for query in PLANS:
+            checkpoints.begin(query)
         self.supervisor = Supervisor(
             {name: self.starts(name) for name in self.queries}, ("gauges", "results", "findings"), checkpoints, self.conditions,
-            self.metrics, lambda query: False, lambda name, running: None, 60.0,
+            self.metrics, lambda query, failure: False, lambda name, running: None, 60.0,
         )  # fmt: skip
 
     def starts(self, name: str) -> Callable[[], Any]:
@@ -63,11 +63,8 @@ class Job:
 @pytest.fixture
 def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Of all queries, each after 50 of 60 records."""
-    for query in PLANS:
-        manifest.write(made(folder(tmp_path, query), query), manifest_of(query, batch=4))
-    seen = {plan.topic: SeenTopic(topic_id=TOPIC_ID, partitions=1) for plan in PLANS.values()}
-    kafka = SimpleNamespace(path=tmp_path, said=TopicsNow(seen, {**holding("results", (0, 60)), **holding("gauges", (0, 60))}))
-    kafka.lose = lambda: setattr(kafka, "said", TopicsNow(seen, {**holding("results", (53, 60)), **holding("gauges", (0, 60))}))
+    kafka = SimpleNamespace(path=tmp_path, said=cluster())
+    kafka.lose = lambda: setattr(kafka, "said", cluster(first=53))
     monkeypatch.setattr(broker, "ask", lambda _, names: kafka.said)
     return kafka
 
@@ -149,8 +146,7 @@ def test_each_parked_query_has_a_line_and_a_finding_once_it_fails_again(job: Job
     assert said["query history_pushes"].startswith("Query history_pushes is parked and retried, since a disk is full: make room")
 
 
-def test_records_that_are_gone_are_skipped_and_another_querys_damage_is_its_own(job: Job, checkpoints: SimpleNamespace) -> None:
-    (folder(checkpoints.path, "history_pushes") / manifest.FILE).write_text("{")
+def test_records_that_are_gone_are_skipped_and_counted(job: Job, checkpoints: SimpleNamespace) -> None:
     checkpoints.lose()
     job.supervisor.start()
     job.queries["results"][0].fail("Some data may have been lost because they are not available in Kafka any more")
@@ -175,9 +171,9 @@ def test_a_job_that_is_to_stop_at_lost_records_is_ended(checkpoints: SimpleNames
         job.supervisor.stop()
 
 
-def test_who_reads_another_topic_is_parked_and_findings_begin_anew(job: Job) -> None:
+def test_who_reads_another_topic_begins_anew_and_so_do_findings(job: Job) -> None:
     job.supervisor.start()
-    job.supervisor.refused("results", Refused("its topic was made again", "reset it"))
-    assert eventually(lambda: len(job.queries["findings"]) == 2)
+    job.supervisor.refused("results")
+    assert eventually(lambda: len(job.queries["findings"]) == len(job.queries["results"]) == 2)
     assert eventually(lambda: not job.queries["results"][0].isActive)
     assert job.queries["gauges"][0].isActive

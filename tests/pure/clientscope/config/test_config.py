@@ -94,9 +94,9 @@ def test_what_is_said_once_is_no_setting_of_a_file_or_the_environment(tmp_path: 
         sources.load(CheckpointsResetSettings, {"config": str(file), "query": "results"}, {})
     with pytest.raises(SettingsError, match="unknown environment variable CLIENTSCOPE_CHECKPOINTS_TO_TIME"):
         sources.load(CheckpointsResetSettings, {"query": "results"}, {"CLIENTSCOPE_CHECKPOINTS_TO_TIME": "2026-01-01"})
-    environ = {"CLIENTSCOPE_STREAM_CHECKPOINT_DIR": "elsewhere"}
+    environ = {"CLIENTSCOPE_KAFKA_BOOTSTRAP_SERVERS": "elsewhere:1"}
     loaded = sources.load(CheckpointsResetSettings, {"query": "results", "to_earliest": True}, environ)
-    assert (loaded.query, loaded.to_earliest, loaded.checkpoint_dir) == ("results", True, Path("elsewhere"))
+    assert (loaded.query, loaded.to_earliest, loaded.bootstrap_servers) == ("results", True, "elsewhere:1")
 
 
 def test_errors_are_a_line_and_a_hint(capsys: pytest.CaptureFixture[str]) -> None:

@@ -97,13 +97,13 @@ def test_they_are_looked_after_and_erased_like_the_others(recorder: Recorder, cl
         clock.s += 60
         recorder.look({}, {"1": record(1, int(clock.s))})
     later = (DeltaTable(tmp_path / "gauges").to_pyarrow_table()["date"][0].as_py()).replace(year=2027)
-    assert maintain(tmp_path / "gauges", later, 0).files == 1
+    assert maintain(str(tmp_path / "gauges"), later, 0).files == 1
     principal = made(1).application.principal
     assert principal
-    done = erase_rows(tmp_path / "findings", ErasureSubject(principal=principal))
+    done = erase_rows(str(tmp_path / "findings"), ErasureSubject(principal=principal))
     assert done is not None
     assert (done.rows, done.left) == (4, 0)
-    assert erase_rows(tmp_path / "gauges", ErasureSubject(principal=principal)) is None
+    assert erase_rows(str(tmp_path / "gauges"), ErasureSubject(principal=principal)) is None
 
 
 def test_what_is_erased_just_before_it_is_written_is_not_written(recorder: Recorder, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from clientscope.errors import ClientscopeError
 from sinks.history.batches import append
 from sinks.history.erase import ErasureSubject, erase_rows
 from sinks.history.maintain import maintain
+from sinks.history.tables import repeated
 
 TODAY = date(2026, 9, 21)
 ROWS = 4
@@ -52,12 +53,14 @@ def test_f48_every_row_is_there_once(tmp_path: Path, seed: int) -> None:
 
     def batch(number: int) -> None:
         for _ in range(chance.choice((1, 2))):  # a batch may be done again after a restart
-            append(iter([rows_of(number)]), table, "query", number)
+            repeated(lambda: append(iter([rows_of(number)]), str(table), "query", number))
 
     def others(pauses: list[float]) -> None:
         for pause_s in pauses:
             time.sleep(pause_s)
-            act: Callable[[], object] = (lambda: maintain(table, TODAY, 0)) if chance.random() < 0.5 else (lambda: erase_rows(table, GONE))
+            act: Callable[[], object] = (
+                (lambda: maintain(str(table), TODAY, 0)) if chance.random() < 0.5 else (lambda: erase_rows(str(table), GONE))
+            )
             before = DeltaTable(str(table)).version()
             with suppress(ClientscopeError):  # a batch has brought the client's rows again
                 act()
@@ -70,7 +73,7 @@ def test_f48_every_row_is_there_once(tmp_path: Path, seed: int) -> None:
             batch(number)
             time.sleep(chance.uniform(0, LONGEST_S))
         acting.result()
-    erase_rows(table, GONE)
+    erase_rows(str(table), GONE)
     assert len(begun) == batches and any(commits > 1 for commits in begun), "batches came in between"
     found = Counter(DeltaTable(str(table)).to_pyarrow_table(columns=["offset"])["offset"].to_pylist())
     assert found == Counter(number * ROWS + each for number in range(batches) for each in range(1, ROWS))

@@ -38,8 +38,8 @@ class Job:
 
     def __init__(self, history: Path, pause_s: float = 0.01) -> None:
         self.history, self.registry, self.conditions = history, CollectorRegistry(), Conditions()
-        self.process = CheckingProcess(history, SOON_S)
-        self.quality = Quality(history, self.conditions, self.registry, self.process, Backoff(pause_s, pause_s))
+        self.process = CheckingProcess(str(history), SOON_S)
+        self.quality = Quality(str(history), self.conditions, self.registry, self.process, Backoff(pause_s, pause_s))
         self.quality.start()
 
     def write(self, topic: str, values: list[bytes], **broken: int) -> None:
@@ -85,7 +85,7 @@ def test_a_finding_about_a_row_check_begins_with_the_second_failure_and_ends_onc
     """By what is counted of each batch; nothing is asked again."""
     monkeypatch.setattr(verdicts, "PASSED", 3)
     conditions, registry = Conditions(), CollectorRegistry()
-    quality = Quality(tmp_path, conditions, registry)
+    quality = Quality(str(tmp_path), conditions, registry)
     good = dict.fromkeys((each.name for each in SUITES[CONNECTIONS].row_checks), 0)
     quality.batch(CONNECTIONS, 51, good | {"kind_known": 1})
     assert conditions.take() == []

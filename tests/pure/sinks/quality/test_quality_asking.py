@@ -18,7 +18,7 @@ from sinks.quality.asking import CheckingProcess, ProcessFailed
 
 
 def test_without_memory_the_look_fails_and_the_next_process_answers(tmp_path: Path) -> None:
-    process = CheckingProcess(tmp_path)
+    process = CheckingProcess(str(tmp_path))
     try:
         append(tmp_path, CONFIGS, pushes())
         (first,) = process.look({CONFIGS: 0})["validated"]
@@ -38,7 +38,7 @@ def test_without_memory_the_look_fails_and_the_next_process_answers(tmp_path: Pa
         process.close()
     finally:
         process.close()
-    again = CheckingProcess(tmp_path)
+    again = CheckingProcess(str(tmp_path))
     try:
         assert [each["rows"] for each in again.look({CONFIGS: 1})["validated"]] == [512]
     finally:
@@ -47,7 +47,7 @@ def test_without_memory_the_look_fails_and_the_next_process_answers(tmp_path: Pa
 
 def test_what_is_no_answer_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/true")
-    process = CheckingProcess(tmp_path)
+    process = CheckingProcess(str(tmp_path))
     with pytest.raises(ProcessFailed) as raised:
         process.look({CONFIGS: 0})
     assert raised.value.cause == "ended"
@@ -57,9 +57,8 @@ def test_what_is_no_answer_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_the_process_ends_with_the_thread_and_the_process_that_started_it(tmp_path: Path) -> None:
     script = (
         "import sys, os, signal\n"
-        "from pathlib import Path\n"
         "from sinks.quality.asking import CheckingProcess\n"
-        "process = CheckingProcess(Path(sys.argv[1]))\n"
+        "process = CheckingProcess(sys.argv[1])\n"
         "process.look({})\n"
         "print(process.process_id, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -28,7 +28,7 @@ class Process:
         from sinks.quality.checking import DATA_DOCS, SampleChecks
 
         self.history, self.docs, self.now = history, history / DATA_DOCS, 1_800_000_000.0
-        self.checks = SampleChecks(history, lambda: self.now)
+        self.checks = SampleChecks(str(history), lambda: self.now)
         self.versions = dict.fromkeys(SUITES, 0)
 
     def look(self, topic: str, values: list[bytes], **how: Any) -> Validated:

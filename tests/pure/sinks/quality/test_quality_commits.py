@@ -16,32 +16,32 @@ from sinks.quality.commits import Commits, next_version, since
 
 def test_a_table_that_is_not_there_yet_begins_with_version_0(tmp_path: Path) -> None:
     assert next_version(tmp_path / "pushes") == 0
-    assert since(tmp_path / "pushes", 0) == Commits((), 0)
+    assert since(str(tmp_path / "pushes"), 0) == Commits((), 0)
     append(tmp_path, CONFIGS, pushes(number=3))
     assert next_version(tmp_path / "pushes") == 1
-    assert since(tmp_path / "pushes", 0).next_version == 1
+    assert since(str(tmp_path / "pushes"), 0).next_version == 1
 
 
 def test_each_commit_is_seen_once(tmp_path: Path) -> None:
     seen, version = [], 0
     for number in (1, 2, 3):
         append(tmp_path, CONNECTIONS, connections(number=number))
-        commits = since(tmp_path / "connections", version)
+        commits = since(str(tmp_path / "connections"), version)
         seen += commits.files
         version = commits.next_version
-    assert since(tmp_path / "connections", version) == Commits((), 3)
-    assert {str(path) for path in seen} == {str(path) for path in (tmp_path / "connections").rglob("*.parquet")}
+    assert since(str(tmp_path / "connections"), version) == Commits((), 3)
+    assert {tmp_path / "connections" / path for path in seen} == {*(tmp_path / "connections").rglob("*.parquet")}
     assert len(seen) == 3
-    assert since(tmp_path / "connections", 0).files == tuple(seen), "the newest last"
+    assert since(str(tmp_path / "connections"), 0).files == tuple(seen), "the newest last"
 
 
 def test_what_maintenance_and_erasure_rewrite_is_not_new(tmp_path: Path) -> None:
     for _ in range(3):
         append(tmp_path, CONFIGS, pushes(number=3))
     version = next_version(tmp_path / "pushes")
-    maintain(tmp_path / "pushes", date(2100, 1, 1), 0)
-    erase_rows(tmp_path / "pushes", ErasureSubject(client_id="orders-1"))
-    commits = since(tmp_path / "pushes", version)
+    maintain(str(tmp_path / "pushes"), date(2100, 1, 1), 0)
+    erase_rows(str(tmp_path / "pushes"), ErasureSubject(client_id="orders-1"))
+    commits = since(str(tmp_path / "pushes"), version)
     assert commits.files == ()
     assert commits.next_version == next_version(tmp_path / "pushes") > version
     assert DeltaTable(tmp_path / "pushes").version() == commits.next_version - 1

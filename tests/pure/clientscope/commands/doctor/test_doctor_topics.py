@@ -14,7 +14,7 @@ from clientscope.commands.doctor.result import Outcome
 from clientscope.commands.doctor.situation import Situation
 from clientscope.commands.doctor.topics import check_rights, check_topics, judge
 from clientscope.config import KafkaSettings
-from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, STATUS, TELEMETRY, USED_BY, used_by
+from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, JOB, STATUS, TELEMETRY, USED_BY, used_by
 from sinks.dashboard.state import reader
 from streaming import job
 
@@ -51,8 +51,8 @@ def test_a_gateway_writes_clients_metrics_where_it_records_them() -> None:
 
 
 def test_it_is_what_the_job_and_the_page_read_and_write() -> None:
-    read = {topic for query in job.QUERIES.values() for topic in query.reads} | set(job.RECORDED)
-    written = {topic for query in job.QUERIES.values() for topic in query.writes} | {STATUS}
+    read = {topic for query in job.QUERIES.values() for topic in query.reads} | {*job.RECORDED, JOB}
+    written = {topic for query in job.QUERIES.values() for topic in query.writes} | {STATUS, JOB}
     assert tuple(map(set, used_by("stream", client_telemetry=True))) == (read, written)
     assert set(USED_BY["serve"].reads) == set(reader.TOPICS)
 

@@ -50,7 +50,7 @@ def asks() -> Iterator[Asking]:
     pasts: list[Past] = []
 
     def ask(folder: Path | None, **changed: float) -> TestClient:
-        pasts.append(Past(folder, **changed))
+        pasts.append(Past(folder and str(folder), **changed))
         app = create_app(State(), assets.load(), lambda: NOW_MS, loopback_only=True, past=pasts[-1])
         return TestClient(app, base_url="http://localhost")
 
@@ -97,7 +97,7 @@ def test_incomplete_answer_is_read_again(history: Path, asks: Asking) -> None:
 def test_starts_are_complete_as_far_as_the_topic_has_none_later(history: Path) -> None:
     later = NOW_MS + MINUTE_MS  # the client may have pushed before that, too: only its newest push is known
     for live_ms, complete_ms in ((NOW_MS - HOUR_MS, NOW_MS), (NOW_MS - MINUTE_MS, NOW_MS - HOUR_MS), (later, NOW_MS - HOUR_MS)):
-        past, state = Past(history), live(pushed(9, record_setting("acks", "1"), at_ms=live_ms))
+        past, state = Past(str(history)), live(pushed(9, record_setting("acks", "1"), at_ms=live_ms))
         app = create_app(state, assets.load(), lambda: NOW_MS, loopback_only=True, past=past)
         with closing(past):
             client = TestClient(app, base_url="http://localhost")
@@ -179,8 +179,8 @@ def test_while_it_is_compacted_and_erased(history: Path, asks: Asking) -> None:
     asking_on = threading.Thread(target=ask)
     asking_on.start()
     try:
-        maintain(history / "connections", date(2026, 9, 22), 0)
-        erased = erase_rows(history / "connections", ErasureSubject(client_id="canary"))
+        maintain(str(history / "connections"), date(2026, 9, 22), 0)
+        erased = erase_rows(str(history / "connections"), ErasureSubject(client_id="canary"))
         while len(answers) < 10:
             time.sleep(0.01)
     finally:
@@ -196,7 +196,7 @@ def test_a_question_that_takes_too_long_is_ended_and_the_next_one_is_answered(hi
     late = asks(history, deadline_s=0.01).get("/api/v1/history/series")
     assert (late.status_code, late.json()["hint"]) == (503, "ask for a shorter range, or try again")
     assert "retry-after" in late.headers
-    past = Past(history)
+    past = Past(str(history))
     try:
         past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
         process_id = past.process_id
@@ -242,13 +242,13 @@ def two_ask(past: Past) -> list[str]:
 
 
 def test_who_waits_for_too_long_or_is_one_too_many_comes_again(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert two_ask(Past(history, deadline_s=60, wait_s=0.01)) == ["busy 503", ""]
+    assert two_ask(Past(str(history), deadline_s=60, wait_s=0.01)) == ["busy 503", ""]
     monkeypatch.setattr(asking, "MOST_WAITING", 1)
-    assert two_ask(Past(history, deadline_s=60, wait_s=60)) == ["busy 503", ""]
+    assert two_ask(Past(str(history), deadline_s=60, wait_s=60)) == ["busy 503", ""]
 
 
 def test_the_process_ends_when_nobody_asks(history: Path) -> None:
-    past = Past(history, idle_s=0.01)
+    past = Past(str(history), idle_s=0.01)
     past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
     until = time.monotonic() + 20
     while past.process_id is not None and time.monotonic() < until:
@@ -278,7 +278,7 @@ def test_a_time_that_is_none(history: Path, asks: Asking, query: str) -> None:
 
 def test_no_secret_of_the_environment_is_passed_on(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLIENTSCOPE_KAFKA_SASL_PASSWORD", "canary-of-the-environment")
-    past = Past(history)
+    past = Past(str(history))
     try:
         past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
         assert past.process_id is not None

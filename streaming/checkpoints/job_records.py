@@ -1,0 +1,212 @@
+"""Records of ``clientscope.job``: where each query began and has read to, which records are skipped, when clients were last seen.
+
+Each record's key is a JSON list that begins with its kind. The newest of a key counts; the topic is compacted.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from clientscope.clock import now_ms
+
+log = logging.getLogger(__name__)
+
+
+class JobRecord(BaseModel):
+    """Any record of the topic."""
+
+    model_config = ConfigDict(frozen=True)
+    kind: ClassVar[str]
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        """What it is of, among those of its kind."""
+        raise NotImplementedError
+
+    @property
+    def key(self) -> str:
+        """Its key."""
+        return json.dumps([self.kind, *self.place], separators=(",", ":"))
+
+
+class JobOwner(JobRecord):
+    """The job that runs, or ran last.
+
+    Attributes:
+        run: differs for each start of a job.
+        process: what to call it, with its process id and host.
+        running: False once it has stopped by itself.
+    """
+
+    kind = "owner"
+    run: str
+    process: str
+    started_ms: int
+    running: bool
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        return ()
+
+
+class QueryStart(JobRecord):
+    """Where a query began, and so which checkpoint it has. A new one is a new checkpoint; that of the one before isn't read any more.
+
+    Attributes:
+        checkpoint: name of Spark's folder, below the query's in ``--checkpoint-dir``.
+        topic_id: of the topic that it reads. Kafka gives another to a topic that is made again (KIP-516); None where brokers give none.
+        offsets: of the first record to read, by partition; None begins at the beginning.
+        lost: records that Kafka no longer had and the query went on without, by partition, since its last reset.
+        reason: why it began anew, in words.
+    """
+
+    kind = "start"
+    query: str
+    checkpoint: str
+    topic_id: str | None
+    offsets: dict[int, int] | None
+    lost: dict[int, int] = Field(default_factory=dict)
+    reason: str
+    at_ms: int
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        return (self.query,)
+
+
+def new_start(
+    query: str, topic_id: str | None, offsets: Mapping[int, int] | None, reason: str, skipped: Mapping[int, int] | None = None
+) -> QueryStart:
+    """A start with a new checkpoint, whose name says when it was made.
+
+    Args:
+        offsets: as in `QueryStart`.
+        skipped: records that Kafka no longer had, by partition.
+    """
+    name = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
+    return QueryStart(
+        query=query,
+        checkpoint=name,
+        topic_id=topic_id,
+        offsets=None if offsets is None else dict(offsets),
+        lost=dict(skipped or {}),
+        reason=reason,
+        at_ms=now_ms(),
+    )
+
+
+class QueryProgress(JobRecord):
+    """How far a query has read, written every few seconds while that changes.
+
+    Attributes:
+        batch: number of the last batch; it begins at 0 with a checkpoint.
+        position: of the next record to read, by partition.
+    """
+
+    kind = "progress"
+    query: str
+    checkpoint: str
+    batch: int
+    position: dict[int, int]
+    clientscope_version: str
+    spark_version: str
+    at_ms: int
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        return (self.query,)
+
+
+class SkippedRecord(JobRecord):
+    """A record that every query skips, since decoding it kills the process.
+
+    Attributes:
+        timestamp_ms: Kafka's own, when it was appended: a topic that is made again has the same offsets again.
+        found_ms: when it was found, in milliseconds since the epoch.
+    """
+
+    kind = "skipped"
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    found_ms: int = 0
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        return self.topic, self.partition, self.offset
+
+
+class ClientsSeen(JobRecord):
+    """When clients were last seen: one of the parts that `streaming.clients_seen` makes of all.
+
+    Attributes:
+        written_ms: what happened later is on ``clientscope.connections``.
+        times: client → ms since the epoch.
+    """
+
+    kind = "seen"
+    shard: int
+    written_ms: int
+    times: dict[str, int]
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        return (self.shard,)
+
+
+_KINDS: Mapping[str, type[JobRecord]] = {each.kind: each for each in (JobOwner, QueryStart, QueryProgress, SkippedRecord, ClientsSeen)}
+
+
+@dataclass
+class JobState:
+    """The newest of all records."""
+
+    owner: JobOwner | None = None
+    starts: dict[str, QueryStart] = field(default_factory=dict)
+    progress: dict[str, QueryProgress] = field(default_factory=dict)
+    skipped: dict[str, SkippedRecord] = field(default_factory=dict)
+    seen: dict[int, ClientsSeen] = field(default_factory=dict)
+
+    def take(self, news: Mapping[str, bytes | None]) -> None:
+        """Takes in what was read; what is no record of a known kind is logged and left out."""
+        for key, value in news.items():
+            try:
+                record = None if value is None else _KINDS[json.loads(key)[0]].model_validate_json(value)
+            except (ValidationError, ValueError, LookupError, TypeError) as error:
+                log.warning("a record of clientscope.job with the key %.80s can't be read (%s), and is left out", key, type(error).__name__)
+                continue
+            match record:
+                case None:
+                    self.skipped.pop(key, None)
+                case JobOwner():
+                    self.owner = record
+                case QueryStart():
+                    self.starts[record.query] = record
+                case QueryProgress():
+                    self.progress[record.query] = record
+                case SkippedRecord():
+                    self.skipped[key] = record
+                case ClientsSeen():
+                    self.seen[record.shard] = record
+
+    def position(self, query: str) -> dict[int, int]:
+        """Up to where a query has read in its present checkpoint, as far as was written; where it began if nothing was."""
+        start, progress = self.starts.get(query), self.progress.get(query)
+        if start is None:
+            return {}
+        if progress is None or progress.checkpoint != start.checkpoint:
+            return start.offsets or {}
+        return progress.position
+
+    def lost(self) -> dict[tuple[str, int], int]:
+        """Records that queries went on without, by query and partition."""
+        return {(start.query, number): count for start in self.starts.values() for number, count in start.lost.items()}

@@ -1,0 +1,216 @@
+"""Checkpoints of the job's queries: where each begins, and what happens to one that can't continue.
+
+Spark keeps no state for these queries, so a checkpoint is a position in a topic, and a new one costs nothing but what is read twice: the
+topics that come of it are written by key, and history is continued behind its newest row. So nothing is repaired. A query whose topic is
+another one, whose records are gone, or whose checkpoint is damaged gets a new checkpoint, with its place from Kafka.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from clientscope import __version__
+from clientscope.clock import now_ms
+from clientscope.errors import ClientscopeError
+from clientscope.kafka.access import Kafka
+from sinks.history.batches import next_offsets
+from streaming.checkpoints import broker
+from streaming.checkpoints.broker import TopicsNow
+from streaming.checkpoints.job_records import QueryProgress, QueryStart, new_start
+from streaming.checkpoints.job_topic import JobTopic
+from streaming.checkpoints.offsets import EARLIEST, Extent, Offsets, lost, said, to_json
+from streaming.checkpoints.plans import PLANS
+from streaming.checkpoints.watch import TopicWatch
+from streaming.failures import Failure
+
+log = logging.getLogger(__name__)
+
+RESET = "clientscope checkpoints reset"
+
+
+class RecordsLost(ClientscopeError):
+    """Records are gone that a query has not read, and it may not continue without them."""
+
+    def __init__(self, query: str, what: str) -> None:
+        super().__init__(
+            f"records are gone that {query} has not read: {what}",
+            f"retention or a user removed them; to continue without them: --on-lost-records skip, or {RESET} {query} --to-earliest; and"
+            " give the topic more retention, or the job less downtime",
+        )
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Where a query begins.
+
+    Attributes:
+        checkpoint: name of its checkpoint, which no other one has.
+        location: address of the folder, for Spark.
+        offsets: Spark's ``startingOffsets``, which it looks at only while the folder is empty.
+        last_batch: number of the last batch that is known to be done, so the next one's is higher; None for a checkpoint without any.
+    """
+
+    checkpoint: str
+    location: str
+    offsets: str
+    last_batch: int | None
+
+
+class Checkpoints:
+    """The checkpoints of a job; from any thread.
+
+    Args:
+        folder: of all checkpoints, a path or an address that Spark takes.
+        history: of the Delta tables, likewise.
+        on_lost_records: whether a query whose records are gone continues without them.
+        report_lost: called with a query and how many records it continues without, None where nobody knows.
+    """
+
+    def __init__(
+        self,
+        topic: JobTopic,
+        kafka: Kafka,
+        folder: str,
+        history: str,
+        on_lost_records: Literal["skip", "stop"],
+        report_lost: Callable[[str, int | None], None],
+        spark_version: str,
+    ) -> None:
+        self.topic = topic
+        self._kafka, self._folder, self._history = kafka, folder, history
+        self._spark_version = spark_version
+        self._on_lost_records, self._report_lost = on_lost_records, report_lost
+        self._begun: dict[str, str] = {}
+
+    def begin(self, query: str) -> Beginning:
+        """Where a query that is about to start begins.
+
+        Raises:
+            RecordsLost: its topic is another one, and it may not continue with that.
+            EnvironmentProblem: no broker answers.
+            KafkaError, TimeoutError: the job's own topic can't be read or written.
+        """
+        start = self._current(query)
+        extent = broker.ask(self._kafka, {PLANS[query].topic}).extents[PLANS[query].topic]
+        self._begun[query] = start.checkpoint
+        progress = self.topic.read().progress.get(query)
+        return Beginning(
+            start.checkpoint,
+            f"{self._folder.rstrip('/')}/{query}/{start.checkpoint}",
+            _starting(query, start, extent),
+            progress.batch if progress is not None and progress.checkpoint == start.checkpoint else None,
+        )
+
+    def prepare(self, query: str, failure: Failure) -> None:
+        """Gives a query that has failed a new checkpoint, if it can't continue with the one that it has.
+
+        Raises:
+            RecordsLost: it can't, and may not continue without what is gone.
+            EnvironmentProblem, KafkaError, TimeoutError: as `begin`.
+        """
+        start = self._current(query)
+        if start.checkpoint != self._begun.get(query):
+            return  # it has a new one already
+        topic = PLANS[query].topic
+        extents = broker.ask(self._kafka, {topic}).extents[topic]
+        at = {**self.topic.read().position(query), **(failure.position or {}).get(topic, {})}
+        if failure.records_gone:
+            self._continue_without(query, start, self._behind_history(query, start, at, extents), extents)
+        elif failure.checkpoint_damaged:
+            at = self._behind_history(query, start, at, extents)
+            log.error("the checkpoint of %s is damaged; a new one begins at %s: %s", query, at or "the beginning", failure.cause)
+            self._write(new_start(query, start.topic_id, at or None, "its checkpoint was damaged", start.lost))
+
+    def lost(self) -> dict[tuple[str, str, int], int]:
+        """Records that queries went on without: by query, topic and partition."""
+        found = self.topic.read().lost()
+        return {(query, PLANS[query].topic, number): count for (query, number), count in found.items() if query in PLANS}
+
+    def stale(self, now: TopicsNow) -> list[str]:
+        """Queries that have to begin anew: their topic is another one, or ``clientscope checkpoints reset`` has given them a new start."""
+        starts = self.topic.read().starts
+        begun = [(query, starts[query], checkpoint) for query, checkpoint in self._begun.items()]
+        return [
+            query for query, start, checkpoint in begun if start.checkpoint != checkpoint or _is_another(start, now.ids[PLANS[query].topic])
+        ]
+
+    def note(self, query: str, batch: int, position: Offsets) -> None:
+        """Has it written, within a few seconds, that a query has done a batch. From any thread."""
+        if query in self._begun:
+            self.topic.note(
+                QueryProgress(
+                    query=query,
+                    checkpoint=self._begun[query],
+                    batch=batch,
+                    position=dict(position.get(PLANS[query].topic, {})),
+                    clientscope_version=__version__,
+                    spark_version=self._spark_version,
+                    at_ms=now_ms(),
+                )
+            )
+
+    def watch(self, refused: Callable[[str], None], back: Callable[[], None]) -> TopicWatch:
+        """A watch over the topics of all queries that have begun; arguments as for `TopicWatch`."""
+        return TopicWatch(broker.Asking(self._kafka, {PLANS[query].topic for query in self._begun}), self.stale, refused, back)
+
+    def _current(self, query: str) -> QueryStart:
+        """Its start; a new one where there is none, or where the topic is another one than it was then."""
+        topic = PLANS[query].topic
+        start, topic_id = self.topic.read().starts.get(query), broker.ask(self._kafka, {topic}).ids[topic]
+        if start is None:
+            return self._write(new_start(query, topic_id, None, "it had never run"))
+        if not _is_another(start, topic_id):
+            return start
+        at = ", ".join(f"partition {number} from offset {offset}" for number, offset in sorted(self.topic.read().position(query).items()))
+        what = f"{topic} was deleted and made again; of the old one {at or 'all'}, the number of records is unknown"
+        if self._on_lost_records == "stop":
+            raise RecordsLost(query, what)
+        log.error("%s begins with the new topic: %s", query, what)
+        self._report_lost(query, None)
+        return self._write(new_start(query, topic_id, None, "its topic was made again", start.lost))
+
+    def _continue_without(self, query: str, start: QueryStart, at: Mapping[int, int], extents: Mapping[int, Extent]) -> None:
+        gone = lost({PLANS[query].topic: at}, {PLANS[query].topic: extents})
+        cut = {number for number, extent in extents.items() if at.get(number, 0) > extent.end}
+        if not gone and not cut:
+            return
+        what = said(gone) or f"{PLANS[query].topic} ends before what it has read"
+        if self._on_lost_records == "stop":
+            raise RecordsLost(query, what)
+        counts = dict(start.lost)
+        for each in gone:
+            counts[each.partition] = counts.get(each.partition, 0) + each.count
+        offsets = {number: extent.begin if number in cut else max(at.get(number, 0), extent.begin) for number, extent in extents.items()}
+        log.error("%s continues without records that are gone: %s", query, what)
+        self._report_lost(query, sum(each.count for each in gone))
+        self._write(new_start(query, start.topic_id, offsets, "records were gone", counts))
+
+    def _behind_history(self, query: str, start: QueryStart, at: Mapping[int, int], extents: Mapping[int, Extent]) -> dict[int, int]:
+        """A position, moved behind the rows that its table has: a batch is in the table a moment before Spark notes it.
+
+        Rows that Kafka took before the query's start count for nothing: they may be of a topic that was deleted since, with other offsets.
+        """
+        found = dict(at)
+        if table := PLANS[query].table:
+            for number, offset in next_offsets(f"{self._history.rstrip('/')}/{table}", start.at_ms).items():
+                if number in extents and offset <= extents[number].end:
+                    found[number] = max(found.get(number, 0), offset)
+        return found
+
+    def _write(self, start: QueryStart) -> QueryStart:
+        self.topic.write(start)
+        return start
+
+
+def _is_another(start: QueryStart, topic_id: str | None) -> bool:
+    return None not in (start.topic_id, topic_id) and start.topic_id != topic_id
+
+
+def _starting(query: str, start: QueryStart, extents: Mapping[int, Extent]) -> str:
+    """Where it begins, with an offset for each partition, as Spark demands."""
+    if start.offsets is None:
+        return "earliest"
+    return to_json({PLANS[query].topic: {number: start.offsets.get(number, EARLIEST) for number in extents}})

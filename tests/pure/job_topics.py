@@ -1,0 +1,62 @@
+"""The job's topic in memory, and topics as a cluster says they are, for tests without a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from streaming.checkpoints.broker import TopicsNow
+from streaming.checkpoints.job_records import JobRecord, JobState, QueryProgress, QueryStart, new_start
+from streaming.checkpoints.offsets import Extent
+from streaming.checkpoints.plans import PLANS
+
+TOPIC_ID = "Ww1ZSzo-TK-LtLQ4MS2bUg"
+READ, END = 50, 60
+"""Offsets of partition 0 of each topic: up to where each query has read, and where the topic ends."""
+
+
+class TopicInMemory:
+    """In the place of `streaming.checkpoints.job_topic.JobTopic`."""
+
+    replaced = None
+
+    def __init__(self) -> None:
+        self.state = JobState()
+        self.written: list[JobRecord] = []
+
+    def read(self) -> JobState:
+        return self.state
+
+    def write(self, *records: JobRecord) -> None:
+        self.written += records
+        self.state.take({each.key: each.model_dump_json().encode() for each in records})
+
+    def note(self, progress: QueryProgress) -> None:
+        self.write(progress)
+
+
+def progress(start: QueryStart, position: dict[int, int]) -> QueryProgress:
+    return QueryProgress(
+        query=start.query,
+        checkpoint=start.checkpoint,
+        batch=4,
+        position=position,
+        clientscope_version="0.0.9",
+        spark_version="4.1.3",
+        at_ms=1,
+    )
+
+
+def begun(queries: Iterable[str] = PLANS) -> TopicInMemory:
+    """Each query has read to `READ`."""
+    topic = TopicInMemory()
+    for query in queries:
+        start = new_start(query, TOPIC_ID, None, "it had never run")
+        topic.write(start, progress(start, {0: READ}))
+    topic.written.clear()
+    return topic
+
+
+def cluster(first: int = 0, end: int = END, topic_id: str | None = TOPIC_ID) -> TopicsNow:
+    """All topics with one partition."""
+    names = {plan.topic for plan in PLANS.values()}
+    return TopicsNow(dict.fromkeys(names, topic_id), {name: {0: Extent(first, end)} for name in names})

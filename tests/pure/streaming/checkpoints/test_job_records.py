@@ -1,0 +1,70 @@
+"""Records of clientscope.job: the newest of each key counts, and what can't be read is left out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from job_topics import TopicInMemory, progress
+
+from clientscope.records.topics import CONFIGS
+from streaming import clients_seen
+from streaming.checkpoints.await_read import await_read
+from streaming.checkpoints.job_records import JobOwner, JobState, SkippedRecord, new_start
+from streaming.checkpoints.offsets import Extent
+from streaming.findings.retention import DAY_MS
+
+OWNER = JobOwner(run="1", process="clientscope stream, process 7 on host", started_ms=1, running=True)
+
+
+def test_a_position_is_of_the_present_checkpoint() -> None:
+    topic = TopicInMemory()
+    assert topic.state.position("results") == {}
+    first = new_start("results", "id", {0: 5}, "it was reset", {0: 2})
+    topic.write(first)
+    assert topic.state.position("results") == {0: 5}
+    topic.write(progress(first, {0: 9}))
+    assert topic.state.position("results") == {0: 9}
+    topic.write(new_start("results", "id", None, "it was reset"))
+    assert topic.state.position("results") == {}, "the progress is of another checkpoint"
+    assert topic.state.lost() == {}, "a reset begins to count anew"
+
+
+def test_f25_what_another_version_wrote_is_taken_as_far_as_it_is_known(caplog: pytest.LogCaptureFixture) -> None:
+    state = JobState()
+    place = SkippedRecord(topic=CONFIGS, partition=0, offset=7, timestamp_ms=1)
+    later = json.dumps({**json.loads(OWNER.model_dump_json()), "field_of_a_later_release": {"x": [1]}}).encode()
+    state.take({
+        OWNER.key: later, place.key: place.model_dump_json().encode(),
+        '["kind-of-a-later-release"]': b"{}", '["start","results"]': b"{", "no key": b"{}", "[]": b"{}", "5": b"{}", '["owner","x"]': None,
+    })  # fmt: skip
+    assert (state.owner, list(state.skipped.values()), state.starts) == (OWNER, [place], {})
+    assert len([line for line in caplog.messages if "can't be read" in line]) == 5
+
+
+def test_clients_seen_are_the_same_for_the_next_process() -> None:
+    now_ms = 100 * DAY_MS
+    topic = TopicInMemory()
+    assert clients_seen.noted(topic.state, now_ms).seen.floor_ms == now_ms, "nothing ends early where nothing was noted"
+    times = {f"client-{number}": now_ms - number for number in range(1000)}
+    topic.write(*clients_seen.records(times, now_ms))
+    noted = clients_seen.noted(topic.state, now_ms + DAY_MS)
+    assert (noted.seen.times, noted.seen.floor_ms, noted.since_ms) == (times, 0, now_ms)
+    topic.write(*clients_seen.records({}, now_ms + DAY_MS))
+    assert clients_seen.noted(topic.state, now_ms + DAY_MS).seen.times == {}, "clients that are gone are not noted for ever"
+    late = clients_seen.noted(topic.state, now_ms + 20 * DAY_MS)
+    assert late.seen.floor_ms == late.since_ms == now_ms + 13 * DAY_MS, "connections of a week can be read, earlier ones can't"
+
+
+def test_waiting_ends_with_what_is_read_with_the_job_and_with_patience() -> None:
+    topic, said = TopicInMemory(), list[str]()
+    extents = {"results": {0: Extent(3, 10), 1: Extent(0, 0)}}
+    assert await_read(topic.read, extents, said.append) == "results has 7 records still to read, and no job runs"
+    start = new_start("results", "id", None, "it had never run")
+    topic.write(start, OWNER, progress(start, {0: 9}))
+    assert (
+        await_read(topic.read, extents, said.append, patience_s=0.0) == "results has 1 record still to read, and has read nothing for 0 s"
+    )
+    assert said == ["results has 1 record still to read"]
+    topic.write(progress(start, {0: 10}))
+    assert await_read(topic.read, extents, said.append) == ""

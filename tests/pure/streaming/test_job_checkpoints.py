@@ -1,0 +1,152 @@
+"""F23, F24: where a query begins, and what it continues with once it can't continue with what it has."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from job_topics import END, READ, TOPIC_ID, TopicInMemory, begun, cluster
+
+from clientscope.records.topics import CONFIGS
+from streaming.checkpoints import broker
+from streaming.checkpoints.broker import TopicsNow
+from streaming.checkpoints.offsets import Extent
+from streaming.failures import Failure
+from streaming.job_checkpoints import Checkpoints, RecordsLost
+
+GONE = Failure("it failed", records_gone=True)
+DAMAGED = Failure("it failed", checkpoint_damaged=True)
+
+
+class Job:
+    """Checkpoints over a cluster that says what it is told to say."""
+
+    def __init__(self, history: Path, monkeypatch: pytest.MonkeyPatch, topic: TopicInMemory | None = None, on_lost: Any = "skip") -> None:
+        self.topic, self.now, self.lost = topic or begun(), cluster(), list[tuple[str, int | None]]()
+        monkeypatch.setattr(broker, "ask", lambda kafka, names: self.now)
+        self.checkpoints = Checkpoints(
+            self.topic,
+            "broker:1",
+            "/c",
+            str(history),
+            on_lost,
+            lambda *lost: self.lost.append(lost),
+            "4.2.0",  # type: ignore[arg-type]
+        )
+
+    def start(self, query: str = "results") -> Any:
+        return self.topic.state.starts[query]
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """`results` and `history_pushes` run."""
+    job = Job(tmp_path, monkeypatch)
+    for query in ("results", "history_pushes"):
+        job.checkpoints.begin(query)
+    return job
+
+
+def test_a_query_that_never_ran_begins_at_the_beginning_and_goes_on_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(tmp_path, monkeypatch, TopicInMemory())
+    first = job.checkpoints.begin("results")
+    assert (first.offsets, first.location) == ("earliest", f"/c/results/{first.checkpoint}")
+    assert job.checkpoints.begin("results") == first
+    other = Job(tmp_path, monkeypatch, TopicInMemory()).checkpoints.begin("results")
+    assert other.checkpoint != first.checkpoint, "jobs of two clusters never meet in one folder"
+
+
+@pytest.mark.parametrize(("position", "first"), [(None, READ), ({CONFIGS: {0: 55}}, 55)])
+def test_f24_records_that_are_gone_are_counted_and_the_query_begins_behind_them(job: Job, position: Any, first: int) -> None:
+    job.now = cluster(first=58)
+    job.checkpoints.prepare("results", GONE._replace(position=position))
+    assert (job.start().offsets, job.start().lost, job.lost) == ({0: 58}, {0: 58 - first}, [("results", 58 - first)])
+    assert job.checkpoints.begin("results").offsets == '{"clientscope.configs": {"0": 58}}'
+    job.now = cluster(first=59)
+    job.checkpoints.prepare("results", GONE)
+    assert job.start().lost == {0: 59 - first}, "and those that go before it has read them too"
+    assert job.checkpoints.lost() == {("results", CONFIGS, 0): 59 - first}
+
+
+def test_f24_a_topic_that_ends_before_what_was_read_is_read_from_its_beginning(job: Job) -> None:
+    job.now = cluster(end=READ - 10)
+    job.checkpoints.prepare("results", GONE)
+    assert job.start().offsets == {0: 0}
+    assert job.lost == [("results", 0)]
+
+
+def test_f24_a_failure_by_records_that_are_there_after_all_changes_nothing(job: Job) -> None:
+    job.checkpoints.prepare("results", GONE)
+    assert (job.topic.written, job.lost) == ([], [])
+
+
+def test_f24_a_job_that_is_to_stop_at_lost_records_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(tmp_path, monkeypatch, on_lost="stop")
+    job.checkpoints.begin("results")
+    job.now = cluster(first=53)
+    with pytest.raises(RecordsLost, match="partition 0: offsets from 50 to 52, 3 records"):
+        job.checkpoints.prepare("results", GONE)
+    job.now = cluster(topic_id="another")
+    with pytest.raises(RecordsLost, match="made again; of the old one partition 0 from offset 50"):
+        job.checkpoints.begin("results")
+    assert job.topic.written == []
+
+
+def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(job: Job) -> None:
+    known = job.checkpoints.begin("results").checkpoint
+    assert job.checkpoints.stale(job.now) == []
+    job.now = cluster(topic_id="another")
+    assert job.checkpoints.stale(job.now) == ["results", "history_pushes"]
+    job.checkpoints.prepare("results", GONE._replace(position={CONFIGS: {0: 55}}))
+    assert (job.start().offsets, job.lost) == (None, [("results", None)]), "the old topic's offsets say nothing of the new one"
+    begins = job.checkpoints.begin("results")
+    assert (begins.offsets, begins.checkpoint != known, job.lost) == ("earliest", True, [("results", None)])
+    assert job.checkpoints.stale(job.now) == ["history_pushes"]
+    job.now = cluster(topic_id=None)
+    assert job.checkpoints.begin("results") == begins, "a broker without ids is believed"
+
+
+def test_a_reset_makes_a_running_query_stale(job: Job) -> None:
+    job.checkpoints.begin("results")
+    job.topic.write(job.start().model_copy(update={"checkpoint": "reset", "offsets": {0: 3}}))
+    assert job.checkpoints.stale(job.now) == ["results"]
+    assert job.checkpoints.begin("results").offsets == '{"clientscope.configs": {"0": 3}}'
+    assert job.checkpoints.stale(job.now) == []
+
+
+def test_a_partition_that_was_added_since_a_start_is_read_from_its_beginning(job: Job) -> None:
+    job.topic.write(job.start().model_copy(update={"offsets": {0: 3}}))
+    job.now = TopicsNow({CONFIGS: TOPIC_ID}, {CONFIGS: {0: Extent(0, END), 1: Extent(0, 0)}})
+    assert job.checkpoints.begin("results").offsets == '{"clientscope.configs": {"0": 3, "1": -2}}'
+
+
+def test_f23_a_damaged_checkpoint_is_replaced_by_one_that_begins_where_it_was(job: Job, caplog: pytest.LogCaptureFixture) -> None:
+    before = job.start().checkpoint
+    job.checkpoints.prepare("results", DAMAGED)
+    assert (job.start().offsets, job.start().reason, job.lost) == ({0: READ}, "its checkpoint was damaged", [])
+    assert job.start().checkpoint != before
+    assert "the checkpoint of results is damaged; a new one begins at {0: 50}: it failed" in caplog.messages
+
+
+@pytest.mark.parametrize(("offset", "age_ms", "expected"), [(54, 0, 55), (54, 10_000, READ), (END + 40, 0, READ), (20, 0, READ)])
+def test_f23_history_continues_behind_the_rows_that_it_has(job: Job, tmp_path: Path, offset: int, age_ms: int, expected: int) -> None:
+    """Rows of before its start may be of a topic that was deleted since."""
+    at = datetime.fromtimestamp((job.start("history_pushes").at_ms - age_ms) / 1000, UTC)
+    rows = pa.table({"date": [at.date()], "timestamp": [at], "partition": pa.array([0], pa.int32()), "offset": [offset]})
+    write_deltalake(tmp_path / "pushes", rows, partition_by=["date"])
+    job.checkpoints.prepare("history_pushes", DAMAGED)
+    assert job.start("history_pushes").offsets == {0: expected}
+
+
+def test_progress_is_of_the_checkpoint_that_the_query_began_with(job: Job) -> None:
+    job.checkpoints.note("gauges", 5, {CONFIGS: {0: 57}})
+    assert job.topic.written == [], "it hasn't begun"
+    begins = job.checkpoints.begin("results")
+    job.checkpoints.note("results", 5, {CONFIGS: {0: 57}})
+    noted = job.topic.state.progress["results"]
+    assert job.checkpoints.begin("results").last_batch == 5
+    assert (noted.checkpoint, noted.batch, noted.position, noted.spark_version) == (begins.checkpoint, 5, {0: 57}, "4.2.0")
