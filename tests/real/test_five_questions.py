@@ -44,10 +44,11 @@ class Site:
     owners_file: Path
     changed: str
 
-    def cli(self, *arguments: str, stdin: str | None = None, ended: int = 0) -> str:
-        """What a command prints."""
+    def cli(self, *arguments: str, stdin: str | None = None, ended: int = 0, columns: int = 140) -> str:
+        """What a command prints on a terminal of that width."""
         command = [sys.executable, "-m", "clientscope.cli", *arguments]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("CLIENTSCOPE_")}
+        environment["COLUMNS"] = str(columns)
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, check=False, env=environment)
         assert done.returncode == ended, (done.returncode, done.stdout, done.stderr)
         return done.stdout
@@ -221,3 +222,18 @@ def test_a_storm_on_the_page(site: Site, opens: Opens) -> None:
     page.locator(".list tr.row a").first.click()
     for text in ("broker 1", STORM_ADDRESS, "kafka-python 2.0.2"):
         expect(page.locator("main")).to_contain_text(text)
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_answers_fit_into_a_terminal(site: Site, columns: int) -> None:
+    for command in (
+        ("client", "show", "orders-3"),
+        ("history", "clients", "--last", "2h"),
+        ("history", "starts", "--application", "orders", "--last", "3h"),
+        ("history", "diff", "--application", "orders", "--from", site.changed),
+        ("findings", "list"),
+        ("connections", "--limit", "20"),
+        ("clients", "--limit", "20"),
+    ):
+        lines = site.cli(*command, "--url", site.page, columns=columns).splitlines()
+        assert lines and max(map(len, lines)) <= columns, command
