@@ -7,17 +7,14 @@ from dataclasses import dataclass, field
 from typing import cast
 from uuid import UUID
 
-from clientscope.api.clients import ConnectedClient, ConnectionRow
 from clientscope.api.overview import GatewayStatus
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.profiles.owners import NO_OWNERS, Owners
-from clientscope.query import Query
 from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.records.layouts import Kind
 from clientscope.records.traffic import Passed, measured, unpack
 from clientscope.topic_values import clean
 from sinks.dashboard.rows import Database, Lists, Writing
-from sinks.dashboard.rows import lists as rows
 from sinks.dashboard.rows.identity import ClientIdentity, OpenConnection
 from sinks.dashboard.state.connection_events import AnyEvent
 
@@ -129,16 +126,6 @@ class ConnectionTable:
     def counts(self) -> dict[str, int]:
         """Open connections by gateway; only gateways that have any."""
         return {name: len(g.open) for name, g in self._gateways.items() if g.open and not g.lost}
-
-    def connections(self) -> list[ConnectionRow]:
-        """All open connections, in an order that doesn't change while they stay open."""
-        self.writing.flush()
-        return [rows.connection(row) for row in self.reading.connections(Query(), (), 0, -1)[0]]
-
-    def clients(self) -> list[ConnectedClient]:
-        """The connections, those of one identity together."""
-        self.writing.flush()
-        return [rows.client(row) for row in self.reading.clients(Query(), (), 0, -1)[0]]
 
     def _gateway(self, name: str, record: AnyEvent, arrived_ms: int) -> tuple[_Gateway | None, bool]:
         """The gateway that a record belongs to, or None where the record is to be ignored; and whether an older epoch ended."""

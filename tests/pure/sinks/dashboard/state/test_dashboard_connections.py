@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
 
+from clientscope.api.clients import ConnectionRow
+from clientscope.query import Query
 from clientscope.records.codec import ClientConnectionRecord
 from clientscope.records.layouts import Kind
+from sinks.dashboard.rows import lists
 from sinks.dashboard.state.connections import ConnectionTable
-
-INSTANCE = UUID("12345678-1234-5678-1234-567812345678")
 
 
 def record(kind: Kind, connection: int = 1, sequence: int = 0, **fields: Any) -> ClientConnectionRecord:
@@ -37,20 +37,13 @@ def heartbeat(sequence: int = 0, interval_ms: int = 1_000, **fields: Any) -> Cli
     return record(Kind.HEARTBEAT, -1, sequence, heartbeat_interval_ms=interval_ms, **fields)
 
 
+def connections(table: ConnectionTable) -> list[ConnectionRow]:
+    table.writing.flush()
+    return [lists.connection(row) for row in table.reading.connections(Query(), (), 0, -1)[0]]
+
+
 def open_ids(table: ConnectionTable) -> list[int]:
-    return sorted(connection.connection for connection in table.connections())
-
-
-def test_a_connection_opens_is_identified_and_closes() -> None:
-    table = ConnectionTable()
-    assert table.apply(record(Kind.OPENED, sequence=0), 0)
-    assert table.apply(record(Kind.IDENTIFIED, sequence=1, client_software_name="librdkafka", client_instance_id=INSTANCE), 0)
-    (connection,) = table.connections()
-    assert connection.software_name == "librdkafka"
-    assert connection.instance_id == str(INSTANCE)
-    assert connection.opened_ms == 1_000
-    assert table.apply(record(Kind.CLOSED, sequence=2), 0)
-    assert open_ids(table) == []
+    return sorted(connection.connection for connection in connections(table))
 
 
 def test_repeated_and_late_records_change_nothing() -> None:
@@ -58,7 +51,7 @@ def test_repeated_and_late_records_change_nothing() -> None:
     for event in (record(Kind.OPENED, sequence=0), record(Kind.IDENTIFIED, sequence=1, client_software_name="new")):
         table.apply(event, 0)
     assert not table.apply(record(Kind.OPENED, sequence=0), 0)
-    assert table.connections()[0].software_name == "new"
+    assert connections(table)[0].software_name == "new"
     table.apply(record(Kind.CLOSED, sequence=2), 0)
     assert not table.apply(record(Kind.OPENED, sequence=0), 0)
     assert not table.apply(record(Kind.PRESENT, sequence=1), 0)
@@ -69,8 +62,8 @@ def test_repeated_and_late_records_change_nothing() -> None:
 def test_a_connection_that_was_opened_before_the_records_read_says_so() -> None:
     table = ConnectionTable()
     table.apply(record(Kind.PRESENT, sequence=7), 0)
-    assert table.connections()[0].opened_ms is None
-    (client,) = table.clients()
+    assert connections(table)[0].opened_ms is None
+    client = lists.client(table.reading.clients(Query(), (), 0, -1)[0][0])
     assert (client.since_ms, client.since_exact) == (1_007, False)
 
 
@@ -113,26 +106,6 @@ def test_a_gateway_without_any_heartbeat_is_lost_too() -> None:
     table.apply(record(Kind.OPENED, 1), 0)
     assert table.expire(90_001)
     assert open_ids(table) == []
-
-
-def test_connections_of_one_identity_are_one_client_since_the_oldest() -> None:
-    table = ConnectionTable()
-    for connection, address in ((3, "10.0.0.2"), (1, "10.0.0.1"), (2, "10.0.0.1")):
-        table.apply(record(Kind.OPENED, connection, sequence=connection, client_address=address), 0)
-    first, second = table.clients()
-    assert (first.address, first.connections, first.since_ms, first.since_exact) == ("10.0.0.1", 2, 1_001, True)
-    assert (second.address, second.connections) == ("10.0.0.2", 1)
-
-
-def test_the_order_does_not_depend_on_the_order_of_arrival() -> None:
-    names = ["b", None, "a", "c"]
-    tables = ConnectionTable(), ConnectionTable()
-    for i, name in enumerate(names):
-        tables[0].apply(record(Kind.OPENED, i, client_id=name), 0)
-    for i, name in reversed(list(enumerate(names))):
-        tables[1].apply(record(Kind.OPENED, i, client_id=name), 0)
-    assert tables[0].clients() == tables[1].clients()
-    assert [client.client_id for client in tables[0].clients()] == ["a", "b", "c", None]
 
 
 def test_what_does_not_fit_is_counted_and_there_is_room_again_after_a_close() -> None:
