@@ -144,14 +144,6 @@ def test_a_bad_record_is_counted_and_the_rest_is_read(bad: TopicRecord, reason: 
     assert [check.detail for check in state.overview(NOW).checks if check.state == "warn"] == ["1 record could not be decoded."]
 
 
-def test_every_cut_of_a_connection_record_is_counted_or_taken() -> None:
-    whole = connection(Kind.OPENED).value
-    assert whole is not None
-    state = live(*(TopicRecord(CONNECTIONS, NOW, b"gw", whole[:length]) for length in range(len(whole))))
-    assert sum(state.counts().undecodable.values()) == len(whole)
-    assert state.overview(NOW).clients == 0
-
-
 @settings(max_examples=300, deadline=None)
 @given(topic=st.sampled_from((GAUGES, CONNECTIONS, RESULTS)), at=st.integers(0, 200), noise=st.binary(max_size=40))
 def test_noise_is_never_fatal(topic: str, at: int, noise: bytes) -> None:
