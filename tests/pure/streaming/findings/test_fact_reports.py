@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleets import HOUR, MINUTE, NOW, SECOND
+from fleets import MINUTE, NOW, SECOND
 
 from clientscope.findings.fingerprints import application_key
 from streaming.findings.fact_reports import INTERVAL_MS, KEPT_MS, LASTING_MS, FactReport, FactReports, Worst
@@ -10,14 +10,6 @@ from streaming.findings.inputs import whereabouts
 
 THERE = whereabouts("c", "User:a", "orders-1", "10.0.0.1")
 APPLICATION = application_key("User:a", "orders", None)
-
-
-def test_a_longer_time_counts_until_it_is_an_hour_old() -> None:
-    reports = FactReports()
-    for at_ms, longest_ms in ((NOW, 9.0), (NOW + 1, 5.0), (NOW + HOUR, 6.0), (NOW + HOUR + 1, 3.0)):
-        reports.take([FactReport(THERE, at_ms, longest_ms)], at_ms)
-    assert reports.worst("poll_interval_max_ms", NOW + HOUR + 1) == {THERE: Worst(NOW + HOUR, 6.0)}
-    assert not reports.worst("poll_interval_max_ms", NOW + 2 * HOUR)
 
 
 def test_of_averages_that_counts_which_all_reports_of_a_minute_have_in_common() -> None:
@@ -59,15 +51,6 @@ def test_fetches_that_bring_no_record_do_not_count() -> None:
         said = {"fetch_rate": 80.0, "fetch_size_avg_bytes": 15.0, "record_rate": 0.5}
         reports.take([FactReport(THERE, NOW + minute * MINUTE, **said)], NOW + minute * MINUTE)
     assert reports.worst("fetch_rate", NOW + MINUTE) == {THERE: Worst(NOW + MINUTE, 0.5, 15.0)}
-
-
-def test_retries_are_counted_per_application_and_interval() -> None:
-    reports, other = FactReports(), whereabouts("c", "User:a", "orders-2", "10.0.0.2")
-    begin = NOW // INTERVAL_MS * INTERVAL_MS
-    for there, at_ms, retries in ((THERE, begin, 1), (THERE, begin + 1, 2), (other, begin + 2, 4), (other, begin + INTERVAL_MS, 0)):
-        reports.take([FactReport(there, at_ms, record_retries=retries)], at_ms)
-    first = begin // INTERVAL_MS
-    assert reports.retries([APPLICATION, "another"]) == {APPLICATION: {first: 7, first + 1: 0}, "another": {}}
 
 
 def test_a_client_is_forgotten_some_hours_after_its_last_report_and_so_are_its_retries() -> None:

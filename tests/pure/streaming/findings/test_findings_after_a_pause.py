@@ -115,9 +115,14 @@ def test_finding_of_a_client_that_left_meanwhile_is_listed_without_alert_until_a
     assert alerts(fleet) == [("AN101", "new", 1)]
 
 
-def test_finding_of_a_client_that_is_still_there_alerts_at_a_start() -> None:
+@pytest.mark.parametrize(
+    ("connects", "origin"),
+    [(True, Origin.PUSHED), (False, Origin.PUSHED), (False, Origin.REQUEST_LOG)],
+    ids=["it is still there", "nobody recorded its connections", "of a request log"],
+)
+def test_finding_of_a_client_that_is_not_known_to_have_left_alerts_at_a_start(connects: bool, origin: Origin) -> None:
     fleet = Fleet()
-    fleet.client(instance=1, settings=BAD)
+    fleet.push(connection=fleet.connect() if connects else 99, instance=1, settings=BAD, origin=int(origin))
     fleet.now += 7 * MINUTE
     fleet.start()
     fleet.later(MINUTE)
@@ -166,31 +171,12 @@ def test_finding_that_was_back_meanwhile_alerts_once_a_client_is_there_that_has_
     assert alerts(fleet) == [("AN101", "reopened", 2), ("AN401", "new", 1)]
 
 
-def test_what_was_published_of_a_request_log_meanwhile_alerts() -> None:
-    fleet = Fleet()
-    fleet.push("batch-1", connection=0, instance=9, settings=BAD, origin=int(Origin.REQUEST_LOG))
-    fleet.now += 7 * MINUTE
-    fleet.start()
-    fleet.later(MINUTE)
-    assert alerts(fleet) == [("AN101", "new", 1)]
-
-
 @pytest.mark.parametrize(("origin", "observed"), [(Origin.PUSHED, False), (Origin.OBSERVED, True), (Origin.REQUEST_LOG, True)])
 def test_client_that_pushed_nothing_is_said_to_be_seen(origin: Origin, observed: bool) -> None:
     fleet = Fleet()
     fleet.client(instance=1, settings=BAD, origin=int(origin))
     fleet.later(SECOND)
     assert [client.observed for client in fleet.one("AN101").clients] == [observed]
-
-
-def test_push_of_a_client_whose_connections_nobody_recorded_alerts_at_a_start() -> None:
-    """It isn't known that it has left."""
-    fleet = Fleet()
-    fleet.push(connection=99, instance=1, settings=BAD)
-    fleet.now += 7 * MINUTE
-    fleet.start()
-    fleet.later(MINUTE)
-    assert alerts(fleet) == [("AN101", "new", 1)]
 
 
 @pytest.mark.parametrize("declares", [True, False])

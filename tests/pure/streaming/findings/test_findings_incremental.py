@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from clientscope.findings.decisions import Decision
-from clientscope.findings.record import MOST_CLIENTS
 from streaming.findings import engine, entry
 from streaming.findings.entry import FindingEntry, Place
 from streaming.findings.inputs import JudgedPush
@@ -213,44 +212,6 @@ def test_a_finding_that_could_not_be_written_is_written_later() -> None:
     assert {each.state for each in fleet.findings("AN101")} == {"open", "closed"}
 
 
-def test_a_count_that_changes_soon_after_a_record_is_written_with_the_next() -> None:
-    fleet = lived()
-    fleet.client("billing-1", instance=2, settings={"acks": "0"})
-    fleet.later(SECOND)
-    fleet.client("billing-2", instance=3, settings={"acks": "0"})
-    for _ in range(40):
-        fleet.later(SECOND)
-    assert sorted(each.client_count for each in fleet.findings("AN101")) == [1, 2]
-
-
-def test_who_leaves_is_counted_no_more_though_nothing_else_is_heard() -> None:
-    fleet = lived()
-    connection = fleet.client("orders-2", instance=2, settings={"acks": "0"})
-    fleet.later(MINUTE)
-    fleet.later(MINUTE)
-    assert fleet.one("AN101").client_count == 2
-    fleet.close(connection)
-    fleet.later(MINUTE)
-    assert fleet.one("AN101").client_count == 1
-
-
-def test_the_next_newest_stands_for_the_connections_that_are_like_its_own() -> None:
-    fleet = Fleet()
-    first, second, _ = (fleet.connect() for _ in range(3))
-    fleet.push(connection=first, instance=1, settings={"acks": "0"})
-    fleet.now += SECOND
-    fleet.push(connection=second, instance=2, settings={"acks": "0"})
-    fleet.close(first)
-    fleet.close(second)
-    fleet.later(MINUTE)
-    assert fleet.one("AN101").client_count == 1
-    fleet.now += SECOND
-    fleet.push(connection=1_000, instance=2, settings={"acks": "0"}, client_address="10.0.0.2")
-    fleet.later(2 * MINUTE)
-    (named,) = [client for client in fleet.one("AN101").clients if client.disconnected_ms is None]
-    assert named.address == "10.0.0.1" and fleet.one("AN101").client_count == 1
-
-
 def test_a_new_leak_is_reported_once_while_the_rest_is_still_read() -> None:
     fleet = lived()
     fleet.client("etl-1", instance=7, settings={**LEAK, "acks": "0"})
@@ -280,14 +241,3 @@ def test_places_that_make_room_are_reported_and_counted(monkeypatch: pytest.Monk
     fleet.later(SECOND)
     assert left_out(fleet.engine)["places"] == 25 - fleet.one("SK001").place_count > 0
     assert "places" in fleet.one("OP004").message
-
-
-def test_the_newest_of_those_who_have_it_are_named_whoever_pushes_again() -> None:
-    fleet = Fleet()
-    for number in range(3 * MOST_CLIENTS):
-        fleet.client(f"orders-{number}", number + 1, settings={"acks": "0"})
-        fleet.now += SECOND
-    fleet.push("orders-0", 1, 1, settings={"acks": "0"})
-    fleet.later(MINUTE)
-    newest = [f"orders-{number}" for number in range(3 * MOST_CLIENTS - 1, 2 * MOST_CLIENTS, -1)]
-    assert [client.client_id for client in fleet.one("AN101").clients] == ["orders-0", *newest]

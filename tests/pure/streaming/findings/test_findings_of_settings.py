@@ -76,42 +76,6 @@ def test_it_stays_open_while_any_client_that_is_connected_fails() -> None:
     assert fleet.one("AN101").state == "resolved"
 
 
-def test_a_client_whose_pushing_connection_was_idle_is_still_there() -> None:
-    fleet = Fleet()
-    pushing = fleet.client(instance=1, settings=BAD)
-    other = fleet.connect()
-    fleet.close(pushing)
-    fleet.later(SECOND)
-    fleet.client("orders-2", instance=2, settings=GOOD, client_address="10.0.0.2")
-    fleet.later(MINUTE)
-    assert fleet.one("AN101").state == "open"
-    fleet.close(other)
-    fleet.later(SECOND)
-    assert fleet.one("AN101").state == "resolved"
-
-
-def test_a_restart_at_the_same_address_takes_the_earlier_process_place() -> None:
-    fleet = Fleet()
-    first = fleet.client(instance=1, settings=BAD)
-    fleet.later(MINUTE)
-    fleet.close(first)
-    fleet.client(instance=2, settings=GOOD)
-    fleet.later(SECOND)
-    assert fleet.one("AN101").state == "resolved"
-
-
-def test_a_new_process_of_the_gateway_ends_what_the_one_before_had_open() -> None:
-    fleet = Fleet()
-    fleet.client("orders-1", instance=1, settings=BAD)
-    fleet.later(SECOND)
-    fleet.client("orders-2", instance=2, settings=GOOD, client_address="10.0.0.2")
-    fleet.later(MINUTE)
-    assert fleet.one("AN101").state == "open"
-    fleet.heartbeat(epoch=2)
-    fleet.later(SECOND)
-    assert fleet.one("AN101").state == "resolved"
-
-
 def test_what_could_not_be_judged_resolves_nothing() -> None:
     fleet = Fleet()
     fleet.client(
@@ -137,24 +101,6 @@ def test_a_fleet_with_one_mistake_is_one_finding_with_a_count_and_one_alert() ->
     assert found.alert is not None
     assert found.alert.number == 1
     assert fleet.writes <= 4 * len(fleet.published), "not a record for each client"
-
-
-def test_it_alerts_when_it_gets_worse_and_not_when_it_goes_back_and_forth() -> None:
-    fleet = Fleet()
-    retries = [{"retries": value, "acks": "all"} for value in ("2", "0")]
-    fleet.client("orders-1", instance=1, settings=retries[0])
-    fleet.write()
-    (before,) = fleet.findings("AN103")
-    for _ in range(3):
-        for settings in reversed(retries):
-            fleet.later(MINUTE)
-            fleet.push("orders-1", instance=1, settings=settings)
-            fleet.write()
-    after = fleet.one("AN103")
-    assert before.alert is not None
-    assert after.alert is not None
-    if before.severity != "high":  # the rule has two severities
-        assert (after.alert.number, after.alert.why) == (2, "worse")
 
 
 def test_other_principals_cannot_resolve_it() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fleets import HOUR, MINUTE, SECOND, Fleet
+from fleets import MINUTE, SECOND, Fleet
 
 from streaming.findings.fact_reports import CLIENT_TOPICS, FactReport
 from streaming.findings.inputs import whereabouts
@@ -40,16 +40,6 @@ def test_it_ends_an_hour_after_the_last_record() -> None:
     fleet.later(11 * MINUTE)
     fleet.later(SECOND)
     assert fleet.one("AN212").state == "resolved", "nothing was read for an hour"
-
-
-def test_a_restart_ends_nothing_within_the_hour() -> None:
-    fleet = Fleet()
-    reads_and_writes(fleet)
-    fleet.start()
-    fleet.later(30 * MINUTE)
-    assert fleet.one("AN212").state == "open"
-    fleet.later(HOUR)
-    assert fleet.one("AN212").state == "resolved"
 
 
 def test_another_topic_another_isolation_and_another_cluster_are_none() -> None:
