@@ -70,12 +70,6 @@ def test_a_new_epoch_replaces_the_old_ones_series_and_only_that_gateways() -> No
     assert gauges.apply([series(JAVA, 99, 5, epoch=1)], now=0) == {}
 
 
-def test_an_epoch_known_only_from_a_heartbeat_replaces_too() -> None:
-    gauges = Gauges({}, now=0)
-    gauges.apply([series(JAVA, 0, 1)], now=0)
-    assert changed(gauges.apply([beat(0, epoch=2)], now=0)) == {key(JAVA): None}
-
-
 def test_a_farewell_takes_all_series_and_the_gateway() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([series(JAVA, 0, 1), listed(JAVA, 1, 1), beat(1)], now=0)
@@ -129,13 +123,6 @@ def test_a_repeated_farewell_does_not_put_off_forgetting(beats: list[tuple[float
     assert gauges.size()[0] == 1
     gauges.expire(gone_at + FORGET_S + 0.1)
     assert gauges.size()[0] == 0
-
-
-def test_a_heartbeat_that_is_read_late_is_as_old_as_its_record() -> None:
-    gauges = Gauges({}, now=0)
-    entries = [listed(JAVA, 1, 1), beat(1, offset=3), beat(1, gateway="h", offset=4)]
-    gauges.apply(entries, now=100, appended=lambda partition, offset: {(0, 3): 90.0, (0, 4): 100.0}[partition, offset])
-    assert changed(gauges.expire(105.1)) == {key(JAVA): None}
 
 
 def test_a_heartbeat_that_is_repeated_in_one_batch_is_as_old_as_its_first_record() -> None:
@@ -243,11 +230,6 @@ def test_series_of_two_epochs_left_by_a_crash_end_as_the_newer() -> None:
         again = Gauges({key: value for key, value in published.items() if value}, now=0)
         changes = again.apply([listed(GO, 1, 1, epoch=2), beat(1, epoch=2)], now=0)
         assert (changed(changes), row(changes)["epoch"]) == ({key(JAVA): None}, 2)
-
-
-def test_what_others_wrote_to_the_topic_is_left_alone() -> None:
-    gauges = Gauges({"nonsense": b"x", '["c",1,"g"]': b"{"}, now=0)
-    assert changed(gauges.apply([series(JAVA, 0, 1)], now=0)) == {key(JAVA): 1}
 
 
 def test_a_gateways_own_row() -> None:
@@ -385,14 +367,6 @@ class TestBounds:
         topic.write(again.apply(once, now=0))
         topic.write(again.apply(self.heartbeat(1, {"a": 1, "b": 2, "c": 3, "d": 5}), now=0))
         assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "other": 5}
-
-    def test_a_million_versions_take_no_more_room_than_the_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(table, "MOST_SERIES", 50)
-        gauges, topic = Gauges({}, now=0), Topic()
-        for start in range(0, 5_000, 500):
-            topic.write(gauges.apply([series(("x", str(number)), number, 1) for number in range(start, start + 500)], now=0))
-        assert gauges.size()[0] == 51
-        assert len(topic.values) == 50
 
     def test_bytes_are_bounded_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(table, "MOST_SERIES", 1_000)
