@@ -76,10 +76,6 @@ def test_the_newest_of_each_series_is_always_among_them(records: list[tuple[bool
     assert beats == sum(beats for beats, *_ in records), "each heartbeat's own entry stays"
 
 
-def test_nothing() -> None:
-    assert counts(pa.array([], pa.binary())).to_pylist() == []
-
-
 def streams(*values: bytes | None, first: int = 0) -> pa.Array:
     """Of records that were appended at 100 ms and later, in partition 7."""
     places = range(first, first + len(values))

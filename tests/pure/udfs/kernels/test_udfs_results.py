@@ -46,10 +46,6 @@ def outcome(code: str, *settings: Any) -> str:
     return found
 
 
-def test_sk001_passes_an_innocent_push() -> None:
-    assert outcome("SK001", setting("acks", "1")) == "passed"
-
-
 def test_sk001_fires_on_what_the_gateway_redacted_and_on_what_nobody_did() -> None:
     digest = b"d" * 32
     assert fired(
@@ -92,25 +88,12 @@ def test_what_is_of_low_confidence_is_known_by_its_code() -> None:
     assert {rule.code for rule in rules.RULES if rule.code in rules.LOW_CONFIDENCE} == {"SK004"}
 
 
-@pytest.mark.parametrize(("value", "said"), [("0", "fired"), ("1", "passed"), ("all", "passed"), ("lots", "not_evaluable")])
-def test_an101(value: str, said: str) -> None:
-    assert outcome("AN101", setting("acks", value)) == said
-
-
-def test_a_rule_points_to_the_effective_value_under_kafkas_name() -> None:
-    assert fired("AN101", setting("acks", " 0 ")) == [{"key": "acks", "value": "0", "origin": "set"}]
-
-
 def test_a_rule_for_other_clients_is_not_listed() -> None:
     (result,) = results(config_record(setting("group.id", "g"), setting("session.timeout.ms", "6000")))
     assert "AN101" not in json.dumps(result)
     assert fired("AN202", setting("group.id", "g"), setting("session.timeout.ms", "6000")) == [
         {"key": "session.timeout.ms", "value": "6000", "origin": "set"}
     ]
-
-
-def test_an101_needs_acks() -> None:
-    assert outcome("AN101", setting("linger.ms", "5")) == "not_evaluable"
 
 
 def test_a_setting_that_leaks_is_not_judged_by_another_rule() -> None:

@@ -15,7 +15,6 @@ from clientscope.catalog.dialects.dialect import Dialect
 from udfs.rules.an311_value_unparsable import RULE
 from udfs.rules.engine.batch import judge
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED
-from udfs.rules.registry import RULES
 
 
 def pushed(*settings: Any, software: str = "third-party", version: str = "1.0") -> bytes:
@@ -25,11 +24,6 @@ def pushed(*settings: Any, software: str = "third-party", version: str = "1.0") 
 def outcomes(*records: bytes, **options: Any) -> list[int]:
     (judgement,) = judge(batch_of(*records, **options), [RULE])
     return list(judgement.outcomes)
-
-
-def test_it_is_in_the_default_set() -> None:
-    assert RULE in RULES
-    assert RULE.enabled
 
 
 def test_each_push_is_judged_by_the_type_that_it_says() -> None:

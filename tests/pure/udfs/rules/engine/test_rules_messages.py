@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +11,6 @@ import pytest
 from record_bytes import config_record, setting
 from rule_batches import batch_of, record_of
 
-from clientscope import cli
 from clientscope.profiles import APACHE, BUILT_IN, Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
@@ -83,15 +81,3 @@ def test_distinct_sentences_stand_once() -> None:
     batch = batch_of(*[config_record(setting("acks", "all"))] * 3, thresholds=Thresholds((APACHE, BUILT_IN["msk"])))
     texts, which = batch.messages(rule, FIRED, np.arange(3))
     assert (len(texts), which.tolist()) == (1, [0, 0, 0]), "msk has no threshold of its own for it"
-
-
-def test_lint_and_the_list_of_rules_say_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "x.properties"
-    file.write_text("acks=all\nrequest.timeout.ms=5000\n")
-    said = {}
-    for profile in ("apache", "eventhubs"):
-        cli.main(["lint", str(file), "--profile", profile, "--output-format", "json"])
-        (said[profile],) = [each["message"] for each in json.loads(capsys.readouterr().out)["findings"] if each["code"] == "AN108"]
-    assert {profile: numbers(message) for profile, message in said.items()} == {"apache": {"10000"}, "eventhubs": {"20000"}}
-    cli.main(["rules", "AN108", "-o", "json"])
-    assert json.loads(capsys.readouterr().out)["messages"]["fired"] == said["apache"]
