@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from gauge_rows import Topic, rows
-from pyspark.sql import DataFrame, SparkSession
 from record_bytes import Records, connection_record, heartbeat
 
 from clientscope.records.codec import ClientConnectionRecord, decode
@@ -71,42 +69,3 @@ def test_agrees_with_the_oracle_and_with_its_double(records: Records, seed: int)
     doubles.write(Gauges({}, now=0).apply(rows((value, 1_767_398_399_000) for value in values), now=0))
     assert shown(topic) == shown(doubles) == oracle(values)
     assert len(topic.gateways()) == 2
-
-
-def test_a_query_that_stops_and_starts_over_and_over_ends_as_the_oracle(spark: SparkSession, records: Records, tmp_path: Path) -> None:
-    """A real stream with its checkpoint: each start reads what the topic says; batches fail after a part of their changes was written."""
-    values = traffic(random.Random(7))  # noqa: S311 - a test's
-    source, topic = tmp_path / "source", Topic()
-    for start in range(0, len(values), 20):
-        records(CONNECTIONS, *values[start : start + 20]).coalesce(1).write.mode("append").parquet(str(source))
-    failures = [True, False, True, False, False]
-
-    class Killed(Exception):
-        pass
-
-    def run() -> None:
-        gauges = Gauges(topic.values, now=0)
-
-        def write(frame: DataFrame, batch_id: int) -> None:
-            changes = gauges.apply(arrived(to_table(frame)), now=0)
-            if failures and failures.pop():
-                topic.write(dict(list(changes.items())[::2]))
-                raise Killed
-            topic.write(changes)
-
-        frame = (
-            spark.readStream.schema("value binary, topic string, partition int, offset long, timestamp timestamp")
-            .option("maxFilesPerTrigger", 1)
-            .parquet(str(source))
-        )
-        query = entries(frame).writeStream.foreachBatch(write).option("checkpointLocation", str(tmp_path / "checkpoint"))
-        query.trigger(availableNow=True).start().awaitTermination()
-
-    for _ in range(2):
-        with pytest.raises(Exception, match="Killed"):
-            run()
-    run()
-    assert failures == []
-    # Files come in the order of their modification; the two heartbeats of the end may not come last.
-    topic.write(Gauges(topic.values, now=0).apply(rows((value, 1_767_398_399_000) for value in values[-2:]), now=0))
-    assert shown(topic) == oracle(values)

@@ -12,17 +12,13 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from gauge_rows import of_series
 from pyspark.sql import DataFrame, SparkSession
-from record_bytes import Records, config_record, connection_record, heartbeat
+from record_bytes import Records, config_record, connection_record
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.history.batches import append
-from streaming.gauges import Gauges
-from streaming.internals.frames import record_batches, to_table
-from streaming.queries.gauges import arrived
+from streaming.internals.frames import record_batches
 from streaming.transforms import history
-from streaming.transforms.gauges import entries
 from streaming.transforms.results import results
 
 EXTREMES = (0, -1, -62_135_596_800_000, 4_102_444_800_000, 2**63 - 1, -(2**63))
@@ -72,18 +68,3 @@ def test_f29_kafkas_own_times_may_be_anything_too(appended: Records, tmp_path: P
     assert [row["date"] for row in table] == [date(1969, 12, 31), date(1970, 1, 1), date(2100, 1, 1), date(2026, 1, 2)]
     junk = history.quarantine(history.connections(appended(CONNECTIONS, b"junk", b"junk", b"junk"), None)).collect()
     assert [json.loads(row["value"])["timestamp_ms"] for row in junk] == [-86_400_000, 0, 4_102_444_800_000]
-
-
-def test_f29_gauges_go_by_epoch_and_sequence_alone(records: Records) -> None:
-    """The newest record says 1970, an older one 2100."""
-    counts = [
-        heartbeat(1, [("java", "4", 1, 1, 0)], timestamp_ms=4_102_444_800_000),
-        heartbeat(2, [("java", "4", 2, 2, 0)], timestamp_ms=2**63 - 1),
-        heartbeat(3, [("java", "4", 3, 3, 0)], timestamp_ms=0),
-    ]
-    shown = Gauges({}, now=0.0)
-    written = shown.apply(arrived(to_table(entries(records(CONNECTIONS, *counts)))), now=100.0)
-    (value,) = of_series(written)
-    assert (value["connections"], value["sequence"]) == (3, 3)
-    assert shown.expire(114.0) == {}, "three heartbeats of five seconds have not passed"
-    assert list(shown.expire(116.0).values()) == [None, None]
