@@ -6,9 +6,6 @@ import asyncio
 import base64
 import json
 import logging
-import os
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -35,7 +32,6 @@ from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord
 from clientscope.records.layouts import Kind, Origin
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 
-TOPIC = "test.other.clients"
 PASSWORD = "canary-password-c04d"
 CONFLUENT = ("confluent-kafka-python", f"{confluent_kafka.version()}-rdkafka-{confluent_kafka.libversion()[0]}")
 
@@ -159,20 +155,6 @@ def test_as_the_client_is_let_in(secured: tuple[RunningGateway, str], authority:
     record = the_push(internal, future.result(60))
     assert (record.principal, record.client_id) == (f"User:{USERS[mechanism]}", "java-app")
     assert (software_of(record), settings_of(record)["linger.ms"]) == (software, ("9", False))
-
-
-def test_the_command_as_the_client_is_let_in(secured: tuple[RunningGateway, str], authority: Authority, tmp_path: Path) -> None:
-    gateway, internal = secured
-    path = tmp_path / "client.properties"
-    path.write_text(f"bootstrap.servers=SASL_SSL://{gateway.address}\nsecurity.protocol=SASL_SSL\nclient.id=file-app\n")
-    flags = ("--kafka-security-protocol", "SASL_SSL", "--kafka-sasl-mechanism", "PLAIN", "--kafka-sasl-username", "alice")
-    command = [sys.executable, "-m", "clientscope.cli", "push", "--properties", str(path), *flags]
-    command += ["--kafka-ssl-ca-location", str(authority.certificate)]
-    environment = {**os.environ, "CLIENTSCOPE_KAFKA_SASL_PASSWORD": PASSWORD}
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    record = the_push(internal, uuid.UUID(ended.stdout.partition("client instance ")[2][:36]))
-    assert (record.principal, record.client_id) == ("User:alice", "file-app")
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])

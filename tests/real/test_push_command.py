@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from conftest import running_gateway
 from observe import eventually, read_all
 
@@ -64,52 +62,6 @@ def test_kafka_streams_from_java_properties(broker: Any, gateway: Any, tmp_path:
     assert found["commit.interval.ms"] == ("100", "LONG", True)
     assert found["num.standby.replicas"] == ("0", "INT", True)
     assert len(found) == int(said[1])
-
-
-def test_a_share_consumer_from_json(broker: Any, gateway: Any, tmp_path: Path) -> None:
-    path = tmp_path / "share.json"
-    path.write_text(json.dumps({"group.id": "queue", "share.acknowledgement.mode": "explicit", "max": {"poll": {"records": 50}}}))
-    flags = ("--client-type", "share-consumer", "--software-version", "4.4.0", "--bootstrap-servers", gateway.address)
-    said = pushed(run(path, *flags))
-    (record,) = records(broker, said[4])
-    assert {config.config_key: (config.config_value, config.is_default) for config in record.configs} == {
-        "fetch.max.wait.ms": ("500", True),
-        "fetch.min.bytes": ("1", True),
-        "group.id": ("queue", False),
-        "max.poll.interval.ms": ("300000", True),
-        "max.poll.records": ("50", False),
-        "share.acknowledgement.mode": ("explicit", False),
-        "share.acquire.mode": ("batch_optimized", True),
-    }
-
-
-@pytest.mark.parametrize(
-    ("dialect", "name", "text", "key", "value"),
-    [
-        ("librdkafka", "librdkafka", "metadata.broker.list: {}\nqueue.buffering.max.ms: 7", "linger.ms", "7"),
-        ("aiokafka", "aiokafka", "bootstrap_servers: {}\nmax_batch_size: 7", "batch.size", "7"),
-        ("kafka-python", "kafka-python", "bootstrap_servers: ['{}']\nlinger_ms: 7", "linger.ms", "7"),
-        ("kafkajs", "kafkajs", "brokers: ['{}']\nproducer: {{maxInFlightRequests: 7}}", "max.in.flight.requests.per.connection", "7"),
-    ],
-)
-def test_other_dialects_from_yaml(
-    broker: Any, gateway: Any, tmp_path: Path, dialect: str, name: str, text: str, key: str, value: str
-) -> None:
-    path = tmp_path / "client.yaml"
-    path.write_text(text.format(gateway.address))
-    said = pushed(run(path, "--dialect", dialect))
-    (record,) = records(broker, said[4])
-    assert (record.client_software_name, record.client_software_version) == (name, "unknown")
-    assert {config.config_key: (config.config_value, config.is_default) for config in record.configs}[key] == (value, False)
-
-
-def test_what_is_held_back_is_named_and_not_shown(broker: Any, gateway: Any, tmp_path: Path) -> None:
-    path = tmp_path / "client.properties"
-    path.write_text(f"bootstrap.servers={gateway.address}\nssl.key.password=hunter2\nacks=1\n")
-    said = pushed(run(path, "--allowed-keys", "acks,ssl.key.password"))
-    assert said[5] == "; held back as sensitive: 'ssl.key.password'"
-    (record,) = records(broker, said[4])
-    assert [config.config_key for config in record.configs] == ["acks"]
 
 
 def test_a_broker_without_a_gateway_and_nobody_at_all(broker: Any, tmp_path: Path) -> None:
