@@ -17,7 +17,7 @@ import kafka
 import pytest
 from conftest import running_gateway
 from kafka.protocol.admin import DescribeClusterRequest
-from observe import WorkerMemory, connection_records, count, eventually, gateway_connections, metrics, statuses, workers
+from observe import WorkerMemory, connection_records, eventually, gateway_connections, metrics, statuses, workers
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
@@ -184,21 +184,6 @@ def test_f11_whatever_is_malformed_is_answered_and_counted_and_costs_no_memory(b
     assert "Traceback" not in (tmp_path / "gateway.log").read_text()
 
 
-def test_f11_a_garbled_push_and_one_too_large_are_answered_and_the_connection_stays_open(gateway: Any) -> None:
-    with closing(RawClient.connect(gateway.address, "garbler")) as client:
-        client.api_versions("garbler", "1.0")
-        head = struct.pack(">hhih", 1324, 0, 77, -1)
-        client.send_frame(head + b"\0" + b"\xff\xff\xff\xff\x07" + b"junk")
-        assert struct.unpack(">ibih", client.receive_frame()[:11]) == (77, 0, 0, INVALID_REQUEST)
-        assert client.push_config([("client.id", "x" * 10_240, 1, False)]).error_code == CONFIG_TOO_LARGE
-        assert client.push_config([("client.id", "x" * 30_000, 1, False)] * 300).error_code == CONFIG_TOO_LARGE
-        assert client.push_config([("acks", "all", 1, True)]).error_code == 0
-        assert client.api_versions("garbler", "1.0").error_code == 0
-    assert eventually(lambda: count(gateway, "pushes_refused", "too_large") >= 2)
-    counts = metrics(gateway.metrics_url)
-    assert sum(value for key, value in counts.items() if key[0] == "clientscope_gateway_pushes_refused_total") >= 3
-
-
 def test_a_push_leaves_the_brokers_own_idea_of_the_client_as_it_was(gateway: Any, broker: Any) -> None:
     with closing(RawClient.connect(gateway.address, "carrier-test")) as client:
         client.api_versions("carrier-test", "1.0")
@@ -207,34 +192,6 @@ def test_a_push_leaves_the_brokers_own_idea_of_the_client_as_it_was(gateway: Any
         client.api_versions("", "", version=0)
         assert eventually(lambda: ("carrier-test", "1.0") not in jmx_connections(broker.jmx_port))
         assert eventually(lambda: ("carrier-test", "1.0") not in gateway_connections(gateway.metrics_url))
-
-
-def test_f03_an_unknown_key_is_the_brokers_to_refuse(gateway: Any, broker: Any) -> None:
-    for address in (broker.client, gateway.address):
-        host, port = address.split(":")
-        with socket.create_connection((host, int(port))) as connected:
-            connected.sendall(struct.pack(">ihhih", 10, 999, 0, 1, -1))
-            assert closed_by_peer(connected, 5.0), address
-
-
-def test_f10_a_client_that_resets_leaves_no_connection_behind(gateway: Any, broker: Any) -> None:
-    host, port = gateway.address.split(":")
-    with socket.create_connection((host, int(port))) as connected:
-        connected.sendall(struct.pack(">ihhih", 10, 18, 0, 1, -1))
-        connected.recv(1000)
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    assert eventually(lambda: gateway_connections(gateway.metrics_url) == {})
-    assert eventually(lambda: jmx_connections(broker.jmx_port) == {})
-
-
-def test_every_connection_is_opened_and_closed_once_on_the_topic(gateway: Any, broker: Any) -> None:
-    assert eventually(lambda: gateway_connections(gateway.metrics_url) == {})
-    ours = connection_records(broker.internal, gateway.address)
-    assert [record.sequence for record in ours] == list(range(len(ours)))
-    opened = [record.connection_id for record in ours if record.kind == Kind.OPENED]
-    closed = [record.connection_id for record in ours if record.kind == Kind.CLOSED]
-    assert sorted(opened) == sorted(closed) == sorted(set(opened))
-    assert {record.reason for record in ours if record.kind == Kind.CLOSED} >= {"client_closed", "bad_length", "broker_closed"}
 
 
 def test_describe_cluster_says_what_the_broker_is_declared_to_be(broker: Any, tmp_path: Any) -> None:
