@@ -105,10 +105,6 @@ def test_json(broker: Any) -> None:
     assert parsed["apis"] == [{"key": 0, "name": "Produce", "min": 0, "max": 13, "differs": False}]
 
 
-def test_wrong_use_is_said_before_anything_is_asked() -> None:
-    assert "did you mean Produce" in run("--api", "Produze", "--bootstrap-servers", "127.0.0.1:1", status=2)
-
-
 def test_nobody_there() -> None:
     assert "no broker answers at 127.0.0.1:1" in run("--bootstrap-servers", "127.0.0.1:1", status=1)
 

@@ -61,22 +61,6 @@ def test_f39_a_secret_that_is_missing_or_open_to_all_ends_the_start(command: str
             break  # it takes seconds to import Spark
 
 
-@pytest.mark.parametrize("command", ["gateway", "stream", "serve", "deliver", "topics"])
-def test_f39_a_setting_that_nobody_knows_ends_the_start(command: str, tmp_path: Path) -> None:
-    settings = tmp_path / "clientscope.toml"
-    for text, said in (
-        (f"[{command}]\nno_such_key = 1\n", "unknown key no_such_key"),
-        ("[no_such_table]\n", "unknown table [no_such_table]"),
-        (f"[{command}\n", "is not TOML"),
-    ):
-        settings.write_text(text)
-        assert said in refused(tmp_path, command, "--config", str(settings), "--bootstrap-servers", NOWHERE)
-    assert "No such file" in refused(tmp_path, command, "--config", str(tmp_path / "none.toml"), "--bootstrap-servers", NOWHERE)
-    assert "unknown flag --no-such-flag" in refused(tmp_path, command, "--no-such-flag", "--bootstrap-servers", NOWHERE)
-    variable = f"CLIENTSCOPE_{command.upper()}_NO_SUCH_KEY"
-    assert variable in refused(tmp_path, command, "--bootstrap-servers", NOWHERE, **{variable: "1"})
-
-
 def test_f39_settings_that_are_wrong_at_sighup_leave_the_old_ones(broker: RunningBroker, tmp_path: Path) -> None:
     settings, key, log = tmp_path / "clientscope.toml", tmp_path / "digest.key", tmp_path / "gateway.log"
     key.write_text("0123456789abcdef" * 4)

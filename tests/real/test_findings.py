@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -98,17 +97,6 @@ def test_a_leak_outlives_the_job_and_a_person_ends_it(installation: Any) -> None
     after = {finding.fingerprint: essentials(finding) for finding in findings(installation)}
     assert before.items() <= after.items(), "the same answers after a restart"
     assert all(CANARY.encode() not in message.value for message in read_all(installation.broker.internal, FINDINGS))
-
-
-def test_an_application_that_a_later_release_breaks_is_a_finding(installation: Any) -> None:
-    """The broker, of a later release, refuses it already; a client that never pushed counts too."""
-    with closing(RawClient.connect(installation.gateway.address, "museum-1")) as client:
-        client.send_frame(struct.pack(">hhih8siiiii", 1, 3, 7, 8, b"museum-1", -1, 0, 0, 1, 0))
-        assert eventually(lambda: client.socket.recv(1) == b""), "the broker closes the connection"
-    found = becomes(installation, "AN309", "museum", lambda each: each.state == "open")
-    assert (found.kind, found.severity) == ("fleet", "medium")
-    assert found.evidence == ["unknown software: Fetch 3, removed in 4.0.0; 1 client"]
-    assert "requests Fetch 3, which brokers of 4.0" in found.message
 
 
 def test_a_gateway_that_is_killed_is_a_finding_until_it_is_back(installation: Any) -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from conftest import Installation, running_gateway
 from http_attacks import HALF_A_REQUEST, Peaks, connected, ends, eventually, get, half_requests, is_open, pours, refused
-
-from clientscope.local.process import free_port
 
 pytestmark = pytest.mark.faults
 
@@ -98,29 +95,6 @@ def survives(target: Attacked) -> None:
 
 def test_f45_the_gateways_metrics(gateway: Callable[[str], Attacked]) -> None:
     survives(gateway("metrics-listen"))
-
-
-@pytest.mark.long_form(only=True)
-def test_f45_the_gateways_pages_for_operators(gateway: Callable[[str], Attacked]) -> None:
-    survives(gateway("admin-listen"))
-
-
-@pytest.mark.long_form(only=True)
-def test_f45_the_jobs_metrics(installation: Installation) -> None:
-    address = installation.stream_url.split("/")[2]
-    survives(Attacked(installation.processes.pid("stream"), "metrics-listen", address, "/healthz", f"http://{address}/metrics"))
-
-
-@pytest.mark.long_form(only=True)
-def test_f45_delivers_metrics(installation: Installation, tmp_path: Path) -> None:
-    address = f"127.0.0.1:{free_port()}"
-    (tmp_path / "receivers.toml").write_text('[[receiver]]\nname = "one"\nkind = "alertmanager"\nurls = ["http://127.0.0.1:9/"]\n')
-    installation.processes.start(
-        "deliver", "deliver", "--bootstrap-servers", installation.broker.internal, "--receivers", str(tmp_path / "receivers.toml"),
-        "--metrics-listen", address,
-    )  # fmt: skip
-    installation.processes.await_ready("deliver")
-    survives(Attacked(installation.processes.pid("deliver"), "metrics-listen", address, "/healthz", f"http://{address}/metrics"))
 
 
 def page(installation: Installation) -> Attacked:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from page_browser import SECONDS, Opens, follow, serious, watched, wrong_request
@@ -262,37 +261,6 @@ def test_eight_visible_windows_stay_live_by_one_stream(opens: Opens) -> None:
         expect(late.locator("#feed")).to_have_text("Live")
         all_follow([*windows[1:], late])
         assert server.streams == 1
-
-
-def test_the_first_view_is_at_most_150_kb_and_the_next_one_half_of_it(opens: Opens) -> None:
-    with serving(Fleet(now_ms(), clients=200)) as server:
-        page = opens("about:blank")
-        session = page.context.new_cdp_session(page)
-        session.send("Network.enable")
-        sizes: dict[str, int] = {}
-
-        def count(event: dict[str, Any]) -> None:
-            sizes[event["requestId"]] = sizes.get(event["requestId"], 0) + event["encodedDataLength"]
-
-        def end(event: dict[str, Any]) -> None:
-            sizes[event["requestId"]] = event["encodedDataLength"]  # headers too
-
-        session.on("Network.dataReceived", count)  # of the event stream, which has no end
-        session.on("Network.loadingFinished", end)
-
-        def bytes_of_a_view() -> int:
-            expect(page.locator("#feed")).to_have_text("Live")
-            is_there(page)
-            page.wait_for_timeout(1_500)
-            found = sum(sizes.values())
-            sizes.clear()
-            return found
-
-        page.goto(server.url)
-        first = bytes_of_a_view()
-        assert 20_000 < first <= 150_000
-        page.reload()
-        assert bytes_of_a_view() < first * 0.5, "what hasn't changed isn't sent again"
 
 
 def test_data_docs_open_from_the_page_and_need_nothing_but_themselves(browser: Browser, tmp_path: Path) -> None:
