@@ -51,8 +51,6 @@ class _Building:
         return [self._column(struct, field, order, dead, roots) for field in struct.made]
 
     def _column(self, struct: Struct, field: LayoutField, order: npt.NDArray[Any], dead: Mask, roots: Ints) -> pa.Array:
-        if not field.present:
-            return _or_default(field, pa.nulls(order.size, field.arrow_type), dead, np.zeros(order.size, np.bool_))
         parts = self._take(struct, field.name, order)
         if field.tag is None:
             return self._wire_column(field, parts, dead, roots)

@@ -24,14 +24,13 @@ _ARROW = {
     "bytes": pa.binary(),
     "uuid": pa.string(),
 }
-_MOST_VERSIONS, _ANY = 100, 2**15
 WIDTH = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "bool": 1, "uuid": 16, "string": 1, "bytes": 1}
 """The fewest bytes of each type on the wire."""
 
 
 @dataclass(frozen=True)
 class LayoutField:
-    """One field of a struct, in one version of it.
+    """One field of a struct.
 
     Attributes:
         name: in snake case, as in the reference codec.
@@ -40,7 +39,6 @@ class LayoutField:
         default: the column's value where the wire has none.
         element: of an array, what it holds.
         made: whether a column is made of it; a field that is only read past costs a third.
-        present: whether this version has it.
         tag: of a tagged field (KIP-482), its number.
     """
 
@@ -50,7 +48,6 @@ class LayoutField:
     default: str | int | bool | bytes | None
     element: Struct | None = None
     made: bool = True
-    present: bool = True
     tag: int | None = None
 
     @property
@@ -66,24 +63,24 @@ class LayoutField:
 
 @dataclass(frozen=True, eq=False)  # it is a key of dicts, and to hash all that is in it takes time
 class Struct:
-    """All fields of a struct in the schema's order, as one version has them."""
+    """All fields of a struct in the schema's order."""
 
     fields: tuple[LayoutField, ...]
 
     @cached_property
     def made(self) -> tuple[LayoutField, ...]:
-        """The fields that columns are made of: the same in each version."""
+        """The fields that columns are made of."""
         return tuple(field for field in self.fields if field.made)
 
     @cached_property
     def wire(self) -> tuple[LayoutField, ...]:
         """What each such struct holds on the wire, in this order."""
-        return tuple(field for field in self.fields if field.present and field.tag is None)
+        return tuple(field for field in self.fields if field.tag is None)
 
     @cached_property
     def tagged(self) -> tuple[LayoutField, ...]:
         """What it may hold behind that."""
-        return tuple(field for field in self.fields if field.present and field.tag is not None)
+        return tuple(field for field in self.fields if field.tag is not None)
 
     @cached_property
     def runs(self) -> tuple[tuple[LayoutField, ...], ...]:
@@ -115,24 +112,23 @@ class Struct:
         return [self] + [inner for field in self.fields if field.element for inner in field.element.walk()]
 
 
-def compile_schema(schema: MessageSchema, only: Collection[str] | None = None) -> tuple[Struct, ...]:
-    """The layouts of a record's versions, from 0 on; all make the same columns.
+def compile_schema(schema: MessageSchema, only: Collection[str] | None = None) -> Struct:
+    """The layout of a record, whose version is 0: what came later is in tagged fields.
 
     Args:
         only: the fields to make columns of, in snake case; ``counts`` means all fields within, ``counts.open_connections`` that one.
 
     Raises:
-        ValueError: the schema uses what the decoder has not been taught (a type, an inflexible version, a tagged array), or lacks a field.
+        ValueError: the schema uses what the decoder has not been taught (a type, another version, a tagged array), or lacks a field.
     """
-    first, newest = _versions(schema["validVersions"])
-    if first != 0 or newest > _MOST_VERSIONS or schema["flexibleVersions"] != "0+":
-        raise ValueError(f"{schema['name']}: only versions from 0 on, all of them flexible, can be decoded")
-    layouts = tuple(_struct(schema["fields"], version) for version in range(newest + 1))
+    if (schema["validVersions"], schema["flexibleVersions"]) != ("0", "0+"):
+        raise ValueError(f"{schema['name']}: only version 0, which is flexible, can be decoded")
+    layout = _struct(schema["fields"])
     if only is None:
-        return layouts
-    if unknown := set(only) - set(_names(layouts[0])):
+        return layout
+    if unknown := set(only) - set(_names(layout)):
         raise ValueError(f"{schema['name']}: no such fields: {', '.join(sorted(unknown))}")
-    return tuple(_only(layout, only) for layout in layouts)
+    return _only(layout, only)
 
 
 def _names(struct: Struct, prefix: str = "") -> Iterator[str]:
@@ -154,13 +150,13 @@ def _only(struct: Struct, only: Collection[str], prefix: str = "") -> Struct:
     return Struct(tuple(fields))
 
 
-def _struct(fields: Iterable[FieldSchema], version: int) -> Struct:
-    return Struct(tuple(_field(field, version) for field in fields))
+def _struct(fields: Iterable[FieldSchema]) -> Struct:
+    return Struct(tuple(map(_field, fields)))
 
 
-def _field(schema: FieldSchema, version: int) -> LayoutField:
+def _field(schema: FieldSchema) -> LayoutField:
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", schema["name"]).lower()
-    element = _struct(schema["fields"], version) if schema["type"].startswith("[]") and "fields" in schema else None
+    element = _struct(schema["fields"]) if schema["type"].startswith("[]") and "fields" in schema else None
     if element is None and schema["type"] not in _ARROW:
         raise ValueError(f"{name}: type {schema['type']} can't be decoded")
     if element and "tag" in schema:
@@ -168,11 +164,10 @@ def _field(schema: FieldSchema, version: int) -> LayoutField:
     return LayoutField(
         name,
         "array" if element else schema["type"],
-        nullable=_holds(schema.get("nullableVersions"), version),
+        nullable="nullableVersions" in schema,
         default=_default(name, schema),
         element=element,
-        present=_holds(schema["versions"], version),
-        tag=schema["tag"] if _holds(schema.get("taggedVersions"), version) else None,
+        tag=schema.get("tag"),
     )
 
 
@@ -186,16 +181,3 @@ def _default(name: str, schema: FieldSchema) -> str | int | bool | bytes | None:
     if schema["type"] == "bytes":
         return b""
     return str(text) if schema["type"] == "string" else int(str(text) or "0", 0)
-
-
-def _versions(text: str) -> tuple[int, int]:
-    """``2``, ``0-3`` or ``1+``, both ends included."""
-    first, separator, last = text.rstrip("+").partition("-")
-    return int(first), int(last) if separator else (_ANY if text.endswith("+") else int(first))
-
-
-def _holds(text: str | None, version: int) -> bool:
-    if text is None or text == "none":
-        return False
-    first, last = _versions(text)
-    return first <= version <= last

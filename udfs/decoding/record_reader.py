@@ -59,7 +59,7 @@ class Lanes:
 
 
 class RecordReading:
-    """One batch of one version, read: each record's reason, and the positions and numbers of all fields.
+    """One batch, read: each record's reason, and the positions and numbers of all fields.
 
     Attributes:
         reasons: for each record one of `REASONS`, by its place there.
@@ -69,11 +69,10 @@ class RecordReading:
             its record. Of tagged fields also which lanes had it.
     """
 
-    def __init__(self, struct: Struct, version: int, values: pa.LargeBinaryArray, most: int | None = None) -> None:
+    def __init__(self, struct: Struct, values: pa.LargeBinaryArray, most: int | None = None) -> None:
         """Reads it.
 
         Args:
-            version: what each record must begin with, and ``struct`` lays out.
             most: elements of an array of the record's own; None for as many as its bytes can hold. Each costs a step, for all records of
                 the batch.
         """
@@ -98,12 +97,12 @@ class RecordReading:
         self.reasons = np.zeros(self.count, np.int8)
         self.reasons[values.is_null().to_numpy(zero_copy_only=False)] = _NO_VALUE
         self.found: dict[Struct, dict[str, list[Values]]] = defaultdict(lambda: defaultdict(list))
-        self._read(version)
+        self._read()
 
-    def _read(self, version: int) -> None:
+    def _read(self) -> None:
         lanes = Lanes(self.starts.copy(), self._ends.copy(), np.arange(self.count))
         self._bury(lanes, np.flatnonzero(self.reasons))
-        self._fail(lanes, self._fixed(lanes, FIXED["int16"]) != version, _UNKNOWN_VERSION)
+        self._fail(lanes, self._fixed(lanes, FIXED["int16"]) != 0, _UNKNOWN_VERSION)
         self._read_struct(self.struct, lanes)
         self._fail(lanes, (lanes.pos < lanes.end) & (self.reasons == 0), _TRAILING)
 

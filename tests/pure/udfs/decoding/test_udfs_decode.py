@@ -50,7 +50,7 @@ def fields_of(struct: Struct) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def values_of(name: str) -> st.SearchStrategy[bytes]:
-    layout, *_ = compile_schema(schema(name))
+    layout = compile_schema(schema(name))
     return fields_of(layout).map(lambda values: bytes(encode(RECORDS[name](version=0, **values))))
 
 
@@ -140,7 +140,7 @@ def test_takes_chunks_large_arrays_and_nothing() -> None:
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.none() | mutated(values_of("ClientConnectionRecord")), max_size=6), st.data())
 def test_fields_that_are_not_asked_for_are_read_past(values: list[bytes | None], data: st.DataObject) -> None:
-    layout, *_ = compile_schema(schema("ClientConnectionRecord"))
+    layout = compile_schema(schema("ClientConnectionRecord"))
     names = [field.name for field in layout.fields] + ["counts.open_connections", "counts.count_software_name"]
     only = data.draw(st.sets(st.sampled_from(names)))
     array = pa.array(values, pa.binary())
@@ -182,3 +182,9 @@ def test_refuses_a_schema_it_can_not_decode(change: dict[str, Any]) -> None:
     field = {"name": "Field", "type": "int32", "versions": "0+", **change}
     with pytest.raises(ValueError, match="field"):
         Decoder({"name": "Bad", "validVersions": "0", "flexibleVersions": "0+", "fields": [field]})
+
+
+@pytest.mark.parametrize("change", [{"validVersions": "0-1"}, {"validVersions": "1"}, {"flexibleVersions": "1+"}])
+def test_refuses_any_version_but_0(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="only version 0"):
+        Decoder({**schema("ClientConfigRecord"), **change})  # type: ignore[typeddict-item]

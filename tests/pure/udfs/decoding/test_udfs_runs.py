@@ -19,7 +19,7 @@ from udfs.decoding.decode import Decoder
 from udfs.decoding.layout import compile_schema
 
 DECODER = Decoder(schema("ClientConfigRecord"))
-(LAYOUT,) = compile_schema(schema("ClientConfigRecord"))
+LAYOUT = compile_schema(schema("ClientConfigRecord"))
 LENGTHS = (0, 1, 125, 126, 127, 128, 300, 16_382, 16_383, 20_000)
 """A length is written one greater: from 127 on in two bytes, from 16,383 on in three."""
 
