@@ -161,22 +161,6 @@ def test_a_field_that_is_not_there_can_not_be_asked_for() -> None:
         Decoder(schema("ClientConfigRecord"), {"configs.config_key", "configs.color"})
 
 
-def test_any_schema_of_the_known_types() -> None:
-    inner = {"name": "Inner", "type": "[]Leaf", "versions": "0+", "nullableVersions": "0+",
-             "fields": [{"name": "Word", "type": "string", "versions": "0+"}]}  # fmt: skip
-    outer = {"name": "Outer", "type": "[]Branch", "versions": "0+",
-             "fields": [inner, {"name": "Number", "type": "int16", "versions": "0+"}]}  # fmt: skip
-    nested = {"name": "Nested", "validVersions": "0", "flexibleVersions": "0+", "fields": [outer]}
-    value = b"\0\0" + b"\x04" + b"\x03\x02a\x00\x02b\x00" + b"\0\x07\0" + b"\x00\0\x08\0" + b"\x02\x02c\x00\0\x09\0" + b"\0"
-    (row,) = Decoder(nested)(pa.array([value])).to_pylist()
-    assert json.dumps(row["outer"]) == json.dumps([
-        {"inner": [{"word": "a"}, {"word": "b"}], "number": 7},
-        {"inner": None, "number": 8},
-        {"inner": [{"word": "c"}], "number": 9},
-    ])  # fmt: skip
-    assert Decoder(nested)(pa.array([value, value])).to_pylist() == [row, row]
-
-
 @pytest.mark.parametrize("change", [{"type": "float64"}, {"type": "[]Leaf", "fields": [], "tag": 1, "taggedVersions": "0+"}])
 def test_refuses_a_schema_it_can_not_decode(change: dict[str, Any]) -> None:
     field = {"name": "Field", "type": "int32", "versions": "0+", **change}
