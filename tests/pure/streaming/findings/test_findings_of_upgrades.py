@@ -81,13 +81,6 @@ def test_of_many_clients_news_are_judged_once_a_minute(monkeypatch: pytest.Monke
     assert fleet.one("AN309").application.client_id == "late"
 
 
-def test_a_client_that_never_pushed_counts_too() -> None:
-    fleet = Fleet()
-    uses(fleet, fleet.connect(), (18, 0), (2, 0), client_software_name="librdkafka", client_software_version="1.0.0")
-    fleet.later(10 * SECOND)
-    assert fleet.one("AN309").evidence == ["librdkafka 1.0.0: ListOffsets 0, removed in 4.0.0; 1 client"]
-
-
 @pytest.mark.parametrize("versions", [NEW, ((18, 3), (3, 9)), ((18, 9), (3, 9), (0, 9)), ()])
 def test_who_works_or_can_not_be_judged_is_no_finding(versions: tuple[tuple[int, int], ...]) -> None:
     fleet = Fleet()
