@@ -126,9 +126,9 @@ class InFront:
 
 
 @contextmanager
-def gateway_in_front(cluster: FixedCluster, folder: Path, *flags: str, number: int = 5) -> Iterator[InFront]:
+def gateway_in_front(cluster: FixedCluster, folder: Path, *flags: str) -> Iterator[InFront]:
     """One gateway for all brokers, whose ids begin at 1."""
-    ports = free_ports(number)
+    ports = free_ports(5)
     wanted = ("--broker-ports", f"{ports[0]}-{ports[-1]}", "--first-broker-id", "1", *flags)
     with running_gateway(cluster.clients, "127.0.0.1:1", folder, *wanted) as running:
         yield InFront(running, ports)

@@ -16,9 +16,9 @@ SILENT_HOURS = range(50, 62)
 """So many hours ago the job didn't run."""
 
 
-def write(fleet: Fleet, folder: Path, days: int = DAYS) -> None:
+def write(fleet: Fleet, folder: Path) -> None:
     """All tables below a folder."""
-    times = [fleet.now_ms - number * HOUR_MS // 2 for number in range(days * 48) if number // 2 not in SILENT_HOURS]
+    times = [fleet.now_ms - number * HOUR_MS // 2 for number in range(DAYS * 48) if number // 2 not in SILENT_HOURS]
     software = {member.software for member in fleet.members}
     of = {one: sum(member.connections for member in fleet.members if member.software == one) for one in software}
     series = [(ms, *one) for ms in times for one in of.items()]

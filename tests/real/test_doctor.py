@@ -32,10 +32,10 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     started.stop()
 
 
-def secret_file(path: Path, text: str, mode: int = 0o600) -> Path:
+def secret_file(path: Path, text: str) -> Path:
     path.touch(mode=0o600)
     path.write_text(text)
-    path.chmod(mode)
+    path.chmod(0o600)
     return path
 
 

@@ -49,8 +49,8 @@ def connect(gateway: RunningGateway, source: str, header: bytes = b"") -> RawCli
     return RawClient(connected, "behind")
 
 
-def is_closed(client: RawClient, within_s: float = 5.0) -> bool:
-    client.socket.settimeout(within_s)
+def is_closed(client: RawClient) -> bool:
+    client.socket.settimeout(5.0)
     try:
         return client.socket.recv(1) == b""
     except ConnectionResetError:

@@ -63,8 +63,8 @@ def live(*pushes: JudgedPush) -> Holders:
     return Holders({PLACE: len(pushes)}, pushes, (), clients.__contains__, lambda there, push: None)
 
 
-def decided(resolution: Resolution, at_ms: int = NOW - 50, until: date | None = None) -> Decision:
-    return Decision(fingerprint="f" * 32, resolution=resolution, by="b", why="w", at_ms=at_ms, until=until)
+def decided(resolution: Resolution, until: date | None = None) -> Decision:
+    return Decision(fingerprint="f" * 32, resolution=resolution, by="b", why="w", at_ms=NOW - 50, until=until)
 
 
 class Case(NamedTuple):

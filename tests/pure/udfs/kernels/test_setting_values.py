@@ -9,8 +9,8 @@ from clientscope.records.layouts import Origin, ValueState
 from udfs.kernels.setting_values import ClientSetting, SettingValue, setting_values
 
 
-def values(key: str, *records: bytes, names: tuple[str, ...] = ()) -> list[ClientSetting | None]:
-    return setting_values(pa.array(records, pa.large_binary()), key, {key, *names})
+def values(key: str, *records: bytes) -> list[ClientSetting | None]:
+    return setting_values(pa.array(records, pa.large_binary()), key, {key})
 
 
 def test_values_are_kafkas() -> None:

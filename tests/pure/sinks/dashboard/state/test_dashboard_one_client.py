@@ -123,8 +123,8 @@ class Topic:
         return {place: value for place in places if (value := self.values.get(place)) is not None}
 
 
-def detail_of(state: State, topic: Topic | None, place: int = 0) -> ClientDetail:
-    key = state.clients(10).items[place].key
+def detail_of(state: State, topic: Topic | None) -> ClientDetail:
+    key = state.clients(10).items[0].key
     found = OneClient(state, topic).detail(key, NOW_MS)
     assert found is not None
     return found
