@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+from command_runs import Command
 from page_state import INSTANCE, NOW_MS, found, live, opened, pushed, result
 from record_bytes import setting
 from served_page import serving
 
-from clientscope import cli
 from clientscope.local.process import free_port
 from clientscope.records.client_key import client_key
 from clientscope.records.layouts import Kind
@@ -51,22 +51,21 @@ def page() -> Iterator[str]:
         yield url
 
 
-def show(page: str, *words: str) -> int:
-    return cli.main(["client", "show", "--url", page, *words])
+@pytest.fixture
+def show(clientscope: Command, page: str) -> Command:
+    return lambda *words: clientscope("client", "show", "--url", page, *words)
 
 
-def keys(page: str, capsys: pytest.CaptureFixture[str], search: str) -> list[str]:
-    assert cli.main(["clients", "--url", page, "-o", "name", search]) == 0
-    return capsys.readouterr().out.split()
+@pytest.fixture
+def keys(clientscope: Command, page: str) -> Callable[[str], list[str]]:
+    return lambda search: clientscope("clients", "--url", page, "-o", "name", search).printed.split()
 
 
-def test_everything_about_one_client(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_about_one_client(show: Command, keys: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    (key,) = keys(page, capsys, "client_id:app")
-    assert show(page, key) == 0
-    out = capsys.readouterr().out
-    assert show(page, "app") == 0
-    assert capsys.readouterr().out == out, "by its client.id too"
+    (key,) = keys("client_id:app")
+    out = show(key).printed
+    assert show("app").printed == out, "by its client.id too"
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert lines[0] == "app apache-kafka-java 2.8.1 connected now"
     assert "broker 1 by gw, cluster c" in lines and f"key {key}" in lines
@@ -80,56 +79,49 @@ def test_everything_about_one_client(page: str, capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("columns", [80, 140])
-def test_it_fits_into_the_terminal(page: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_fits_into_the_terminal(show: Command, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    assert show(page, "app") == 0
-    out = capsys.readouterr().out
+    out = show("app").printed
     assert max(map(len, out.splitlines())) <= columns
     assert "2026-11-22T06:45:50+00:00" in out, "a time is whole"
 
 
-def test_json_is_the_apis(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert show(page, "app", "-o", "json") == 0
-    said = json.loads(capsys.readouterr().out)
+def test_json_is_the_apis(show: Command) -> None:
+    said = json.loads(show("app", "-o", "json").printed)
     assert said["client"]["client_id"] == "app" and [start["this"] for start in said["starts"]] == [True, False]
     assert {change["key"] for change in said["starts"][0]["changes"]} == {"acks", "linger.ms", "request.timeout.ms"}
 
 
-def test_a_client_id_of_several_names_the_candidates(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    both = keys(page, capsys, "client_id:twice")
-    assert show(page, "twice") == 2
-    error, hint, *lines = capsys.readouterr().err.splitlines()
+def test_a_client_id_of_several_names_the_candidates(show: Command, keys: Callable[[str], list[str]]) -> None:
+    both = keys("client_id:twice")
+    error, hint, *lines = show("twice").refused.splitlines()
     assert error == "error: 2 connected clients have the client.id 'twice'" and hint.startswith("hint: give the key")
     assert sorted(line.split()[0] for line in lines) == sorted(both)
-    assert show(page, both[0]) == 0
+    assert show(both[0]).status == 0
 
 
-def test_a_hostile_name_is_shown_as_it_is(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    (key,) = keys(page, capsys, "address:10.0.0.4")
-    assert show(page, key) == 0
-    out = capsys.readouterr().out
+def test_a_hostile_name_is_shown_as_it_is(show: Command, keys: Callable[[str], list[str]]) -> None:
+    (key,) = keys("address:10.0.0.4")
+    out = show(key).printed
     assert "\x1b" not in out and "[red]" in out
     assert "not judged, which is not clean" in out
 
 
 @pytest.mark.parametrize("given", ["nothing", "no such one", "*", "../overview", 'a"b\\', "a?b#c", "x" * 500])
-def test_nobody_has_that_name(page: str, given: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert show(page, given) == 2
-    error, hint = capsys.readouterr().err.splitlines()
+def test_nobody_has_that_name(show: Command, given: str) -> None:
+    error, hint = show(given).refused.splitlines()
     assert error.startswith("error: no client that is connected, or was lately, has the key or client.id")
     assert "clientscope history clients" in hint and len(error) < 200
 
 
-def test_one_that_has_gone(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_has_gone(show: Command, clientscope: Command, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    assert show(page, "gone") == 0
-    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    lines = [" ".join(line.split()) for line in show("gone").printed.splitlines()]
     assert lines[0] == "gone unknown unknown not connected" and "connections 0" in lines
     assert any(line.startswith("last connected 2026-11-22T06:46:10+00:00") for line in lines)
-    assert cli.main(["clients", "--url", page, "connected:no"]) == 0
-    assert " gone " in capsys.readouterr().out.splitlines()[1]
+    assert " gone " in clientscope("clients", "--url", page, "connected:no").printed.splitlines()[1]
 
 
-def test_no_page_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    assert show(f"http://127.0.0.1:{free_port()}", "app") == 1
-    assert "error: no clientscope serve answers" in capsys.readouterr().err
+def test_no_page_answers(clientscope: Command) -> None:
+    err = clientscope("client", "show", "--url", f"http://127.0.0.1:{free_port()}", "app").failed
+    assert "error: no clientscope serve answers" in err

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 import uvicorn
+from command_runs import Command
 from page_state import NOW_MS, found, live, opened, pushed, result
 
-from clientscope import cli
 from clientscope.api.clients import ClientList, ConnectedClient
 from clientscope.config import PageSettings
 from clientscope.errors import EnvironmentProblem
@@ -75,44 +75,36 @@ def locked() -> Iterator[str]:
     yield from serve(Access([Token("ann", "reader", SECRET)]))
 
 
-def clients(page: str, *flags: str) -> int:
-    return cli.main(["clients", "--url", page, *flags])
+@pytest.fixture
+def clients(clientscope: Command) -> Command:
+    return lambda page, *flags: clientscope("clients", "--url", page, *flags)
 
 
-def test_clients_with_what_is_wrong_with_each(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_with_what_is_wrong_with_each(page: str, clients: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    assert clients(page) == 0
-    out = capsys.readouterr().out
+    out = clients(page).printed
     rows = {line.split()[0]: line.split() for line in out.splitlines()[1:]}
     assert rows["app"][1:3] == ["java", "2.8.1"]
     assert rows["app"][-3:] == ["2,", "worst", "high"]
     assert rows["other"][-1] == "–", "not judged is not clean"
     assert "\x1b" not in out and "[red]" in out
-    assert clients(page, "-o", "wide") == 0
-    assert "gw" in capsys.readouterr().out
+    assert "gw" in clients(page, "-o", "wide").printed
 
 
-def test_the_search_and_the_formats_are_the_apis(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert clients(page, "-o", "jsonl", "software:java", "version:<3") == 0
-    (line,) = capsys.readouterr().out.splitlines()
+def test_the_search_and_the_formats_are_the_apis(page: str, clients: Command) -> None:
+    (line,) = clients(page, "-o", "jsonl", "software:java", "version:<3").printed.splitlines()
     one = json.loads(line)
     assert (one["client_id"], one["software_version"], one["findings"]["worst"]) == ("app", "2.8.1", "high")
-    assert clients(page, "-o", "name", "--sort=-software_version") == 0
-    assert len(capsys.readouterr().out.splitlines()) == 3
-    assert clients(page, "software:nothing") == 0
-    assert capsys.readouterr().err == "no client matches\n"
+    assert len(clients(page, "-o", "name", "--sort=-software_version").printed.splitlines()) == 3
+    assert clients(page, "software:nothing").noted == "no client matches\n"
 
 
-def test_a_narrow_terminal_has_fewer_columns_rather_than_folded_names(
-    page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_narrow_terminal_has_fewer_columns_rather_than_folded_names(page: str, clients: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert clients(page) == 0
-    headings, *rows = capsys.readouterr().out.splitlines()
+    headings, *rows = clients(page).printed.splitlines()
     assert headings.split() == ["CLIENT.ID", "SOFTWARE", "VERSION", "CONNECTIONS", "SINCE", "FINDINGS"] and len(rows) == 3
     monkeypatch.delenv("COLUMNS")
-    assert clients(page) == 0
-    assert "10.0.0.2" in capsys.readouterr().out, "a pipe is as wide as it needs to be"
+    assert "10.0.0.2" in clients(page).printed, "a pipe is as wide as it needs to be"
 
 
 @pytest.mark.parametrize(
@@ -124,38 +116,31 @@ def test_a_narrow_terminal_has_fewer_columns_rather_than_folded_names(
         (["--", "-app"], [SHOWN, "other"]),
     ],
 )
-def test_negated_terms_are_no_flags(page: str, terms: list[str], left: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_negated_terms_are_no_flags(page: str, terms: list[str], left: list[str], clients: Command) -> None:
     """``-owner:…`` is not ``-o wner:…``."""
-    assert clients(page, "-o", "jsonl", *terms) == 0
-    assert [json.loads(line)["client_id"] for line in capsys.readouterr().out.splitlines()] == left
-    assert clients(page, "-sofware:x") == 2
-    assert "error: the search is wrong at character 2: there is no field sofware" in capsys.readouterr().err
-    assert clients(page, "-x") == 2
+    assert [json.loads(line)["client_id"] for line in clients(page, "-o", "jsonl", *terms).printed.splitlines()] == left
+    assert "error: the search is wrong at character 2: there is no field sofware" in clients(page, "-sofware:x").refused
+    assert clients(page, "-x").status == 2
 
 
-def test_a_mistake_in_the_search_is_shown_at_its_place(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert clients(page, "java", "sofware:x") == 2
-    error, hint = capsys.readouterr().err.splitlines()
+def test_a_mistake_in_the_search_is_shown_at_its_place(page: str, clients: Command) -> None:
+    error, hint = clients(page, "java", "sofware:x").refused.splitlines()
     assert error.startswith("error: the search is wrong at character 6: ")
     assert "software" in hint
 
 
-def test_a_page_that_wants_a_token(locked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert clients(locked) == 1
-    assert "hint: --token-file" in capsys.readouterr().err
+def test_a_page_that_wants_a_token(locked: str, tmp_path: Path, clients: Command) -> None:
+    assert "hint: --token-file" in clients(locked).failed
     token = tmp_path / "token"
     token.write_text(SECRET)
     token.chmod(0o644)
-    assert clients(locked, "--token-file", str(token)) == 2
-    assert "every user of this machine may use it" in capsys.readouterr().err
+    assert "every user of this machine may use it" in clients(locked, "--token-file", str(token)).refused
     token.chmod(0o600)
-    assert clients(locked, "--token-file", str(token), "-o", "name") == 0
-    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert len(clients(locked, "--token-file", str(token), "-o", "name").printed.splitlines()) == 3
 
 
-def test_nobody_answers(capsys: pytest.CaptureFixture[str]) -> None:
-    assert clients(f"http://127.0.0.1:{free_port()}") == 1
-    assert "error: no clientscope serve answers" in capsys.readouterr().err
+def test_nobody_answers(clients: Command) -> None:
+    assert "error: no clientscope serve answers" in clients(f"http://127.0.0.1:{free_port()}").failed
 
 
 def answered(content: bytes) -> ClientList:
@@ -209,9 +194,8 @@ def test_what_is_no_json_comes_from_no_clientscope(content: bytes) -> None:
         answered(content)
 
 
-def test_what_commands_print_is_what_the_api_says(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_commands_print_is_what_the_api_says(page: str, clients: Command) -> None:
     with urllib.request.urlopen(f"{page}/api/v1/clients?limit=10") as response:
         said = json.load(response)["items"]
-    assert clients(page, "-o", "json") == 0
-    assert json.loads(capsys.readouterr().out) == said
+    assert json.loads(clients(page, "-o", "json").printed) == said
     assert {field.partition(".")[0] for field in FIELDS} <= ConnectedClient.model_fields.keys()

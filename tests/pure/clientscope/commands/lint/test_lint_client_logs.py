@@ -11,8 +11,8 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 import pytest
+from command_runs import Command
 
-from clientscope import cli
 from clientscope.commands.lint import client_logs
 from clientscope.commands.lint.client_logs import clients
 from clientscope.logs.files import MAX_LINE
@@ -31,9 +31,9 @@ def without_places(client: LoggedClient) -> tuple[object, ...]:
     return client.client_type.value, client.version, client.whole, sorted(client.contradicted), values
 
 
-def linted(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    status = cli.main(["lint", "--fail-on", "never", *arguments])
-    return (status, *capsys.readouterr())
+@pytest.fixture
+def linted(clientscope: Command) -> Command:
+    return lambda *words: clientscope("lint", "--fail-on", "never", *words)
 
 
 def prefixed(text: str) -> Callable[[Sequence[str]], list[str]]:
@@ -203,8 +203,8 @@ def test_kafka_streams_and_its_clients() -> None:
     assert ("consumer", "StateUpdater-1-restore-consumer") in found
 
 
-def test_a_worker_is_judged_by_what_it_logs_and_by_no_default(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = linted(capsys, str(LOGS / "connect-distributed-4.3.log"), "--output-format", "json")
+def test_a_worker_is_judged_by_what_it_logs_and_by_no_default(linted: Command) -> None:
+    status, out, err = linted(str(LOGS / "connect-distributed-4.3.log"), "--output-format", "json")
     assert (status, err) == (0, "")
     report = json.loads(out)
     (worker,) = [file for file in report["files"] if file["instance"]["client_id"] == "Connect worker connect-orders"]
@@ -216,12 +216,12 @@ def test_a_worker_is_judged_by_what_it_logs_and_by_no_default(capsys: pytest.Cap
     }
 
 
-def test_a_password_in_a_connectors_setting_is_found_and_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_password_in_a_connectors_setting_is_found_and_not_shown(tmp_path: Path, linted: Command) -> None:
     text = LOGS.joinpath("connect-standalone-3.9.log").read_text()
     (tmp_path / "worker.log").write_text(
         text.replace("transforms.add.field = line", "transforms.add.field = https://user:canary-url@host/")
     )
-    _, out, _ = linted(capsys, str(tmp_path / "worker.log"), "--output-format", "concise")
+    _, out, _ = linted(str(tmp_path / "worker.log"), "--output-format", "concise")
     assert "SK002" in out
     assert "canary" not in out
 
@@ -234,7 +234,7 @@ def test_a_message_of_another_kind_ends_the_one_before() -> None:
     assert not producer.whole
 
 
-def test_a_value_that_writes_lines_of_its_own_is_not_believed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_that_writes_lines_of_its_own_is_not_believed(tmp_path: Path, linted: Command) -> None:
     """A producer's client.id with a line end: what it forges contradicts what the client logs, and neither is judged."""
     lines = lines_of("4.4")
     at = lines.index("\tclient.id = orders-1")
@@ -243,24 +243,24 @@ def test_a_value_that_writes_lines_of_its_own_is_not_believed(tmp_path: Path, ca
     assert producer.contradicted == {"acks", "linger.ms"}
     assert not producer.whole
     assert not {"acks", "linger.ms"} & set(producer.settings)
-    _, out, _ = linted(capsys, str(tmp_path / "app.log"))
+    _, out, _ = linted(str(tmp_path / "app.log"))
     assert "acks, linger.ms: more than one value is logged" in out
 
 
 @pytest.mark.parametrize("end", ["\tretries = ", "\tvalue.serializer = "])
-def test_a_log_that_ends_within_a_message_says_nothing_of_defaults(end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_that_ends_within_a_message_says_nothing_of_defaults(end: str, tmp_path: Path, linted: Command) -> None:
     lines = lines_of("4.4")
     at = next(number for number, line in enumerate(lines) if line.startswith(end))
     (tmp_path / "app.log").write_text("\n".join(lines[:at]))
-    _, out, _ = linted(capsys, str(tmp_path / "app.log"), "--output-format", "json")
+    _, out, _ = linted(str(tmp_path / "app.log"), "--output-format", "json")
     report = json.loads(out)
     assert report["files"][0]["notes"][0]["text"] == "the log ends before the last setting, so defaults are not judged"
     assert {finding["code"] for finding in report["findings"]} >= {"AN109"}
     assert all(setting["line"] for finding in report["findings"] for setting in finding["settings"])
 
 
-def test_findings_have_their_lines_and_origins(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = linted(capsys, str(LOGS / "java-4.4.log"), "--output-format", "json")
+def test_findings_have_their_lines_and_origins(linted: Command) -> None:
+    status, out, err = linted(str(LOGS / "java-4.4.log"), "--output-format", "json")
     assert (status, err) == (0, "")
     lines = lines_of("4.4")
     report = json.loads(out)
@@ -282,52 +282,50 @@ def test_findings_have_their_lines_and_origins(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("output_format", ["full", "concise", "json", "sarif", "github"])
-def test_no_secret_is_shown(output_format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_secret_is_shown(output_format: str, tmp_path: Path, linted: Command) -> None:
     text = "\n".join(lines_of("4.4"))
     leak = "\tsasl.oauthbearer.token.endpoint.url = https://user:canary-url@idp/"
     (tmp_path / "app.log").write_text(text.replace("\tsasl.oauthbearer.token.endpoint.url = null", leak))
-    _, out, _ = linted(capsys, str(tmp_path / "app.log"), *map(str, LOGS.glob("*.log")), "--output-format", output_format)
+    _, out, _ = linted(str(tmp_path / "app.log"), *map(str, LOGS.glob("*.log")), "--output-format", output_format)
     assert "AN102" in out
     assert "canary" not in out
 
 
-def test_starts_with_the_same_settings_are_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_starts_with_the_same_settings_are_one(tmp_path: Path, linted: Command) -> None:
     once = "\n".join(lines_of("2.8"))
     (tmp_path / "app.log.1").write_text("\n".join(once.replace("consumer-billing-1", f"consumer-billing-{n}") for n in range(1, 8)))
-    _, out, _ = linted(capsys, str(tmp_path / "app.log.1"))
+    _, out, _ = linted(str(tmp_path / "app.log.1"))
     assert "consumer consumer-billing-7, 2.8.2, 7 starts" in out
 
 
-def test_compressed_logs_standard_input_and_exit_statuses(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compressed_logs_standard_input_and_exit_statuses(tmp_path: Path, linted: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "app.log.2.gz"
     path.write_bytes(gzip.compress((LOGS / "java-3.9.log").read_bytes()))
-    assert linted(capsys, str(path))[0] == 0
-    assert linted(capsys, str(path), "--fail-on", "high")[0] == 1
-    assert linted(capsys, str(path), "--fail-on", "critical")[0] == 0
+    assert linted(str(path))[0] == 0
+    assert linted(str(path), "--fail-on", "high")[0] == 1
+    assert linted(str(path), "--fail-on", "critical")[0] == 0
     with (LOGS / "java-3.9.log").open() as file:
         monkeypatch.setattr("sys.stdin", file)
-        assert "orders-1" in linted(capsys, "--format", "log", "-")[1]
-    status, _, err = linted(capsys, str(tmp_path / "none.log"))
+        assert "orders-1" in linted("--format", "log", "-")[1]
+    status, _, err = linted(str(tmp_path / "none.log"))
     assert (status, "none.log: No such file" in err) == (2, True)
     (tmp_path / "cut.log.gz").write_bytes(gzip.compress((LOGS / "java-3.9.log").read_bytes())[:-200])
-    status, _, err = linted(capsys, str(tmp_path / "cut.log.gz"))
+    status, _, err = linted(str(tmp_path / "cut.log.gz"))
     assert (status, "ends within its compressed data" in err) == (2, True)
     (tmp_path / "empty.log").write_text("nothing here\n")
-    status, _, err = linted(capsys, str(tmp_path / "empty.log"), str(LOGS / "java-4.4.log"))
+    status, _, err = linted(str(tmp_path / "empty.log"), str(LOGS / "java-4.4.log"))
     assert (status, "no client's settings in this log" in err) == (2, True)
 
 
-def test_a_log_is_not_corrected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_is_not_corrected(tmp_path: Path, linted: Command) -> None:
     path = tmp_path / "app.log"
     path.write_text("\n".join(lines_of("4.4")).replace("metric.reporters", "metric.reporterz"))
     before = path.read_text()
-    linted(capsys, str(path), "--fix")
+    linted(str(path), "--fix")
     assert path.read_text() == before
 
 
-def test_hostile_lines_take_little_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hostile_lines_take_little_memory(tmp_path: Path, linted: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Endless lines, deep nesting, messages without a second line: the client after them is found, and skipped lines are reported."""
     with (tmp_path / "app.log").open("w") as file:
         file.write(" " * (8 * MAX_LINE) + "\n")
@@ -339,7 +337,7 @@ def test_hostile_lines_take_little_memory(tmp_path: Path, capsys: pytest.Capture
     monkeypatch.setattr(client_logs, "MOST_CLIENTS", 500)
     tracemalloc.start()
     try:
-        status, out, err = linted(capsys, str(tmp_path / "app.log"))
+        status, out, err = linted(str(tmp_path / "app.log"))
         assert tracemalloc.get_traced_memory()[1] < 50 * 2**20
     finally:
         tracemalloc.stop()

@@ -7,10 +7,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
-from lint_runs import TODAY, run
+from command_runs import Command, Document
 
 from clientscope import cli
 from clientscope.catalog.configs import ClientType
@@ -30,24 +32,27 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def codes(out: str) -> set[str]:
-    """Of a JSON document's findings."""
-    return {finding["code"] for finding in json.loads(out)["findings"]}
+@pytest.fixture
+def linted(run: Command) -> Callable[..., set[str]]:
+    """The codes of what is found."""
+    return lambda *words: {each["code"] for each in json.loads(run(*words, "--output-format", "json").out)["findings"]}
 
 
-def linted(capsys: pytest.CaptureFixture[str], *arguments: str) -> set[str]:
-    return codes(run(capsys, *arguments, "--output-format", "json")[1])
-
-
-def test_exit_statuses(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ("good.properties --fail-on critical", 0),
+        ("bad.properties", 1),
+        ("bad.properties --fail-on high", 1),
+        ("bad.properties --fail-on critical", 0),
+        ("bad.properties --fail-on never", 0),
+        ("bad.properties nothing.properties", 2),
+    ],
+)
+def test_exit_statuses(words: str, status: int, here: Path, run: Command) -> None:
     (here / "bad.properties").write_text(BAD)
     (here / "good.properties").write_text(GOOD)
-    assert run(capsys, "good.properties", "--fail-on", "critical")[0] == 0
-    assert run(capsys, "bad.properties")[0] == 1
-    assert run(capsys, "bad.properties", "--fail-on", "high")[0] == 1
-    assert run(capsys, "bad.properties", "--fail-on", "critical")[0] == 0
-    assert run(capsys, "bad.properties", "--fail-on", "never")[0] == 0
-    assert run(capsys, "bad.properties", "nothing.properties")[0] == 2
+    assert run(*words.split()).status == status
 
 
 @pytest.mark.parametrize(
@@ -63,8 +68,8 @@ def test_exit_statuses(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["x.settings"], "error: x.settings: unknown format"),
     ],
 )
-def test_wrong_use_is_status_2(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
-    status, _, err = run(capsys, *arguments)
+def test_wrong_use_is_status_2(run: Command, arguments: list[str], message: str) -> None:
+    status, _, err = run(*arguments)
     assert (status, err.startswith(message)) == (2, True), err
 
 
@@ -74,11 +79,11 @@ def test_no_path_is_wrong_use() -> None:
     assert caught.value.code == 2
 
 
-def test_what_is_wrong_with_one_file_keeps_nobody_from_the_others(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_wrong_with_one_file_keeps_nobody_from_the_others(here: Path, run: Command) -> None:
     (here / "a.json").write_text('{"acks": hunter2}')
     (here / "b.properties").write_text(BAD)
     (here / "c.properties").write_bytes(b"x" * (1024 * 1024 + 1))
-    status, out, err = run(capsys, "a.json", "b.properties", "c.properties", "--output-format", "concise")
+    status, out, err = run("a.json", "b.properties", "c.properties", "--output-format", "concise")
     assert status == 2
     assert "b.properties:3:6: AN101 high" in out
     assert "error: a.json is not JSON: line 1, column 10" in err
@@ -86,7 +91,7 @@ def test_what_is_wrong_with_one_file_keeps_nobody_from_the_others(here: Path, ca
     assert "2 files not read" in out
 
 
-def test_a_directory(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_directory(here: Path, run: Command) -> None:
     for name in ("b/orders.properties", "a.conf", ".git/x.properties", "node_modules/x.properties", "b/orders.txt", ".hidden.properties"):
         path = here / "src" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +103,7 @@ def test_a_directory(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "src/data.json").write_text("[1, 2]")
     (here / "src/client.yaml").write_text("client.id: orders\nacks: 0\n")
     (here / "src/again").symlink_to(here / "src")
-    status, out, err = run(capsys, "src", "src/a.conf", "--output-format", "json")
+    status, out, err = run("src", "src/a.conf", "--output-format", "json")
     assert (status, err) == (1, "")
     document = json.loads(out)
     judged = [file["path"] for file in document["files"] if not file["skipped"]]
@@ -116,77 +121,77 @@ def test_a_directory(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-def test_what_is_not_judged_is_never_called_clean(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_judged_is_never_called_clean(here: Path, run: Command) -> None:
     (here / "log4j.properties").write_text("log4j.rootLogger=INFO\n")
-    status, out, _ = run(capsys, "log4j.properties")
+    status, out, _ = run("log4j.properties")
     assert status == 0
     assert out.splitlines()[0] == "– log4j.properties: not judged: no setting of a Kafka client (java) in it"
     (here / "x.properties").write_text("security.protocol=PLAINTEXT\nbootstrap.servers=a:1\n")
-    document = json.loads(run(capsys, "x.properties", "--output-format", "json")[1])
+    document = json.loads(run("x.properties", "--output-format", "json")[1])
     assert document["not_judged"] > 0
     assert "AN101" in document["files"][0]["not_judged"]
 
 
-def test_the_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_standard_input(monkeypatch: pytest.MonkeyPatch, run: Command) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
-    assert "<stdin>:3:6: AN101" in run(capsys, "-", "--output-format", "concise")[1]
+    assert "<stdin>:3:6: AN101" in run("-", "--output-format", "concise")[1]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"acks": 0}')))
-    assert "<stdin>:1:10: AN101" in run(capsys, "-", "--format", "json", "--output-format", "concise")[1]
+    assert "<stdin>:1:10: AN101" in run("-", "--format", "json", "--output-format", "concise")[1]
 
 
-def test_the_last_of_several_counts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_of_several_counts(here: Path, run: Command) -> None:
     (here / "x.properties").write_text(BAD + "acks=all\n")
-    out = run(capsys, "x.properties")[1]
+    out = run("x.properties")[1]
     assert "AN101" not in out
     assert "note: x.properties:3: acks is there again in line 4, which counts" in out
     (here / "y.properties").write_text(GOOD + "acks=0\n")
-    assert "y.properties:4:6: AN101" in run(capsys, "y.properties", "--output-format", "concise")[1]
+    assert "y.properties:4:6: AN101" in run("y.properties", "--output-format", "concise")[1]
 
 
-def test_librdkafkas_names_are_found_again(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_librdkafkas_names_are_found_again(here: Path, run: Command) -> None:
     (here / "x.conf").write_text("metadata.broker.list=a:1\nrequest.required.acks=0\n")
-    assert "x.conf:2:23: AN101" in run(capsys, "x.conf", "--dialect", "librdkafka", "--output-format", "concise")[1]
+    assert "x.conf:2:23: AN101" in run("x.conf", "--dialect", "librdkafka", "--output-format", "concise")[1]
 
 
-def test_suppressions_and_profiles_come_from_the_rules_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_suppressions_and_profiles_come_from_the_rules_file(here: Path, run: Command) -> None:
     (here / "x.properties").write_text(BAD)
     (here / "rules.toml").write_text(
         "[[suppress]]\ncode = 'AN101'\nclient_id = 'ord*'\nreason = 'metrics only'\nuntil = 9999-01-01\n"
         "[[suppress]]\ncode = 'AN101'\npath = '*'\nreason = 'old'\nuntil = 2020-01-01\n"
     )
     (here / "clientscope.toml").write_text("[rules]\nfile = 'rules.toml'\n")
-    out = run(capsys, "x.properties")[1]
+    out = run("x.properties")[1]
     assert "note: x.properties:3: AN101 is suppressed until 9999-01-01 by rules.toml:1: metrics only" in out
     assert "note: rules.toml:6: the suppression of AN101 ended on 2020-01-01 and counts no longer" in out
     settings = sources.load(LintSettings, {"paths": ["x.properties"], "principal": "User:a"}, {})
-    assert "AN101" not in {finding.rule.code for finding in linting.lint(settings, TODAY).findings}
+    assert "AN101" not in {finding.rule.code for finding in linting.lint(settings, date(2026, 11, 22)).findings}
     (here / "rules.toml").write_text("default = 'x'\n[profiles.x]\nofff = ['AN101']\n")
-    status, _, err = run(capsys, "x.properties")
+    status, _, err = run("x.properties")
     assert (status, err.splitlines()[0]) == (2, "error: rules.toml:3: unknown key profiles.x.offf")
 
 
-def test_what_the_file_does_not_say_counts_as_the_default(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_file_does_not_say_counts_as_the_default(here: Path, linted: Callable[..., set[str]]) -> None:
     (here / "x.properties").write_text(GOOD)
-    assert "AN112" in linted(capsys, "x.properties")
+    assert "AN112" in linted("x.properties")
     (here / "x.properties").write_text(GOOD + "compression.type=lz4\n")
-    assert "AN112" not in linted(capsys, "x.properties")
+    assert "AN112" not in linted("x.properties")
 
 
-def test_a_profile_judges_by_its_limits(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_profile_judges_by_its_limits(here: Path, linted: Callable[..., set[str]]) -> None:
     (here / "x.properties").write_text(GOOD + "batch.size=32768\n")
     (here / "rules.toml").write_text("[[assign]]\nprofile = 'msk'\nprincipal = 'User:cloud'\n")
-    assert "AN110" not in linted(capsys, "x.properties")
-    assert "AN110" in linted(capsys, "x.properties", "--profile", "msk")
-    assert "AN110" not in linted(capsys, "x.properties", "--rules", "rules.toml", "--principal", "User:orders")
-    assert "AN110" in linted(capsys, "x.properties", "--rules", "rules.toml", "--principal", "User:cloud")
-    assert "AN110" not in linted(capsys, "x.properties", "--rules", "rules.toml", "--principal", "User:cloud", "--profile", "apache")
+    assert "AN110" not in linted("x.properties")
+    assert "AN110" in linted("x.properties", "--profile", "msk")
+    assert "AN110" not in linted("x.properties", "--rules", "rules.toml", "--principal", "User:orders")
+    assert "AN110" in linted("x.properties", "--rules", "rules.toml", "--principal", "User:cloud")
+    assert "AN110" not in linted("x.properties", "--rules", "rules.toml", "--principal", "User:cloud", "--profile", "apache")
 
 
-def test_an_owner(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_owner(here: Path, run: Command) -> None:
     (here / "x.properties").write_text(BAD)
     (here / "owners.toml").write_text("[[owner]]\nteam = 'orders'\ncontact = '#orders'\nprincipal = 'User:o*'\n")
-    assert "= owner:" not in run(capsys, "x.properties", "--owners", "owners.toml")[1]
-    assert "= owner: orders (#orders)" in run(capsys, "x.properties", "--owners", "owners.toml", "--principal", "User:orders")[1]
+    assert "= owner:" not in run("x.properties", "--owners", "owners.toml")[1]
+    assert "= owner: orders (#orders)" in run("x.properties", "--owners", "owners.toml", "--principal", "User:orders")[1]
 
 
 @pytest.mark.parametrize(
@@ -237,15 +242,8 @@ def test_a_terminal_of_few_characters(here: Path) -> None:
     assert done.stdout.isascii()
 
 
-def test_a_word_about_security_is_checked_and_a_secret_in_its_place_stays_hidden(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "orders.properties"
-    path.write_text("acks=all\nsecurity.protocol=SASL_TLS\n")
-    cli.main(["lint", "--output-format", "concise", str(path)])
-    assert "orders.properties:2:19: CF103" in capsys.readouterr().out
-    path.write_text("acks=all\nsecurity.protocol=https://user:canary-1@host/\n")
-    cli.main(["lint", "--output-format", "concise", str(path)])
-    out = capsys.readouterr().out
-    assert "SK002" in out
-    assert "canary" not in out
+def test_a_word_about_security_is_checked_and_a_secret_in_its_place_stays_hidden(lint: Document) -> None:
+    found = lint("orders.properties", "acks=all\nsecurity.protocol=SASL_TLS\n")["findings"]
+    assert ("CF103", 2, 19) in {(each["code"], each["line"], each["column"]) for each in found}
+    found = lint("orders.properties", "acks=all\nsecurity.protocol=https://user:canary-1@host/\n")
+    assert "SK002" in {each["code"] for each in found["findings"]} and "canary" not in json.dumps(found)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
+from command_runs import Document
 
-from clientscope.cli import main
 from clientscope.commands.lint.comments import MOST, Ignored, read
 
+PRODUCER = ("--client-type", "producer")
 
-def linted(path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
-    main(["lint", "--output-format", "json", "--client-type", "producer", str(path)])
-    return json.loads(capsys.readouterr().out)
+
+@pytest.fixture
+def codes(lint: Document) -> Callable[[str], set[str]]:
+    return lambda text: {each["code"] for each in lint("a.properties", text, *PRODUCER)["findings"]}
 
 
 @pytest.mark.parametrize(
@@ -26,42 +26,34 @@ def linted(path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
         ("a.yml", "client.id: orders\n# clientscope: ignore[CF103] a test of errors\nacks: 2\n"),
     ],
 )
-def test_a_comment_ignores_a_finding_of_its_setting(name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / name).write_text(text)
-    found = linted(tmp_path / name, capsys)
+def test_a_comment_ignores_a_finding_of_its_setting(name: str, text: str, lint: Document) -> None:
+    found = lint(name, text, *PRODUCER)
     assert "CF103" not in {each["code"] for each in found["findings"]}
     (suppressed,) = found["files"][0]["suppressed"]
     assert (suppressed["code"], suppressed["reason"]) == ("CF103", "a test of errors")
 
 
-def test_a_finding_without_a_place_is_ignored_from_anywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.properties").write_text("# clientscope: ignore[AN306] it is named elsewhere\nacks=all\n")
-    assert "AN306" not in {each["code"] for each in linted(tmp_path / "a.properties", capsys)["findings"]}
+def test_a_finding_without_a_place_is_ignored_from_anywhere(codes: Callable[[str], set[str]]) -> None:
+    assert "AN306" not in codes("# clientscope: ignore[AN306] it is named elsewhere\nacks=all\n")
 
 
 @pytest.mark.parametrize(
-    "comment",
+    "text",
     [
-        "# clientscope: ignore[CF103]",
-        "# clientscope: ignore[everything] a reason",
-        "# clientscope: ignore[CF101] another rule",
-        "# ignore[CF103] not ours",
+        "# clientscope: ignore[CF103]\nacks=2\n",
+        "# clientscope: ignore[everything] a reason\nacks=2\n",
+        "# clientscope: ignore[CF101] another rule\nacks=2\n",
+        "# ignore[CF103] not ours\nacks=2\n",
+        "# clientscope: ignore[CF103] this one\nacks=2\ncompression.type=zst\n",
     ],
 )
-def test_other_comments_ignore_nothing(comment: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.properties").write_text(f"{comment}\nacks=2\n")
-    assert "CF103" in {each["code"] for each in linted(tmp_path / "a.properties", capsys)["findings"]}
+def test_other_comments_and_those_of_other_settings_ignore_nothing(text: str, codes: Callable[[str], set[str]]) -> None:
+    assert "CF103" in codes(text)
 
 
-def test_another_settings_finding_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.properties").write_text("# clientscope: ignore[CF103] this one\nacks=2\ncompression.type=zst\n")
-    assert "CF103" in {each["code"] for each in linted(tmp_path / "a.properties", capsys)["findings"]}
-
-
-def test_a_secret_is_not_ignored_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_secret_is_not_ignored_so(lint: Document) -> None:
     jaas = 'sasl.jaas.config=org.example.Module required password="canary-1";'
-    (tmp_path / "a.properties").write_text(f"acks=all\n# clientscope: ignore[SK001] a test's\n{jaas}\n")
-    found = linted(tmp_path / "a.properties", capsys)
+    found = lint("a.properties", f"acks=all\n# clientscope: ignore[SK001] a test's\n{jaas}\n", *PRODUCER)
     assert "SK001" in {each["code"] for each in found["findings"]}
     assert any("only the rules file" in note["text"] for note in found["files"][0]["notes"])
 

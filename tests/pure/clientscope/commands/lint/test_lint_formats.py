@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
 import jsonschema
 import pytest
-from lint_runs import LEAK, SMALL, ZERO, fired, quiet, reported
 from places import TESTS
 
-from clientscope.commands.lint import as_json, github, sarif, text
+from clientscope.catalog.configs import ClientType
+from clientscope.catalog.dialects import dialect
+from clientscope.commands.lint import as_json, findings, github, places, sarif, text
 from clientscope.commands.lint.findings import FileFinding, FileReport, LintReport
+from clientscope.commands.lint.judging import FileVerdict, Judged, RuleTexts, Subject
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
@@ -25,7 +28,61 @@ batch.size = 100
 acks: 0
 sasl.jaas.config=PlainLoginModule required username="u" password="hunter2";
 """
+TODAY = date(2026, 11, 22)
+ZERO = RuleTexts(
+    "AN101",
+    "acks_zero",
+    "high",
+    ("acks",),
+    {"What": "``acks`` is 0.", "Why": "Records get lost.", "Use instead": "``acks=all``.", "Source": "KIP-679"},
+    "https://example.org/a?b=c",
+)
+SMALL = RuleTexts(
+    "AN110",
+    "batch_small",
+    "medium",
+    ("batch.size", "linger.ms"),
+    {"What": "Too small.", "Use instead": "A larger one."},
+    "https://kafka.apache.org/documentation/#producerconfigs_batch.size",
+)
+LEAK = RuleTexts(
+    "SK001",
+    "credential",
+    "critical",
+    (),
+    {"What": "A credential.", "Use instead": "None."},
+    "https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324",
+)
+RULES = {rule.code: rule for rule in (ZERO, SMALL, LEAK)}
 SCHEMA = json.loads((TESTS / "data" / "sarif-schema-2.1.0.json").read_text())
+
+
+def fired(rule: RuleTexts, message: str, *settings: tuple[str, str | None], reason: str | None = None) -> FileVerdict:
+    """A verdict about settings."""
+    judged = tuple(Judged(key, None if reason else value, reason) for key, value in settings)
+    return FileVerdict(rule.code, rule.severity, "fired", message, judged)
+
+
+def quiet(rule: RuleTexts, outcome: str) -> FileVerdict:
+    """A verdict that finds nothing."""
+    return FileVerdict(rule.code, rule.severity, outcome, "nothing", ())
+
+
+def reported(
+    path: str,
+    text: str,
+    *verdicts: FileVerdict,
+    suppressions: Sequence[Suppression] = (),
+    owners: Owners | None = None,
+    notes: Sequence[tuple[int, str]] = (),
+) -> findings.FileReport:
+    """What these verdicts come to for a properties file with this text, of a Java producer."""
+    settings: Mapping[str, places.Placed] = {each.name: each for each in places.read(path, text.encode(), "properties")}
+    values = {name: each.value or "" for name, each in settings.items()}
+    subject = Subject(values, dialect("java"), "unknown", ClientType.PRODUCER)
+    read = findings.Read(path, settings, (subject,), tuple(notes))
+    decisions = findings.Decisions(tuple(suppressions), owners or Owners(), TODAY)
+    return findings.reports([read], iter([verdicts]), RULES, decisions)[0]
 
 
 def report() -> LintReport:

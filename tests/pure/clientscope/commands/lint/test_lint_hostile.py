@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from lint_runs import run
+from command_runs import Command
 
 FORMATS = ("full", "concise", "json", "sarif", "github")
 CANARY = "c4n4ry"
@@ -42,7 +42,7 @@ def properties(settings: dict[str, str]) -> str:
 
 @pytest.mark.parametrize("output_format", FORMATS)
 @pytest.mark.parametrize("dialect", ["java", "librdkafka", "kafka-python"])
-def test_no_secret_is_ever_shown(here: Path, capsys: pytest.CaptureFixture[str], output_format: str, dialect: str) -> None:
+def test_no_secret_is_ever_shown(here: Path, run: Command, output_format: str, dialect: str) -> None:
     (here / "a.properties").write_text(properties(SECRETS))
     (here / "b.json").write_text(json.dumps({**SECRETS, "batch.size": "1", "linger.ms": 0}))
     (here / "c.yaml").write_text("".join(f"{json.dumps(name)}: {json.dumps(value)}  # {CANARY}\n" for name, value in SECRETS.items()))
@@ -51,7 +51,7 @@ def test_no_secret_is_ever_shown(here: Path, capsys: pytest.CaptureFixture[str],
     (here / "f.yaml").write_text(f"acks: [{CANARY}\n")
     (here / "g.properties").write_text(f"-----BEGIN PRIVATE KEY-----\npassword:{CANARY}\n\\u{CANARY}\n")
     names = [f"{name}" for name in sorted(path.name for path in here.iterdir())]
-    status, out, err = run(capsys, *names, "--output-format", output_format, "--statistics", "--dialect", dialect)
+    status, out, err = run(*names, "--output-format", output_format, "--statistics", "--dialect", dialect)
     assert status == 2, "some of them can't be read"
     assert "SK001" in out
     assert CANARY.lower() not in (out + err).lower()
@@ -67,14 +67,14 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("output_format", FORMATS)
-def test_nothing_in_a_file_reaches_the_terminal_or_the_runner(here: Path, capsys: pytest.CaptureFixture[str], output_format: str) -> None:
+def test_nothing_in_a_file_reaches_the_terminal_or_the_runner(here: Path, run: Command, output_format: str) -> None:
     folder = here / "##[error]pwned\n::error::pwned,line=1:\x1b[31m%0A"
     folder.mkdir()
     (folder / "a.properties").write_text("".join(f"{name}={value}\n" for name, value in HOSTILE.items()) + "acks=0\n")
     (folder / "b.json").write_text("{")
     (here / "owners.toml").write_text('[[owner]]\nteam = "\\n::error::pwned"\ncontact = "\\u001b[31m"\nprincipal = "*"\n')
     flags = ["--output-format", output_format, "--owners", "owners.toml", "--principal", "x"]
-    _, out, err = run(capsys, str(folder), str(folder / "b.json"), *flags)
+    _, out, err = run(str(folder), str(folder / "b.json"), *flags)
     assert "\x1b" not in out + err
     assert not [line for line in (out + err).splitlines() if not line.startswith("::") and re.match(r"\s*::", line)]
     if output_format == "github":
@@ -112,10 +112,10 @@ def as_the_runner_reads_it(line: str) -> tuple[str, dict[str, str], str]:
     return command, properties, unescape(data, ("%0D", "%0A", "%25"))
 
 
-def test_a_value_that_is_filled_in_later_is_no_leak(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_that_is_filled_in_later_is_no_leak(here: Path, run: Command) -> None:
     def leaks(jaas: str, password: str) -> list[str]:
         (here / "x.properties").write_text(f"acks=all\nsasl.jaas.config={jaas}\nssl.key.password={password}\n")
-        findings = json.loads(run(capsys, "x.properties", "--output-format", "json")[1])["findings"]
+        findings = json.loads(run("x.properties", "--output-format", "json")[1])["findings"]
         return [finding["settings"][0]["key"] for finding in findings if finding["code"] == "SK001"]
 
     jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="PW";'
@@ -125,10 +125,10 @@ def test_a_value_that_is_filled_in_later_is_no_leak(here: Path, capsys: pytest.C
     assert leaks(jaas.replace("PW", "hunter2${x}"), "${a}") == ["sasl.jaas.config"]
 
 
-def test_a_file_of_unknown_names_hides_no_other_files_mistake(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_unknown_names_hides_no_other_files_mistake(here: Path, run: Command) -> None:
     (here / "a.properties").write_text("acks=all\n" + "".join(f"orders.name{number}=1\n" for number in range(3_000)))
     (here / "b.properties").write_text("acks=all\nlinger.msec=5\n")
-    found = json.loads(run(capsys, ".", "--output-format", "json")[1])["findings"]
+    found = json.loads(run(".", "--output-format", "json")[1])["findings"]
     unknown = [finding for finding in found if finding["code"] == "CF101"]
     assert len(unknown) == 3_001
     (mistake,) = (finding for finding in unknown if finding["path"] == "b.properties")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from command_runs import Command
 
-from clientscope.cli import main
 from clientscope.commands.lint.versions import MAX_BYTES, near
 
 POM = """<project><properties><kafka.version>3.7.2</kafka.version></properties><dependencies>
@@ -66,14 +66,12 @@ def test_a_huge_file_is_left(tmp_path: Path) -> None:
     assert near(tmp_path / "a.properties", "java") is None
 
 
-def test_lint_judges_by_it_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_judges_by_it_and_says_so(tmp_path: Path, run: Command) -> None:
     (tmp_path / "pom.xml").write_text(POM.format("3.7.2"))
     (tmp_path / "a.properties").write_text("acks=all\ncompression.gzip.level=9\nclient.id=orders\n")
-    main(["lint", str(tmp_path / "a.properties")])
-    out = capsys.readouterr().out
+    out = run(str(tmp_path / "a.properties")).out
     assert "CF107" in out
     assert f"judged as java 3.7.2 by {tmp_path / 'pom.xml'}" in out
-    main(["lint", "--software-version", "4.4.0", str(tmp_path / "a.properties")])
-    out = capsys.readouterr().out
+    out = run("--software-version", "4.4.0", str(tmp_path / "a.properties")).out
     assert "CF107" not in out
     assert "pom.xml" not in out

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from readiness_runs import listed, run
+from command_runs import Command, Listed
 from record_bytes import connection_record, heartbeat
 
 from clientscope.clock import now_ms
@@ -77,9 +77,9 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> Topics:
     return written
 
 
-def test_clients_are_judged_by_what_gateways_recorded(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clients_are_judged_by_what_gateways_recorded(topics: Topics, listed: Listed) -> None:
     topics.write(MIXED, broker("3.9–4.0"), broker("4.0", 2))
-    found = {row["application"]: row for row in listed(capsys)}
+    found = {row["application"]: row for row in listed()}
     assert {name: (row["readiness"], row["breaks"], row["fine"]) for name, row in found.items()} == {
         "orders": ("breaks", 2, 1), "legacy": ("breaks", 1, 0), "billing": ("fine", 0, 1),
     }  # fmt: skip
@@ -89,14 +89,14 @@ def test_clients_are_judged_by_what_gateways_recorded(topics: Topics, capsys: py
     assert "the broker (3.9.0) serves up to" in found["legacy"]["reason"], "of several brokers the oldest counts"
 
 
-def test_without_the_brokers_release_what_a_client_passed_over_is_unknown(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_the_brokers_release_what_a_client_passed_over_is_unknown(topics: Topics, run: Command, listed: Listed) -> None:
     topics.write(MIXED[-2:])
-    assert [row["readiness"] for row in listed(capsys)] == ["unknown"]
-    assert "--broker-release" in run(capsys)[2]
+    assert [row["readiness"] for row in listed()] == ["unknown"]
+    assert "--broker-release" in run()[2]
     topics.write((), broker("3.9"), broker("", 2))
-    assert [row["readiness"] for row in listed(capsys)] == ["unknown"], "one broker's release isn't known"
-    assert [row["readiness"] for row in listed(capsys, "--broker-release", "3.9")] == ["breaks"]
-    assert "--broker-release" not in run(capsys, "--broker-release", "3.9")[2]
+    assert [row["readiness"] for row in listed()] == ["unknown"], "one broker's release isn't known"
+    assert [row["readiness"] for row in listed("--broker-release", "3.9")] == ["breaks"]
+    assert "--broker-release" not in run("--broker-release", "3.9")[2]
 
 
 @pytest.mark.parametrize(
@@ -107,56 +107,56 @@ def test_without_the_brokers_release_what_a_client_passed_over_is_unknown(topics
         ("software", [("unknown software", 2), ("librdkafka 1.0.0", 1), ("kafka-python 3.0.12", 2)]),
     ],
 )
-def test_groups(by: str, expected: list[tuple[str, int]], topics: Topics, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_groups(by: str, expected: list[tuple[str, int]], topics: Topics, tmp_path: Path, run: Command, listed: Listed) -> None:
     owners = tmp_path / "owners.toml"
     owners.write_text('[[owner]]\nteam = "payments"\ncontact = "#payments"\nclient_id = "orders-*"\n')
     topics.write(MIXED, broker("3.9"))
-    assert [(row[by], row["clients"]) for row in listed(capsys, "--owners", str(owners), "--group-by", by)] == expected
+    assert [(row[by], row["clients"]) for row in listed("--owners", str(owners), "--group-by", by)] == expected
 
 
-def test_exit_status(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_status(topics: Topics, run: Command) -> None:
     topics.write(MIXED[3:4])
-    assert [run(capsys, "--fail-on", each)[0] for each in ("breaks", "unknown", "falls_back")] == [0, 0, 0]
+    assert [run("--fail-on", each)[0] for each in ("breaks", "unknown", "falls_back")] == [0, 0, 0]
     topics.write([(NOW, b"\0\0nothing")])
-    assert [run(capsys, "--fail-on", each)[0] for each in ("breaks", "unknown")] == [0, 1], "a record that can't be decoded is unknown"
+    assert [run("--fail-on", each)[0] for each in ("breaks", "unknown")] == [0, 1], "a record that can't be decoded is unknown"
     topics.write(MIXED)
-    assert [run(capsys, "--fail-on", each)[0] for each in ("breaks", "never")] == [1, 0]
+    assert [run("--fail-on", each)[0] for each in ("breaks", "never")] == [1, 0]
 
 
-def test_without_a_record_there_is_nothing_to_judge(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_record_there_is_nothing_to_judge(topics: Topics, run: Command) -> None:
     topics.write([(NOW, heartbeat(1))])
-    status, out, err = run(capsys)
+    status, out, err = run()
     assert (status, out) == (2, "")
     assert "no client in the 1 records of clientscope.connections" in err
 
 
-def test_when_an_old_version_was_last_recorded_is_printed(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+def test_when_an_old_version_was_last_recorded_is_printed(topics: Topics, run: Command) -> None:
     topics.write(MIXED[3:4])
-    assert f"No version that 4.0.0 doesn't serve was recorded since {utc(NOW - HOUR)}" in run(capsys)[1]
+    assert f"No version that 4.0.0 doesn't serve was recorded since {utc(NOW - HOUR)}" in run()[1]
     topics.write(MIXED)
-    assert f"A version that 4.0.0 doesn't serve was last recorded at {utc(NOW - HOUR)}." in run(capsys)[1]
+    assert f"A version that 4.0.0 doesn't serve was last recorded at {utc(NOW - HOUR)}." in run()[1]
 
 
-def test_an_upgraded_client_is_judged_by_what_it_used_since(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_upgraded_client_is_judged_by_what_it_used_since(topics: Topics, run: Command, listed: Listed) -> None:
     topics.write([(NOW - 3 * HOUR, used(*OLD)), (NOW - 2 * HOUR, used(*OLD, client_id="orders-2")), (NOW - HOUR, used(*NEW, **PYTHON))])
     since = utc(NOW - HOUR - 60_000)
-    (row,) = listed(capsys, "--since", since)
+    (row,) = listed("--since", since)
     assert (row["readiness"], row["clients"], row["last_old"]) == ("fine", 1, utc(NOW - 2 * HOUR))
-    assert listed(capsys, "--since", since.replace("Z", "")) == [row], "a time without a zone is UTC"
-    assert "which are not judged: 2." in run(capsys, "--since", since)[2]
-    status, out, err = run(capsys, "--since", utc(NOW + HOUR))
+    assert listed("--since", since.replace("Z", "")) == [row], "a time without a zone is UTC"
+    assert "which are not judged: 2." in run("--since", since)[2]
+    status, out, err = run("--since", utc(NOW + HOUR))
     assert (status, out) == (2, "") and f"the latest is of {utc(NOW - HOUR)}" in err
-    assert run(capsys, "--since", "yesterday")[0] == 2
+    assert run("--since", "yesterday")[0] == 2
 
 
-def test_clients_of_which_nothing_was_read_are_counted(topics: Topics, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clients_of_which_nothing_was_read_are_counted(topics: Topics, run: Command) -> None:
     passed = {"client_id": None, "principal": None, "security_protocol": "SSL"}
     topics.write([(NOW, used(**passed, client_address=f"10.0.0.{number % 2}")) for number in range(5)] + [*MIXED[3:4]])
-    status, _, err = run(capsys)
+    status, _, err = run()
     assert status == 0 and "or that sent nothing: 2." in err
 
 
-def test_names_are_redacted_and_escaped(topics: Topics, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_are_redacted_and_escaped(topics: Topics, tmp_path: Path, run: Command) -> None:
     topics.write(
         [
             (NOW, used(*OLD, client_id="AKIAIOSFODNN7EXAMPLE")),
@@ -165,16 +165,14 @@ def test_names_are_redacted_and_escaped(topics: Topics, tmp_path: Path, capsys: 
     )
     page = tmp_path / "page.html"
     for output in ("table", "csv", "json"):
-        out = run(capsys, "-o", output, "--html", str(page))[1]
+        out = run("-o", output, "--html", str(page))[1]
         assert "AKIA" not in out and "\x1b" not in out
     assert "<script" not in page.read_text() and "&lt;script&gt;" in page.read_text()
     assert "gateways&#39; records of connections · times are UTC" in page.read_text()
     assert re.search(r"<b>2</b> <span[^>]*>records read", page.read_text())
 
 
-def test_every_bound_that_is_reached_is_printed(
-    topics: Topics, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_bound_that_is_reached_is_printed(topics: Topics, run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     topics.found.clients = recorded.SeenClients(limit=10)
     topics.write(
         [
@@ -182,7 +180,7 @@ def test_every_bound_that_is_reached_is_printed(
             for number in range(30)
         ]
     )
-    status, out, err = run(capsys, "--fail-on", "unknown", "-o", "json")
+    status, out, err = run("--fail-on", "unknown", "-o", "json")
     assert status == 1, "what was forgotten is unknown"
     assert json.loads(out)[0]["clients"] <= 10
     assert f"Clients beyond {by_gateways.MOST_CLIENTS:,}, which were forgotten" in err

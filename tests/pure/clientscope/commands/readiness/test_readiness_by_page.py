@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from command_runs import Command, Listed
 from page_state import NOW_MS, live, opened
-from readiness_runs import listed, run
 from served_page import serving
 
 from clientscope.local.process import free_port
@@ -32,33 +32,33 @@ def page() -> Iterator[str]:
         yield url
 
 
-def test_groups_as_from_kafka(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    orders, billing = listed(capsys, "--url", page)
+def test_groups_as_from_kafka(page: str, run: Command, listed: Listed, monkeypatch: pytest.MonkeyPatch) -> None:
+    orders, billing = listed("--url", page)
     assert (orders["application"], orders["readiness"], orders["clients"], orders["breaks"]) == ("orders", "breaks", 2, 1)
     assert (orders["last_old"], billing["readiness"], billing["principal"]) == (utc(NOW_MS - 60_000), "fine", "User:bob")
     monkeypatch.setenv("COLUMNS", "140")
-    status, out, err = run(capsys, "--url", page)
+    status, out, err = run("--url", page)
     assert (status, "Clients at Kafka 4.0.0: breaks: 1, fine: 2." in out) == (1, True)
     assert "1 of 2" in out and f"last recorded at {utc(NOW_MS - 60_000)}" in out and "--broker-release" in err
-    assert run(capsys, "--url", page, "-o", "name", "--group-by", "principal", "--fail-on", "never")[:2] == (0, "User:alice\nUser:bob\n")
+    assert run("--url", page, "-o", "name", "--group-by", "principal", "--fail-on", "never")[:2] == (0, "User:alice\nUser:bob\n")
 
 
-def test_the_search_and_the_exit_status_are_of_those_that_match(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capsys, "--url", page, "--search", "software:go OR verdict:fine")
+def test_the_search_and_the_exit_status_are_of_those_that_match(page: str, run: Command) -> None:
+    status, out, _ = run("--url", page, "--search", "software:go OR verdict:fine")
     assert status == 0 and "Clients at Kafka 4.0.0: fine: 2." in out and "Only clients that match" in out
-    assert run(capsys, "--url", page, "--search", "application:x") == (0, "", "no client matches the search\n")
-    status, _, err = run(capsys, "--url", page, "--search", "sofware:go")
+    assert run("--url", page, "--search", "application:x") == (0, "", "no client matches the search\n")
+    status, _, err = run("--url", page, "--search", "sofware:go")
     assert status == 2 and "the search is wrong at character 1" in err
 
 
 @pytest.mark.parametrize("flag", ["--since", "--html"])
-def test_what_is_of_records_and_logs_alone(page: str, flag: str, capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = run(capsys, "--url", page, flag, "2026-01-01")
+def test_what_is_of_records_and_logs_alone(page: str, flag: str, run: Command) -> None:
+    status, _, err = run("--url", page, flag, "2026-01-01")
     assert status == 2 and f"{flag} can't be used with --url" in err
 
 
-def test_no_page_or_nobody(capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = run(capsys, "--url", f"http://127.0.0.1:{free_port()}")
+def test_no_page_or_nobody(run: Command) -> None:
+    status, _, err = run("--url", f"http://127.0.0.1:{free_port()}")
     assert status == 2 and "no clientscope serve answers" in err
     with serving(live(), at_ms=NOW_MS) as empty:
-        assert run(capsys, "--url", empty) == (2, "", "no client was recorded\n")
+        assert run("--url", empty) == (2, "", "no client was recorded\n")

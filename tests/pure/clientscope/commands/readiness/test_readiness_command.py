@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from readiness_runs import listed, run
+from command_runs import Command, Listed
 
 from clientscope.commands.xray import html_file, result
 from clientscope.commands.xray import inventory as inventories
@@ -69,8 +69,8 @@ def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
-def test_applications_with_the_worst_verdict_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    orders, legacy, billing = listed(capsys, log_of(tmp_path, MIXED))
+def test_applications_with_the_worst_verdict_first(tmp_path: Path, listed: Listed) -> None:
+    orders, legacy, billing = listed(log_of(tmp_path, MIXED))
     assert {name: orders[name] for name in FIELDS if name != "reason"} == {
         "readiness": "breaks", "application": "orders", "owner": "", "principal": "User:alice", "software": "unknown software",
         "clients": 3, "breaks": 2, "unknown": 0, "falls_back": 0, "fine": 1,
@@ -85,10 +85,10 @@ def test_applications_with_the_worst_verdict_first(tmp_path: Path, capsys: pytes
     assert (billing["application"], billing["readiness"], billing["last_old"]) == ("billing", "fine", "")
 
 
-def test_the_release_of_the_brokers_decides_what_a_client_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_release_of_the_brokers_decides_what_a_client_passed_over(tmp_path: Path, run: Command, listed: Listed) -> None:
     log = log_of(tmp_path, MIXED[-1:])
-    assert [row["readiness"] for row in listed(capsys, log)] == ["unknown"]
-    (row,) = listed(capsys, log, "--broker-release", "3.9")
+    assert [row["readiness"] for row in listed(log)] == ["unknown"]
+    (row,) = listed(log, "--broker-release", "3.9")
     assert (row["readiness"], "Upgrade librdkafka to 1.8.2" in row["advice"]) == ("breaks", True)
 
 
@@ -101,34 +101,34 @@ def test_the_release_of_the_brokers_decides_what_a_client_passed_over(tmp_path: 
         ("software", [("unknown software", 2, 2), ("librdkafka 1.0.0", 1, 0), ("kafka-python 3.0.12", 2, 0)]),
     ],
 )
-def test_groups(by: str, expected: list[tuple[str, int, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_groups(by: str, expected: list[tuple[str, int, int]], tmp_path: Path, run: Command, listed: Listed) -> None:
     (tmp_path / "owners.toml").write_text(OWNERS)
     words = [log_of(tmp_path, MIXED), "--owners", str(tmp_path / "owners.toml"), "--group-by", by]
-    found = listed(capsys, *words)
+    found = listed(*words)
     assert [(row[by] or "without owner", row["clients"], row["breaks"]) for row in found] == expected
-    assert run(capsys, *words, "-o", "name")[1].splitlines() == [name for name, _, _ in expected]
-    table = run(capsys, *words)[1].splitlines()
+    assert run(*words, "-o", "name")[1].splitlines() == [name for name, _, _ in expected]
+    table = run(*words)[1].splitlines()
     assert table[0].split()[:2] == ["VERDICT", by.upper()]
     assert all(name in line for line, (name, _, _) in zip(table[1:], expected, strict=False))
 
 
-def test_one_application_name_of_two_principals_is_two_applications(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_application_name_of_two_principals_is_two_applications(tmp_path: Path, listed: Listed) -> None:
     log = log_of(tmp_path, [produced(2, principal="User:alice"), produced(9, principal="User:bob")])
-    assert [(row["principal"], row["readiness"]) for row in listed(capsys, log)] == [("User:alice", "breaks"), ("User:bob", "fine")]
+    assert [(row["principal"], row["readiness"]) for row in listed(log)] == [("User:alice", "breaks"), ("User:bob", "fine")]
 
 
-def test_an_upgraded_client_is_judged_by_what_it_sends_since(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_upgraded_client_is_judged_by_what_it_sends_since(tmp_path: Path, run: Command, listed: Listed) -> None:
     """The newer log is read first, as `*.log*` sorts it, and the client.id is another after the upgrade of one of two."""
     new = [produced(9, "orders-1", "2026-11-23 09:00:00"), produced(9, "orders-2", "2026-11-23 09:00:01", "kafka-python 2.0.2")]
     log_of(tmp_path, new, "server.log")
     log_of(tmp_path, [produced(2, "orders-1"), produced(2, "orders-2", "2026-11-20 11:30:00")], "server.log.1")
-    assert [row["readiness"] for row in listed(capsys, str(tmp_path))] == ["breaks"]
+    assert [row["readiness"] for row in listed(str(tmp_path))] == ["breaks"]
     for since in ("2026-11-20 11:30:01", "2026-11-23", "2026-11-23T09:00"):
-        (row,) = listed(capsys, str(tmp_path), "--since", since)
+        (row,) = listed(str(tmp_path), "--since", since)
         assert (row["readiness"], row["clients"], row["last_old"]) == ("fine", 2, "2026-11-20 11:30:00")
-    (row,) = listed(capsys, str(tmp_path), "--since", "2026-11-20 11:30:00")
+    (row,) = listed(str(tmp_path), "--since", "2026-11-20 11:30:00")
     assert (row["readiness"], row["breaks"], row["fine"]) == ("breaks", 1, 2)
-    status, out, err = run(capsys, str(tmp_path), "--since", "2026-11-23")
+    status, out, err = run(str(tmp_path), "--since", "2026-11-23")
     assert status == 0
     assert "last seen 2026-11-20 11:30:00" in out
     assert "Clients at Kafka 4.0.0: fine: 2, by requests since 2026-11-23." in out
@@ -136,15 +136,15 @@ def test_an_upgraded_client_is_judged_by_what_it_sends_since(tmp_path: Path, cap
     assert "sent nothing since 2026-11-23, which are not judged: 1." in err
 
 
-def test_since_when_nothing_was_logged_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, log_of(tmp_path, MIXED), "--since", "2026-12-01")
+def test_since_when_nothing_was_logged_is_an_error(tmp_path: Path, run: Command) -> None:
+    status, out, err = run(log_of(tmp_path, MIXED), "--since", "2026-12-01")
     assert (status, out) == (2, "")
     assert "the latest is of 2026-11-21 10:00:00" in err
 
 
-def test_requests_without_a_time_count_as_of_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_requests_without_a_time_count_as_of_now(tmp_path: Path, run: Command) -> None:
     log = log_of(tmp_path, [produced(2, "orders-1")[len("[2026-11-20 10:00:00,000] ") :], produced(9, "billing-1")])
-    status, out, err = run(capsys, log, "--since", "2026-11-20", "-o", "json")
+    status, out, err = run(log, "--since", "2026-11-20", "-o", "json")
     assert status == 1
     assert [(row["readiness"], row["last_old"], row["last_seen"]) for row in json.loads(out)] == [
         ("breaks", "", ""), ("fine", "", "2026-11-20 10:00:00"),
@@ -153,8 +153,8 @@ def test_requests_without_a_time_count_as_of_now(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize("since", ["yesterday", "2026-11-20T10:00Z", "2026-11-20 10:00+02:00", "10:00"])
-def test_a_time_that_is_none_or_has_a_zone_is_an_error(since: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, log_of(tmp_path, MIXED), "--since", since)
+def test_a_time_that_is_none_or_has_a_zone_is_an_error(since: str, tmp_path: Path, run: Command) -> None:
+    status, out, err = run(log_of(tmp_path, MIXED), "--since", since)
     assert (status, out) == (2, "")
     assert "--since" in err
     assert "without a time zone" in err
@@ -169,17 +169,17 @@ def test_a_time_that_is_none_or_has_a_zone_is_an_error(since: str, tmp_path: Pat
         (MIXED[3:4], (0, 0, 0, 0)),
     ],
 )
-def test_exit_status(lines: Sequence[str], expected: tuple[int, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exit_status(lines: Sequence[str], expected: tuple[int, ...], tmp_path: Path, run: Command) -> None:
     log = log_of(tmp_path, lines)
-    found = tuple(run(capsys, log, "--limit", "1", "--fail-on", each)[0] for each in ("breaks", "unknown", "falls_back", "never"))
+    found = tuple(run(log, "--limit", "1", "--fail-on", each)[0] for each in ("breaks", "unknown", "falls_back", "never"))
     assert found == expected
-    assert run(capsys, log)[0] == expected[0]
+    assert run(log)[0] == expected[0]
 
 
-def test_a_client_that_falls_back_fails_only_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_client_that_falls_back_fails_only_if_asked(run: Command, listed: Listed) -> None:
     log = str(LOGS / "broker.log")
-    assert {row["readiness"] for row in listed(capsys, log)} == {"falls_back", "fine"}
-    assert [run(capsys, log, "--fail-on", each)[0] for each in ("breaks", "unknown", "falls_back")] == [0, 0, 1]
+    assert {row["readiness"] for row in listed(log)} == {"falls_back", "fine"}
+    assert [run(log, "--fail-on", each)[0] for each in ("breaks", "unknown", "falls_back")] == [0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -196,14 +196,14 @@ def test_a_client_that_falls_back_fails_only_if_asked(capsys: pytest.CaptureFixt
         (["{log}", "{broken}"], "gzip"),
     ],
 )
-def test_wrong_use(words: list[str], error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use(words: list[str], error: str, tmp_path: Path, run: Command, listed: Listed) -> None:
     places = {
         "log": log_of(tmp_path, MIXED[3:4]),
         "other": log_of(tmp_path, ["[2026-11-24 01:00:00,000] INFO started (kafka.server.KafkaServer)"], "other.log"),
         "broken": str(tmp_path / "broken.gz"),
     }
     (tmp_path / "broken.gz").write_bytes(gzip.compress(PRODUCE.encode())[:-20])
-    status, _, err = run(capsys, *(word.format(**places) for word in words))
+    status, _, err = run(*(word.format(**places) for word in words))
     assert status == 2
     assert error in err
 
@@ -220,33 +220,31 @@ def test_wrong_use(words: list[str], error: str, tmp_path: Path, capsys: pytest.
         ("lega", ["legacy"]),
     ],
 )
-def test_clients_are_searched_as_in_every_list(
-    search: str, expected: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_clients_are_searched_as_in_every_list(search: str, expected: list[str], tmp_path: Path, run: Command, listed: Listed) -> None:
     (tmp_path / "owners.toml").write_text(OWNERS)
     words = (log_of(tmp_path, MIXED), "--owners", str(tmp_path / "owners.toml"), "--search", search)
-    assert [row["application"] for row in listed(capsys, *words)] == expected
-    assert f"Only clients that match {search!r}." in run(capsys, *words)[1]
+    assert [row["application"] for row in listed(*words)] == expected
+    assert f"Only clients that match {search!r}." in run(*words)[1]
 
 
-def test_a_search_that_finds_nobody_or_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_search_that_finds_nobody_or_is_wrong(tmp_path: Path, run: Command) -> None:
     log = log_of(tmp_path, MIXED)
-    assert run(capsys, log, "--search", "application:nothing") == (0, "", "no client matches the search\n")
-    assert run(capsys, log, "--search", "software:kafka-python")[0] == 0, "the exit status is about those that match"
-    status, _, err = run(capsys, str(tmp_path / "missing.log"), "--search", "version:<2")
+    assert run(log, "--search", "application:nothing") == (0, "", "no client matches the search\n")
+    assert run(log, "--search", "software:kafka-python")[0] == 0, "the exit status is about those that match"
+    status, _, err = run(str(tmp_path / "missing.log"), "--search", "version:<2")
     assert status == 2 and err.startswith("error: the search is wrong at character 1: version compares releases of one library")
 
 
-def test_formats_sort_and_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_formats_sort_and_limit(tmp_path: Path, run: Command, listed: Listed) -> None:
     log = log_of(tmp_path, MIXED)
-    by_json = listed(capsys, log)
-    by_lines = [json.loads(line) for line in run(capsys, log, "-o", "jsonl")[1].splitlines()]
+    by_json = listed(log)
+    by_lines = [json.loads(line) for line in run(log, "-o", "jsonl")[1].splitlines()]
     assert by_lines == by_json
-    rows = list(csv.DictReader(io.StringIO(run(capsys, log, "-o", "csv")[1])))
+    rows = list(csv.DictReader(io.StringIO(run(log, "-o", "csv")[1])))
     assert rows == [{name: str(group[name]) for name in FIELDS} for group in by_json]
     for order, expected in (("readiness", ["fine", "unknown", "breaks"]), ("-readiness", ["breaks", "unknown", "fine"])):
-        assert [row["readiness"] for row in listed(capsys, log, f"--sort={order}")] == expected
-    status, out, err = run(capsys, log, "-o", "wide", "--limit", "1")
+        assert [row["readiness"] for row in listed(log, f"--sort={order}")] == expected
+    status, out, err = run(log, "-o", "wide", "--limit", "1")
     assert status == 1
     assert "LAST SEEN" in out
     assert "2 of 3" in out
@@ -257,10 +255,10 @@ def test_formats_sort_and_limit(tmp_path: Path, capsys: pytest.CaptureFixture[st
 HOSTILE = "=1+1\x1b\n<script>alert(1)</script>{{ 7 * 7 }}[red]"
 
 
-def test_hostile_names_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_names_are_escaped(tmp_path: Path, run: Command) -> None:
     log = log_of(tmp_path, [produced(2, HOSTILE, principal=HOSTILE, software="<b>lib</b> =1+1")])
     for output in ("table", "wide", "name", "csv", "json", "jsonl"):
-        out = run(capsys, log, "-o", output, "--html", str(tmp_path / "page.html"))[1]
+        out = run(log, "-o", output, "--html", str(tmp_path / "page.html"))[1]
         assert "<script>alert(1)</script>{{ 7 * 7 }}" in out
         assert all(character.isprintable() or character == "\n" for character in out)
         if output == "csv":
@@ -273,18 +271,16 @@ def test_hostile_names_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture
     assert all(character.isprintable() or character == "\n" for character in page)
 
 
-def test_names_that_look_like_a_secret_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_that_look_like_a_secret_are_not_shown(run: Command) -> None:
     for output in ("table", "json", "csv"):
-        out = run(capsys, str(LOGS), "-o", output)[1]
+        out = run(str(LOGS), "-o", output)[1]
         assert "[redacted]" in out
         assert not [canary for canary in ("canary", "iNdQUinP1aFQ", "Y2FuYXJ5") if canary in out]
 
 
-def test_the_page_has_every_grouping_and_needs_nothing_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_has_every_grouping_and_needs_nothing_else(tmp_path: Path, run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_of(tmp_path, MIXED)
-    status, out, err = run(capsys, log, "--html", str(tmp_path / "page.html"), "-o", "name")
+    status, out, err = run(log, "--html", str(tmp_path / "page.html"), "-o", "name")
     assert (status, out) == (1, "orders\nlegacy\nbilling\n")
     assert f"wrote {tmp_path / 'page.html'}" in err
     page = (tmp_path / "page.html").read_text()
@@ -294,36 +290,34 @@ def test_the_page_has_every_grouping_and_needs_nothing_else(
     assert "last seen 2026-11-20 10:00:00" in page
     assert not re.search(r"(?:src|href)=|url\(|@import|<script", page)
     monkeypatch.setattr(html_file, "MOST_ROWS", 1)
-    run(capsys, log, "--html", str(tmp_path / "page.html"))
+    run(log, "--html", str(tmp_path / "page.html"))
     assert "2 more; -o json has all." in (tmp_path / "page.html").read_text()
 
 
-def test_every_bound_that_is_reached_is_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_bound_that_is_reached_is_printed(tmp_path: Path, run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     many = [produced(2, f"orders-{number}") for number in range(40)]
-    _, out, err = run(capsys, log_of(tmp_path, many), "--max-bytes", "10000", "-o", "json")
+    _, out, err = run(log_of(tmp_path, many), "--max-bytes", "10000", "-o", "json")
     (row,) = json.loads(out)
     assert 1 < row["clients"] < 40
     assert "--max-bytes 10,000" in err
     for module in (inventories, result):
         monkeypatch.setattr(module, "MOST_CLIENTS", 10)
-    _, out, err = run(capsys, log_of(tmp_path, many), "-o", "json")
+    _, out, err = run(log_of(tmp_path, many), "-o", "json")
     assert json.loads(out)[0]["clients"] == 10
     assert "30 requests of clients beyond the first 10" in err
 
 
-def test_what_a_bound_left_out_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_bound_left_out_is_unknown(tmp_path: Path, run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     log = log_of(tmp_path, [produced(9, f"orders-{number}") for number in range(40)])
     words = [("--fail-on", "unknown"), ("--fail-on", "falls_back"), ("--fail-on", "breaks"), ("--fail-on", "never")]
-    assert [run(capsys, log, *each)[0] for each in words] == [0, 0, 0, 0]
-    assert [run(capsys, log, *each, "--max-bytes", "10000")[0] for each in words] == [1, 1, 0, 0]
+    assert [run(log, *each)[0] for each in words] == [0, 0, 0, 0]
+    assert [run(log, *each, "--max-bytes", "10000")[0] for each in words] == [1, 1, 0, 0]
     monkeypatch.setattr(inventories, "MOST_CLIENTS", 10)
-    assert [run(capsys, log, *each)[0] for each in words] == [1, 1, 0, 0]
+    assert [run(log, *each)[0] for each in words] == [1, 1, 0, 0]
 
 
-def test_a_group_names_three_and_counts_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_names_three_and_counts_the_others(tmp_path: Path, listed: Listed) -> None:
     names = ("alpha", "beta", "gamma", "delta", "epsilon")
-    (row,) = listed(capsys, log_of(tmp_path, [produced(2, name) for name in names]), "--group-by", "principal")
+    (row,) = listed(log_of(tmp_path, [produced(2, name) for name in names]), "--group-by", "principal")
     assert row["application"].endswith(", and 2 more")
     assert {each["application"] for each in row["rows"]} == set(names)

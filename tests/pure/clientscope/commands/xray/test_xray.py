@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_runs import Command, Document
 
-from clientscope import cli
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
 from clientscope.commands.xray.completing import complete_groups, complete_transactions
@@ -30,16 +30,18 @@ JAVA_CONSUMER = {
 }  # fmt: skip
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    status = cli.main(["xray", *words])
-    said = capsys.readouterr()
-    return status, said.out, said.err
+@pytest.fixture
+def run(clientscope: Command) -> Command:
+    return lambda *words: clientscope("xray", *words)
 
 
-def document(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
-    status, out, err = run(capsys, *words, "--output-format", "json")
-    assert (status, err) == (0, "")
-    made: dict[str, Any] = json.loads(out)
+@pytest.fixture
+def document(run: Command) -> Document:
+    def made(*words: str) -> dict[str, Any]:
+        status, out, err = run(*words, "--output-format", "json")
+        assert (status, err) == (0, "")
+        return dict(json.loads(out))
+
     return made
 
 
@@ -79,16 +81,16 @@ def test_every_value_is_what_the_client_was_set_to(release: str) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("output", ["summary", "json", "sarif"])
-def test_nothing_secret_and_no_control_character_is_shown(release: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, str(LOGS / f"{release}.log"), "--output-format", output)
+def test_nothing_secret_and_no_control_character_is_shown(release: str, output: str, run: Command) -> None:
+    status, out, err = run(str(LOGS / f"{release}.log"), "--output-format", output)
     assert (status, err) == (0, "")
     assert "java-billing" in out or output == "sarif"
     assert not [canary for canary in CANARIES if canary in out]
     assert all(character.isprintable() or character == "\n" for character in out)
 
 
-def test_the_software_and_the_findings(capsys: pytest.CaptureFixture[str]) -> None:
-    made = document(capsys, str(LOGS / "broker.log"))
+def test_the_software_and_the_findings(document: Document) -> None:
+    made = document(str(LOGS / "broker.log"))
     assert {(row["name"], row["version"], row["clients"]) for row in made["software"]} == {
         ("apache-kafka-java", "4.4.0", 2), ("confluent-kafka-python", "2.16.1-rdkafka-2.16.0", 2), ("kafka-python", "3.0.12", 2),
     }  # fmt: skip
@@ -100,7 +102,7 @@ def test_the_software_and_the_findings(capsys: pytest.CaptureFixture[str]) -> No
     assert made["clients"] == sum(row["clients"] for row in made["software"])
 
 
-def test_an_old_client_breaks_at_kafka_4(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_old_client_breaks_at_kafka_4(tmp_path: Path, document: Document) -> None:
     line = next(line for line in files.lines(LOGS / "broker-3.9.log") if '"PRODUCE"' in line and "python-orders-1" in line)
     old = (
         line.replace('"requestApiVersion":9', '"requestApiVersion":2')
@@ -109,17 +111,17 @@ def test_an_old_client_breaks_at_kafka_4(tmp_path: Path, capsys: pytest.CaptureF
     )
     assert old != line
     (tmp_path / "broker.log").write_text(f"{line}\n{old}\n")
-    made = document(capsys, str(tmp_path / "broker.log"), "--broker-release", "3.9", "--target", "4.0.0")
+    made = document(str(tmp_path / "broker.log"), "--broker-release", "3.9", "--target", "4.0.0")
     assert {row["software"]: row["readiness"] for row in made["readiness"]} == {"unknown software": "breaks", "kafka-python 3.0.12": "fine"}
     (row,) = [row for row in made["readiness"] if row["readiness"] == "breaks"]
     assert "Produce 2" in row["reason"]
     assert made["target"] == "4.0.0"
 
 
-def test_rows_of_upgrade_readiness_have_owners_and_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_of_upgrade_readiness_have_owners_and_times(tmp_path: Path, document: Document) -> None:
     (tmp_path / "owners.toml").write_text('[[owner]]\nteam = "data"\ncontact = "#data"\ngroup = "billing"\n')
     words = (str(LOGS / "broker.log"), "--owners", str(tmp_path / "owners.toml"), "--target", "4.0.0")
-    rows = {row["application"]: row for row in document(capsys, *words)["readiness"]}
+    rows = {row["application"]: row for row in document(*words)["readiness"]}
     assert {name: rows["java-billing"][name] for name in ("readiness", "owner", "last_old")} == {
         "readiness": "falls_back", "owner": "data (#data)", "last_old": "2026-11-24 02:12:26",
     }  # fmt: skip
@@ -128,8 +130,8 @@ def test_rows_of_upgrade_readiness_have_owners_and_times(tmp_path: Path, capsys:
     }  # fmt: skip
 
 
-def test_an_unknown_release_of_the_brokers_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, str(LOGS / "broker.log"), "--broker-release", "newest")
+def test_an_unknown_release_of_the_brokers_is_an_error(run: Command) -> None:
+    status, out, err = run(str(LOGS / "broker.log"), "--broker-release", "newest")
     assert (status, out) == (2, "")
     assert "--broker-release" in err
 
@@ -263,50 +265,50 @@ def test_connections_beyond_the_limits_change_only_their_count(monkeypatch: pyte
     assert {key: seen.count for key, seen in client.versions.items()} == {(18, 3): 5, (0, 9): 5}
 
 
-def test_reading_stops_at_the_limit_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_reading_stops_at_the_limit_and_says_so(document: Document) -> None:
     log = str(LOGS / "broker.log")
-    made = document(capsys, log, "--max-bytes", "20000")
+    made = document(log, "--max-bytes", "20000")
     (read,) = made["logs"]
     assert 20_000 <= read["size"] < 40_000
     assert read["stopped"] == "reading stopped after --max-bytes 20,000"
     assert any("--max-bytes" in text for text in made["unseen"])
-    assert made["requests"] < document(capsys, log)["requests"]
+    assert made["requests"] < document(log)["requests"]
 
 
-def test_a_log_without_requests_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_without_requests_says_what_to_do(tmp_path: Path, run: Command) -> None:
     (tmp_path / "server.log").write_text("[2026-11-24 01:00:00,000] INFO started (kafka.server.KafkaServer)\n")
-    status, _, err = run(capsys, str(tmp_path / "server.log"))
+    status, _, err = run(str(tmp_path / "server.log"))
     assert status == 2
     assert "kafka.request.logger=DEBUG" in err
-    status, _, err = run(capsys, str(tmp_path / "nothing.log"))
+    status, _, err = run(str(tmp_path / "nothing.log"))
     assert status == 2
     assert "no log in" in err
 
 
-def test_an_unknown_target_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, str(LOGS / "broker.log"), "--target", "9.9")
+def test_an_unknown_target_is_an_error(run: Command) -> None:
+    status, out, err = run(str(LOGS / "broker.log"), "--target", "9.9")
     assert (status, out) == (2, "")
     assert "9.9" in err
 
 
-def test_statistics_follow_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = run(capsys, str(LOGS / "broker.log"), "--statistics")
+def test_statistics_follow_the_summary(run: Command) -> None:
+    status, out, err = run(str(LOGS / "broker.log"), "--statistics")
     assert (status, err) == (0, "")
     assert "AN213" in out.partition("CODE ")[2]
-    assert "CODE " not in run(capsys, str(LOGS / "broker.log"))[1]
+    assert "CODE " not in run(str(LOGS / "broker.log"))[1]
 
 
-def test_findings_set_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, str(LOGS / "broker.log"), "--fail-on", "info")[0] == 1
-    assert run(capsys, str(LOGS / "broker-2.4.log"), "--fail-on", "critical")[0] == 0
+def test_findings_set_the_exit_status(run: Command) -> None:
+    assert run(str(LOGS / "broker.log"), "--fail-on", "info")[0] == 1
+    assert run(str(LOGS / "broker-2.4.log"), "--fail-on", "critical")[0] == 0
 
 
-def test_the_page_is_one_file_that_needs_nothing_else_and_escapes_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_is_one_file_that_needs_nothing_else_and_escapes_names(tmp_path: Path, run: Command) -> None:
     lines = [line for line in files.lines(LOGS / "broker-3.9.log") if "java-orders-1" in line]
     script = "<script>alert(1)</script>{{ 7 * 7 }}"
     (tmp_path / "broker.log").write_text("\n".join(line.replace('"java-orders-1"', json.dumps(script)) for line in lines))
     (tmp_path / "report.html").write_text("an older one")
-    status, _, err = run(capsys, str(tmp_path / "broker.log"), "--html", str(tmp_path / "report.html"))
+    status, _, err = run(str(tmp_path / "broker.log"), "--html", str(tmp_path / "report.html"))
     assert (status, err) == (0, f"wrote {tmp_path / 'report.html'}\n")
     page = (tmp_path / "report.html").read_text()
     assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7 * 7 }}" in page
@@ -316,21 +318,21 @@ def test_the_page_is_one_file_that_needs_nothing_else_and_escapes_names(tmp_path
     assert sorted(each.name for each in tmp_path.iterdir()) == ["broker.log", "report.html"]
 
 
-def test_a_page_that_cannot_be_written_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = run(capsys, str(LOGS / "broker.log"), "--html", str(tmp_path / "missing" / "report.html"))
+def test_a_page_that_cannot_be_written_is_an_error(tmp_path: Path, run: Command) -> None:
+    status, _, err = run(str(LOGS / "broker.log"), "--html", str(tmp_path / "missing" / "report.html"))
     assert status == 2
     assert "--html" in err
 
 
-def test_instances_of_an_application_are_one_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_instances_of_an_application_are_one_row(tmp_path: Path, run: Command, document: Document) -> None:
     line = next(line for line in files.lines(LOGS / "broker-3.9.log") if '"PRODUCE"' in line and "java-orders-1" in line)
     old = line.replace('"requestApiVersion":', '"requestApiVersion":2,"was":').replace('"apache-kafka-java"', '"unknown"')
     (tmp_path / "broker.log").write_text("\n".join(old.replace("java-orders-1", f"java-orders-{number}") for number in range(20)))
-    made = document(capsys, str(tmp_path / "broker.log"))
+    made = document(str(tmp_path / "broker.log"))
     assert [(row["application"], row["clients"], row["readiness"]) for row in made["readiness"]] == [("java-orders", 20, "breaks")]
     assert [(row["application"], row["clients"]) for row in made["configurations"]] == [("java-orders", 20)]
     assert (made["clients"], made["applications"]) == (20, 1)
-    _, out, _ = run(capsys, str(tmp_path / "broker.log"))
+    _, out, _ = run(str(tmp_path / "broker.log"))
     assert out.count("Produce 2") == 1
 
 
@@ -349,15 +351,15 @@ KEY_AND_SECRET = "ABCDEFGH12345678:aB3dE5gH7jK9mN1pQ3sT5vW7yZ9/bC2eF4hJ6kM8nP0rS
     ],
 )
 def test_finds_a_credential_in_a_name_and_shows_none(
-    replaced: str, secret: str, key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    replaced: str, secret: str, key: str, tmp_path: Path, run: Command, document: Document
 ) -> None:
     lines = [line for line in (LOGS / "broker.log").read_text().splitlines(keepends=True) if '"java-orders-1"' in line]
     (tmp_path / "x.log").write_text("".join(lines).replace(f'"{replaced}"', f'"{secret}"'))
-    shown = document(capsys, str(tmp_path / "x.log"))
+    shown = document(str(tmp_path / "x.log"))
     (leak,) = [each for each in shown["lint"]["findings"] if each["code"] == "SK002"]
     assert (leak["severity"], [each["key"] for each in leak["settings"]]) == ("critical", [key])
     for form in ("json", "summary", "sarif"):
-        _, out, err = run(capsys, str(tmp_path / "x.log"), "--output-format", form)
+        _, out, err = run(str(tmp_path / "x.log"), "--output-format", form)
         assert secret[-20:] not in out + err, form
 
 
@@ -481,7 +483,7 @@ def test_clients_without_a_name_are_counted_as_before() -> None:
     assert (key.client_id, client.versions[0, 9].count, len(client.connections)) == ("", 100, 3)
 
 
-def test_a_name_that_is_sent_once_makes_no_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_is_sent_once_makes_no_difference(tmp_path: Path, document: Document) -> None:
     known, lines = set[str](), []
     for line in (LOGS / "broker.log").read_text().splitlines(keepends=True):
         connection = re.search(r'"connection":"([^"]+)"', line)
@@ -489,7 +491,7 @@ def test_a_name_that_is_sent_once_makes_no_difference(tmp_path: Path, capsys: py
         known |= {connection[1]} if connection else set()
     (tmp_path / "broker.log").write_text("".join(lines))
     assert lines != (LOGS / "broker.log").read_text().splitlines(keepends=True)
-    before, after = (document(capsys, str(folder / "broker.log")) for folder in (LOGS, tmp_path))
+    before, after = (document(str(folder / "broker.log")) for folder in (LOGS, tmp_path))
     for part in ("clients", "applications", "connections", "software", "configurations", "readiness"):
         assert after[part] == before[part], part
     assert [(each["code"], each["affected"]) for each in after["problems"]] == [

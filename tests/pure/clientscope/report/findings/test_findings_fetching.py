@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from datetime import date
 
 import pytest
+from command_runs import Command
 from made_findings import BILLING, NOW_MS, leak, made
 from page_state import live
 from served_page import serving
 
-from clientscope import cli
 from clientscope.findings.record import Suppressed
 from clientscope.local.process import free_port
 from clientscope.records.topics import FINDINGS
@@ -37,9 +37,13 @@ def page() -> Iterator[str]:
         yield url
 
 
-def listed(page: str, capsys: pytest.CaptureFixture[str], *words: str) -> list[int]:
-    assert cli.main(["findings", "list", "--url", page, "-o", "name", *words]) == 0
-    return [int(line[:8], 16) for line in capsys.readouterr().out.splitlines()]
+@pytest.fixture
+def findings(clientscope: Command, page: str) -> Command:
+    return lambda *words, url=page: clientscope("findings", "list", "--url", url, *words)
+
+
+def numbers_of(names: str) -> list[int]:
+    return [int(line[:8], 16) for line in names.splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -59,30 +63,27 @@ def listed(page: str, capsys: pytest.CaptureFixture[str], *words: str) -> list[i
         (["passwords"], []),
     ],
 )
-def test_the_search_of_every_list(page: str, words: list[str], numbers: list[int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert sorted(listed(page, capsys, *words)) == sorted(numbers)
+def test_the_search_of_every_list(findings: Command, words: list[str], numbers: list[int]) -> None:
+    assert sorted(numbers_of(findings("-o", "name", *words).printed)) == sorted(numbers)
 
 
-def test_the_order_is_urgency_and_columns_can_be_chosen(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert listed(page, capsys) == [2, 1, 3]
+def test_the_order_is_urgency_and_columns_can_be_chosen(findings: Command) -> None:
+    assert numbers_of(findings("-o", "name").printed) == [2, 1, 3]
     words = ("-o", "csv", "--columns", "code,first_seen,principal", "code:AN112")
-    assert cli.main(["findings", "list", "--url", page, *words]) == 0
-    assert list(csv.reader(io.StringIO(capsys.readouterr().out)))[1] == ["AN112", "2026-09-18T14:13:20+00:00", "User:billing"]
+    out = findings(*words).printed
+    assert list(csv.reader(io.StringIO(out)))[1] == ["AN112", "2026-09-18T14:13:20+00:00", "User:billing"]
 
 
-def test_what_is_not_listed_and_what_is_wrong(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["findings", "list", "--url", page, "code:XX*"]) == 0
-    assert capsys.readouterr().err == "no finding matches\n"
-    assert cli.main(["findings", "list", "--url", page, "code:AN1*", "state:closed"]) == 0
-    assert "no finding matches" in capsys.readouterr().err
+def test_what_is_not_listed_and_what_is_wrong(findings: Command) -> None:
+    assert findings("code:XX*").noted == "no finding matches\n"
+    assert "no finding matches" in findings("code:AN1*", "state:closed").noted
+    nobody = f"http://127.0.0.1:{free_port()}"
     for words in (["cod:AN101"], ["code:AN101", "severity:>=wrong"]):
-        assert cli.main(["findings", "list", "--url", f"http://127.0.0.1:{free_port()}", *words]) == 2
-        assert "error: the search is wrong at character" in capsys.readouterr().err, "before anything is asked"
-    assert cli.main(["findings", "list", "--url", f"http://127.0.0.1:{free_port()}"]) == 1
-    assert "no clientscope serve answers" in capsys.readouterr().err
+        err = findings(*words, url=nobody).refused
+        assert "error: the search is wrong at character" in err, "before anything is asked"
+    assert "no clientscope serve answers" in findings(url=nobody).failed
 
 
-def test_more_than_a_page_of_them(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_a_page_of_them(findings: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "_AT_ONCE", 2)
-    assert cli.main(["findings", "list", "--url", page, "--all", "-o", "json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == len(ALL)
+    assert len(json.loads(findings("--all", "-o", "json").printed)) == len(ALL)

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command_runs import Command
 from made_findings import BILLING, DAY_MS, NOW_MS, ORDERS, leak
 from page_state import live
 from served_page import serving
 
-from clientscope import cli
 from clientscope.digest import DigestKey
 from clientscope.findings.decisions import Resolution
 from clientscope.findings.record import Client, Decided, Finding, LeakPlace
@@ -134,17 +134,17 @@ def test_on_a_terminal_it_is_typed_without_an_echo(page: str, keys: Path) -> Non
 
 
 @pytest.mark.parametrize("given", [IN_USE, f"-x{IN_USE}", f"--value={IN_USE}", f"--{IN_USE}"])
-def test_it_is_never_an_argument_and_not_repeated(page: str, keys: Path, given: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["findings", "who-has", "--url", page, "--digest-key-file", str(keys), given]) == 2
-    out, err = capsys.readouterr()
+def test_it_is_never_an_argument_and_not_repeated(page: str, keys: Path, given: str, clientscope: Command) -> None:
+    status, out, err = clientscope("findings", "who-has", "--url", page, "--digest-key-file", str(keys), given)
+    assert status == 2
     assert err.startswith("error: an unexpected argument") and "standard input" in err
     assert IN_USE not in out + err
 
 
 @pytest.mark.parametrize("flags", [(), ("--digest-key-file", "/nonexistent/digest.key")])
-def test_without_a_key(page: str, flags: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["findings", "who-has", "--url", page, *flags]) == 2
-    assert capsys.readouterr().err.startswith(("error: --digest-key-file is required", "error: digest_key_file /nonexistent"))
+def test_without_a_key(page: str, flags: tuple[str, ...], clientscope: Command) -> None:
+    err = clientscope("findings", "who-has", "--url", page, *flags).refused
+    assert err.startswith(("error: --digest-key-file is required", "error: digest_key_file /nonexistent"))
 
 
 def test_no_page_and_a_traceback_without_the_value(keys: Path) -> None:

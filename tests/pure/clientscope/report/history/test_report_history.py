@@ -8,11 +8,11 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from command_runs import Command
 from page_state import live
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, push, setting
 from served_page import serving
 
-from clientscope import cli
 from clientscope.api.history import PastClient, PastStart
 from clientscope.local.process import free_port
 from clientscope.records.layouts import Kind, ValueState
@@ -54,53 +54,52 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def history(page: str, *words: str) -> int:
-    return cli.main(["history", words[0], "--url", page, *words[1:]])
+@pytest.fixture
+def history(clientscope: Command, page: str) -> Command:
+    return lambda command, *words: clientscope("history", command, "--url", page, *words)
 
 
-def test_clients_of_a_range_by_the_minute(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_of_a_range_by_the_minute(history: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "140")
-    assert history(page, "clients", *DAY) == 0
-    title, headings, *rows = capsys.readouterr().out.splitlines()
+    title, headings, *rows = history("clients", *DAY).printed.splitlines()
     assert title.startswith("3 clients were connected from 2026-09-20T14:14:00+00:00 to 2026-09-21T14:14:00+00:00; times are UTC")
     assert headings.split()[0] == "CLIENT.ID" and headings.split()[-2:] == ["LAST", "SEEN"]
     by_name = {row.split()[0]: row.split() for row in rows}
     assert by_name["orders-1"][-2:] == ["2026-09-21", "14:04"]
     assert by_name["a\ufffd[31mb[red]c"][-3:] == ["at", "its", "end"]
-    assert history(page, "clients", "--from", "2026-09-21T14:04", "--to", "2026-09-21T14:04", "-o", "name") == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "orders-1", "a range of one second"
-    assert history(page, "clients", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:06", "client_id:orders-1") == 0
-    assert capsys.readouterr().err == "no client matches from 2026-09-21T14:05:00+00:00 to 2026-09-21T14:06:01+00:00\n"
+    out = history("clients", "--from", "2026-09-21T14:04", "--to", "2026-09-21T14:04", "-o", "name").printed
+    assert out.splitlines()[-1] == "orders-1", "a range of one second"
+    err = history("clients", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:06", "client_id:orders-1").noted
+    assert err == "no client matches from 2026-09-21T14:05:00+00:00 to 2026-09-21T14:06:01+00:00\n"
 
 
-def test_says_until_when_it_is_complete(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_says_until_when_it_is_complete(history: Command) -> None:
     complete = "history is complete until 14:07:00Z; the streaming job writes it once a minute\n"
-    assert history(page, "clients", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:10", "client_id:orders-1") == 0
-    assert capsys.readouterr().err == "no client matches from 2026-09-21T14:05:00+00:00 to 2026-09-21T14:07:00+00:00\n" + complete
-    assert history(page, "clients", "--from", "2026-09-21T14:05", "--to", "2026-09-22T14:10") == 0
-    out, err = capsys.readouterr()
+    err = history("clients", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:10", "client_id:orders-1").noted
+    assert err == "no client matches from 2026-09-21T14:05:00+00:00 to 2026-09-21T14:07:00+00:00\n" + complete
+    status, out, err = history("clients", "--from", "2026-09-21T14:05", "--to", "2026-09-22T14:10")
+    assert status == 0
     assert "connected from" in out and err == complete.replace("Z;", "Z on 2026-09-21;")
-    assert history(page, "clients", "--from", "2026-09-22T14:05", "--to", "2026-09-22T14:10", "client_id:x") == 0
-    assert capsys.readouterr().err.startswith("history has no records from 2026-09-22T14:05:00+00:00 to ")
-    assert history(page, "clients", "--from", "2026-09-11", "--to", "2026-09-12") == 0, "before there was any history"
-    assert capsys.readouterr().err.startswith("history has no records from 2026-09-11T00:00:00+00:00 to ")
-    assert history(page, "diff", "--client-id", "x", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:10") == 0
-    assert "complete until" not in capsys.readouterr().err, "nothing has come that isn't written"
+    err = history("clients", "--from", "2026-09-22T14:05", "--to", "2026-09-22T14:10", "client_id:x").noted
+    assert err.startswith("history has no records from 2026-09-22T14:05:00+00:00 to ")
+    err = history("clients", "--from", "2026-09-11", "--to", "2026-09-12").noted
+    assert err.startswith("history has no records from 2026-09-11T00:00:00+00:00 to ")
+    err = history("diff", "--client-id", "x", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:10").noted
+    assert "complete until" not in err, "nothing has come that isn't written"
 
 
-def test_clients_take_the_grammar_and_the_flags_of_all_lists(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert history(page, "clients", *DAY, "-o", "name", "broker:2 OR client_id:orders-*", "--sort=-client_id") == 0
-    assert capsys.readouterr().out.split() == ["payments", "orders-1"]
-    assert history(page, "clients", *DAY, "-o", "csv", "client_id:orders-1", "--columns", "client_id,last_seen,brokers,owner") == 0
-    assert capsys.readouterr().out == "client_id,last_seen,brokers,owner\norders-1,2026-09-21T14:04:00+00:00,1,\n"
-    assert history(page, "clients", *DAY, "sofware:x") == 2
-    assert capsys.readouterr().err.startswith("error: the search is wrong at character 1: ")
+def test_clients_take_the_grammar_and_the_flags_of_all_lists(history: Command) -> None:
+    out = history("clients", *DAY, "-o", "name", "broker:2 OR client_id:orders-*", "--sort=-client_id").printed
+    assert out.split() == ["payments", "orders-1"]
+    out = history("clients", *DAY, "-o", "csv", "client_id:orders-1", "--columns", "client_id,last_seen,brokers,owner").printed
+    assert out == "client_id,last_seen,brokers,owner\norders-1,2026-09-21T14:04:00+00:00,1,\n"
+    assert history("clients", *DAY, "sofware:x").refused.startswith("error: the search is wrong at character 1: ")
 
 
-def test_starts_with_what_each_pushed(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starts_with_what_each_pushed(history: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    assert history(page, "starts", "--application", "orders", "--from", "2026-09-18", "--to", "2026-09-21T14:13:59") == 0
-    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    out = history("starts", "--application", "orders", "--from", "2026-09-18", "--to", "2026-09-21T14:13:59").printed
+    lines = [line.rstrip() for line in out.splitlines()]
     assert lines == [
         "2026-09-21T13:14:00+00:00  producer orders-1",
         "  apache-kafka-java 4.1.0, User:ANONYMOUS, 10.0.0.1",
@@ -116,22 +115,20 @@ def test_starts_with_what_each_pushed(page: str, capsys: pytest.CaptureFixture[s
         "  apache-kafka-java 3.9.1, User:ANONYMOUS, 10.0.0.1",
         "  no start before it in this range",
     ]
-    assert history(page, "starts", "--client-id", "orders-1", *DAY, "-o", "wide", "--limit", "1") == 0
-    out, err = capsys.readouterr()
+    status, out, err = history("starts", "--client-id", "orders-1", *DAY, "-o", "wide", "--limit", "1")
+    assert status == 0
     assert "    linger.ms = 5" in out and "    sasl.jaas.config = redacted (key infix, digest 0001020304050607…)" in out
     assert err == "1 more start; raise --limit or ask for a shorter range to see them\n"
-    assert history(page, "starts", "--client-id", "orders-1", *DAY, "-o", "csv") == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    rows = list(csv.DictReader(io.StringIO(history("starts", "--client-id", "orders-1", *DAY, "-o", "csv").printed)))
     assert [(row["pushed"], row["key"], row["before"], row["after"]) for row in rows] == [
         ("2026-09-21T13:14:00+00:00", "acks", "1", "0"),
         ("2026-09-21T12:14:00+00:00", "", "", ""),
     ]
 
 
-def test_what_changed_between_two_times(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_changed_between_two_times(history: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    assert history(page, "diff", "--application", "orders", *DAY) == 0
-    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    lines = [line.rstrip() for line in history("diff", "--application", "orders", *DAY).printed.splitlines()]
     assert lines == [
         "orders-1  producer of User:ANONYMOUS",
         "  before  2026-09-21T12:14:00+00:00  apache-kafka-java 4.1.0, 10.0.0.1",
@@ -148,62 +145,54 @@ def test_what_changed_between_two_times(page: str, capsys: pytest.CaptureFixture
         "  + acks = 1",
     ]
     two_starts = ("--from", "2026-09-21T12:14:00+00:00", "--to", "2026-09-21T13:14:00+00:00")
-    assert history(page, "diff", "--client-id", "orders-1", *two_starts, "-o", "csv", "--columns", "key,before,after") == 0
-    assert capsys.readouterr().out == "key,before,after\nacks,1,0\n", "by the times that history starts prints"
-    assert history(page, "diff", "--client-id", "orders-1", *two_starts, "-o", "json") == 0
-    assert json.loads(capsys.readouterr().out)[0]["changes"] == [{"key": "acks", "before": "1", "after": "0"}]
-    assert history(page, "diff", "--client-id", "orders-1", "--from", "2026-09-21T13:15", "--to", "2026-09-21T13:20") == 0
-    assert capsys.readouterr().err == "nothing started and nothing changed from 2026-09-21T13:15:01+00:00 to 2026-09-21T13:20:01+00:00\n"
+    out = history("diff", "--client-id", "orders-1", *two_starts, "-o", "csv", "--columns", "key,before,after").printed
+    assert out == "key,before,after\nacks,1,0\n", "by the times that history starts prints"
+    out = history("diff", "--client-id", "orders-1", *two_starts, "-o", "json").printed
+    assert json.loads(out)[0]["changes"] == [{"key": "acks", "before": "1", "after": "0"}]
+    err = history("diff", "--client-id", "orders-1", "--from", "2026-09-21T13:15", "--to", "2026-09-21T13:20").noted
+    assert err == "nothing started and nothing changed from 2026-09-21T13:15:01+00:00 to 2026-09-21T13:20:01+00:00\n"
 
 
-def test_change_of_client_that_never_pushes(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_of_client_that_never_pushes(history: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    assert history(page, "diff", "--client-id", "seen", *DAY) == 0
-    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+    assert [line.rstrip() for line in history("diff", "--client-id", "seen", *DAY).printed.splitlines()] == [
         "seen  producer of User:ANONYMOUS",
         "  before  2026-09-21T14:06:00+00:00  apache-kafka-java 4.1.0, 10.0.0.1",
         "  after   2026-09-21T14:07:00+00:00  apache-kafka-java 4.1.0, 10.0.0.1; seen of its requests",
         "  - acks = 1",
         "  + acks = all",
     ]
-    assert history(page, "starts", "--client-id", "seen", *DAY) == 0
-    assert capsys.readouterr().err.startswith("no start from ")
+    assert history("starts", "--client-id", "seen", *DAY).noted.startswith("no start from ")
 
 
-def test_colours_do_not_judge(page: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_do_not_judge(history: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """``acks`` from all to 0 isn't green: before and after have the same style on a terminal."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
-    assert history(page, "diff", "--application", "orders", *DAY) == 0
-    out = capsys.readouterr().out
+    out = history("diff", "--application", "orders", *DAY).printed
     before, after = (next(line for line in out.splitlines() if f"{sign} acks" in line) for sign in "-+")
     assert "\x1b[1m" in out, "it is shown as on a terminal"
     assert "\x1b" not in before + after
 
 
-def test_a_hostile_client_is_shown_as_it_is(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hostile_client_is_shown_as_it_is(history: Command) -> None:
     for command in ("starts", "diff"):
-        assert history(page, command, "--client-id", HOSTILE.replace("\x1b", "\ufffd"), *DAY) == 0
-        out = capsys.readouterr().out
+        out = history(command, "--client-id", HOSTILE.replace("\x1b", "\ufffd"), *DAY).printed
         assert "\x1b" not in out and "[red]" in out, command
 
 
 @pytest.mark.parametrize("command", ["starts", "diff"])
-def test_it_must_be_given_whose(page: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert history(page, command) == 2
-    assert capsys.readouterr().err.startswith("error: say whose: --application, --client-id, --principal or --address\nhint: ")
-    assert history(page, command, "--client-id", "", *DAY) == 0, "clients that have none"
+def test_it_must_be_given_whose(history: Command, command: str) -> None:
+    assert history(command).refused.startswith("error: say whose: --application, --client-id, --principal or --address\nhint: ")
+    assert history(command, "--client-id", "", *DAY).status == 0, "clients that have none"
 
 
 @pytest.mark.parametrize("words", [("clients",), ("starts", "--client-id", "a"), ("diff", "--client-id", "a")])
-def test_no_page_or_no_history(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert history(f"http://127.0.0.1:{free_port()}", *words) == 1
-    assert "error: no clientscope serve answers" in capsys.readouterr().err
+def test_no_page_or_no_history(words: tuple[str, ...], clientscope: Command) -> None:
+    assert "error: no clientscope serve answers" in clientscope("history", *words, "--url", f"http://127.0.0.1:{free_port()}").failed
     with serving(live()) as without:
-        assert history(without, *words) == 1
-    assert capsys.readouterr().err == (
-        "error: this page has no history\nhint: start clientscope serve with --history-dir, the streaming job's\n"
-    )
+        err = clientscope("history", *words, "--url", without).failed
+    assert err == "error: this page has no history\nhint: start clientscope serve with --history-dir, the streaming job's\n"
 
 
 def test_fields_are_the_apis() -> None:

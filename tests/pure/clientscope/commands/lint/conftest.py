@@ -1,0 +1,26 @@
+"""Runs of ``clientscope lint``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_runs import Command, Document
+
+
+@pytest.fixture
+def run(clientscope: Command) -> Command:
+    return lambda *words: clientscope("lint", *words)
+
+
+@pytest.fixture
+def lint(tmp_path: Path, run: Command) -> Document:
+    """The report on a file of this name and text."""
+
+    def linted(name: str, text: str, *flags: str) -> dict[str, Any]:
+        (tmp_path / name).write_text(text)
+        return dict(json.loads(run(str(tmp_path / name), "--output-format", "json", *flags).out))
+
+    return linted

@@ -1,0 +1,48 @@
+"""Commands as a user runs them, in the test's own process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Said(NamedTuple):
+    """What a command ended with."""
+
+    status: int
+    out: str
+    err: str
+
+    def _of(self, status: int, text: str) -> str:
+        assert self.status == status, self
+        return text
+
+    @property
+    def printed(self) -> str:
+        """Standard output of a command that succeeded."""
+        return self._of(0, self.out)
+
+    @property
+    def noted(self) -> str:
+        """Standard error of a command that succeeded."""
+        return self._of(0, self.err)
+
+    @property
+    def failed(self) -> str:
+        """Standard error of a command that ended with status 1."""
+        return self._of(1, self.err)
+
+    @property
+    def refused(self) -> str:
+        """Standard error of a command that was used wrongly."""
+        return self._of(2, self.err)
+
+
+Command = Callable[..., Said]
+"""Runs a command with these words."""
+
+Document = Callable[..., dict[str, Any]]
+"""Runs a command whose output is one JSON object."""
+
+Listed = Callable[..., list[dict[str, Any]]]
+"""Runs a command whose output is a list in JSON."""
