@@ -13,7 +13,6 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from places import TESTS
 from played import Played, from_broker, from_client
 
-from clientscope.errors import WireError
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.events import Send
 from clientscope.session.handler import READ_LIMIT
@@ -244,14 +243,6 @@ def test_f04_a_version_that_the_broker_lacks_makes_the_client_unknown_until_it_a
     assert session.identity.software_name == "kafka-python"
 
 
-def test_f01_acks_0_requests_leave_nothing_behind() -> None:
-    session = connected()
-    produce = struct.pack(">ihhi", 8, 0, 9, 3)
-    for _ in range(1000):
-        assert list(from_client(session, produce)) == [Passed(produce)]
-    assert len(session.unanswered) == 0
-
-
 def test_f01_acks_0_under_ids_of_the_gateways_own_range_leaves_nothing_behind() -> None:
     """The one thing that is kept of such requests; it is bounded, and an answer that came after them settles it."""
     session = connected()
@@ -310,11 +301,6 @@ def test_kafkas_own_v5_goes_upstream_untouched(rest: bytes) -> None:
 def test_what_is_neither_v5_is_left_to_the_broker() -> None:
     frame = v5(b"\xff" * 7)
     assert list(from_client(Session(True, 10_240), frame))[-1] == ToBroker(frame)
-
-
-def test_bytes_that_are_no_kafka_end_the_session() -> None:
-    with pytest.raises(WireError, match="bad_length"):
-        list(from_client(Session(True, 10_240), b"GET / HTTP/1.1\r\n"))
 
 
 LONGEST_ANSWER = 16 * READ_LIMIT

@@ -59,12 +59,6 @@ def test_without_an_id_api_versions_is_kafkas_own(version: int) -> None:
     assert ApiVersionsRequest(**fields).encode() == metadata.ApiVersionsRequest(**fields).encode()
 
 
-def test_a_reader_that_does_not_know_the_tag_keeps_it_apart() -> None:
-    body = ApiVersionsRequest(version=4, client_software_name="ab", client_software_version="1", client_instance_id=INSTANCE_ID).encode()
-    read = metadata.ApiVersionsRequest.decode(body, version=4)
-    assert (read.client_software_name, read.unknown_tags) == ("ab", {"_1324": INSTANCE_ID.bytes})
-
-
 def test_kafka_python_finds_our_response_and_keeps_its_own() -> None:
     gc.collect()
 
@@ -74,26 +68,6 @@ def test_kafka_python_finds_our_response_and_keeps_its_own() -> None:
 
     assert response_class(PUSH_CONFIG, 0) == "clientscope.wire.messages"
     assert response_class(API_VERSIONS, 4) == "kafka.protocol.metadata.api_versions"
-
-
-@given(st.lists(st.tuples(st.text(), st.text(), st.integers(-128, 127), st.booleans())))
-def test_push_request_round_trip(configs: list[tuple[str, str, int, bool]]) -> None:
-    request = PushConfigRequest(version=0, configs=[config(*entry) for entry in configs])
-    assert decode_body(PushConfigRequest, request.encode(), 0) == request
-
-
-@given(st.integers(0, 2**31 - 1), st.integers(-1, 2**15 - 1), st.none() | st.text())
-def test_push_response_round_trip(throttle: int, code: int, message: str | None) -> None:
-    response = PushConfigResponse(version=0, throttle_time_ms=throttle, error_code=code, error_message=message)
-    assert decode_body(PushConfigResponse, response.encode(), 0) == response
-
-
-@given(st.sampled_from([3, 4]), st.text(), st.text(), st.uuids())
-def test_api_versions_round_trip(version: int, name: str, software_version: str, instance_id: uuid.UUID) -> None:
-    request = ApiVersionsRequest(
-        version=version, client_software_name=name, client_software_version=software_version, client_instance_id=instance_id
-    )
-    assert decode_body(ApiVersionsRequest, request.encode(), version) == request
 
 
 def by_the_engine(body: bytes) -> list[tuple[str, str, int, bool]] | str:
