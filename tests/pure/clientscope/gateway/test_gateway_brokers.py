@@ -32,20 +32,18 @@ def test_an_upgrade_behind_a_gateway_that_runs_on(caplog: pytest.LogCaptureFixtu
         assert after.on_the_wire == BrokerSoftware("Kafka", "4.4.0")
 
 
-def test_what_is_declared_is_not_looked_for() -> None:
-    known = KnownBrokers(GatewaySettings(broker_software_name="mine", broker_jmx="http://127.0.0.1:1/"), 1)
+@pytest.mark.parametrize(
+    ("settings", "software"),
+    [
+        ({}, BrokerSoftware("Kafka", None)),
+        ({"broker_software_version": "4.4.0"}, BrokerSoftware("Kafka", "4.4.0")),
+        ({"broker_software_name": "mine", "broker_jmx": "http://127.0.0.1:1/"}, BrokerSoftware("mine", None)),
+    ],
+)
+def test_what_is_declared_is_not_looked_for(settings: dict[str, Any], software: BrokerSoftware) -> None:
+    known = KnownBrokers(GatewaySettings(**settings), 1)
     known.look()
-    assert known.on_the_wire == BrokerSoftware("mine", None)
-
-
-def test_without_any_source_it_is_kafka_of_no_known_version() -> None:
-    known = KnownBrokers(GatewaySettings(), 1)
-    known.look()
-    assert known.on_the_wire == BrokerSoftware("Kafka", None)
-
-
-def test_a_version_alone_is_kafkas() -> None:
-    assert KnownBrokers(GatewaySettings(broker_software_version="4.4.0"), 1).on_the_wire == BrokerSoftware("Kafka", "4.4.0")
+    assert known.on_the_wire == software
 
 
 def test_another_makers_version_has_no_name() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
@@ -35,16 +36,16 @@ class Pushing:
         return record is not None
 
 
-def test_a_shape_is_known_from_the_third_push_on() -> None:
+@pytest.mark.parametrize(
+    ("names", "clients", "known"),
+    [("aaaa", "cccc", "--++"), (["a", "a", "a", "bb", "bb", "bb", "a"], "c" * 7, "--+--+-"), ("a" * 8, "ccccdddd", "--++--++")],
+    ids=["another number each time", "another metric", "another client"],
+)
+def test_a_shape_is_known_from_the_third_push_on(names: Sequence[str], clients: str, known: str) -> None:
     pushing = Pushing()
-    assert [pushing.push(pushed(value=number)) for number in (1.0, 2.0, 3.0, 4.0)] == [False, False, True, True]
-    assert pushing.counts == {"telemetry_judged new": 2}
-
-
-def test_a_push_that_changes_is_judged_in_full_and_so_is_the_next() -> None:
-    pushing = Pushing()
-    names = ["a", "a", "a", "bb", "bb", "bb", "a"]
-    assert [pushing.push(pushed(name)) for name in names] == [False, False, True, False, False, True, False]
+    pushes = enumerate(zip(names, clients, strict=True), 1)
+    assert [pushing.push(pushed(name, float(value)), client=client) for value, (name, client) in pushes] == [each == "+" for each in known]
+    assert sum(pushing.counts.values()) == known.count("-")
 
 
 def test_other_connections_have_shapes_of_their_own() -> None:
@@ -53,11 +54,6 @@ def test_other_connections_have_shapes_of_their_own() -> None:
         assert not pushing.push(pushed(name), connection_id)
     assert pushing.push(pushed("a"), 1) and pushing.push(pushed("b"), 2)
     assert not pushing.push(pushed("a"), 3)
-
-
-def test_of_another_client_nothing_counts() -> None:
-    pushing = Pushing()
-    assert [pushing.push(pushed(), client=client) for client in "ccccdddd"] == [False, False, True, True] * 2
 
 
 def test_what_is_new_each_time_is_looked_at_for_a_shape_only_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -184,14 +184,6 @@ def test_lists_of_versions_are_held_once_and_bounded() -> None:
     assert len(registry._requested) <= 1_024
 
 
-def test_f37_pairs_beyond_the_limit_count_as_other() -> None:
-    registry = ConnectionRegistry(PLACE, most_series=3)
-    for number in range(10):
-        registry.opened(number, "10.0.0.1", 1)
-        registry.identified(number, Identity("app", f"random-{number}", "1"), 2)
-    assert registry.counts() == {("random-0", "1"): 1, ("random-1", "1"): 1, ("other", "other"): 8}
-
-
 def test_heartbeat_parts_fit_a_record_and_say_how_many_there_are() -> None:
     registry = ConnectionRegistry(PLACE)
     for number in range(2500):

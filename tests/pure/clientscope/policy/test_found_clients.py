@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +15,6 @@ from clientscope.policy import found_clients
 from clientscope.policy.found_clients import FoundClient, FoundClients
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import redact
-from clientscope.records.client_key import client_key
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.layouts import Origin
 from udfs.kernels.finding_inputs import pushed
@@ -86,13 +84,6 @@ def test_the_key_is_the_one_that_the_job_makes_of_the_record(client_id: str, pri
     ((key, value),) = made.records.items()
     rows = pushed(pa.array([value], pa.binary()), KEY).to_pylist()
     assert [row["client"] for row in rows] == [key]
-
-
-def test_the_key_is_that_of_a_client_with_an_instance_id() -> None:
-    made = run(found(ACKS))
-    (key,), (record,) = made.records, records(made)
-    assert isinstance(record.client_instance_id, uuid.UUID)
-    assert key == client_key("cluster", "User:orders", "10.0.0.1", record.client_instance_id, "", 0, 0)
 
 
 def test_of_one_client_the_last_counts() -> None:

@@ -8,10 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from request_contexts import CONTEXT, INSTANCE
 
-from clientscope.catalog.sensitive import reason
 from clientscope.digest import DigestKey
 from clientscope.errors import InvalidConfigException
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
@@ -105,27 +103,3 @@ def test_a_credential_as_client_id_is_not_recorded_beside_the_settings_either() 
     record, _, refusal = published([ClientConfig("client.id", "https://user:hunter2@example.com/", 1, False)], context=context)
     assert (record.client_id, record.configs[0].config_value) == ("[redacted]", None)
     assert refusal is not None and "hunter2" not in refusal
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "config_type", "state"),
-    [
-        ("sasl.mechanism", "PLAIN", 1, ValueState.KEY_PREFIX),
-        ("sasl_plain_password", "x", 1, ValueState.KEY_PREFIX),
-        ("producer.ssl.keystore.location", "/x", 1, ValueState.KEY_INFIX),
-        ("partitioner.class", "x.Y", 1, ValueState.KEY_SUFFIX),
-        ("anything", "x", 8, ValueState.TYPE),
-        ("basic.auth.user.info", "u:p", 1, ValueState.KEY_WORD),
-        ("schema.registry.api_key", "x", 1, ValueState.KEY_WORD),
-        ("client.id", SECRET, 1, ValueState.VALUE_SHAPE),
-        ("metadata.url", "https://user:pass@example.com/", 1, ValueState.VALUE_SHAPE),
-        ("client.id", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2ln", 1, ValueState.VALUE_SHAPE),
-        ("client.id", "AKIAIOSFODNN7EXAMPLE", 1, ValueState.VALUE_SHAPE),
-        ("client.id", "orders-7d9f8b6c5-x2x4z", 1, ValueState.PRESENT),
-        ("group.id", "cc03ac5e-41a0-4b3e-9eb2-7d2f0ab5f4a5", 1, ValueState.PRESENT),
-        ("linger.ms", "5", 4, ValueState.PRESENT),
-        ("bootstrap.servers", "kafka-1:9092,kafka-2:9092", 6, ValueState.PRESENT),
-    ],
-)
-def test_what_is_sensitive(key: str, value: str, config_type: int, state: ValueState) -> None:
-    assert reason(key, value, config_type) is state

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -117,216 +118,193 @@ def templates() -> list[int]:
     return [pid for pid in below if process_name(parent(pid)) == "gw-template"]
 
 
-def in_a_loop(case: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(asyncio.wait_for(case(), 60))  # type: ignore[arg-type]
+def in_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    @wraps(test)
+    def run(**fixtures: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(**fixtures), 60))
+
+    return run
 
 
 @pytest.mark.usefixtures("patient")
-def test_the_verdict_follows_the_policy(capfd: pytest.CaptureFixture[str]) -> None:
-    async def case() -> None:
-        async with running() as it:
-            assert await it.push() == Verdict(NONE)
-            assert await it.push(act="refuse") == Verdict(INVALID_CONFIG, "acks must be all")
-            assert await it.push(act="raise") == Verdict(-1, "the policy failed")
-            assert await it.push(publish="k") == Verdict(NONE)
-            assert [key for key, _ in it.published] == ["k"]
-            assert it.metric("pushes_total") == 4
-            assert it.metric("errors_total", reason="invalid_config") == it.metric("errors_total", reason="policy_error") == 1
-            assert it.metric("process_time_seconds_count") == 4
-
-    in_a_loop(case)
+@in_a_loop
+async def test_the_verdict_follows_the_policy(capfd: pytest.CaptureFixture[str]) -> None:
+    async with running() as it:
+        assert await it.push() == Verdict(NONE)
+        assert await it.push(act="refuse") == Verdict(INVALID_CONFIG, "acks must be all")
+        assert await it.push(act="raise") == Verdict(-1, "the policy failed")
+        assert await it.push(publish="k") == Verdict(NONE)
+        assert [key for key, _ in it.published] == ["k"]
+        assert it.metric("pushes_total") == 4
+        assert it.metric("errors_total", reason="invalid_config") == it.metric("errors_total", reason="policy_error") == 1
+        assert it.metric("process_time_seconds_count") == 4
     said = capfd.readouterr().err
     assert "ValueError at bad_policies.py:" in said and "hunter2" not in said
 
 
-def test_an_answer_waits_for_kafka_and_tells_to_try_again_where_the_record_was_given_up() -> None:
-    async def case() -> None:
-        async with running() as it:
-            lost = asyncio.ensure_future(it.push(publish="held"))
-            await eventually(lambda: bool(it.published))
-            it.published[0][1].set_exception(RuntimeError("full"))
-            assert await lost == Verdict(THROTTLING_QUOTA_EXCEEDED, "the push could not be published", 1000)
-            assert await it.push(publish="held too") == Verdict(NONE)
-            assert it.counted["pushes_answered_early", "timeout"] == 1
-            it.published[1][1].set_result(None)
-
-    in_a_loop(case)
+@in_a_loop
+async def test_an_answer_waits_for_kafka_and_tells_to_try_again_where_the_record_was_given_up() -> None:
+    async with running() as it:
+        lost = asyncio.ensure_future(it.push(publish="held"))
+        await eventually(lambda: bool(it.published))
+        it.published[0][1].set_exception(RuntimeError("full"))
+        assert await lost == Verdict(THROTTLING_QUOTA_EXCEEDED, "the push could not be published", 1000)
+        assert await it.push(publish="held too") == Verdict(NONE)
+        assert it.counted["pushes_answered_early", "timeout"] == 1
+        it.published[1][1].set_result(None)
 
 
-def test_an_answer_waits_for_the_policy_however_long_it_may_take_and_no_longer() -> None:
-    async def case() -> None:
-        async with running(deadline_s=2.0) as it:
-            refused = Verdict(INVALID_CONFIG, "acks must be all")
-            assert await it.push("slow", act="refuse late") == refused, "after 300 ms"
-            await asyncio.gather(*(it.push(f"{number}", act="sleep a little") for number in range(5)))
-            assert not it.counted["pushes_answered_early", "timeout"] + it.counted["pushes_answered_early", "deadline"]
-        async with running(deadline_s=0.5) as it:
-            before = [asyncio.ensure_future(it.push(f"{number}", act="sleep a little")) for number in range(4)]
-            await asyncio.sleep(0)
-            assert await it.push("behind", act="refuse late") == Verdict(NONE), "behind 1.2 s of others"
-            assert await eventually(lambda: it.counted["pushes_rejected_late", "invalid_config"] == 1)
-            assert it.counted["pushes_answered_early", "deadline"] >= 1
-            await asyncio.gather(*before)
-
-    in_a_loop(case)
+@in_a_loop
+async def test_an_answer_waits_for_the_policy_however_long_it_may_take_and_no_longer() -> None:
+    async with running(deadline_s=2.0) as it:
+        refused = Verdict(INVALID_CONFIG, "acks must be all")
+        assert await it.push("slow", act="refuse late") == refused, "after 300 ms"
+        await asyncio.gather(*(it.push(f"{number}", act="sleep a little") for number in range(5)))
+        assert not it.counted["pushes_answered_early", "timeout"] + it.counted["pushes_answered_early", "deadline"]
+    async with running(deadline_s=0.5) as it:
+        before = [asyncio.ensure_future(it.push(f"{number}", act="sleep a little")) for number in range(4)]
+        await asyncio.sleep(0)
+        assert await it.push("behind", act="refuse late") == Verdict(NONE), "behind 1.2 s of others"
+        assert await eventually(lambda: it.counted["pushes_rejected_late", "invalid_config"] == 1)
+        assert it.counted["pushes_answered_early", "deadline"] >= 1
+        await asyncio.gather(*before)
 
 
-def test_a_process_without_a_push_has_no_deadline() -> None:
-    async def case() -> None:
-        async with running(deadline_s=0.2) as it:
-            before = await it.pid()
-            await asyncio.sleep(0.6)
-            assert await it.pid() == before
-
-    in_a_loop(case)
+@in_a_loop
+async def test_a_process_without_a_push_has_no_deadline() -> None:
+    async with running(deadline_s=0.2) as it:
+        before = await it.pid()
+        await asyncio.sleep(0.6)
+        assert await it.pid() == before
 
 
 @pytest.mark.usefixtures("patient")
-def test_a_policy_may_wait_for_what_it_publishes() -> None:
-    async def case() -> None:
-        async with running() as it:
-            assert await it.push(publish="k", act="wait") == Verdict(NONE)
-
-    in_a_loop(case)
+@in_a_loop
+async def test_a_policy_may_wait_for_what_it_publishes() -> None:
+    async with running() as it:
+        assert await it.push(publish="k", act="wait") == Verdict(NONE)
 
 
 @pytest.mark.parametrize("act", ["sleep", "loop"])
-def test_f17_a_push_on_which_the_policy_hangs_costs_its_client_and_no_other(act: str) -> None:
-    async def case() -> None:
-        async with running(deadline_s=PATIENT_DEADLINE_S) as it:
-            before = await it.pid()
-            bad = asyncio.ensure_future(it.push("bad", act=act))
-            await asyncio.sleep(0)
-            others = await asyncio.gather(*(it.push(f"client {number}", publish=str(number)) for number in range(100)))
-            assert {verdict.error_code for verdict in others} == {NONE}
-            assert (await bad).error_code == THROTTLING_QUOTA_EXCEEDED, "it is still there to push again"
-            assert await eventually(lambda: len(it.published) == 100)
-            assert await eventually(lambda: it.counted["pushes", "accepted"] == 100)
-            assert sorted(int(key) for key, _ in it.published) == list(range(100))
-            assert await it.pid() != before
-            again = await it.push("bad")
-            assert again.error_code == THROTTLING_QUOTA_EXCEEDED and 20_000 < again.throttle_time_ms <= 30_000
-            assert it.counted["pushes", "policy_timeout"] == 1 and not it.counted["lost", "policy_timeout"]
-            assert it.metric("policy_restarts_total", reason="policy_timeout") == 1
-
-    in_a_loop(case)
+@in_a_loop
+async def test_f17_a_push_on_which_the_policy_hangs_costs_its_client_and_no_other(act: str) -> None:
+    async with running(deadline_s=PATIENT_DEADLINE_S) as it:
+        before = await it.pid()
+        bad = asyncio.ensure_future(it.push("bad", act=act))
+        await asyncio.sleep(0)
+        others = await asyncio.gather(*(it.push(f"client {number}", publish=str(number)) for number in range(100)))
+        assert {verdict.error_code for verdict in others} == {NONE}
+        assert (await bad).error_code == THROTTLING_QUOTA_EXCEEDED, "it is still there to push again"
+        assert await eventually(lambda: len(it.published) == 100)
+        assert await eventually(lambda: it.counted["pushes", "accepted"] == 100)
+        assert sorted(int(key) for key, _ in it.published) == list(range(100))
+        assert await it.pid() != before
+        again = await it.push("bad")
+        assert again.error_code == THROTTLING_QUOTA_EXCEEDED and 20_000 < again.throttle_time_ms <= 30_000
+        assert it.counted["pushes", "policy_timeout"] == 1 and not it.counted["lost", "policy_timeout"]
+        assert it.metric("policy_restarts_total", reason="policy_timeout") == 1
 
 
 @pytest.mark.parametrize("act", ["exit", "segfault", "memory"])
-def test_f17_a_push_on_which_the_process_dies_costs_its_client_and_no_other(act: str) -> None:
-    async def case() -> None:
-        async with running(memory_bytes=256 * 1024 * 1024, deadline_s=5.0) as it:
-            bad = asyncio.ensure_future(it.push("bad", act=act))
-            await asyncio.sleep(0)
-            others = await asyncio.gather(*(it.push(f"client {number}", publish=str(number)) for number in range(100)))
-            assert {verdict.error_code for verdict in others} == {NONE}
-            assert await eventually(lambda: it.counted["pushes", "accepted"] == 100)
-            assert it.counted["pushes", "policy_crash"] == 1
-            asked_to_retry = (await bad).error_code == THROTTLING_QUOTA_EXCEEDED
-            assert asked_to_retry or it.counted["lost", "policy_crash"] == 1
-            assert (await it.push("bad")).error_code == THROTTLING_QUOTA_EXCEEDED
-
-    in_a_loop(case)
+@in_a_loop
+async def test_f17_a_push_on_which_the_process_dies_costs_its_client_and_no_other(act: str) -> None:
+    async with running(memory_bytes=256 * 1024 * 1024, deadline_s=5.0) as it:
+        bad = asyncio.ensure_future(it.push("bad", act=act))
+        await asyncio.sleep(0)
+        others = await asyncio.gather(*(it.push(f"client {number}", publish=str(number)) for number in range(100)))
+        assert {verdict.error_code for verdict in others} == {NONE}
+        assert await eventually(lambda: it.counted["pushes", "accepted"] == 100)
+        assert it.counted["pushes", "policy_crash"] == 1
+        asked_to_retry = (await bad).error_code == THROTTLING_QUOTA_EXCEEDED
+        assert asked_to_retry or it.counted["lost", "policy_crash"] == 1
+        assert (await it.push("bad")).error_code == THROTTLING_QUOTA_EXCEEDED
 
 
 @pytest.mark.usefixtures("patient")
-def test_f17_a_policy_that_leaks_gets_a_new_process_before_it_fails() -> None:
-    async def case() -> None:
-        async with running(memory_bytes=256 * 1024 * 1024, deadline_s=5.0) as it:
-            for number in range(60):
-                assert (await it.push(f"client {number}", act="leak")).error_code == NONE
-            assert it.metric("policy_restarts_total", reason="memory") >= 2
-            assert await eventually(lambda: it.counted["pushes", "accepted"] == 60)
-            assert not [key for key in it.counted if key[0] == "lost"]
-
-    in_a_loop(case)
+@in_a_loop
+async def test_f17_a_policy_that_leaks_gets_a_new_process_before_it_fails() -> None:
+    async with running(memory_bytes=256 * 1024 * 1024, deadline_s=5.0) as it:
+        for number in range(60):
+            assert (await it.push(f"client {number}", act="leak")).error_code == NONE
+        assert it.metric("policy_restarts_total", reason="memory") >= 2
+        assert await eventually(lambda: it.counted["pushes", "accepted"] == 60)
+        assert not [key for key in it.counted if key[0] == "lost"]
 
 
-def test_a_bad_clients_other_pushes_do_not_cost_a_deadline_each() -> None:
-    async def case() -> None:
-        async with running(deadline_s=PATIENT_DEADLINE_S) as it:
-            bad = [asyncio.ensure_future(it.push("bad", act="sleep")) for _ in range(200)]
-            await asyncio.sleep(0)
-            assert (await it.push("good", publish="k")).error_code == NONE
-            assert await eventually(lambda: len(it.published) == 1)
-            answers = Counter(verdict.error_code for verdict in await asyncio.gather(*bad))
-            assert it.metric("policy_restarts_total", reason="policy_timeout") == 1
-            assert answers[THROTTLING_QUOTA_EXCEEDED] == 200 - it.counted["lost", "penalty"] > 0, "who still waits gets an answer"
-
-    in_a_loop(case)
+@in_a_loop
+async def test_a_bad_clients_other_pushes_do_not_cost_a_deadline_each() -> None:
+    async with running(deadline_s=PATIENT_DEADLINE_S) as it:
+        bad = [asyncio.ensure_future(it.push("bad", act="sleep")) for _ in range(200)]
+        await asyncio.sleep(0)
+        assert (await it.push("good", publish="k")).error_code == NONE
+        assert await eventually(lambda: len(it.published) == 1)
+        answers = Counter(verdict.error_code for verdict in await asyncio.gather(*bad))
+        assert it.metric("policy_restarts_total", reason="policy_timeout") == 1
+        assert answers[THROTTLING_QUOTA_EXCEEDED] == 200 - it.counted["lost", "penalty"] > 0, "who still waits gets an answer"
 
 
 @pytest.mark.usefixtures("patient")
-def test_f17_one_bad_client_after_the_other_opens_the_circuit_and_nothing_is_lost_while_it_is_open() -> None:
-    async def case() -> None:
-        async with running(guard={"failures": 3, "bypass_s": 1.0, "penalty_s": 1.0}) as it:
-            for number in range(3):
-                assert (await it.push(f"bad {number}", act="exit")).error_code == THROTTLING_QUOTA_EXCEEDED
-            refused = await it.push("good", publish="k")
-            assert refused.error_code == THROTTLING_QUOTA_EXCEEDED and 0 < refused.throttle_time_ms <= 1000
-            assert it.counted["pushes_refused", "bypassed"] >= 1 and it.metric("policy_bypassed") == 1
-            await asyncio.sleep(1.05)
-            assert (await it.push("good", publish="k")).error_code == NONE
-            assert it.metric("policy_bypassed") == 0
-            assert await eventually(lambda: len(it.published) == 1)
-
-    in_a_loop(case)
+@in_a_loop
+async def test_f17_one_bad_client_after_the_other_opens_the_circuit_and_nothing_is_lost_while_it_is_open() -> None:
+    async with running(guard={"failures": 3, "bypass_s": 1.0, "penalty_s": 1.0}) as it:
+        for number in range(3):
+            assert (await it.push(f"bad {number}", act="exit")).error_code == THROTTLING_QUOTA_EXCEEDED
+        refused = await it.push("good", publish="k")
+        assert refused.error_code == THROTTLING_QUOTA_EXCEEDED and 0 < refused.throttle_time_ms <= 1000
+        assert it.counted["pushes_refused", "bypassed"] >= 1 and it.metric("policy_bypassed") == 1
+        await asyncio.sleep(1.05)
+        assert (await it.push("good", publish="k")).error_code == NONE
+        assert it.metric("policy_bypassed") == 0
+        assert await eventually(lambda: len(it.published) == 1)
 
 
-def test_pushes_that_were_answered_early_outlive_an_open_circuit() -> None:
-    async def case() -> None:
-        async with running(guard={"failures": 2, "bypass_s": 0.5, "penalty_s": 5.0}) as it:
-            bad = [asyncio.ensure_future(it.push(f"bad {number}", act="sleep")) for number in range(2)]
-            await asyncio.sleep(0)
-            assert await it.push("good", publish="k") == Verdict(NONE)  # early: two sleepers are before it
-            assert await eventually(lambda: it.metric("policy_bypassed") == 1)
-            assert not it.published
-            assert await eventually(lambda: len(it.published) == 1)
-            await asyncio.gather(*bad)
-
-    in_a_loop(case)
+@in_a_loop
+async def test_pushes_that_were_answered_early_outlive_an_open_circuit() -> None:
+    async with running(guard={"failures": 2, "bypass_s": 0.5, "penalty_s": 5.0}) as it:
+        bad = [asyncio.ensure_future(it.push(f"bad {number}", act="sleep")) for number in range(2)]
+        await asyncio.sleep(0)
+        assert await it.push("good", publish="k") == Verdict(NONE)  # early: two sleepers are before it
+        assert await eventually(lambda: it.metric("policy_bypassed") == 1)
+        assert not it.published
+        assert await eventually(lambda: len(it.published) == 1)
+        await asyncio.gather(*bad)
 
 
-def test_a_full_queue_is_throttled() -> None:
-    async def case() -> None:
-        async with running(patience_s=0.1, deadline_s=1.0) as it:
-            verdicts = await asyncio.gather(*(it.push(f"{number}", act="sleep") for number in range(WAITING_PUSHES + 10)))
-            # Ten find no room, and one is the first that the policy hangs on.
-            assert Counter(verdict.error_code for verdict in verdicts) == {NONE: WAITING_PUSHES - 1, THROTTLING_QUOTA_EXCEEDED: 11}
-            assert it.counted["pushes_refused", "throttled"] == 10
-            assert it.counted["pushes_answered_early", "deadline"] == WAITING_PUSHES - 1
-        assert it.counted["lost", "stopped"] == WAITING_PUSHES - 1
-
-    in_a_loop(case)
+@in_a_loop
+async def test_a_full_queue_is_throttled() -> None:
+    async with running(patience_s=0.1, deadline_s=1.0) as it:
+        verdicts = await asyncio.gather(*(it.push(f"{number}", act="sleep") for number in range(WAITING_PUSHES + 10)))
+        # Ten find no room, and one is the first that the policy hangs on.
+        assert Counter(verdict.error_code for verdict in verdicts) == {NONE: WAITING_PUSHES - 1, THROTTLING_QUOTA_EXCEEDED: 11}
+        assert it.counted["pushes_refused", "throttled"] == 10
+        assert it.counted["pushes_answered_early", "deadline"] == WAITING_PUSHES - 1
+    assert it.counted["lost", "stopped"] == WAITING_PUSHES - 1
 
 
 @pytest.mark.usefixtures("patient")
-def test_a_process_that_dies_by_itself_is_replaced_and_nobody_is_blamed() -> None:
-    async def case() -> None:
-        async with running() as it:
-            assert (await it.push("bad", act="die_later")).error_code == NONE
-            assert await eventually(lambda: it.metric("policy_restarts_total", reason="policy_crash") == 1)
-            assert (await it.push("bad", publish="k")).error_code == NONE
-            assert await eventually(lambda: len(it.published) == 1)
-
-    in_a_loop(case)
+@in_a_loop
+async def test_a_process_that_dies_by_itself_is_replaced_and_nobody_is_blamed() -> None:
+    async with running() as it:
+        assert (await it.push("bad", act="die_later")).error_code == NONE
+        assert await eventually(lambda: it.metric("policy_restarts_total", reason="policy_crash") == 1)
+        assert (await it.push("bad", publish="k")).error_code == NONE
+        assert await eventually(lambda: len(it.published) == 1)
 
 
 @pytest.mark.usefixtures("patient")
-def test_the_template_too_may_be_killed() -> None:
-    async def case() -> None:
-        async with running() as it:
-            (template,) = templates()
-            os.kill(template, signal.SIGKILL)
-            assert (await it.push("bad", act="exit")).error_code == THROTTLING_QUOTA_EXCEEDED
-            assert (await it.push("good", publish="k")).error_code == NONE
-            assert await eventually(lambda: len(it.published) == 1)
-
-    in_a_loop(case)
+@in_a_loop
+async def test_the_template_too_may_be_killed() -> None:
+    async with running() as it:
+        (template,) = templates()
+        os.kill(template, signal.SIGKILL)
+        assert (await it.push("bad", act="exit")).error_code == THROTTLING_QUOTA_EXCEEDED
+        assert (await it.push("good", publish="k")).error_code == NONE
+        assert await eventually(lambda: len(it.published) == 1)
 
 
 @pytest.mark.usefixtures("patient")
-def test_reconfiguring_while_it_runs(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
+@in_a_loop
+async def test_reconfiguring_while_it_runs(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     async def greets(it: Case, wanted: str) -> bool:
         """Whether it comes to this greeting; a process that starts anew doesn't answer in time at first."""
         deadline = time.monotonic() + 20
@@ -334,17 +312,14 @@ def test_reconfiguring_while_it_runs(caplog: pytest.LogCaptureFixture, capfd: py
             await asyncio.sleep(0.01)
         return greeting == wanted
 
-    async def case() -> None:
-        async with running({"greeting": "hello", "fixed": "1"}) as it:
-            assert await it.runner.reconfigure({"greeting": "good day", "fixed": "1"})
+    async with running({"greeting": "hello", "fixed": "1"}) as it:
+        assert await it.runner.reconfigure({"greeting": "good day", "fixed": "1"})
+        assert await greets(it, "good day")
+        for wrong in ({"greeting": "rude", "fixed": "1"}, {"greeting": "hi", "fixed": "2"}, {"greeting": "break", "fixed": "1"}):
+            assert not await it.runner.reconfigure(wrong)
             assert await greets(it, "good day")
-            for wrong in ({"greeting": "rude", "fixed": "1"}, {"greeting": "hi", "fixed": "2"}, {"greeting": "break", "fixed": "1"}):
-                assert not await it.runner.reconfigure(wrong)
-                assert await greets(it, "good day")
-            assert (await it.push("bad", act="exit")).error_code == THROTTLING_QUOTA_EXCEEDED
-            assert await greets(it, "good day")
-
-    in_a_loop(case)
+        assert (await it.push("bad", act="exit")).error_code == THROTTLING_QUOTA_EXCEEDED
+        assert await greets(it, "good day")
     assert "the greeting is rude" in caplog.text
     assert "fixed can't change while it runs (may change: greeting)" in caplog.text
     assert "reconfigure raised ValueError at bad_policies.py:" in caplog.text
@@ -361,27 +336,22 @@ def test_reconfiguring_while_it_runs(caplog: pytest.LogCaptureFixture, capfd: py
         (ACTING, {"start": "exit"}, "the policy's process ended meanwhile"),
     ],
 )
-def test_a_policy_that_can_not_start_is_an_error(class_name: str, configs: dict[str, Any], message: str) -> None:
-    async def case() -> None:
-        it = Case(configs, class_name=class_name)
-        with closing(it.template):
-            with pytest.raises(SettingsError, match=message) as caught:
-                await it.runner.start()
-            assert "hunter2" not in str(caught.value)
-            assert templates() == []
-
-    in_a_loop(case)
+@in_a_loop
+async def test_a_policy_that_can_not_start_is_an_error(class_name: str, configs: dict[str, Any], message: str) -> None:
+    it = Case(configs, class_name=class_name)
+    with closing(it.template):
+        with pytest.raises(SettingsError, match=message) as caught:
+            await it.runner.start()
+        assert "hunter2" not in str(caught.value)
+        assert templates() == []
 
 
-def test_closing_lets_what_waits_be_processed_and_closes_the_policy(tmp_path: Path) -> None:
+@in_a_loop
+async def test_closing_lets_what_waits_be_processed_and_closes_the_policy(tmp_path: Path) -> None:
     closed = tmp_path / "closed"
-
-    async def case() -> None:
-        async with running({"closed.file": str(closed)}) as it:
-            pushes = [asyncio.ensure_future(it.push(f"client {number}", publish=str(number))) for number in range(300)]
-            await asyncio.sleep(0)
-        assert {(await push).error_code for push in pushes} == {NONE}
-        assert len(it.published) == 300
-
-    in_a_loop(case)
+    async with running({"closed.file": str(closed)}) as it:
+        pushes = [asyncio.ensure_future(it.push(f"client {number}", publish=str(number))) for number in range(300)]
+        await asyncio.sleep(0)
+    assert {(await push).error_code for push in pushes} == {NONE}
+    assert len(it.published) == 300
     assert closed.read_text() == "closed\n"
