@@ -17,27 +17,10 @@ def judged(*records: tuple[int, Any], **changes: Any) -> list[JudgedClient]:
     return judge_seen(seen(*records).clients(NOW), UpgradeQuestion(**asked), NOW)
 
 
-UNKNOWN = {"client_software_name": "unknown", "client_software_version": "unknown"}
-
-
-def test_a_client_is_shown_with_its_verdict_and_times() -> None:
-    (client,) = judged((NOW - 9_000, record((1, 3), **UNKNOWN)), (NOW - 5_000, record((3, 9), **UNKNOWN)))
-    assert (client.verdict.readiness, client.application, client.principal) == ("breaks", "ORDERS", "User:a")
-    assert (client.software, client.last_old, client.last_seen) == ("unknown software", utc(NOW - 9_000), utc(NOW - 5_000))
-
-
 def test_the_release_is_that_of_the_clients_cluster() -> None:
     old = record((18, 0), (1, 3), client_software_name="librdkafka", client_software_version="1.0.0", cluster_id="d")
     assert [each.verdict.readiness for each in judged((NOW, old))] == ["unknown"]
     assert [each.verdict.readiness for each in judged((NOW, old), releases={"d": "3.9.2"})] == ["breaks"]
-
-
-def test_versions_of_before_are_the_past() -> None:
-    records = (NOW - 9_000, record((1, 3), **UNKNOWN)), (NOW - 5_000, record((1, 12), (3, 9), **UNKNOWN))
-    (client,) = judged(*records, since_ms=NOW - 6_000)
-    assert (client.verdict.readiness, client.past, client.last_old) == ("fine", False, utc(NOW - 9_000))
-    (client,) = judged(*records, since_ms=NOW)
-    assert (client.verdict.readiness, client.past) == ("breaks", True)
 
 
 def test_a_client_of_which_nothing_is_known_but_its_software_is_judged_by_that() -> None:

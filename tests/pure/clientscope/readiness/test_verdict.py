@@ -28,51 +28,51 @@ def seen(text: str, software: str = "", broker: str | None = "3.9.2") -> Observe
 OLD_JAVA = "Produce 2, Fetch 3, Metadata 2, ListOffsets 1, JoinGroup 1"
 CASES = [
     # As old clients that never ask use it: whatever the broker was.
-    ("an old Java client", seen(OLD_JAVA, broker="2.0.0"), "4.0.0", Readiness.BREAKS, "Produce 2: it was removed in 4.0.0."),
-    ("the same, before the removal", seen(OLD_JAVA), "3.9.2", Readiness.FINE, "every version that it was seen to use, of 5 APIs"),
-    ("without ApiVersions", seen("Fetch 3", broker=None), "4.4.0", Readiness.BREAKS, "never seen to send ApiVersions"),
-    ("connected for long", seen("Fetch 3", "librdkafka 1.4.0", None), "4.4.0", Readiness.UNKNOWN, "The client negotiates"),
+    ("an old Java client", seen(OLD_JAVA, broker="2.0.0"), "4.0.0", "BREAKS", "Produce 2: it was removed in 4.0.0."),
+    ("the same, before the removal", seen(OLD_JAVA), "3.9.2", "FINE", "every version that it was seen to use, of 5 APIs"),
+    ("without ApiVersions", seen("Fetch 3", broker=None), "4.4.0", "BREAKS", "never seen to send ApiVersions"),
+    ("connected for long", seen("Fetch 3", "librdkafka 1.4.0", None), "4.4.0", "UNKNOWN", "The client negotiates"),
     # JoinGroup 0 and 1 are missing from 4.0.0 alone.
-    ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.0", Readiness.BREAKS, "removed in 4.0.0, and is back in 4.0.1"),
-    ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.1", Readiness.FINE, "serves every version"),
+    ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.0", "BREAKS", "removed in 4.0.0, and is back in 4.0.1"),
+    ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.1", "FINE", "serves every version"),
     # Produce is advertised from 0 and served from 3.
-    ("Produce 0", seen("ApiVersions 0, Produce 0"), "4.1.2", Readiness.BREAKS, "although the broker (3.9.2) serves up to 11"),
+    ("Produce 0", seen("ApiVersions 0, Produce 0"), "4.1.2", "BREAKS", "although the broker (3.9.2) serves up to 11"),
     # One that negotiates, at a broker that had no newer version to offer.
-    ("had no choice", seen("ApiVersions 1, OffsetForLeaderEpoch 1", broker="2.0"), "4.0.0", Readiness.UNKNOWN, "the broker (2.0.0)"),
-    ("had the choice", seen("ApiVersions 1, OffsetForLeaderEpoch 1", broker="2.1"), "4.0.0", Readiness.BREAKS, "serves up to 2"),
+    ("had no choice", seen("ApiVersions 1, OffsetForLeaderEpoch 1", broker="2.0"), "4.0.0", "UNKNOWN", "the broker (2.0.0)"),
+    ("had the choice", seen("ApiVersions 1, OffsetForLeaderEpoch 1", broker="2.1"), "4.0.0", "BREAKS", "serves up to 2"),
     ("had no choice, and is known", seen("ApiVersions 3, OffsetForLeaderEpoch 1", "apache-kafka-java 3.9.0", "2.0"), "4.0.0",
-     Readiness.FINE, "also knows 0–4; 4.0.0 serves 2–4"),
-    ("by an unknown broker", seen("ApiVersions 1, Fetch 3", broker=None), "4.0.0", Readiness.UNKNOWN, "isn't known"),
-    ("by a broker that is no Kafka", seen("ApiVersions 1, Fetch 3", broker="0.11"), "4.0.0", Readiness.UNKNOWN, "isn't known"),
+     "FINE", "also knows 0–4; 4.0.0 serves 2–4"),
+    ("by an unknown broker", seen("ApiVersions 1, Fetch 3", broker=None), "4.0.0", "UNKNOWN", "isn't known"),
+    ("by a broker that is no Kafka", seen("ApiVersions 1, Fetch 3", broker="0.11"), "4.0.0", "UNKNOWN", "isn't known"),
     # Two clients under one identity.
-    ("shared", seen("Produce 11, Fetch 99", "apache-kafka-java 3.9.0"), "4.4.0", Readiness.UNKNOWN, "several clients share its identity"),
+    ("shared", seen("Produce 11, Fetch 99", "apache-kafka-java 3.9.0"), "4.4.0", "UNKNOWN", "several clients share its identity"),
     # Newer than the target.
-    ("ApiVersions 5", seen("ApiVersions 5, Fetch 12"), "4.0.0", Readiness.FALLS_BACK, "error 35"),
+    ("ApiVersions 5", seen("ApiVersions 5, Fetch 12"), "4.0.0", "FALLS_BACK", "error 35"),
     ("newer, and known", seen("ApiVersions 4, Produce 13", "apache-kafka-java 4.4.0", "4.4.0"), "4.0.0",
-     Readiness.FALLS_BACK, "4.0.0 serves 3–12"),
-    ("newer, and unknown", seen("ApiVersions 4, Produce 13", broker="4.4.0"), "4.0.0", Readiness.UNKNOWN, "whether it also knows 3–12"),
-    ("newer, and fixed", seen("Produce 13", broker="4.4.0"), "4.0.0", Readiness.BREAKS, "which came in 4.1.0"),
-    ("an API that isn't there yet", seen("ApiVersions 4, ConsumerGroupHeartbeat 0"), "3.6.2", Readiness.BREAKS, "which came in 3.7.0"),
-    ("client metrics", seen("ApiVersions 3, Fetch 12, PushTelemetry 0"), "3.6.2", Readiness.FALLS_BACK, "no longer collected"),
-    ("no version at all", seen("Produce 99"), "4.4.0", Readiness.BREAKS, "no known release does"),
-    ("a newer Java client", seen("ApiVersions 4", "apache-kafka-java 4.4.0", "4.4.0"), "2.0.1", Readiness.FALLS_BACK, "error 35"),
+     "FALLS_BACK", "4.0.0 serves 3–12"),
+    ("newer, and unknown", seen("ApiVersions 4, Produce 13", broker="4.4.0"), "4.0.0", "UNKNOWN", "whether it also knows 3–12"),
+    ("newer, and fixed", seen("Produce 13", broker="4.4.0"), "4.0.0", "BREAKS", "which came in 4.1.0"),
+    ("an API that isn't there yet", seen("ApiVersions 4, ConsumerGroupHeartbeat 0"), "3.6.2", "BREAKS", "which came in 3.7.0"),
+    ("client metrics", seen("ApiVersions 3, Fetch 12, PushTelemetry 0"), "3.6.2", "FALLS_BACK", "no longer collected"),
+    ("no version at all", seen("Produce 99"), "4.4.0", "BREAKS", "no known release does"),
+    ("a newer Java client", seen("ApiVersions 4", "apache-kafka-java 4.4.0", "4.4.0"), "2.0.1", "FALLS_BACK", "error 35"),
     # Little was seen.
-    ("only connects", seen("ApiVersions 3, Metadata 9", "librdkafka 1.9.0"), "4.0.0", Readiness.UNKNOWN,
+    ("only connects", seen("ApiVersions 3, Metadata 9", "librdkafka 1.9.0"), "4.0.0", "UNKNOWN",
      "Too little was seen: ApiVersions, Metadata"),
-    ("only connects, and is known", seen("ApiVersions 3", "apache-kafka-java 7.6.1-ccs"), "4.4.0", Readiness.FINE, "all that producers"),
-    ("nothing", seen(""), "4.0.0", Readiness.UNKNOWN, "Too little was seen: nothing"),
-    ("brokers' own", seen("LeaderAndIsr 1, UpdateMetadata 5"), "4.0.0", Readiness.UNKNOWN, "nothing"),
-    ("brokers' own beside", seen("UpdateMetadata 5, Produce 7"), "4.0.0", Readiness.FINE, "seen to use, of 1 API."),
+    ("only connects, and is known", seen("ApiVersions 3", "apache-kafka-java 7.6.1-ccs"), "4.4.0", "FINE", "all that producers"),
+    ("nothing", seen(""), "4.0.0", "UNKNOWN", "Too little was seen: nothing"),
+    ("brokers' own", seen("LeaderAndIsr 1, UpdateMetadata 5"), "4.0.0", "UNKNOWN", "nothing"),
+    ("brokers' own beside", seen("UpdateMetadata 5, Produce 7"), "4.0.0", "FINE", "seen to use, of 1 API."),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("client", "target", "readiness", "reason"), [case[1:] for case in CASES], ids=[f"{c[0]} {c[2]}" for c in CASES])
-def test_verdicts(client: ObservedClient, target: str, readiness: Readiness, reason: str) -> None:
+def test_verdicts(client: ObservedClient, target: str, readiness: str, reason: str) -> None:
     verdict = judge_readiness(client, target)
-    assert (verdict.readiness, verdict.target) == (readiness, target)
+    assert (verdict.readiness.name, verdict.target) == (readiness, target)
     assert reason in verdict.reasons[0].text
-    assert verdict.reasons[0].readiness is readiness
-    assert bool(verdict.advice) is (readiness in (Readiness.BREAKS, Readiness.UNKNOWN))
+    assert verdict.reasons[0].readiness.name == readiness
+    assert bool(verdict.advice) is (readiness in ("BREAKS", "UNKNOWN"))
 
 
 @pytest.mark.parametrize("target", known_releases())
@@ -120,11 +120,6 @@ def test_what_is_announced_is_a_note_and_changes_nothing() -> None:
     assert [note.split(":")[0] for note in java.notes] == ["KIP-1274"]
     assert judge_readiness(seen("ApiVersions 3, JoinGroup 9, Fetch 12", "librdkafka 2.3.0"), "4.4.0").notes == ()
     assert judge_readiness(seen("ApiVersions 3, Produce 9", "apache-kafka-java 3.9.0"), "4.4.0").notes == ()
-
-
-def test_an_unknown_target_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        judge_readiness(seen("Produce 2"), "4.9.0")
 
 
 def test_apis_between_brokers_are_no_clients() -> None:

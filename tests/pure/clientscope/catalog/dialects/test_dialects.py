@@ -19,19 +19,21 @@ from clientscope.commands.push import PushSettings
 from clientscope.errors import ClientscopeError
 from clientscope.records.layouts import ValueState
 
+PRODUCER, CONSUMER, ADMIN = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN
+STREAMS, SHARE_CONSUMER = ClientType.STREAMS, ClientType.SHARE_CONSUMER
 KAFKA_PYTHON = {
-    ClientType.PRODUCER: kafka.KafkaProducer,
-    ClientType.CONSUMER: kafka.KafkaConsumer,
-    ClientType.ADMIN: kafka.KafkaAdminClient,
+    PRODUCER: kafka.KafkaProducer,
+    CONSUMER: kafka.KafkaConsumer,
+    ADMIN: kafka.KafkaAdminClient,
 }
 AIOKAFKA = {
-    ClientType.PRODUCER: aiokafka.AIOKafkaProducer,
-    ClientType.CONSUMER: aiokafka.AIOKafkaConsumer,
-    ClientType.ADMIN: AIOKafkaAdminClient,
+    PRODUCER: aiokafka.AIOKafkaProducer,
+    CONSUMER: aiokafka.AIOKafkaConsumer,
+    ADMIN: AIOKafkaAdminClient,
 }
 CLASS_LISTS = ("metric.reporters", "partition.assignment.strategy")
 """Names of classes are known as defaults, and never pushed."""
-STRATEGY = {ClientType.CONSUMER: "aiokafka.coordinator.assignors.roundrobin.RoundRobinPartitionAssignor"}
+STRATEGY = {CONSUMER: "aiokafka.coordinator.assignors.roundrobin.RoundRobinPartitionAssignor"}
 LARGEST_INT = str(2**31 - 1)
 
 
@@ -64,7 +66,7 @@ def test_aiokafka_defaults_are_the_librarys(client_type: ClientType) -> None:
     assert ours == installed
     names = {dialect("aiokafka").kafka_name(each.name, client_type) for each in parameters}
     assert ours.keys() <= names, "and none that the library hasn't"
-    assert ours.get("acks") == ("1" if client_type is ClientType.PRODUCER else None)
+    assert ours.get("acks") == ("1" if client_type is PRODUCER else None)
 
 
 @pytest.mark.parametrize("each", DIALECTS, ids=lambda each: each.name)
@@ -109,15 +111,15 @@ def test_a_java_client_has_a_value_for_what_is_pushed_by_default(client_type: Cl
 )
 def test_java_producer_by_version(version: str, expected: list[str]) -> None:
     keys = ("acks", "linger.ms", "enable.idempotence", "retries")
-    assert effective("java", ClientType.PRODUCER, {}, *keys, version=version) == [(value, True) for value in expected]
+    assert effective("java", PRODUCER, {}, *keys, version=version) == [(value, True) for value in expected]
 
 
 def test_java_consumer_and_streams_by_version() -> None:
     for version, timeout in (("2.8.2", "10000"), ("3.0.0", "45000")):
-        assert effective("java", ClientType.CONSUMER, {}, "session.timeout.ms", version=version) == [(timeout, True)]
+        assert effective("java", CONSUMER, {}, "session.timeout.ms", version=version) == [(timeout, True)]
     for version, factor in (("2.8.2", "1"), ("3.0.0", "-1")):
-        assert effective("java", ClientType.STREAMS, {}, "replication.factor", version=version) == [(factor, True)]
-    assert not collect_dialect("java", ClientType.SHARE_CONSUMER, {}, ["share.acknowledgement.mode"], "3.9.2").entries
+        assert effective("java", STREAMS, {}, "replication.factor", version=version) == [(factor, True)]
+    assert not collect_dialect("java", SHARE_CONSUMER, {}, ["share.acknowledgement.mode"], "3.9.2").entries
 
 
 @pytest.mark.parametrize(
@@ -134,45 +136,45 @@ def test_java_consumer_and_streams_by_version() -> None:
     ],
 )
 def test_java_idempotence_is_what_the_producer_makes_of_it(settings: dict[str, Any], expected: tuple[str, bool]) -> None:
-    assert effective("java", ClientType.PRODUCER, settings, "enable.idempotence") == [expected]
+    assert effective("java", PRODUCER, settings, "enable.idempotence") == [expected]
 
 
 def test_java_settings_that_hang_on_others() -> None:
-    assert effective("java", ClientType.CONSUMER, {}, "enable.auto.commit") == [("false", True)]
-    assert effective("java", ClientType.CONSUMER, {"group.id": "g"}, "enable.auto.commit") == [("true", True)]
-    assert effective("java", ClientType.STREAMS, {"processing.guarantee": "exactly_once_v2"}, "commit.interval.ms") == [("100", True)]
+    assert effective("java", CONSUMER, {}, "enable.auto.commit") == [("false", True)]
+    assert effective("java", CONSUMER, {"group.id": "g"}, "enable.auto.commit") == [("true", True)]
+    assert effective("java", STREAMS, {"processing.guarantee": "exactly_once_v2"}, "commit.interval.ms") == [("100", True)]
     settings = {"processing.guarantee": "exactly_once_v2", "commit.interval.ms": "5"}
-    assert effective("java", ClientType.STREAMS, settings, "commit.interval.ms") == [("5", False)]
-    assert effective("java", ClientType.SHARE_CONSUMER, {}, "share.acquire.mode") == [("batch_optimized", True)]
+    assert effective("java", STREAMS, settings, "commit.interval.ms") == [("5", False)]
+    assert effective("java", SHARE_CONSUMER, {}, "share.acquire.mode") == [("batch_optimized", True)]
 
 
 @pytest.mark.parametrize(
     ("client_type", "settings", "key", "expected"),
     [
-        (ClientType.PRODUCER, {"request.required.acks": -1}, "acks", "all"),
-        (ClientType.PRODUCER, {"acks": 1}, "acks", "1"),
-        (ClientType.PRODUCER, {"message.timeout.ms": 1000}, "delivery.timeout.ms", "1000"),
-        (ClientType.PRODUCER, {"queue.buffering.max.ms": 0.5}, "linger.ms", "0.5"),
-        (ClientType.PRODUCER, {"linger.ms": 1, "queue.buffering.max.ms": 2}, "linger.ms", "2"),
-        (ClientType.PRODUCER, {"queue.buffering.max.kbytes": 32}, "buffer.memory", "32768"),
-        (ClientType.PRODUCER, {"queue.buffering.max.kbytes": "lots"}, "buffer.memory", "lots"),
-        (ClientType.PRODUCER, {"message.send.max.retries": 3}, "retries", "3"),
-        (ClientType.PRODUCER, {"max.in.flight": 1}, "max.in.flight.requests.per.connection", "1"),
-        (ClientType.PRODUCER, {"compression.codec": "LZ4"}, "compression.type", "lz4"),
-        (ClientType.PRODUCER, {"enable.idempotence": "t"}, "enable.idempotence", "true"),
-        (ClientType.PRODUCER, {"socket.timeout.ms": 5}, "request.timeout.ms", "30000"),
-        (ClientType.PRODUCER, {"default.topic.config": {"request.required.acks": 0}}, "acks", "0"),
-        (ClientType.CONSUMER, {"socket.timeout.ms": 5}, "request.timeout.ms", "5"),
-        (ClientType.CONSUMER, {"request.timeout.ms": 5}, "request.timeout.ms", "60000"),
-        (ClientType.CONSUMER, {"fetch.wait.max.ms": 7}, "fetch.max.wait.ms", "7"),
-        (ClientType.CONSUMER, {"auto.offset.reset": "smallest"}, "auto.offset.reset", "earliest"),
-        (ClientType.CONSUMER, {"auto.offset.reset": "beginning"}, "auto.offset.reset", "earliest"),
-        (ClientType.CONSUMER, {"auto.offset.reset": "largest"}, "auto.offset.reset", "latest"),
-        (ClientType.CONSUMER, {"auto.offset.reset": "end"}, "auto.offset.reset", "latest"),
-        (ClientType.CONSUMER, {"auto.offset.reset": "error"}, "auto.offset.reset", "none"),
-        (ClientType.CONSUMER, {"enable.auto.commit": 0}, "enable.auto.commit", "false"),
-        (ClientType.CONSUMER, {}, "isolation.level", "read_committed"),
-        (ClientType.ADMIN, {}, "client.id", "rdkafka"),
+        (PRODUCER, {"request.required.acks": -1}, "acks", "all"),
+        (PRODUCER, {"acks": 1}, "acks", "1"),
+        (PRODUCER, {"message.timeout.ms": 1000}, "delivery.timeout.ms", "1000"),
+        (PRODUCER, {"queue.buffering.max.ms": 0.5}, "linger.ms", "0.5"),
+        (PRODUCER, {"linger.ms": 1, "queue.buffering.max.ms": 2}, "linger.ms", "2"),
+        (PRODUCER, {"queue.buffering.max.kbytes": 32}, "buffer.memory", "32768"),
+        (PRODUCER, {"queue.buffering.max.kbytes": "lots"}, "buffer.memory", "lots"),
+        (PRODUCER, {"message.send.max.retries": 3}, "retries", "3"),
+        (PRODUCER, {"max.in.flight": 1}, "max.in.flight.requests.per.connection", "1"),
+        (PRODUCER, {"compression.codec": "LZ4"}, "compression.type", "lz4"),
+        (PRODUCER, {"enable.idempotence": "t"}, "enable.idempotence", "true"),
+        (PRODUCER, {"socket.timeout.ms": 5}, "request.timeout.ms", "30000"),
+        (PRODUCER, {"default.topic.config": {"request.required.acks": 0}}, "acks", "0"),
+        (CONSUMER, {"socket.timeout.ms": 5}, "request.timeout.ms", "5"),
+        (CONSUMER, {"request.timeout.ms": 5}, "request.timeout.ms", "60000"),
+        (CONSUMER, {"fetch.wait.max.ms": 7}, "fetch.max.wait.ms", "7"),
+        (CONSUMER, {"auto.offset.reset": "smallest"}, "auto.offset.reset", "earliest"),
+        (CONSUMER, {"auto.offset.reset": "beginning"}, "auto.offset.reset", "earliest"),
+        (CONSUMER, {"auto.offset.reset": "largest"}, "auto.offset.reset", "latest"),
+        (CONSUMER, {"auto.offset.reset": "end"}, "auto.offset.reset", "latest"),
+        (CONSUMER, {"auto.offset.reset": "error"}, "auto.offset.reset", "none"),
+        (CONSUMER, {"enable.auto.commit": 0}, "enable.auto.commit", "false"),
+        (CONSUMER, {}, "isolation.level", "read_committed"),
+        (ADMIN, {}, "client.id", "rdkafka"),
     ],
 )
 def test_librdkafka_in_kafkas_words(client_type: ClientType, settings: dict[str, Any], key: str, expected: str) -> None:
@@ -183,13 +185,13 @@ def test_librdkafka_in_kafkas_words(client_type: ClientType, settings: dict[str,
 def test_librdkafka_defaults_by_version_and_when_idempotent() -> None:
     keys = ("acks", "linger.ms", "enable.idempotence", "batch.size", "max.in.flight.requests.per.connection", "delivery.timeout.ms")
     values = ["all", "5", "false", "1000000", "1000000", "300000"]
-    assert effective("librdkafka", ClientType.PRODUCER, {}, *keys) == [(value, True) for value in values]
+    assert effective("librdkafka", PRODUCER, {}, *keys) == [(value, True) for value in values]
     for version in ("1.4.2", "v1.4.2", "9.9.9-rdkafka-1.4.2"):
-        assert effective("librdkafka", ClientType.PRODUCER, {}, "linger.ms", version=version) == [("0.5", True)]
+        assert effective("librdkafka", PRODUCER, {}, "linger.ms", version=version) == [("0.5", True)]
     keys = ("max.in.flight.requests.per.connection", "delivery.timeout.ms", "enable.idempotence")
-    idempotent = effective("librdkafka", ClientType.PRODUCER, {"enable.idempotence": True}, *keys)
+    idempotent = effective("librdkafka", PRODUCER, {"enable.idempotence": True}, *keys)
     assert idempotent == [("5", True), ("300000", True), ("true", False)]
-    transactional = effective("librdkafka", ClientType.PRODUCER, {"transactional.id": "t"}, *keys)
+    transactional = effective("librdkafka", PRODUCER, {"transactional.id": "t"}, *keys)
     assert transactional == [("5", True), ("60000", True), ("true", True)]
 
 
@@ -204,23 +206,23 @@ def test_librdkafka_defaults_by_version_and_when_idempotent() -> None:
 )
 def test_kafka_python_by_version(version: str, expected: list[str]) -> None:
     keys = ("acks", "retries", "reconnect.backoff.max.ms")
-    assert effective("kafka-python", ClientType.PRODUCER, {}, *keys, version=version) == [(value, True) for value in expected]
-    assert bool(collect_dialect("kafka-python", ClientType.PRODUCER, {}, ["buffer.memory"], version).entries) is (version < "2.1.5")
+    assert effective("kafka-python", PRODUCER, {}, *keys, version=version) == [(value, True) for value in expected]
+    assert bool(collect_dialect("kafka-python", PRODUCER, {}, ["buffer.memory"], version).entries) is (version < "2.1.5")
 
 
 def test_kafka_python_when_idempotence_is_asked_for() -> None:
     keys = ("acks", "enable.idempotence", "max.in.flight.requests.per.connection")
-    asked = effective("kafka-python", ClientType.PRODUCER, {"enable_idempotence": True}, *keys, version="2.2.0")
+    asked = effective("kafka-python", PRODUCER, {"enable_idempotence": True}, *keys, version="2.2.0")
     assert asked == [("all", True), ("true", False), ("1", True)]
-    assert effective("kafka-python", ClientType.PRODUCER, {}, *keys, version="2.2.0") == [("1", True), ("false", True), ("5", True)]
-    assert effective("kafka-python", ClientType.PRODUCER, {"acks": 1}, *keys) == [("1", False), ("false", True), ("5", True)]
+    assert effective("kafka-python", PRODUCER, {}, *keys, version="2.2.0") == [("1", True), ("false", True), ("5", True)]
+    assert effective("kafka-python", PRODUCER, {"acks": 1}, *keys) == [("1", False), ("false", True), ("5", True)]
 
 
 def test_aiokafka_in_kafkas_words() -> None:
     keys = ("acks", "enable.idempotence", "batch.size", "compression.type")
-    assert effective("aiokafka", ClientType.PRODUCER, {}, *keys) == [("1", True), ("false", True), ("16384", True), ("none", True)]
+    assert effective("aiokafka", PRODUCER, {}, *keys) == [("1", True), ("false", True), ("16384", True), ("none", True)]
     settings = {"transactional_id": "t", "max_batch_size": 5, "compression_type": None}
-    values = effective("aiokafka", ClientType.PRODUCER, settings, *keys)
+    values = effective("aiokafka", PRODUCER, settings, *keys)
     assert values == [("all", True), ("true", True), ("5", False), ("none", True)]
 
 
@@ -236,12 +238,12 @@ def test_kafkajs_in_kafkas_words() -> None:
     }
     keys = ("client.id", "retries", "max.in.flight.requests.per.connection", "enable.idempotence", "acks", "compression.type")
     values = ["orders", "8", "1", "true", "all", "gzip"]
-    assert effective("kafkajs", ClientType.PRODUCER, settings, *keys) == [(value, False) for value in values]
+    assert effective("kafkajs", PRODUCER, settings, *keys) == [(value, False) for value in values]
     keys = ("group.id", "session.timeout.ms", "isolation.level", "auto.offset.reset", "fetch.max.wait.ms")
-    assert effective("kafkajs", ClientType.CONSUMER, settings, *keys) == [
+    assert effective("kafkajs", CONSUMER, settings, *keys) == [
         ("g", False), ("6000", False), ("read_uncommitted", False), ("earliest", False), ("5000", True),
     ]  # fmt: skip
-    assert [entry.key for entry in collect_dialect("kafkajs", ClientType.CONSUMER, settings).entries] == ["group.id", "session.timeout.ms"]
+    assert [entry.key for entry in collect_dialect("kafkajs", CONSUMER, settings).entries] == ["group.id", "session.timeout.ms"]
 
 
 @pytest.mark.parametrize(
@@ -256,7 +258,7 @@ def test_kafkajs_in_kafkas_words() -> None:
 )
 def test_franz_go_by_version(version: str, expected: list[str]) -> None:
     keys = ("linger.ms", "batch.size", "request.timeout.ms", "retry.backoff.ms")
-    assert effective("franz-go", ClientType.PRODUCER, {}, *keys, version=version) == [(value, True) for value in expected]
+    assert effective("franz-go", PRODUCER, {}, *keys, version=version) == [(value, True) for value in expected]
 
 
 def test_franz_go_in_kafkas_words() -> None:
@@ -266,19 +268,19 @@ def test_franz_go_in_kafkas_words() -> None:
     }  # fmt: skip
     keys = ("client.id", "acks", "enable.idempotence", "linger.ms", "delivery.timeout.ms", "request.timeout.ms")
     values = ["orders", "1", "false", "60500", LARGEST_INT, "5000"]
-    assert effective("franz-go", ClientType.PRODUCER, settings, *keys) == [(value, False) for value in values]
+    assert effective("franz-go", PRODUCER, settings, *keys) == [(value, False) for value in values]
     in_flight = "max.in.flight.requests.per.connection"
-    assert effective("franz-go", ClientType.PRODUCER, settings, in_flight) == [("1", True)]
-    assert effective("franz-go", ClientType.PRODUCER, {}, in_flight, "enable.idempotence", "acks") == [
+    assert effective("franz-go", PRODUCER, settings, in_flight) == [("1", True)]
+    assert effective("franz-go", PRODUCER, {}, in_flight, "enable.idempotence", "acks") == [
         ("5", True), ("true", True), ("all", True),
     ]  # fmt: skip
     settings = {"ConsumerGroup": "g", "FetchMaxWait": "250us", "FetchIsolationLevel": "ReadCommitted", "DisableAutoCommit": "true"}
     keys = ("group.id", "fetch.max.wait.ms", "isolation.level", "enable.auto.commit")
-    assert effective("franz-go", ClientType.CONSUMER, settings, *keys) == [
+    assert effective("franz-go", CONSUMER, settings, *keys) == [
         ("g", False), ("0.25", False), ("read_committed", False), ("false", False),
     ]  # fmt: skip
     keys = ("auto.offset.reset", "session.timeout.ms", "partition.assignment.strategy", "fetch.max.wait.ms")
-    assert [value for value, _ in effective("franz-go", ClientType.CONSUMER, {}, *keys)] == [
+    assert [value for value, _ in effective("franz-go", CONSUMER, {}, *keys)] == [
         "earliest",
         "45000",
         "cooperative-sticky",
@@ -291,30 +293,30 @@ def test_franz_go_in_kafkas_words() -> None:
     [("v1.29.1", ["250", None, None]), ("v1.43.0", ["500", "true", None]), ("dev", ["500", "true", "52428800"])],
 )
 def test_sarama_by_version(version: str, expected: list[str | None]) -> None:
-    found = dialect("sarama").defaults_of(ClientType.CONSUMER, version)
+    found = dialect("sarama").defaults_of(CONSUMER, version)
     assert [found.get(key) for key in ("fetch.max.wait.ms", "allow.auto.create.topics", "fetch.max.bytes")] == expected
 
 
 def test_sarama_in_kafkas_words() -> None:
     keys = ("acks", "retries", "enable.idempotence", "linger.ms", "max.in.flight.requests.per.connection", "client.id")
     values = ["1", "3", "false", "0", "5", "sarama"]
-    assert effective("sarama", ClientType.PRODUCER, {}, *keys) == [(value, True) for value in values]
+    assert effective("sarama", PRODUCER, {}, *keys) == [(value, True) for value in values]
     settings = {
         "Producer": {"RequiredAcks": -1, "Compression": 4, "Flush": {"Frequency": 5_000_000}, "Idempotent": True},
         "Net": {"MaxOpenRequests": 1},
     }
     keys = ("acks", "compression.type", "linger.ms", "enable.idempotence", "max.in.flight.requests.per.connection")
-    assert effective("sarama", ClientType.PRODUCER, settings, *keys) == [(value, False) for value in ("all", "zstd", "5", "true", "1")]
+    assert effective("sarama", PRODUCER, settings, *keys) == [(value, False) for value in ("all", "zstd", "5", "true", "1")]
     settings = {"Consumer": {"Offsets": {"Initial": -2, "AutoCommit": {"Enable": False}}, "Group": {"Session": {"Timeout": "20s"}}}}
     keys = ("auto.offset.reset", "enable.auto.commit", "session.timeout.ms")
     values = ["earliest", "false", "20000"]
-    assert effective("sarama", ClientType.CONSUMER, settings, *keys) == [(value, False) for value in values]
-    assert effective("sarama", ClientType.CONSUMER, {"Consumer.MaxWaitTime": "soon"}, "fetch.max.wait.ms") == [("soon", False)]
+    assert effective("sarama", CONSUMER, settings, *keys) == [(value, False) for value in values]
+    assert effective("sarama", CONSUMER, {"Consumer.MaxWaitTime": "soon"}, "fetch.max.wait.ms") == [("soon", False)]
 
 
 def test_a_default_that_names_the_version_is_left_out_without_one() -> None:
-    assert effective("kafka-python", ClientType.ADMIN, {}, "client.id", version="3.0.12") == [("kafka-python-3.0.12", True)]
-    assert not collect_dialect("kafka-python", ClientType.ADMIN, {}, ["client.id"]).entries
+    assert effective("kafka-python", ADMIN, {}, "client.id", version="3.0.12") == [("kafka-python-3.0.12", True)]
+    assert not collect_dialect("kafka-python", ADMIN, {}, ["client.id"]).entries
 
 
 def test_the_command_knows_every_dialect_and_client_type() -> None:
