@@ -64,12 +64,6 @@ def test_which_source_holds() -> None:
     assert not any(each.problem for each in found)
 
 
-def test_what_jmx_does_not_tell_is_inferred_and_said() -> None:
-    (found,) = find_all([answer()], {}, {1: "http://127.0.0.1:1/metrics"})
-    assert found.software.source is SoftwareSource.INFERRED
-    assert "no JMX exporter answers at http://127.0.0.1:1/metrics" in found.problem
-
-
 @pytest.mark.parametrize("state", [AnswerState.CLOSED, AnswerState.UNREACHABLE])
 def test_of_a_silent_broker_nothing_is_known(state: AnswerState) -> None:
     assert from_ranges(answer(state=state)) == UNKNOWN

