@@ -87,15 +87,16 @@ class _Handler(BaseHTTPRequestHandler):
         """A request is no news."""
 
 
-def status(code: int, **headers: str) -> Answer:
-    """An answer without a body."""
+def status(code: int, body: bytes = b"", **headers: str) -> Answer:
+    """An answer with this status."""
 
     def answer(handler: _Handler) -> None:
         handler.send_response(code)
         for name, value in headers.items():
             handler.send_header(name.replace("_", "-"), value)
-        handler.send_header("Content-Length", "0")
+        handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
+        handler.wfile.write(body)
 
     return answer
 

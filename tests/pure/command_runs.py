@@ -38,7 +38,7 @@ class Said(NamedTuple):
         return self._of(2, self.err)
 
 
-Command = Callable[..., Said]
+Run = Callable[..., Said]
 """Runs a command with these words."""
 
 Document = Callable[..., dict[str, Any]]

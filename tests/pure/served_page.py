@@ -13,6 +13,7 @@ from clientscope.clock import now_ms
 from clientscope.local.process import free_port
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import assets
+from sinks.dashboard.http.access import LOCAL, Access
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.state import State
@@ -22,7 +23,9 @@ Values = Mapping[tuple[int, int], bytes]
 
 
 @contextmanager
-def serving(state: State, values: Values | None = None, history_dir: Path | None = None, at_ms: int | None = None) -> Iterator[str]:
+def serving(
+    state: State, values: Values | None = None, history_dir: Path | None = None, at_ms: int | None = None, access: Access = LOCAL
+) -> Iterator[str]:
     """The address of the page, until left.
 
     Args:
@@ -36,6 +39,7 @@ def serving(state: State, values: Values | None = None, history_dir: Path | None
         loopback_only=True,
         one_client=OneClient(state, lambda places: {place: known[place] for place in places if place in known}),
         past=past,
+        access=access,
     )
     port = free_port()
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, timeout_graceful_shutdown=1))

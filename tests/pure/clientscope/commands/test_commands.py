@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from command_runs import Run
 
-from clientscope import cli
 from clientscope.commands import registry
 from clientscope.commands.command import Command, CommandGroup
 from clientscope.config.option import Option, option
@@ -70,26 +70,20 @@ def test_two_commands_of_a_name_are_refused() -> None:
 
 @pytest.mark.parametrize("argv", [["rules", "AN101"], ["completion", "bash"]])
 def test_a_command_without_settings_in_files_reads_none(
-    argv: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    argv: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clientscope: Run
 ) -> None:
     """A slip in clientscope.toml stops what would use it, and nothing else."""
     (tmp_path / "clientscope.toml").write_text("[gatway]\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLIENTSCOPE_GATEWAY_LISTN", "x")
-    assert cli.main(argv) == 0
-    assert cli.main(["topics"]) == 2
-    assert "unknown" in capsys.readouterr().err
+    assert clientscope(*argv).printed
+    assert "unknown" in clientscope("topics").refused
 
 
-def test_wrong_words_are_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
-    for argv in (["completion", "fish"], ["completion"], ["findings", "show"]):
-        with pytest.raises(SystemExit) as ended:
-            cli.main(argv)
-        assert ended.value.code == 2, argv
-    capsys.readouterr()
+@pytest.mark.parametrize("words", ["completion fish", "completion", "findings show", "rules AN999"])
+def test_wrong_words_are_wrong_use(words: str, clientscope: Run) -> None:
+    assert clientscope(*words.split()).refused
 
 
-def test_rules_of_an_unknown_code_or_format(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["rules", "AN999"]) == 2
-    assert cli.main(["rules", "-o", "xml"]) == 2
-    assert "--output: Input should be 'table', 'wide', 'json', 'jsonl', 'csv' or 'name'" in capsys.readouterr().err
+def test_rules_of_an_unknown_format(clientscope: Run) -> None:
+    assert "--output: Input should be 'table', 'wide', 'json', 'jsonl', 'csv' or 'name'" in clientscope("rules", "-o", "xml").refused

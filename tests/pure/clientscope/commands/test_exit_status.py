@@ -6,22 +6,14 @@ from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 import pytest
+from command_runs import Run
 
-from clientscope import cli
 from clientscope.commands import sources
 from clientscope.commands.command import Command
 from clientscope.commands.registry import COMMANDS
 from clientscope.config.option import option
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.query import CLIENTS, QueryError, parse
-
-
-def _status(words: list[str]) -> int:
-    try:
-        return cli.main(words)
-    except SystemExit as ended:  # argparse
-        assert isinstance(ended.code, int)
-        return ended.code
 
 
 def _required(command: Command) -> list[str]:
@@ -49,31 +41,26 @@ FILES = pytest.mark.parametrize(
 
 
 @ALL
-def test_an_unknown_flag_and_an_invalid_value(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _status([*command.words, *_required(command), "--no-such-flag"]) == 2
-    for line in _each(command):
-        assert _status(line) == 2, line
-    out, err = capsys.readouterr()
-    assert (out, "Traceback" in err) == ("", False)
+def test_an_unknown_flag_and_an_invalid_value(command: Command, clientscope: Run) -> None:
+    for line in ([*command.words, *_required(command), "--no-such-flag"], *_each(command)):
+        status, out, err = clientscope(*line)
+        assert (status, out, "Traceback" in err) == (2, "", False), line
 
 
 @FILES
-def test_a_wrong_file_and_a_wrong_variable(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_file_and_a_wrong_variable(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
     words = [*command.words, *_required(command)]
     file = tmp_path / "c.toml"
     for text in ("[gatway]\n", '[kafka]\n"bootstrap.srvers" = "x:1"\n', "not TOML"):
         file.write_text(text)
-        assert _status([*words, "--config", str(file)]) == 2, text
-    assert _status([*words, "--config", str(tmp_path / "missing.toml")]) == 2
+        assert clientscope(*words, "--config", str(file)).refused.startswith("error: "), text
+    assert clientscope(*words, "--config", str(tmp_path / "missing.toml")).refused.startswith("error: ")
     monkeypatch.setenv("CLIENTSCOPE_GATEWAY_LISTN", "x")
-    assert _status(words) == 2
-    assert capsys.readouterr().err.count("error: ") == 5
+    assert clientscope(*words).refused.startswith("error: ")
 
 
 @ALL
-def test_what_a_command_finds_wrong_by_itself(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_command_finds_wrong_by_itself(command: Command, monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
     """The status depends on the kind of error, not on the command."""
     statuses = {}
     for error in (SettingsError("--q"), EnvironmentProblem("no broker"), _query_error(), ClientscopeError("damaged")):
@@ -82,7 +69,7 @@ def test_what_a_command_finds_wrong_by_itself(command: Command, monkeypatch: pyt
             raise error
 
         monkeypatch.setattr(sources, "load", load)
-        statuses[type(error)] = _status([*command.words, *_valid(command)])
+        statuses[type(error)] = clientscope(*command.words, *_valid(command)).status
     other = command.error_status
     assert statuses == {SettingsError: 2, QueryError: 2, EnvironmentProblem: other, ClientscopeError: other}
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from clientscope import cli
+from command_runs import Run
 
 
 @pytest.mark.parametrize(
@@ -24,20 +23,16 @@ from clientscope import cli
         (f"{'x' * 500}", f"clientscope has no command {'x' * 60!r}", "clientscope --help lists all"),
     ],
 )  # fmt: skip
-def test_two_lines_say_what_is_meant(words: str, error: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(words.split()) == 2
-    out, err = capsys.readouterr()
+def test_two_lines_say_what_is_meant(words: str, error: str, hint: str, clientscope: Run) -> None:
+    status, out, err = clientscope(*words.split())
+    assert status == 2
     assert (out, err.splitlines()) == ("", [f"error: {error}", f"hint: {hint}"])
 
 
 @pytest.mark.parametrize("words", ["--help", "findings --help", "stream --help", "-h", "--version"])
-def test_help_is_no_wrong_use(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        cli.main(words.split())
-    assert ended.value.code == 0
-    assert "error" not in capsys.readouterr().err
+def test_help_is_no_wrong_use(words: str, clientscope: Run) -> None:
+    assert "error" not in clientscope(*words.split()).noted
 
 
-def test_a_secret_is_no_flag_that_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["stream", "--kafka-sasl-passwrd", "hunter2"]) == 2
-    assert "password?" not in capsys.readouterr().err
+def test_a_secret_is_no_flag_that_is_suggested(clientscope: Run) -> None:
+    assert "password?" not in clientscope("stream", "--kafka-sasl-passwrd", "hunter2").refused

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from command_runs import Run
 
-from clientscope import cli, config
+from clientscope import config
 from clientscope.commands import sources
 from clientscope.commands.api_versions import ApiVersionsSettings
 from clientscope.commands.brokers import BrokersSettings
@@ -77,10 +78,8 @@ def test_a_policys_setting_may_not_be_one_of_the_gateways() -> None:
 
 
 @pytest.mark.parametrize("cls", [command.settings for command in COMMANDS])
-def test_every_setting_is_in_its_help(cls: type[config.Settings], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        cli.main([*cls.words(), "--help"])
-    text = "".join(capsys.readouterr().out.split())
+def test_every_setting_is_in_its_help(cls: type[config.Settings], clientscope: Run) -> None:
+    text = "".join(clientscope(*cls.words(), "--help").printed.split())
     for name, field in cls.model_fields.items():
         assert sources.is_secret(field) or sources.flag(name, field) in text
         assert sources.is_flag_only(field) or sources.variable(cls, name, field) in text
@@ -99,9 +98,9 @@ def test_what_is_said_once_is_no_setting_of_a_file_or_the_environment(tmp_path: 
     assert (loaded.query, loaded.to_earliest, loaded.bootstrap_servers) == ("results", True, "elsewhere:1")
 
 
-def test_errors_are_a_line_and_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["gateway", "--listen", "x"]) == 2
-    assert capsys.readouterr().err == "error: --listen: 'x' is not HOST:PORT, as in 127.0.0.1:9092\nhint: see: clientscope gateway --help\n"
+def test_errors_are_a_line_and_a_hint(clientscope: Run) -> None:
+    err = clientscope("gateway", "--listen", "x").refused
+    assert err == "error: --listen: 'x' is not HOST:PORT, as in 127.0.0.1:9092\nhint: see: clientscope gateway --help\n"
 
 
 def test_brokers_by_id_from_a_table_and_a_flag(tmp_path: Path) -> None:

@@ -6,12 +6,11 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from command_runs import Command
+from command_runs import Run
 from page_state import INSTANCE, NOW_MS, found, live, opened, pushed, result
 from record_bytes import setting
 from served_page import serving
 
-from clientscope.local.process import free_port
 from clientscope.records.client_key import client_key
 from clientscope.records.layouts import Kind
 
@@ -52,16 +51,16 @@ def page() -> Iterator[str]:
 
 
 @pytest.fixture
-def show(clientscope: Command, page: str) -> Command:
+def show(clientscope: Run, page: str) -> Run:
     return lambda *words: clientscope("client", "show", "--url", page, *words)
 
 
 @pytest.fixture
-def keys(clientscope: Command, page: str) -> Callable[[str], list[str]]:
+def keys(clientscope: Run, page: str) -> Callable[[str], list[str]]:
     return lambda search: clientscope("clients", "--url", page, "-o", "name", search).printed.split()
 
 
-def test_everything_about_one_client(show: Command, keys: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_about_one_client(show: Run, keys: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     (key,) = keys("client_id:app")
     out = show(key).printed
@@ -79,20 +78,20 @@ def test_everything_about_one_client(show: Command, keys: Callable[[str], list[s
 
 
 @pytest.mark.parametrize("columns", [80, 140])
-def test_it_fits_into_the_terminal(show: Command, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_fits_into_the_terminal(show: Run, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     out = show("app").printed
     assert max(map(len, out.splitlines())) <= columns
     assert "2026-11-22T06:45:50+00:00" in out, "a time is whole"
 
 
-def test_json_is_the_apis(show: Command) -> None:
+def test_json_is_the_apis(show: Run) -> None:
     said = json.loads(show("app", "-o", "json").printed)
     assert said["client"]["client_id"] == "app" and [start["this"] for start in said["starts"]] == [True, False]
     assert {change["key"] for change in said["starts"][0]["changes"]} == {"acks", "linger.ms", "request.timeout.ms"}
 
 
-def test_a_client_id_of_several_names_the_candidates(show: Command, keys: Callable[[str], list[str]]) -> None:
+def test_a_client_id_of_several_names_the_candidates(show: Run, keys: Callable[[str], list[str]]) -> None:
     both = keys("client_id:twice")
     error, hint, *lines = show("twice").refused.splitlines()
     assert error == "error: 2 connected clients have the client.id 'twice'" and hint.startswith("hint: give the key")
@@ -100,7 +99,7 @@ def test_a_client_id_of_several_names_the_candidates(show: Command, keys: Callab
     assert show(both[0]).status == 0
 
 
-def test_a_hostile_name_is_shown_as_it_is(show: Command, keys: Callable[[str], list[str]]) -> None:
+def test_a_hostile_name_is_shown_as_it_is(show: Run, keys: Callable[[str], list[str]]) -> None:
     (key,) = keys("address:10.0.0.4")
     out = show(key).printed
     assert "\x1b" not in out and "[red]" in out
@@ -108,20 +107,15 @@ def test_a_hostile_name_is_shown_as_it_is(show: Command, keys: Callable[[str], l
 
 
 @pytest.mark.parametrize("given", ["nothing", "no such one", "*", "../overview", 'a"b\\', "a?b#c", "x" * 500])
-def test_nobody_has_that_name(show: Command, given: str) -> None:
+def test_nobody_has_that_name(show: Run, given: str) -> None:
     error, hint = show(given).refused.splitlines()
     assert error.startswith("error: no client that is connected, or was lately, has the key or client.id")
     assert "clientscope history clients" in hint and len(error) < 200
 
 
-def test_one_that_has_gone(show: Command, clientscope: Command, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_has_gone(show: Run, clientscope: Run, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     lines = [" ".join(line.split()) for line in show("gone").printed.splitlines()]
     assert lines[0] == "gone unknown unknown not connected" and "connections 0" in lines
     assert any(line.startswith("last connected 2026-11-22T06:46:10+00:00") for line in lines)
     assert " gone " in clientscope("clients", "--url", page, "connected:no").printed.splitlines()[1]
-
-
-def test_no_page_answers(clientscope: Command) -> None:
-    err = clientscope("client", "show", "--url", f"http://127.0.0.1:{free_port()}", "app").failed
-    assert "error: no clientscope serve answers" in err

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 import served_page
-from alert_receivers import serving
+from alert_receivers import serving, status
+from command_runs import Run
 from page_state import NOW_MS, live, opened
 from rich.console import Console
 
-from clientscope import cli
 from clientscope.api.gateway import GATEWAY_CONNECTIONS, GatewayConnection
 from clientscope.errors import EnvironmentProblem
 from clientscope.report.connections import FIELDS, fetch, table
@@ -77,13 +77,7 @@ def test_nobody_there_is_said() -> None:
     ],
 )
 def test_an_answer_of_another_form_is_said_and_not_quoted(body: bytes, problem: str) -> None:
-    def answer(handler: Any) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(body)))
-        handler.end_headers()
-        handler.wfile.write(body)
-
-    with serving(always=answer) as server, pytest.raises(EnvironmentProblem, match=problem) as caught:
+    with serving(always=status(200, body)) as server, pytest.raises(EnvironmentProblem, match=problem) as caught:
         fetch(f"127.0.0.1:{server.port}")
     assert "canary" not in str(caught.value)
 
@@ -91,18 +85,6 @@ def test_an_answer_of_another_form_is_said_and_not_quoted(body: bytes, problem: 
 def test_it_is_listed_under_the_names_of_the_kip_and_sorted_by_them() -> None:
     (named,) = GATEWAY_CONNECTIONS.dump_python(ALL[:1], by_alias=True)
     assert set(named) == set(FIELDS)
-
-
-def answering(found: list[GatewayConnection]) -> Any:
-    body = GATEWAY_CONNECTIONS.dump_json(found, by_alias=True)
-
-    def answer(handler: Any) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(body)))
-        handler.end_headers()
-        handler.wfile.write(body)
-
-    return answer
 
 
 @pytest.mark.parametrize(
@@ -117,25 +99,19 @@ def answering(found: list[GatewayConnection]) -> Any:
         (["since:<1970-01-02"], ["orders-2", "orders-1", "app", NONE]),
     ],
 )
-def test_a_gateways_connections_are_searched_as_in_every_list(
-    terms: list[str], left: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with serving(always=answering(ALL)) as server:
+def test_a_gateways_connections_are_searched_as_in_every_list(terms: list[str], left: list[str], clientscope: Run) -> None:
+    with serving(always=status(200, GATEWAY_CONNECTIONS.dump_json(ALL, by_alias=True))) as server:
         admin = ("connections", "--admin", f"127.0.0.1:{server.port}")
-        assert cli.main([*admin, "-o", "csv", "--columns", "ClientId", *terms]) == 0
-        assert capsys.readouterr().out.splitlines()[1:] == left
-        assert cli.main([*admin, "broker:1"]) == 2
-        assert "error: the search is wrong at character 1: there is no field broker" in capsys.readouterr().err
+        assert clientscope(*admin, "-o", "csv", "--columns", "ClientId", *terms).printed.splitlines()[1:] == left
+        assert "error: the search is wrong at character 1: there is no field broker" in clientscope(*admin, "broker:1").refused
 
 
-def test_serve_has_the_connections_of_every_gateway(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_has_the_connections_of_every_gateway(clientscope: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     records = [opened(1, client_software_name="go", client_software_version="1.0"), opened(1, gateway="gw-2", broker_id=2, client_id="b")]
     with served_page.serving(live(*records), at_ms=NOW_MS) as page:
-        assert cli.main(["connections", "--url", page, "broker:2", "-o", "csv", "--columns", "ClientId,Gateway,Broker,Opened"]) == 0
-        assert capsys.readouterr().out == "ClientId,Gateway,Broker,Opened\nb,gw-2,2,2026-11-22T06:45:40+00:00\n"
-        assert cli.main(["connections", "--url", page]) == 0
-        title, headings, *rows = capsys.readouterr().out.splitlines()
+        out = clientscope("connections", "--url", page, "broker:2", "-o", "csv", "--columns", "ClientId,Gateway,Broker,Opened").printed
+        assert out == "ClientId,Gateway,Broker,Opened\nb,gw-2,2,2026-11-22T06:45:40+00:00\n"
+        title, headings, *rows = clientscope("connections", "--url", page).printed.splitlines()
         assert title.strip() == "2 connections on listener CLIENT (PLAINTEXT)" and "BROKER" in headings.split() and len(rows) == 2
-        assert cli.main(["connections", "--url", page, "sofware:x"]) == 2
-        assert "error: the search is wrong at character 1" in capsys.readouterr().err
+        assert "error: the search is wrong at character 1" in clientscope("connections", "--url", page, "sofware:x").refused

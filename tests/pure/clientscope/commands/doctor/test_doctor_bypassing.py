@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from clientscope.commands.doctor.bypassing import check_bypassing, judge
+from clientscope.commands.doctor.bypassing import judge
 from clientscope.commands.doctor.result import Outcome
-from clientscope.commands.doctor.situation import Situation
-from clientscope.config import KafkaSettings
 from clientscope.kafka.groups import DescribedGroup, DescribedMember
 
 
@@ -26,7 +24,3 @@ def test_judged() -> None:
 def test_names_are_bounded_and_secrets_hidden() -> None:
     found = judge([group("x" * 5_000, "sasl.password=hunter2-Xy\x1b[31m")], set(), complete=True)
     assert "hunter2" not in found.text and "\x1b" not in found.text and len(found.text) < 500
-
-
-def test_without_a_broker() -> None:
-    assert [each.outcome for each in check_bypassing(Situation(KafkaSettings(), None, None, None, None))] == [Outcome.NOT_CHECKED]

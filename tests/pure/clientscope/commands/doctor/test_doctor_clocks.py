@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clientscope.commands.doctor.clocks import bounded, check_clocks, judge
+from clientscope.commands.doctor.clocks import bounded, judge
 from clientscope.commands.doctor.result import Outcome
-from clientscope.commands.doctor.situation import Situation
-from clientscope.config import KafkaSettings
 
 
 @pytest.mark.parametrize(
@@ -29,7 +27,3 @@ def test_the_newest_record_is_a_bound() -> None:
     assert bounded(-5_000).outcome is Outcome.PROBLEM and "at least 5.0 s behind" in bounded(-5_000).text
     for age in (None, 3_600_000, -500):
         assert bounded(age).outcome is Outcome.NOT_CHECKED
-
-
-def test_without_a_broker() -> None:
-    assert [each.outcome for each in check_clocks(Situation(KafkaSettings(), None, None, None, None))] == [Outcome.NOT_CHECKED]

@@ -15,7 +15,7 @@ import pytest
 from certificates import Authority
 from scripted_broker import ScriptedBroker
 
-from clientscope.commands.doctor.probing import limited, probe
+from clientscope.commands.doctor.probing import probe
 from clientscope.local.process import free_port
 
 
@@ -89,11 +89,3 @@ def test_a_certificate_is_read_though_it_has_expired(tmp_path: Path) -> None:
         threading.Thread(target=serve, daemon=True).start()
         found = probe("127.0.0.1", server.getsockname()[1], tls=True, timeout_s=5)
     assert found.is_gateway and found.expires is not None and found.expires.timestamp() < time.time()
-
-
-def test_a_limit() -> None:
-    assert limited(5, lambda: 3) == 3
-    with pytest.raises(TimeoutError, match="no answer within 0 s"):
-        limited(0.05, lambda: time.sleep(1))
-    with pytest.raises(ValueError, match="x"):
-        limited(5, lambda: int("x"))

@@ -11,9 +11,7 @@ from kafka.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionE
 from places import ROOT
 
 from clientscope.commands.doctor.result import Outcome
-from clientscope.commands.doctor.situation import Situation
-from clientscope.commands.doctor.topics import check_rights, check_topics, judge
-from clientscope.config import KafkaSettings
+from clientscope.commands.doctor.topics import judge
 from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, JOB, STATUS, TELEMETRY, USED_BY, used_by
 from sinks.dashboard.state import reader
 from streaming import job
@@ -86,8 +84,3 @@ def test_denied_missing_and_unknown() -> None:
     assert found.text == f"User:me lacks rights of gateway: Write on {CONFIGS}"
     silent = {name: {"error_code": 0, "authorized_operations": None} for name in BY_NAME}
     assert [each.outcome for each in judge(silent, "User:me", "")] == [Outcome.NOT_CHECKED]
-
-
-def test_without_a_broker() -> None:
-    nobody = Situation(KafkaSettings(), None, None, None, None)
-    assert [each.outcome for each in (*check_topics(nobody), *check_rights(nobody))] == [Outcome.NOT_CHECKED] * 2

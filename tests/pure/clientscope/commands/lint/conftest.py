@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import Command, Document
+from command_runs import Document, Run
 
 
 @pytest.fixture
-def run(clientscope: Command) -> Command:
+def run(clientscope: Run) -> Run:
     return lambda *words: clientscope("lint", *words)
 
 
 @pytest.fixture
-def lint(tmp_path: Path, run: Command) -> Document:
+def lint(tmp_path: Path, run: Run) -> Document:
     """The report on a file of this name and text."""
 
     def linted(name: str, text: str, *flags: str) -> dict[str, Any]:

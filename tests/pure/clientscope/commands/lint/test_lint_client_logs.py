@@ -11,7 +11,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 import pytest
-from command_runs import Command
+from command_runs import Run
 
 from clientscope.commands.lint import client_logs
 from clientscope.commands.lint.client_logs import clients
@@ -32,7 +32,7 @@ def without_places(client: LoggedClient) -> tuple[object, ...]:
 
 
 @pytest.fixture
-def linted(clientscope: Command) -> Command:
+def linted(clientscope: Run) -> Run:
     return lambda *words: clientscope("lint", "--fail-on", "never", *words)
 
 
@@ -203,7 +203,7 @@ def test_kafka_streams_and_its_clients() -> None:
     assert ("consumer", "StateUpdater-1-restore-consumer") in found
 
 
-def test_a_worker_is_judged_by_what_it_logs_and_by_no_default(linted: Command) -> None:
+def test_a_worker_is_judged_by_what_it_logs_and_by_no_default(linted: Run) -> None:
     status, out, err = linted(str(LOGS / "connect-distributed-4.3.log"), "--output-format", "json")
     assert (status, err) == (0, "")
     report = json.loads(out)
@@ -216,7 +216,7 @@ def test_a_worker_is_judged_by_what_it_logs_and_by_no_default(linted: Command) -
     }
 
 
-def test_a_password_in_a_connectors_setting_is_found_and_not_shown(tmp_path: Path, linted: Command) -> None:
+def test_a_password_in_a_connectors_setting_is_found_and_not_shown(tmp_path: Path, linted: Run) -> None:
     text = LOGS.joinpath("connect-standalone-3.9.log").read_text()
     (tmp_path / "worker.log").write_text(
         text.replace("transforms.add.field = line", "transforms.add.field = https://user:canary-url@host/")
@@ -234,7 +234,7 @@ def test_a_message_of_another_kind_ends_the_one_before() -> None:
     assert not producer.whole
 
 
-def test_a_value_that_writes_lines_of_its_own_is_not_believed(tmp_path: Path, linted: Command) -> None:
+def test_a_value_that_writes_lines_of_its_own_is_not_believed(tmp_path: Path, linted: Run) -> None:
     """A producer's client.id with a line end: what it forges contradicts what the client logs, and neither is judged."""
     lines = lines_of("4.4")
     at = lines.index("\tclient.id = orders-1")
@@ -248,7 +248,7 @@ def test_a_value_that_writes_lines_of_its_own_is_not_believed(tmp_path: Path, li
 
 
 @pytest.mark.parametrize("end", ["\tretries = ", "\tvalue.serializer = "])
-def test_a_log_that_ends_within_a_message_says_nothing_of_defaults(end: str, tmp_path: Path, linted: Command) -> None:
+def test_a_log_that_ends_within_a_message_says_nothing_of_defaults(end: str, tmp_path: Path, linted: Run) -> None:
     lines = lines_of("4.4")
     at = next(number for number, line in enumerate(lines) if line.startswith(end))
     (tmp_path / "app.log").write_text("\n".join(lines[:at]))
@@ -259,7 +259,7 @@ def test_a_log_that_ends_within_a_message_says_nothing_of_defaults(end: str, tmp
     assert all(setting["line"] for finding in report["findings"] for setting in finding["settings"])
 
 
-def test_findings_have_their_lines_and_origins(linted: Command) -> None:
+def test_findings_have_their_lines_and_origins(linted: Run) -> None:
     status, out, err = linted(str(LOGS / "java-4.4.log"), "--output-format", "json")
     assert (status, err) == (0, "")
     lines = lines_of("4.4")
@@ -282,7 +282,7 @@ def test_findings_have_their_lines_and_origins(linted: Command) -> None:
 
 
 @pytest.mark.parametrize("output_format", ["full", "concise", "json", "sarif", "github"])
-def test_no_secret_is_shown(output_format: str, tmp_path: Path, linted: Command) -> None:
+def test_no_secret_is_shown(output_format: str, tmp_path: Path, linted: Run) -> None:
     text = "\n".join(lines_of("4.4"))
     leak = "\tsasl.oauthbearer.token.endpoint.url = https://user:canary-url@idp/"
     (tmp_path / "app.log").write_text(text.replace("\tsasl.oauthbearer.token.endpoint.url = null", leak))
@@ -291,14 +291,14 @@ def test_no_secret_is_shown(output_format: str, tmp_path: Path, linted: Command)
     assert "canary" not in out
 
 
-def test_starts_with_the_same_settings_are_one(tmp_path: Path, linted: Command) -> None:
+def test_starts_with_the_same_settings_are_one(tmp_path: Path, linted: Run) -> None:
     once = "\n".join(lines_of("2.8"))
     (tmp_path / "app.log.1").write_text("\n".join(once.replace("consumer-billing-1", f"consumer-billing-{n}") for n in range(1, 8)))
     _, out, _ = linted(str(tmp_path / "app.log.1"))
     assert "consumer consumer-billing-7, 2.8.2, 7 starts" in out
 
 
-def test_compressed_logs_standard_input_and_exit_statuses(tmp_path: Path, linted: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compressed_logs_standard_input_and_exit_statuses(tmp_path: Path, linted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "app.log.2.gz"
     path.write_bytes(gzip.compress((LOGS / "java-3.9.log").read_bytes()))
     assert linted(str(path))[0] == 0
@@ -317,7 +317,7 @@ def test_compressed_logs_standard_input_and_exit_statuses(tmp_path: Path, linted
     assert (status, "no client's settings in this log" in err) == (2, True)
 
 
-def test_a_log_is_not_corrected(tmp_path: Path, linted: Command) -> None:
+def test_a_log_is_not_corrected(tmp_path: Path, linted: Run) -> None:
     path = tmp_path / "app.log"
     path.write_text("\n".join(lines_of("4.4")).replace("metric.reporters", "metric.reporterz"))
     before = path.read_text()
@@ -325,7 +325,7 @@ def test_a_log_is_not_corrected(tmp_path: Path, linted: Command) -> None:
     assert path.read_text() == before
 
 
-def test_hostile_lines_take_little_memory(tmp_path: Path, linted: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hostile_lines_take_little_memory(tmp_path: Path, linted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Endless lines, deep nesting, messages without a second line: the client after them is found, and skipped lines are reported."""
     with (tmp_path / "app.log").open("w") as file:
         file.write(" " * (8 * MAX_LINE) + "\n")

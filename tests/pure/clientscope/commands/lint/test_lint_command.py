@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from command_runs import Command, Document
+from command_runs import Document, Run
 
 from clientscope import cli
 from clientscope.catalog.configs import ClientType
@@ -33,7 +33,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def linted(run: Command) -> Callable[..., set[str]]:
+def linted(run: Run) -> Callable[..., set[str]]:
     """The codes of what is found."""
     return lambda *words: {each["code"] for each in json.loads(run(*words, "--output-format", "json").out)["findings"]}
 
@@ -49,7 +49,7 @@ def linted(run: Command) -> Callable[..., set[str]]:
         ("bad.properties nothing.properties", 2),
     ],
 )
-def test_exit_statuses(words: str, status: int, here: Path, run: Command) -> None:
+def test_exit_statuses(words: str, status: int, here: Path, run: Run) -> None:
     (here / "bad.properties").write_text(BAD)
     (here / "good.properties").write_text(GOOD)
     assert run(*words.split()).status == status
@@ -68,7 +68,7 @@ def test_exit_statuses(words: str, status: int, here: Path, run: Command) -> Non
         (["x.settings"], "error: x.settings: unknown format"),
     ],
 )
-def test_wrong_use_is_status_2(run: Command, arguments: list[str], message: str) -> None:
+def test_wrong_use_is_status_2(run: Run, arguments: list[str], message: str) -> None:
     status, _, err = run(*arguments)
     assert (status, err.startswith(message)) == (2, True), err
 
@@ -79,7 +79,7 @@ def test_no_path_is_wrong_use() -> None:
     assert caught.value.code == 2
 
 
-def test_what_is_wrong_with_one_file_keeps_nobody_from_the_others(here: Path, run: Command) -> None:
+def test_what_is_wrong_with_one_file_keeps_nobody_from_the_others(here: Path, run: Run) -> None:
     (here / "a.json").write_text('{"acks": hunter2}')
     (here / "b.properties").write_text(BAD)
     (here / "c.properties").write_bytes(b"x" * (1024 * 1024 + 1))
@@ -91,7 +91,7 @@ def test_what_is_wrong_with_one_file_keeps_nobody_from_the_others(here: Path, ru
     assert "2 files not read" in out
 
 
-def test_a_directory(here: Path, run: Command) -> None:
+def test_a_directory(here: Path, run: Run) -> None:
     for name in ("b/orders.properties", "a.conf", ".git/x.properties", "node_modules/x.properties", "b/orders.txt", ".hidden.properties"):
         path = here / "src" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def test_a_directory(here: Path, run: Command) -> None:
     }
 
 
-def test_what_is_not_judged_is_never_called_clean(here: Path, run: Command) -> None:
+def test_what_is_not_judged_is_never_called_clean(here: Path, run: Run) -> None:
     (here / "log4j.properties").write_text("log4j.rootLogger=INFO\n")
     status, out, _ = run("log4j.properties")
     assert status == 0
@@ -132,14 +132,14 @@ def test_what_is_not_judged_is_never_called_clean(here: Path, run: Command) -> N
     assert "AN101" in document["files"][0]["not_judged"]
 
 
-def test_the_standard_input(monkeypatch: pytest.MonkeyPatch, run: Command) -> None:
+def test_the_standard_input(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
     assert "<stdin>:3:6: AN101" in run("-", "--output-format", "concise")[1]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"acks": 0}')))
     assert "<stdin>:1:10: AN101" in run("-", "--format", "json", "--output-format", "concise")[1]
 
 
-def test_the_last_of_several_counts(here: Path, run: Command) -> None:
+def test_the_last_of_several_counts(here: Path, run: Run) -> None:
     (here / "x.properties").write_text(BAD + "acks=all\n")
     out = run("x.properties")[1]
     assert "AN101" not in out
@@ -148,12 +148,12 @@ def test_the_last_of_several_counts(here: Path, run: Command) -> None:
     assert "y.properties:4:6: AN101" in run("y.properties", "--output-format", "concise")[1]
 
 
-def test_librdkafkas_names_are_found_again(here: Path, run: Command) -> None:
+def test_librdkafkas_names_are_found_again(here: Path, run: Run) -> None:
     (here / "x.conf").write_text("metadata.broker.list=a:1\nrequest.required.acks=0\n")
     assert "x.conf:2:23: AN101" in run("x.conf", "--dialect", "librdkafka", "--output-format", "concise")[1]
 
 
-def test_suppressions_and_profiles_come_from_the_rules_file(here: Path, run: Command) -> None:
+def test_suppressions_and_profiles_come_from_the_rules_file(here: Path, run: Run) -> None:
     (here / "x.properties").write_text(BAD)
     (here / "rules.toml").write_text(
         "[[suppress]]\ncode = 'AN101'\nclient_id = 'ord*'\nreason = 'metrics only'\nuntil = 9999-01-01\n"
@@ -187,7 +187,7 @@ def test_a_profile_judges_by_its_limits(here: Path, linted: Callable[..., set[st
     assert "AN110" not in linted("x.properties", "--rules", "rules.toml", "--principal", "User:cloud", "--profile", "apache")
 
 
-def test_an_owner(here: Path, run: Command) -> None:
+def test_an_owner(here: Path, run: Run) -> None:
     (here / "x.properties").write_text(BAD)
     (here / "owners.toml").write_text("[[owner]]\nteam = 'orders'\ncontact = '#orders'\nprincipal = 'User:o*'\n")
     assert "= owner:" not in run("x.properties", "--owners", "owners.toml")[1]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_runs import Command, Said
+from command_runs import Run, Said
 
 BEFORE = b"# orders\r\nlinger.mss=5\r\nacks=all\nfetch_min_bytes = 3\nbatch.size=16384\ncompression.type=zst\npassword.sasl=x\n"
 PRODUCER = ("--client-type", "producer")
@@ -15,7 +15,7 @@ JAVA_4_4 = ("--software-version", "4.4.0", *PRODUCER)
 
 
 @pytest.fixture
-def diff(tmp_path: Path, run: Command) -> Command:
+def diff(tmp_path: Path, run: Run) -> Run:
     """What is said of a file with this text, which stays as it is."""
 
     def said(text: bytes, *words: str) -> Said:
@@ -28,7 +28,7 @@ def diff(tmp_path: Path, run: Command) -> Command:
 
 
 @pytest.fixture
-def fixed(tmp_path: Path, run: Command) -> Callable[..., str]:
+def fixed(tmp_path: Path, run: Run) -> Callable[..., str]:
     """The text that this one becomes in a file of this name."""
 
     def written(name: str, text: str, *words: str) -> str:
@@ -39,13 +39,13 @@ def fixed(tmp_path: Path, run: Command) -> Callable[..., str]:
     return written
 
 
-def test_a_diff_changes_nothing(diff: Command) -> None:
+def test_a_diff_changes_nothing(diff: Run) -> None:
     out = diff(BEFORE, *JAVA_4_4).printed
     assert "-linger.mss=5\n+linger.ms=5\n" in out
     assert "-batch.size=16384\n" in out
 
 
-def test_a_fix_changes_those_lines_alone(tmp_path: Path, run: Command) -> None:
+def test_a_fix_changes_those_lines_alone(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "orders.properties"
     path.write_bytes(BEFORE)
     path.chmod(0o640)
@@ -72,7 +72,7 @@ def test_what_isnt_certain_stays(text: str, fixed: Callable[..., str]) -> None:
     assert fixed("orders.properties", text, *PRODUCER) == text
 
 
-def test_a_diff_shows_no_secret(diff: Command) -> None:
+def test_a_diff_shows_no_secret(diff: Run) -> None:
     out = diff(b'acks=all\nsasl.jaas.confg=org.example.Module required password="canary-1";\n', *PRODUCER).out
     assert "+sasl.jaas.config=" in out
     assert "canary" not in out
@@ -104,6 +104,6 @@ def test_what_is_hostile_takes_no_longer(fixed: Callable[..., str]) -> None:
     assert fixed("x.properties", text, *JAVA_4_4, "--fail-on", "never") == text
 
 
-def test_a_number_without_end_is_none(diff: Command) -> None:
+def test_a_number_without_end_is_none(diff: Run) -> None:
     text = "acks=1\nqueue.buffering.max.kbytes=" + "9" * 5_000 + "\nmax.in.flight=²\n"
     assert diff(text.encode(), "--dialect", "librdkafka", "--software-version", "2.8.0", *PRODUCER).printed == ""

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from command_runs import Command
+from command_runs import Run
 
 FORMATS = ("full", "concise", "json", "sarif", "github")
 CANARY = "c4n4ry"
@@ -42,7 +42,7 @@ def properties(settings: dict[str, str]) -> str:
 
 @pytest.mark.parametrize("output_format", FORMATS)
 @pytest.mark.parametrize("dialect", ["java", "librdkafka", "kafka-python"])
-def test_no_secret_is_ever_shown(here: Path, run: Command, output_format: str, dialect: str) -> None:
+def test_no_secret_is_ever_shown(here: Path, run: Run, output_format: str, dialect: str) -> None:
     (here / "a.properties").write_text(properties(SECRETS))
     (here / "b.json").write_text(json.dumps({**SECRETS, "batch.size": "1", "linger.ms": 0}))
     (here / "c.yaml").write_text("".join(f"{json.dumps(name)}: {json.dumps(value)}  # {CANARY}\n" for name, value in SECRETS.items()))
@@ -67,7 +67,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("output_format", FORMATS)
-def test_nothing_in_a_file_reaches_the_terminal_or_the_runner(here: Path, run: Command, output_format: str) -> None:
+def test_nothing_in_a_file_reaches_the_terminal_or_the_runner(here: Path, run: Run, output_format: str) -> None:
     folder = here / "##[error]pwned\n::error::pwned,line=1:\x1b[31m%0A"
     folder.mkdir()
     (folder / "a.properties").write_text("".join(f"{name}={value}\n" for name, value in HOSTILE.items()) + "acks=0\n")
@@ -112,7 +112,7 @@ def as_the_runner_reads_it(line: str) -> tuple[str, dict[str, str], str]:
     return command, properties, unescape(data, ("%0D", "%0A", "%25"))
 
 
-def test_a_value_that_is_filled_in_later_is_no_leak(here: Path, run: Command) -> None:
+def test_a_value_that_is_filled_in_later_is_no_leak(here: Path, run: Run) -> None:
     def leaks(jaas: str, password: str) -> list[str]:
         (here / "x.properties").write_text(f"acks=all\nsasl.jaas.config={jaas}\nssl.key.password={password}\n")
         findings = json.loads(run("x.properties", "--output-format", "json")[1])["findings"]
@@ -125,7 +125,7 @@ def test_a_value_that_is_filled_in_later_is_no_leak(here: Path, run: Command) ->
     assert leaks(jaas.replace("PW", "hunter2${x}"), "${a}") == ["sasl.jaas.config"]
 
 
-def test_a_file_of_unknown_names_hides_no_other_files_mistake(here: Path, run: Command) -> None:
+def test_a_file_of_unknown_names_hides_no_other_files_mistake(here: Path, run: Run) -> None:
     (here / "a.properties").write_text("acks=all\n" + "".join(f"orders.name{number}=1\n" for number in range(3_000)))
     (here / "b.properties").write_text("acks=all\nlinger.msec=5\n")
     found = json.loads(run(".", "--output-format", "json")[1])["findings"]

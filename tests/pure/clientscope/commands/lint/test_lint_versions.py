@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_runs import Command
+from command_runs import Run
 
 from clientscope.commands.lint.versions import MAX_BYTES, near
 
@@ -66,7 +66,7 @@ def test_a_huge_file_is_left(tmp_path: Path) -> None:
     assert near(tmp_path / "a.properties", "java") is None
 
 
-def test_lint_judges_by_it_and_says_so(tmp_path: Path, run: Command) -> None:
+def test_lint_judges_by_it_and_says_so(tmp_path: Path, run: Run) -> None:
     (tmp_path / "pom.xml").write_text(POM.format("3.7.2"))
     (tmp_path / "a.properties").write_text("acks=all\ncompression.gzip.level=9\nclient.id=orders\n")
     out = run(str(tmp_path / "a.properties")).out

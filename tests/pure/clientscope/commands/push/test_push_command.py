@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command_runs import Run, Said
 
-from clientscope import cli
 from clientscope.client.settings_file import parse
 from clientscope.errors import SettingsError
 from clientscope.settings_files import MAX_BYTES
@@ -38,20 +38,16 @@ def _log_level() -> Iterator[None]:
 
 
 @pytest.fixture
-def push(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+def push(tmp_path: Path, clientscope: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs the command on a file of this name and content: status, stdout, stderr."""
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
 
-    def run(name: str, content: str, *flags: str) -> tuple[int, str, str]:
+    def run(name: str, content: str, *flags: str) -> Said:
         Path(name).write_text(content)
-        status = cli.main(["push", "--properties", name, *flags])
-        return (status, *capsys.readouterr())
+        return clientscope("push", "--properties", name, *flags)
 
     return run
-
-
-Push = Callable[..., tuple[int, str, str]]
 
 
 def test_java_properties() -> None:
@@ -91,7 +87,7 @@ def test_json_and_yaml_flat_or_nested() -> None:
         ("c.json", "acks=1" * MAX_BYTES, f"c.json is larger than {MAX_BYTES} bytes"),
     ],
 )
-def test_a_wrong_file_is_said_and_not_quoted(push: Push, name: str, content: str, message: str) -> None:
+def test_a_wrong_file_is_said_and_not_quoted(push: Run, name: str, content: str, message: str) -> None:
     status, out, err = push(name, content, "--dry-run")
     assert (status, out) == (2, "")
     assert err.startswith(f"error: {message}")
@@ -99,16 +95,14 @@ def test_a_wrong_file_is_said_and_not_quoted(push: Push, name: str, content: str
     assert "hunter2" not in err
 
 
-def test_not_utf_8_and_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_not_utf_8_and_not_there(tmp_path: Path, clientscope: Run) -> None:
     with pytest.raises(SettingsError, match=r"c\.json is not JSON: it isn't UTF-8"):
         parse(Path("c.json"), b'{"a": "\xff"}')
-    assert cli.main(["push", "--properties", str(tmp_path / "none.properties")]) == 2
-    assert "none.properties: No such file or directory" in capsys.readouterr().err
-    assert cli.main(["push"]) == 2
-    assert capsys.readouterr().err.startswith("error: --properties is missing\nhint: ")
+    assert "none.properties: No such file or directory" in clientscope("push", "--properties", str(tmp_path / "none.properties")).refused
+    assert clientscope("push").refused.startswith("error: --properties is missing\nhint: ")
 
 
-def test_a_dry_run_shows_values_and_what_is_held_back(push: Push) -> None:
+def test_a_dry_run_shows_values_and_what_is_held_back(push: Run) -> None:
     keys = "acks,linger.ms,retries,sasl.jaas.config,app.setting,client.id"
     content = "acks=-1\nlinger.ms=20\nsasl.jaas.config=hunter2\nclient.id=https://u:hunter2@h/\nbootstrap.servers=127.0.0.1:1\n"
     assert push("c.properties", content, "--dry-run", "--allowed-keys", keys) == (
@@ -124,7 +118,7 @@ def test_a_dry_run_shows_values_and_what_is_held_back(push: Push) -> None:
     )
 
 
-def test_control_characters_are_not_printed(push: Push) -> None:
+def test_control_characters_are_not_printed(push: Run) -> None:
     _, out, _ = push("c.yaml", 'client.id: "x\\e[31m"\n', "--dry-run", "--allowed-keys", "client.id")
     assert "client.id = x�[31m\n" in out
 
@@ -141,19 +135,19 @@ def test_control_characters_are_not_printed(push: Push) -> None:
         ("groupId=g", ("--dialect", "kafkajs"), "consumer, kafkajs unknown"),
     ],
 )
-def test_who_it_is(push: Push, content: str, flags: tuple[str, ...], who: str) -> None:
+def test_who_it_is(push: Run, content: str, flags: tuple[str, ...], who: str) -> None:
     status, out, _ = push("c.properties", content, "--dry-run", *flags)
     assert status == 0
     assert out.startswith(f"would be pushed as {who}:\n")
 
 
-def test_a_client_that_the_library_has_not(push: Push) -> None:
+def test_a_client_that_the_library_has_not(push: Run) -> None:
     status, out, err = push("c.yaml", "application_id: a", "--dialect", "aiokafka", "--dry-run")
     assert (status, out) == (2, "")
     assert err == "error: aiokafka has no streams client\nhint: the type of client may be producer, consumer, admin\n"
 
 
-def test_the_version_decides_about_defaults(push: Push) -> None:
+def test_the_version_decides_about_defaults(push: Run) -> None:
     for version, linger in (("3.9.2", "0"), ("4.0.0", "5"), ("unknown", "5")):
         _, out, _ = push("c.properties", "acks=1", "--dry-run", "--software-version", version, "--allowed-keys", "linger.ms")
         assert f"linger.ms = {linger} (default)\n" in out
@@ -169,7 +163,7 @@ def test_the_version_decides_about_defaults(push: Push) -> None:
         (("--dialect", "cobol"), "--dialect: Input should be"),
     ],
 )
-def test_wrong_flags(push: Push, flags: tuple[str, ...], message: str) -> None:
+def test_wrong_flags(push: Run, flags: tuple[str, ...], message: str) -> None:
     # With = since argparse takes a value that begins with - for a flag.
     status, _, err = push("c.properties", "acks=1", "=".join(flags))
     assert status == 2
@@ -180,11 +174,11 @@ def test_wrong_flags(push: Push, flags: tuple[str, ...], message: str) -> None:
     ("name", "content"),
     [("c.properties", "enable.config.push = False"), ("c.yaml", "enable.config.push: no"), ("c.json", '{"enable_config_push": false}')],
 )
-def test_a_file_that_says_no_is_obeyed_and_that_is_said(push: Push, name: str, content: str) -> None:
+def test_a_file_that_says_no_is_obeyed_and_that_is_said(push: Run, name: str, content: str) -> None:
     assert push(name, content) == (0, f"not pushed, as {name} says enable.config.push=false\n", "")
 
 
-def test_nothing_left_to_push_and_nowhere_to_push_it(push: Push) -> None:
+def test_nothing_left_to_push_and_nowhere_to_push_it(push: Run) -> None:
     status, out, err = push("c.properties", "config.push.allowed.keys=app.password\napp.password=hunter2\nbootstrap.servers=127.0.0.1:1")
     assert (status, out) == (2, "")
     assert err.startswith("error: no setting is left that may be pushed\nhint: ")
@@ -214,7 +208,7 @@ def hanging_up() -> Iterator[tuple[str, list[None]]]:
         thread.join(10)
 
 
-def test_a_push_that_fails_is_an_error(push: Push, hanging_up: tuple[str, list[None]]) -> None:
+def test_a_push_that_fails_is_an_error(push: Run, hanging_up: tuple[str, list[None]]) -> None:
     address, _ = hanging_up
     status, out, err = push("c.properties", "bootstrap.servers=kafka:9092", "--bootstrap-servers", address, "--timeout-ms", "300")
     assert (status, out) == (1, "")
@@ -223,7 +217,7 @@ def test_a_push_that_fails_is_an_error(push: Push, hanging_up: tuple[str, list[N
 
 
 @pytest.mark.parametrize("dialect", ["java", "aiokafka"])
-def test_a_file_whose_client_needs_to_be_let_in_needs_flags(push: Push, dialect: str) -> None:
+def test_a_file_whose_client_needs_to_be_let_in_needs_flags(push: Run, dialect: str) -> None:
     name = "security.protocol" if dialect == "java" else "security_protocol"
     status, out, err = push("c.yaml", f"{name}: SASL_SSL\nbootstrap.servers: 127.0.0.1:1", "--dialect", dialect)
     assert (status, out) == (2, "")

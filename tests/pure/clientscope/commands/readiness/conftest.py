@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from command_runs import Command, Listed
+from command_runs import Listed, Run
 
 
 @pytest.fixture
-def run(clientscope: Command) -> Command:
+def run(clientscope: Run) -> Run:
     return lambda *words: clientscope("readiness", "--target", "4.0.0", *words)
 
 
 @pytest.fixture
-def listed(run: Command) -> Listed:
+def listed(run: Run) -> Listed:
     return lambda *words: list(json.loads(run(*words, "-o", "json", "--fail-on", "never").printed))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import Command, Listed
+from command_runs import Listed, Run
 from record_bytes import connection_record, heartbeat
 
 from clientscope.clock import now_ms
@@ -89,7 +89,7 @@ def test_clients_are_judged_by_what_gateways_recorded(topics: Topics, listed: Li
     assert "the broker (3.9.0) serves up to" in found["legacy"]["reason"], "of several brokers the oldest counts"
 
 
-def test_without_the_brokers_release_what_a_client_passed_over_is_unknown(topics: Topics, run: Command, listed: Listed) -> None:
+def test_without_the_brokers_release_what_a_client_passed_over_is_unknown(topics: Topics, run: Run, listed: Listed) -> None:
     topics.write(MIXED[-2:])
     assert [row["readiness"] for row in listed()] == ["unknown"]
     assert "--broker-release" in run()[2]
@@ -99,22 +99,7 @@ def test_without_the_brokers_release_what_a_client_passed_over_is_unknown(topics
     assert "--broker-release" not in run("--broker-release", "3.9")[2]
 
 
-@pytest.mark.parametrize(
-    ("by", "expected"),
-    [
-        ("owner", [("payments (#payments)", 3), ("", 2)]),
-        ("principal", [("User:alice", 3), ("User:bob", 2)]),
-        ("software", [("unknown software", 2), ("librdkafka 1.0.0", 1), ("kafka-python 3.0.12", 2)]),
-    ],
-)
-def test_groups(by: str, expected: list[tuple[str, int]], topics: Topics, tmp_path: Path, run: Command, listed: Listed) -> None:
-    owners = tmp_path / "owners.toml"
-    owners.write_text('[[owner]]\nteam = "payments"\ncontact = "#payments"\nclient_id = "orders-*"\n')
-    topics.write(MIXED, broker("3.9"))
-    assert [(row[by], row["clients"]) for row in listed("--owners", str(owners), "--group-by", by)] == expected
-
-
-def test_exit_status(topics: Topics, run: Command) -> None:
+def test_exit_status(topics: Topics, run: Run) -> None:
     topics.write(MIXED[3:4])
     assert [run("--fail-on", each)[0] for each in ("breaks", "unknown", "falls_back")] == [0, 0, 0]
     topics.write([(NOW, b"\0\0nothing")])
@@ -123,21 +108,21 @@ def test_exit_status(topics: Topics, run: Command) -> None:
     assert [run("--fail-on", each)[0] for each in ("breaks", "never")] == [1, 0]
 
 
-def test_without_a_record_there_is_nothing_to_judge(topics: Topics, run: Command) -> None:
+def test_without_a_record_there_is_nothing_to_judge(topics: Topics, run: Run) -> None:
     topics.write([(NOW, heartbeat(1))])
     status, out, err = run()
     assert (status, out) == (2, "")
     assert "no client in the 1 records of clientscope.connections" in err
 
 
-def test_when_an_old_version_was_last_recorded_is_printed(topics: Topics, run: Command) -> None:
+def test_when_an_old_version_was_last_recorded_is_printed(topics: Topics, run: Run) -> None:
     topics.write(MIXED[3:4])
     assert f"No version that 4.0.0 doesn't serve was recorded since {utc(NOW - HOUR)}" in run()[1]
     topics.write(MIXED)
     assert f"A version that 4.0.0 doesn't serve was last recorded at {utc(NOW - HOUR)}." in run()[1]
 
 
-def test_an_upgraded_client_is_judged_by_what_it_used_since(topics: Topics, run: Command, listed: Listed) -> None:
+def test_an_upgraded_client_is_judged_by_what_it_used_since(topics: Topics, run: Run, listed: Listed) -> None:
     topics.write([(NOW - 3 * HOUR, used(*OLD)), (NOW - 2 * HOUR, used(*OLD, client_id="orders-2")), (NOW - HOUR, used(*NEW, **PYTHON))])
     since = utc(NOW - HOUR - 60_000)
     (row,) = listed("--since", since)
@@ -149,14 +134,14 @@ def test_an_upgraded_client_is_judged_by_what_it_used_since(topics: Topics, run:
     assert run("--since", "yesterday")[0] == 2
 
 
-def test_clients_of_which_nothing_was_read_are_counted(topics: Topics, run: Command) -> None:
+def test_clients_of_which_nothing_was_read_are_counted(topics: Topics, run: Run) -> None:
     passed = {"client_id": None, "principal": None, "security_protocol": "SSL"}
     topics.write([(NOW, used(**passed, client_address=f"10.0.0.{number % 2}")) for number in range(5)] + [*MIXED[3:4]])
     status, _, err = run()
     assert status == 0 and "or that sent nothing: 2." in err
 
 
-def test_names_are_redacted_and_escaped(topics: Topics, tmp_path: Path, run: Command) -> None:
+def test_names_are_redacted_and_escaped(topics: Topics, tmp_path: Path, run: Run) -> None:
     topics.write(
         [
             (NOW, used(*OLD, client_id="AKIAIOSFODNN7EXAMPLE")),
@@ -172,7 +157,7 @@ def test_names_are_redacted_and_escaped(topics: Topics, tmp_path: Path, run: Com
     assert re.search(r"<b>2</b> <span[^>]*>records read", page.read_text())
 
 
-def test_every_bound_that_is_reached_is_printed(topics: Topics, run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_bound_that_is_reached_is_printed(topics: Topics, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     topics.found.clients = recorded.SeenClients(limit=10)
     topics.write(
         [

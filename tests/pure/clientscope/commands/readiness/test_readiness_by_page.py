@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from command_runs import Command, Listed
+from command_runs import Listed, Run
 from page_state import NOW_MS, live, opened
 from served_page import serving
 
@@ -32,7 +32,7 @@ def page() -> Iterator[str]:
         yield url
 
 
-def test_groups_as_from_kafka(page: str, run: Command, listed: Listed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_as_from_kafka(page: str, run: Run, listed: Listed, monkeypatch: pytest.MonkeyPatch) -> None:
     orders, billing = listed("--url", page)
     assert (orders["application"], orders["readiness"], orders["clients"], orders["breaks"]) == ("orders", "breaks", 2, 1)
     assert (orders["last_old"], billing["readiness"], billing["principal"]) == (utc(NOW_MS - 60_000), "fine", "User:bob")
@@ -43,7 +43,7 @@ def test_groups_as_from_kafka(page: str, run: Command, listed: Listed, monkeypat
     assert run("--url", page, "-o", "name", "--group-by", "principal", "--fail-on", "never")[:2] == (0, "User:alice\nUser:bob\n")
 
 
-def test_the_search_and_the_exit_status_are_of_those_that_match(page: str, run: Command) -> None:
+def test_the_search_and_the_exit_status_are_of_those_that_match(page: str, run: Run) -> None:
     status, out, _ = run("--url", page, "--search", "software:go OR verdict:fine")
     assert status == 0 and "Clients at Kafka 4.0.0: fine: 2." in out and "Only clients that match" in out
     assert run("--url", page, "--search", "application:x") == (0, "", "no client matches the search\n")
@@ -52,12 +52,12 @@ def test_the_search_and_the_exit_status_are_of_those_that_match(page: str, run: 
 
 
 @pytest.mark.parametrize("flag", ["--since", "--html"])
-def test_what_is_of_records_and_logs_alone(page: str, flag: str, run: Command) -> None:
+def test_what_is_of_records_and_logs_alone(page: str, flag: str, run: Run) -> None:
     status, _, err = run("--url", page, flag, "2026-01-01")
     assert status == 2 and f"{flag} can't be used with --url" in err
 
 
-def test_no_page_or_nobody(run: Command) -> None:
+def test_no_page_or_nobody(run: Run) -> None:
     status, _, err = run("--url", f"http://127.0.0.1:{free_port()}")
     assert status == 2 and "no clientscope serve answers" in err
     with serving(live(), at_ms=NOW_MS) as empty:

@@ -7,16 +7,16 @@ import io
 import json
 
 import pytest
-from command_runs import Command
+from command_runs import Run
 
 from udfs.rules.registry import EVERY_RULE
 
 
-def names(clientscope: Command, *words: str) -> list[str]:
+def names(clientscope: Run, *words: str) -> list[str]:
     return clientscope("rules", "-o", "name", *words).printed.split()
 
 
-def test_all_are_listed_unless_something_is_searched_for(clientscope: Command) -> None:
+def test_all_are_listed_unless_something_is_searched_for(clientscope: Run) -> None:
     assert names(clientscope) == [rule.code for rule in EVERY_RULE]
     assert names(clientscope, "risk:secret", "severity:critical") == ["SK001", "SK002"]
     assert names(clientscope, "key:acks OR code:SK001") == ["AN101", "AN102", "AN116", "SK001"]
@@ -26,7 +26,7 @@ def test_all_are_listed_unless_something_is_searched_for(clientscope: Command) -
     assert names(clientscope, "library:sarama", "code:AN101") == names(clientscope, "AN101") == ["AN101"]
 
 
-def test_formats(clientscope: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_formats(clientscope: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "140")
     out = clientscope(
         "rules", "key:acks", "-o", "csv", "--columns", "code,severity,risks", "--sort=-severity,-code", "--limit", "2"
@@ -40,7 +40,7 @@ def test_formats(clientscope: Command, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["AN101", "an101", "acks_zero", "acks-zero"])
-def test_one_is_explained(name: str, clientscope: Command) -> None:
+def test_one_is_explained(name: str, clientscope: Run) -> None:
     out = clientscope("rules", name).printed
     assert out.startswith("AN101 acks_zero: ") and "\nUse instead\n" in out
 
@@ -56,9 +56,9 @@ def test_one_is_explained(name: str, clientscope: Command) -> None:
         (["key:acks", "--columns", "cod"], "error: --columns: unknown column 'cod'\nhint: did you mean code?"),
     ],
 )
-def test_what_is_wrong_is_said(words: list[str], said: str, clientscope: Command) -> None:
+def test_what_is_wrong_is_said(words: list[str], said: str, clientscope: Run) -> None:
     assert clientscope("rules", *words).refused.startswith(said)
 
 
-def test_nothing_is_found(clientscope: Command) -> None:
+def test_nothing_is_found(clientscope: Run) -> None:
     assert clientscope("rules", "key:nothing").noted == "no rule matches\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import Command, Document
+from command_runs import Document, Run
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
@@ -31,12 +31,12 @@ JAVA_CONSUMER = {
 
 
 @pytest.fixture
-def run(clientscope: Command) -> Command:
+def run(clientscope: Run) -> Run:
     return lambda *words: clientscope("xray", *words)
 
 
 @pytest.fixture
-def document(run: Command) -> Document:
+def document(run: Run) -> Document:
     def made(*words: str) -> dict[str, Any]:
         status, out, err = run(*words, "--output-format", "json")
         assert (status, err) == (0, "")
@@ -81,7 +81,7 @@ def test_every_value_is_what_the_client_was_set_to(release: str) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("output", ["summary", "json", "sarif"])
-def test_nothing_secret_and_no_control_character_is_shown(release: str, output: str, run: Command) -> None:
+def test_nothing_secret_and_no_control_character_is_shown(release: str, output: str, run: Run) -> None:
     status, out, err = run(str(LOGS / f"{release}.log"), "--output-format", output)
     assert (status, err) == (0, "")
     assert "java-billing" in out or output == "sarif"
@@ -128,12 +128,6 @@ def test_rows_of_upgrade_readiness_have_owners_and_times(tmp_path: Path, documen
     assert {name: rows["python-orders"][name] for name in ("readiness", "owner", "last_old")} == {
         "readiness": "fine", "owner": "", "last_old": "",
     }  # fmt: skip
-
-
-def test_an_unknown_release_of_the_brokers_is_an_error(run: Command) -> None:
-    status, out, err = run(str(LOGS / "broker.log"), "--broker-release", "newest")
-    assert (status, out) == (2, "")
-    assert "--broker-release" in err
 
 
 def test_times_are_the_earliest_and_the_latest_in_whatever_order_logs_are_read() -> None:
@@ -275,35 +269,34 @@ def test_reading_stops_at_the_limit_and_says_so(document: Document) -> None:
     assert made["requests"] < document(log)["requests"]
 
 
-def test_a_log_without_requests_says_what_to_do(tmp_path: Path, run: Command) -> None:
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["{log}", "--broker-release", "newest"], "--broker-release"),
+        (["{log}", "--target", "9.9"], "9.9"),
+        (["{log}", "--html", "{folder}/missing/report.html"], "--html"),
+        (["{folder}/server.log"], "kafka.request.logger=DEBUG"),
+        (["{folder}/nothing.log"], "no log in"),
+    ],
+)
+def test_wrong_use(words: list[str], error: str, tmp_path: Path, run: Run) -> None:
     (tmp_path / "server.log").write_text("[2026-11-24 01:00:00,000] INFO started (kafka.server.KafkaServer)\n")
-    status, _, err = run(str(tmp_path / "server.log"))
-    assert status == 2
-    assert "kafka.request.logger=DEBUG" in err
-    status, _, err = run(str(tmp_path / "nothing.log"))
-    assert status == 2
-    assert "no log in" in err
+    assert error in run(*(word.format(log=LOGS / "broker.log", folder=tmp_path) for word in words)).refused
 
 
-def test_an_unknown_target_is_an_error(run: Command) -> None:
-    status, out, err = run(str(LOGS / "broker.log"), "--target", "9.9")
-    assert (status, out) == (2, "")
-    assert "9.9" in err
-
-
-def test_statistics_follow_the_summary(run: Command) -> None:
+def test_statistics_follow_the_summary(run: Run) -> None:
     status, out, err = run(str(LOGS / "broker.log"), "--statistics")
     assert (status, err) == (0, "")
     assert "AN213" in out.partition("CODE ")[2]
     assert "CODE " not in run(str(LOGS / "broker.log"))[1]
 
 
-def test_findings_set_the_exit_status(run: Command) -> None:
+def test_findings_set_the_exit_status(run: Run) -> None:
     assert run(str(LOGS / "broker.log"), "--fail-on", "info")[0] == 1
     assert run(str(LOGS / "broker-2.4.log"), "--fail-on", "critical")[0] == 0
 
 
-def test_the_page_is_one_file_that_needs_nothing_else_and_escapes_names(tmp_path: Path, run: Command) -> None:
+def test_the_page_is_one_file_that_needs_nothing_else_and_escapes_names(tmp_path: Path, run: Run) -> None:
     lines = [line for line in files.lines(LOGS / "broker-3.9.log") if "java-orders-1" in line]
     script = "<script>alert(1)</script>{{ 7 * 7 }}"
     (tmp_path / "broker.log").write_text("\n".join(line.replace('"java-orders-1"', json.dumps(script)) for line in lines))
@@ -318,13 +311,7 @@ def test_the_page_is_one_file_that_needs_nothing_else_and_escapes_names(tmp_path
     assert sorted(each.name for each in tmp_path.iterdir()) == ["broker.log", "report.html"]
 
 
-def test_a_page_that_cannot_be_written_is_an_error(tmp_path: Path, run: Command) -> None:
-    status, _, err = run(str(LOGS / "broker.log"), "--html", str(tmp_path / "missing" / "report.html"))
-    assert status == 2
-    assert "--html" in err
-
-
-def test_instances_of_an_application_are_one_row(tmp_path: Path, run: Command, document: Document) -> None:
+def test_instances_of_an_application_are_one_row(tmp_path: Path, run: Run, document: Document) -> None:
     line = next(line for line in files.lines(LOGS / "broker-3.9.log") if '"PRODUCE"' in line and "java-orders-1" in line)
     old = line.replace('"requestApiVersion":', '"requestApiVersion":2,"was":').replace('"apache-kafka-java"', '"unknown"')
     (tmp_path / "broker.log").write_text("\n".join(old.replace("java-orders-1", f"java-orders-{number}") for number in range(20)))
@@ -351,7 +338,7 @@ KEY_AND_SECRET = "ABCDEFGH12345678:aB3dE5gH7jK9mN1pQ3sT5vW7yZ9/bC2eF4hJ6kM8nP0rS
     ],
 )
 def test_finds_a_credential_in_a_name_and_shows_none(
-    replaced: str, secret: str, key: str, tmp_path: Path, run: Command, document: Document
+    replaced: str, secret: str, key: str, tmp_path: Path, run: Run, document: Document
 ) -> None:
     lines = [line for line in (LOGS / "broker.log").read_text().splitlines(keepends=True) if '"java-orders-1"' in line]
     (tmp_path / "x.log").write_text("".join(lines).replace(f'"{replaced}"', f'"{secret}"'))
@@ -370,61 +357,6 @@ def _logged(api_key: int, client_id: str, connection: str = "127.0.0.1:9092-10.0
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("first", [18, 3])
-@pytest.mark.parametrize("log", ["broker.log", "broker.log.2"])
-def test_joins_requests_without_a_name_by_their_connection(first: int, log: str) -> None:
-    """KIP-1313: a client sends its client.id once on a connection; two applications don't become one, and neither loses acks=0."""
-    inventory = Inventory()
-    others = "127.0.0.1:9092-10.0.0.1:50001-1"
-    for number, request in enumerate(
-        [
-            _logged(first, "orders-1"), _logged(first, "billing-1", others), _logged(0, "", acks="0"), _logged(0, "", others, acks="-1"),
-            _logged(3, ""), _logged(18, "", others),
-        ]
-    ):  # fmt: skip
-        inventory.add(request, Place("broker.log" if number < 2 else log, number))
-    inventory.end()
-    found = {key.client_id: client for key, client in inventory.clients.items()}
-    assert found.keys() == {"orders-1", "billing-1"}
-    assert {name: value for name, client in found.items() for (_, key), (value, _) in client.settings.items() if key == "acks"} == {
-        "orders-1": "0", "billing-1": "all",
-    }  # fmt: skip
-    assert not any(client.contradicted for client in found.values())
-
-
-def test_finds_a_name_in_a_log_that_is_read_later() -> None:
-    """A broker's current log is read before the one that it began on its connection in."""
-    inventory = Inventory()
-    for number in range(50):
-        inventory.add(_logged(0, "", acks="0"), Place("broker.log", number))
-    inventory.add(_logged(18, "orders-1"), Place("broker.log.1", 1))
-    inventory.add(_logged(3, "orders-1"), Place("broker.log.1", 2))
-    inventory.end()
-    ((key, client),) = inventory.clients.items()
-    assert (key.client_id, client.versions[0, 9].count, client.versions[3, 9].count) == ("orders-1", 50, 1)
-    assert client.settings[ClientType.PRODUCER, "acks"][0] == "0"
-
-
-def test_takes_a_name_that_comes_after_the_first_requests() -> None:
-    inventory = Inventory()
-    for request in (_logged(18, ""), _logged(17, ""), _logged(3, ""), _logged(0, "", acks="0"), _logged(0, "orders-1", acks="0")):
-        inventory.add(request, Place("broker.log", 1))
-    inventory.end()
-    ((key, client),) = inventory.clients.items()
-    assert key.client_id == "orders-1"
-    assert {api_key: seen.count for (api_key, _), seen in client.versions.items()} == {18: 1, 17: 1, 3: 1, 0: 2}
-
-
-def test_a_name_that_changes_on_a_connection_is_another_client() -> None:
-    inventory = Inventory()
-    for request in (_logged(3, "orders-1"), _logged(0, "billing-1", acks="0"), _logged(0, "", acks="0")):
-        inventory.add(request, Place("broker.log", 1))
-    inventory.end()
-    assert {key.client_id: sum(seen.count for seen in client.versions.values()) for key, client in inventory.clients.items()} == {
-        "orders-1": 1, "billing-1": 2,
-    }  # fmt: skip
-
-
 def _acks(*requests: tuple[str, LoggedRequest]) -> list[tuple[str, str]]:
     """Client.ids and acks of these requests, each with its log; "?" of several values."""
     inventory = Inventory()
@@ -439,48 +371,67 @@ def _acks(*requests: tuple[str, LoggedRequest]) -> list[tuple[str, str]]:
     )
 
 
-@pytest.mark.parametrize(("first", "second"), [("broker.log", "broker.log"), ("broker.log", "broker.log.1"), ("broker-2", "broker-1")])
-@pytest.mark.parametrize("introduction", [3, 18])
-def test_a_connection_id_that_comes_again_is_of_the_newest_name(first: str, second: str, introduction: int) -> None:
-    """After a broker's restart, and of two brokers whose containers have one address."""
-    orders = [(first, _logged(introduction, "orders-1")), (first, _logged(0, "", acks="-1"))]
-    billing = [(second, _logged(introduction, "billing-1")), (second, _logged(0, "", acks="0"))]
-    assert _acks(*orders, *billing) == [("billing-1", "0"), ("orders-1", "all")]
+OTHER = "127.0.0.1:9092-10.0.0.1:50001-1"
+EARLY = _logged(18, "orders-1")._replace(principal="User:ANONYMOUS")
+HANDSHAKE = _logged(36, "")._replace(principal="User:ANONYMOUS")
+OF_ORDERS = (EARLY, HANDSHAKE, _logged(0, "", acks="-1"))
+OF_BILLING = (EARLY._replace(client_id="billing-1"), HANDSHAKE, _logged(0, "", acks="0"))
+ELSEWHERE = _logged(0, "", acks="0")._replace(address="10.0.0.2")
+ALL_AND_NONE = [("billing-1", "0"), ("orders-1", "all")]
 
 
-def test_distinguishes_a_connection_id_by_principal_and_address() -> None:
-    orders, billing = _logged(3, "orders-1"), _logged(0, "", acks="0")._replace(principal="User:b")
-    assert _acks(("a.log", orders), ("a.log", _logged(0, "", acks="-1")), ("a.log", billing)) == [("", "0"), ("orders-1", "all")]
-    elsewhere = _logged(0, "", acks="0")._replace(address="10.0.0.2")
-    assert _acks(("a.log", orders), ("a.log", elsewhere), ("b.log", elsewhere)) == [("", "0")]
+def _introduced(api_key: int, first: str, second: str) -> list[tuple[str, LoggedRequest]]:
+    """Two clients, each in its log, that send their client.id once, on one connection id after the other."""
+    orders = [(first, _logged(api_key, "orders-1")), (first, _logged(0, "", acks="-1"))]
+    return [*orders, (second, _logged(api_key, "billing-1")), (second, _logged(0, "", acks="0"))]
+
+
+@pytest.mark.parametrize(
+    ("requests", "expected"),
+    [
+        # A connection id that comes again is of the newest name: after a restart, and of two brokers whose containers have one address.
+        *(
+            (_introduced(api_key, first, second), ALL_AND_NONE)
+            for api_key in (3, 18)
+            for first, second in (("broker.log", "broker.log"), ("broker.log", "broker.log.1"), ("broker-2", "broker-1"))
+        ),
+        # The current log is read before the one that the connection began in.
+        ([*50 * [("broker.log", _logged(0, "", acks="0"))], ("broker.log.1", _logged(18, "orders-1"))], [("orders-1", "0")]),
+        # The name comes after the first requests.
+        ([("a", _logged(18, "")), ("a", _logged(0, "", acks="0")), ("a", _logged(0, "orders-1", acks="0"))], [("orders-1", "0")]),
+        # A name that changes is another client's.
+        ([("a", _logged(3, "orders-1")), ("a", _logged(0, "billing-1", acks="0")), ("a", _logged(0, "", acks="0"))], [("billing-1", "0")]),
+        # What is said before authentication counts after it.
+        ([("a", each) for each in (*OF_ORDERS, *OF_BILLING)], ALL_AND_NONE),
+        ([*(("a", each) for each in OF_BILLING), ("b", _logged(0, "", acks="0"))], [("billing-1", "0")]),
+        # Another principal or address isn't the connection's client.
+        (
+            [("a", _logged(3, "orders-1")), ("a", _logged(0, "", acks="-1")), ("a", _logged(0, "", acks="0")._replace(principal="User:b"))],
+            [("", "0"), ("orders-1", "all")],
+        ),
+        ([("a", _logged(3, "orders-1")), ("a", ELSEWHERE), ("b", ELSEWHERE)], [("", "0")]),
+    ],
+)
+def test_names_requests_by_their_connection(requests: list[tuple[str, LoggedRequest]], expected: list[tuple[str, str]]) -> None:
+    """KIP-1313: a client sends its client.id once on a connection."""
+    assert _acks(*requests) == expected
+
+
+@pytest.mark.parametrize("first", [18, 3])
+@pytest.mark.parametrize("log", ["broker.log", "broker.log.2"])
+def test_two_applications_on_two_connections_stay_apart(first: int, log: str) -> None:
+    named = [("broker.log", _logged(first, "orders-1")), ("broker.log", _logged(first, "billing-1", OTHER))]
+    nameless = [_logged(0, "", acks="0"), _logged(0, "", OTHER, acks="-1"), _logged(3, ""), _logged(18, "", OTHER)]
+    assert _acks(*named, *((log, each) for each in nameless)) == [("billing-1", "all"), ("orders-1", "0")]
 
 
 @pytest.mark.parametrize("known_first", [True, False])
 def test_two_names_of_a_connection_id_name_no_request_of_another_log(known_first: bool) -> None:
     known = [(log, _logged(3, name)) for log, name in (("a.log", "orders-1"), ("b.log", "billing-1"))]
-    nameless = [("c.log", _logged(0, "", acks="0")), ("d.log", _logged(0, "", "127.0.0.1:9092-10.0.0.1:50001-1", acks="-1"))]
+    nameless = [("c.log", _logged(0, "", acks="0")), ("d.log", _logged(0, "", OTHER, acks="-1"))]
     assert _acks(*(known + nameless if known_first else nameless + known)) == [("", "0"), ("", "all")]
     both = [("c.log", _logged(0, "", "127.0.0.1:9092-10.0.0.1:50002-1", acks=acks)) for acks in ("0", "1")]
     assert _acks(*known, *(nameless + both if known_first else both + nameless)) == [("", "0"), ("", "?"), ("", "all")]
-
-
-def test_an_authenticated_connection_keeps_the_name_that_it_began_with() -> None:
-    early = _logged(18, "orders-1")._replace(principal="User:ANONYMOUS")
-    again = early._replace(client_id="billing-1")
-    handshake = _logged(36, "")._replace(principal="User:ANONYMOUS")
-    orders = [early, handshake, _logged(0, "", acks="-1")]
-    billing = [again, handshake, _logged(0, "", acks="0")]
-    assert _acks(*(("a.log", each) for each in orders + billing)) == [("billing-1", "0"), ("orders-1", "all")]
-    assert _acks(*(("a.log", each) for each in billing), ("b.log", _logged(0, "", acks="0"))) == [("billing-1", "0")]
-
-
-def test_clients_without_a_name_are_counted_as_before() -> None:
-    inventory = Inventory()
-    for number in range(100):
-        inventory.add(_logged(0, "", f"127.0.0.1:9092-10.0.0.1:{50_000 + number % 3}-1", acks="0"), Place("broker.log", number))
-    inventory.end()
-    ((key, client),) = inventory.clients.items()
-    assert (key.client_id, client.versions[0, 9].count, len(client.connections)) == ("", 100, 3)
 
 
 def test_a_name_that_is_sent_once_makes_no_difference(tmp_path: Path, document: Document) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from command_runs import Run
 from rule_batches import batch_of
 
-from clientscope import cli
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import client_logs
 from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
@@ -111,8 +111,8 @@ def test_a_clients_own_log_adds_settings_that_no_request_shows_to_clients_of_its
     assert "SK002" in fired(found)["java-orders-1"]
 
 
-def test_a_log_without_a_clients_settings_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_without_a_clients_settings_is_an_error(tmp_path: Path, clientscope: Run) -> None:
     (tmp_path / "app.log").write_text("nothing\n")
     logs = ("--client-log", str(FIXTURES / "client_logs" / "java-4.4.log"), "--client-log", str(tmp_path / "app.log"))
-    assert cli.main(["xray", str(FIXTURES / "request_logs" / "broker.log"), *logs]) == 2
-    assert f"error: {tmp_path / 'app.log'}: no client's settings in this log\nhint: " in capsys.readouterr().err
+    err = clientscope("xray", str(FIXTURES / "request_logs" / "broker.log"), *logs).refused
+    assert f"error: {tmp_path / 'app.log'}: no client's settings in this log\nhint: " in err

@@ -6,9 +6,9 @@ from datetime import date
 from typing import Any
 
 import pytest
+from command_runs import Run
 from made_findings import NOW_MS, fingerprint, leak, made
 
-from clientscope import cli
 from clientscope.errors import SettingsError
 from clientscope.findings.record import Finding
 from clientscope.report.findings import deciding
@@ -64,10 +64,9 @@ def test_what_is_refused(given: dict[str, Any], error: str) -> None:
         closing(**given)
 
 
-def test_no_error_quotes_the_secret(capsys: pytest.CaptureFixture[str]) -> None:
-    flags = ["findings", "close", "00000002", "--as", "rotated", "--why", "was password=hunter2-Xy"]
-    assert cli.main(flags) == 2
-    assert "hunter2" not in "".join(capsys.readouterr())
+def test_no_error_quotes_the_secret(clientscope: Run) -> None:
+    status, out, err = clientscope("findings", "close", "00000002", "--as", "rotated", "--why", "was password=hunter2-Xy")
+    assert status == 2 and "hunter2" not in out + err
 
 
 def test_the_last_day_that_is_allowed() -> None:
@@ -106,13 +105,10 @@ def test_only_what_was_decided_is_taken_back() -> None:
         (["lint", "findings", "--help"], "clientscope lint [-h]"),
     ],
 )
-def test_the_word_list_may_be_left_out(words: list[str], command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        cli.main(words)
-    assert capsys.readouterr().out.startswith(f"usage: {command}")
+def test_the_word_list_may_be_left_out(words: list[str], command: str, clientscope: Run) -> None:
+    assert clientscope(*words).printed.startswith(f"usage: {command}")
 
 
-def test_findings_alone_lists(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_alone_lists(monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
     monkeypatch.setenv("CLIENTSCOPE_KAFKA_BOOTSTRAP_SERVERS", "nowhere")
-    assert cli.main(["findings"]) == 2
-    assert capsys.readouterr().err.endswith("hint: see: clientscope findings list --help\n")
+    assert clientscope("findings").refused.endswith("hint: see: clientscope findings list --help\n")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_runs import Command
+from command_runs import Run
 from made_findings import BILLING, DAY_MS, NOW_MS, ORDERS, leak
 from page_state import live
 from served_page import serving
@@ -134,7 +134,7 @@ def test_on_a_terminal_it_is_typed_without_an_echo(page: str, keys: Path) -> Non
 
 
 @pytest.mark.parametrize("given", [IN_USE, f"-x{IN_USE}", f"--value={IN_USE}", f"--{IN_USE}"])
-def test_it_is_never_an_argument_and_not_repeated(page: str, keys: Path, given: str, clientscope: Command) -> None:
+def test_it_is_never_an_argument_and_not_repeated(page: str, keys: Path, given: str, clientscope: Run) -> None:
     status, out, err = clientscope("findings", "who-has", "--url", page, "--digest-key-file", str(keys), given)
     assert status == 2
     assert err.startswith("error: an unexpected argument") and "standard input" in err
@@ -142,7 +142,7 @@ def test_it_is_never_an_argument_and_not_repeated(page: str, keys: Path, given: 
 
 
 @pytest.mark.parametrize("flags", [(), ("--digest-key-file", "/nonexistent/digest.key")])
-def test_without_a_key(page: str, flags: tuple[str, ...], clientscope: Command) -> None:
+def test_without_a_key(page: str, flags: tuple[str, ...], clientscope: Run) -> None:
     err = clientscope("findings", "who-has", "--url", page, *flags).refused
     assert err.startswith(("error: --digest-key-file is required", "error: digest_key_file /nonexistent"))
 

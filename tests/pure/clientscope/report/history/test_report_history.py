@@ -8,13 +8,12 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from command_runs import Command
+from command_runs import Run
 from page_state import live
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, push, setting
 from served_page import serving
 
 from clientscope.api.history import PastClient, PastStart
-from clientscope.local.process import free_port
 from clientscope.records.layouts import Kind, ValueState
 from clientscope.report.history import clients, starts
 
@@ -55,11 +54,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def history(clientscope: Command, page: str) -> Command:
+def history(clientscope: Run, page: str) -> Run:
     return lambda command, *words: clientscope("history", command, "--url", page, *words)
 
 
-def test_clients_of_a_range_by_the_minute(history: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_of_a_range_by_the_minute(history: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "140")
     title, headings, *rows = history("clients", *DAY).printed.splitlines()
     assert title.startswith("3 clients were connected from 2026-09-20T14:14:00+00:00 to 2026-09-21T14:14:00+00:00; times are UTC")
@@ -73,7 +72,7 @@ def test_clients_of_a_range_by_the_minute(history: Command, monkeypatch: pytest.
     assert err == "no client matches from 2026-09-21T14:05:00+00:00 to 2026-09-21T14:06:01+00:00\n"
 
 
-def test_says_until_when_it_is_complete(history: Command) -> None:
+def test_says_until_when_it_is_complete(history: Run) -> None:
     complete = "history is complete until 14:07:00Z; the streaming job writes it once a minute\n"
     err = history("clients", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:10", "client_id:orders-1").noted
     assert err == "no client matches from 2026-09-21T14:05:00+00:00 to 2026-09-21T14:07:00+00:00\n" + complete
@@ -88,7 +87,7 @@ def test_says_until_when_it_is_complete(history: Command) -> None:
     assert "complete until" not in err, "nothing has come that isn't written"
 
 
-def test_clients_take_the_grammar_and_the_flags_of_all_lists(history: Command) -> None:
+def test_clients_take_the_grammar_and_the_flags_of_all_lists(history: Run) -> None:
     out = history("clients", *DAY, "-o", "name", "broker:2 OR client_id:orders-*", "--sort=-client_id").printed
     assert out.split() == ["payments", "orders-1"]
     out = history("clients", *DAY, "-o", "csv", "client_id:orders-1", "--columns", "client_id,last_seen,brokers,owner").printed
@@ -96,7 +95,7 @@ def test_clients_take_the_grammar_and_the_flags_of_all_lists(history: Command) -
     assert history("clients", *DAY, "sofware:x").refused.startswith("error: the search is wrong at character 1: ")
 
 
-def test_starts_with_what_each_pushed(history: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starts_with_what_each_pushed(history: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     out = history("starts", "--application", "orders", "--from", "2026-09-18", "--to", "2026-09-21T14:13:59").printed
     lines = [line.rstrip() for line in out.splitlines()]
@@ -126,7 +125,7 @@ def test_starts_with_what_each_pushed(history: Command, monkeypatch: pytest.Monk
     ]
 
 
-def test_what_changed_between_two_times(history: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_changed_between_two_times(history: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     lines = [line.rstrip() for line in history("diff", "--application", "orders", *DAY).printed.splitlines()]
     assert lines == [
@@ -153,7 +152,7 @@ def test_what_changed_between_two_times(history: Command, monkeypatch: pytest.Mo
     assert err == "nothing started and nothing changed from 2026-09-21T13:15:01+00:00 to 2026-09-21T13:20:01+00:00\n"
 
 
-def test_change_of_client_that_never_pushes(history: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_of_client_that_never_pushes(history: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     assert [line.rstrip() for line in history("diff", "--client-id", "seen", *DAY).printed.splitlines()] == [
         "seen  producer of User:ANONYMOUS",
@@ -165,7 +164,7 @@ def test_change_of_client_that_never_pushes(history: Command, monkeypatch: pytes
     assert history("starts", "--client-id", "seen", *DAY).noted.startswith("no start from ")
 
 
-def test_colours_do_not_judge(history: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_do_not_judge(history: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """``acks`` from all to 0 isn't green: before and after have the same style on a terminal."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
@@ -175,21 +174,20 @@ def test_colours_do_not_judge(history: Command, monkeypatch: pytest.MonkeyPatch)
     assert "\x1b" not in before + after
 
 
-def test_a_hostile_client_is_shown_as_it_is(history: Command) -> None:
+def test_a_hostile_client_is_shown_as_it_is(history: Run) -> None:
     for command in ("starts", "diff"):
         out = history(command, "--client-id", HOSTILE.replace("\x1b", "\ufffd"), *DAY).printed
         assert "\x1b" not in out and "[red]" in out, command
 
 
 @pytest.mark.parametrize("command", ["starts", "diff"])
-def test_it_must_be_given_whose(history: Command, command: str) -> None:
+def test_it_must_be_given_whose(history: Run, command: str) -> None:
     assert history(command).refused.startswith("error: say whose: --application, --client-id, --principal or --address\nhint: ")
     assert history(command, "--client-id", "", *DAY).status == 0, "clients that have none"
 
 
 @pytest.mark.parametrize("words", [("clients",), ("starts", "--client-id", "a"), ("diff", "--client-id", "a")])
-def test_no_page_or_no_history(words: tuple[str, ...], clientscope: Command) -> None:
-    assert "error: no clientscope serve answers" in clientscope("history", *words, "--url", f"http://127.0.0.1:{free_port()}").failed
+def test_no_history(words: tuple[str, ...], clientscope: Run) -> None:
     with serving(live()) as without:
         err = clientscope("history", *words, "--url", without).failed
     assert err == "error: this page has no history\nhint: start clientscope serve with --history-dir, the streaming job's\n"
