@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import (
@@ -90,6 +91,12 @@ class Played:
                         self.ended = reason
             done += commands
         return done
+
+
+def framed(message: Any, correlation_id: int, client_id: str | None = None) -> bytes:
+    """A message of kafka-python's as it is sent."""
+    message.with_header(*([correlation_id] if client_id is None else [correlation_id, client_id]))
+    return bytes(message.encode(header=True, framed=True))
 
 
 def frames(stream: bytes) -> Iterator[bytes]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from typing import Any
 
 import pytest
 from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
-from played import Played, frames, request_id
+from played import Played, framed, frames, request_id
 
 from clientscope.session import sasl
 from clientscope.session.allowance import FRAME_BYTES, LEAST_BURST_BYTES
@@ -22,11 +21,6 @@ from clientscope.wire.messages import ApiVersionsRequest
 
 ILLEGAL_SASL_STATE = 34
 LIST_GROUPS = 16
-
-
-def framed(message: Any, correlation_id: int, client_id: str | None = None) -> bytes:
-    message.with_header(*([correlation_id] if client_id is None else [correlation_id, client_id]))
-    return bytes(message.encode(header=True, framed=True))
 
 
 def list_groups(correlation_id: int) -> bytes:

@@ -20,7 +20,7 @@ from kafka.protocol.sasl import (
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
-from played import Played, frames, from_broker, from_client
+from played import Played, framed, frames, from_broker, from_client
 
 from clientscope.errors import WireError
 from clientscope.records.layouts import PrincipalSource
@@ -37,11 +37,6 @@ PLAIN = b"\0alice\0canary-password"
 def jwt(payload: Any) -> bytes:
     parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "none"}, payload)]
     return f"n,,\x01auth=Bearer {'.'.join(parts)}.\x01\x01".encode()
-
-
-def framed(message: Any, correlation_id: int, client_id: str | None = None) -> bytes:
-    message.with_header(*([correlation_id] if client_id is None else [correlation_id, client_id]))
-    return bytes(message.encode(header=True, framed=True))
 
 
 def bare(token: bytes) -> bytes:
@@ -101,42 +96,38 @@ def test_plain(version: int) -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_scram_only_when_the_server_has_signed(mechanism: str) -> None:
+@pytest.mark.parametrize(
+    ("first", "name", "source"),
+    [
+        (b"n,,n=al=2Cice=3D,r=nonce", "User:al,ice=", PrincipalSource.SCRAM),
+        # A delegation token's id is nobody's name.
+        (b"n,,n=tokenid,r=nonce,tokenauth=true", None, PrincipalSource.NONE),
+    ],
+)
+def test_scram_only_when_the_server_has_signed(mechanism: str, first: bytes, name: str | None, source: PrincipalSource) -> None:
     session = Session(True, 10_240, sasl=True)
     handshake(session, mechanism)
-    assert authenticate(session, b"n,,n=al=2Cice=3D,r=nonce", b"r=nonce2,s=c2FsdA==,i=4096") == []
+    assert authenticate(session, first, b"r=nonce2,s=c2FsdA==,i=4096") == []
     assert who(session) == (None, PrincipalSource.NONE, False)
     authenticate(session, b"c=biws,r=nonce2,p=cHJvb2Y=", b"v=c2lnbmF0dXJl")
-    assert who(session) == ("User:al,ice=", PrincipalSource.SCRAM, True)
+    assert who(session) == (name, source, True)
 
 
-def test_a_delegation_tokens_id_is_nobodys_name() -> None:
+@pytest.mark.parametrize(
+    ("mechanism", "token", "answer", "code", "expected"),
+    [
+        ("OAUTHBEARER", jwt({"sub": "billing-svc"}), b"", 0, ("User:billing-svc", PrincipalSource.TOKEN, True)),
+        # A refused token is answered without an error code, and is refused all the same.
+        ("OAUTHBEARER", jwt({"sub": "mallory"}), b'{"status":"invalid_token"}', 0, (None, PrincipalSource.NONE, False)),
+        ("PLAIN", PLAIN, b"", 58, (None, PrincipalSource.NONE, False)),
+    ],
+    ids=["a token's subject", "a refused token", "a wrong password"],
+)
+def test_the_answer_decides(mechanism: str, token: bytes, answer: bytes, code: int, expected: tuple[str | None, int, bool]) -> None:
     session = Session(True, 10_240, sasl=True)
-    handshake(session, "SCRAM-SHA-256")
-    authenticate(session, b"n,,n=tokenid,r=nonce,tokenauth=true", b"r=n,s=c2FsdA==,i=4096")
-    authenticate(session, b"c=biws,r=n,p=cHJvb2Y=", b"v=c2lnbmF0dXJl")
-    assert who(session) == (None, PrincipalSource.NONE, True)
-
-
-def test_a_tokens_subject() -> None:
-    session = Session(True, 10_240, sasl=True)
-    handshake(session, "OAUTHBEARER")
-    authenticate(session, jwt({"sub": "billing-svc"}), b"")
-    assert who(session) == ("User:billing-svc", PrincipalSource.TOKEN, True)
-
-
-def test_a_refused_token_is_answered_without_an_error_code_and_is_refused_all_the_same() -> None:
-    session = Session(True, 10_240, sasl=True)
-    handshake(session, "OAUTHBEARER")
-    authenticate(session, jwt({"sub": "mallory"}), b'{"status":"invalid_token"}')
-    assert who(session) == (None, PrincipalSource.NONE, False)
-
-
-def test_a_wrong_password() -> None:
-    session = Session(True, 10_240, sasl=True)
-    handshake(session, "PLAIN")
-    authenticate(session, PLAIN, b"", code=58)
-    assert who(session) == (None, PrincipalSource.NONE, False)
+    handshake(session, mechanism)
+    authenticate(session, token, answer, code=code)
+    assert who(session) == expected
 
 
 def test_a_mechanism_that_the_broker_lacks_begins_nothing() -> None:

@@ -10,38 +10,28 @@ import uuid
 
 import pytest
 from played import from_broker, from_client
+from telemetry_frames import ID, asks, framed, head
 
 from clientscope.session.session import Session
 from clientscope.session.state import Counted, Identified, ToBroker, ToClient
 from clientscope.wire.frames import Passed
 from clientscope.wire.messages import ApiVersionsRequest
 
-GIVEN = uuid.UUID("5b2a6a3e-0c1f-4a0e-9a3f-3f9d4f0f7a11")
 
-
-def framed(body: bytes) -> bytes:
-    return struct.pack(">i", len(body)) + body
-
-
-def request(version: int = 0, correlation_id: int = 7) -> bytes:
-    client_id = b"java"
-    return framed(struct.pack(">hhih", 71, version, correlation_id, len(client_id)) + client_id + b"\0" + bytes(16) + b"\0")
-
-
-def response(given: uuid.UUID = GIVEN, error: int = 0, correlation_id: int = 7) -> bytes:
+def response(given: uuid.UUID = ID, error: int = 0, correlation_id: int = 7) -> bytes:
     head = struct.pack(">i", correlation_id) + b"\0" + struct.pack(">ih", 0, error) + given.bytes
     return framed(head + struct.pack(">i", 12) + b"\x02\x04" + struct.pack(">ii?", 300_000, 1_048_576, True) + b"\x02\x01" + b"\0")
 
 
 def answered(session: Session, answer: bytes) -> list[object]:
-    assert list(from_client(session, request()))[-1:] == [ToBroker(request())]
+    assert list(from_client(session, asks()))[-1:] == [ToBroker(asks())]
     return list(from_broker(session, answer))
 
 
 def test_the_id_that_the_broker_gives_is_the_clients() -> None:
     session = Session(True, 10_240)
     assert answered(session, response()) == [Identified(session.identity), ToClient(response())]
-    assert session.identity.instance_id == GIVEN
+    assert session.identity.instance_id == ID
     assert answered(session, response()) == [ToClient(response())], "it is said once"
 
 
@@ -68,6 +58,6 @@ def test_an_id_of_the_clients_own_stays() -> None:
 def test_what_cannot_be_read_passes_unchanged() -> None:
     short = framed(struct.pack(">i", 7) + b"\0\0\0")
     assert answered(Session(True, 10_240), short) == [Counted("unreadable_frames", "telemetry_response"), ToClient(short)]
-    newer = Session(True, 10_240)
-    assert list(from_client(newer, request(version=1)))[-1] == Passed(request(version=1))
-    assert [bytes(piece.data) for piece in from_broker(newer, response()) if isinstance(piece, Passed)] == [response()]
+    session, newer = Session(True, 10_240), framed(head(71, version=1) + bytes(16) + b"\0")
+    assert list(from_client(session, newer))[-1] == Passed(newer)
+    assert [bytes(piece.data) for piece in from_broker(session, response()) if isinstance(piece, Passed)] == [response()]
