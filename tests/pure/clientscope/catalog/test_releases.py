@@ -24,15 +24,6 @@ def text(ranges: dict[int, Range], finalized: int | None = None, supported: int 
     return str(inferred) if inferred else None
 
 
-def test_the_data_names_each_release_and_mode() -> None:
-    minors = [(2, n) for n in range(9)] + [(3, n) for n in range(10)] + [(4, n) for n in range(5)]
-    assert sorted({entry.release for entry in releases()}) == minors
-    assert {entry.release for entry in releases() if entry.mode == "zookeeper"} == {m for m in minors if m < (4, 0)}
-    assert {entry.release for entry in releases() if entry.mode == "kraft"} == {m for m in minors if m >= (2, 8)}
-    levels = [entry.metadata_version for entry in releases() if entry.mode == "kraft" and entry.release >= (3, 3)]
-    assert None not in levels and levels == sorted(levels, key=lambda level: level or 0)
-
-
 @pytest.mark.parametrize(
     ("name", "mode", "fits"),
     [

@@ -88,19 +88,6 @@ def test_sentences_are_those_of_the_docstrings(name: str, module: Any) -> None:
     assert {each: of.documentation for each, of in of_settings.items()} == {each: sentence(documentation[each]) for each in of_settings}
 
 
-def test_a_setting_has_its_history() -> None:
-    compression = of_setting(libraries()["java"].setting("compression.type"))
-    assert compression.now("producer", (2, 0, 1)) == Facts(1, "none", Allowed("words", words=("none", "gzip", "snappy", "lz4")))
-    assert compression.now("producer", (3, 9, 2)) == Facts(1, "none", Allowed("words", words=("none", "gzip", "snappy", "lz4", "zstd")))
-    level = of_setting(libraries()["java"].setting("compression.gzip.level"))
-    assert level.now("producer", (3, 7, 2)) is None
-    assert level.now("producer", (3, 8, 0)) is not None
-    assert level.now("consumer", (3, 8, 0)) is None
-    reporter = of_setting(libraries()["java"].setting("auto.include.jmx.reporter"))
-    assert reporter.now("producer", (3, 9, 0)) == Facts(0, "true", None, True)
-    assert reporter.now("producer", ()) is None, "4.0 removed it"
-
-
 def test_the_oldest_release_read_stands_for_those_before() -> None:
     assert of_setting(libraries()["java"].setting("acks")).now("producer", (1, 0, 0)) is not None
 
@@ -122,13 +109,6 @@ def test_what_is_allowed(allowed: Allowed, taken: tuple[str, ...], refused: tupl
     assert all(allowed.takes(text) for text in taken)
     assert not any(allowed.takes(text) for text in refused)
     assert str(allowed) == said
-
-
-def test_every_setting_of_a_java_client_has_a_sentence() -> None:
-    clients = {"producer", "consumer", "share-consumer", "admin", "streams"}
-    settings = [of_setting(libraries()["java"].setting(name)) for name in sorted(libraries()["java"].names)]
-    without = [each.name for each in settings if clients & each.kinds.keys() and not each.documentation]
-    assert [name for name in without if not name.startswith("internal.")] == []
 
 
 def test_every_setting_of_every_library_can_be_read() -> None:
@@ -158,12 +138,6 @@ def test_defaults_of_sources_are_those_that_rules_use(name: str) -> None:
             assert dialect(name).kafka_value(setting.name, key, facts.default) == defaults[key], setting.name
             compared.add(setting.name)
     assert len(compared) >= 10
-
-
-def test_every_setting_has_a_sentence() -> None:
-    for name in ("kafkajs", "franz-go", "sarama"):
-        without = [each for each in libraries()[name].names if not of_setting(libraries()[name].setting(each)).documentation]
-        assert without in ([], ["Net.SASL.GSSAPI"]), "which Sarama doesn't comment"
 
 
 GO = """
