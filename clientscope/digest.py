@@ -63,10 +63,6 @@ class DigestKey:
         """HMAC-SHA-256 of bytes, which are not copied."""
         return hmac.digest(self.secret, data, "sha256")
 
-    def with_id(self, key_id: str | None) -> DigestKey | None:
-        """This key, or that of the earlier ones, which has this id; None where none has."""
-        return next((key for key in (self, *self.earlier) if key.key_id == key_id), None)
-
     @classmethod
     def read(cls, path: Path) -> DigestKey:
         """The keys in a file, one a line in printable ASCII: the first signs, the others are the earlier ones.
