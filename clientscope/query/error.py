@@ -24,7 +24,3 @@ class QueryError(ClientscopeError):
         self.position = position
         self.length = length
         self.expected = tuple(expected)
-
-    def pointed(self, query: str) -> str:
-        """The query, and beneath it marks where the mistake is: two lines."""
-        return f"{query}\n{' ' * self.position}{'^' * max(self.length, 1)}"

@@ -205,10 +205,8 @@ def test_one_of_several_numbers_is_enough() -> None:
 def test_a_mistake_is_shown_at_its_place(query: str, position: int, length: int, expected: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse(query, CLIENTS, NOW_MS)
-    error = caught.value
-    assert (error.position, error.length) == (position, length)
-    assert expected in error.expected
-    assert error.pointed(query).splitlines()[1] == " " * position + "^" * max(1, length)
+    assert (caught.value.position, caught.value.length) == (position, length)
+    assert expected in caught.value.expected
 
 
 def test_findings_have_fields_of_their_own() -> None:
