@@ -19,7 +19,7 @@ from clientscope.policy.publishing import redacted_record
 from clientscope.policy.redaction import ClientNames
 from clientscope.records.codec import encode
 from clientscope.records.layouts import Origin
-from clientscope.records.principals import anonymous_if_unsaid
+from clientscope.records.principals import ANONYMOUS
 
 GATEWAY_ID = "clientscope xray"
 """``GatewayId`` of records that no gateway wrote."""
@@ -102,7 +102,8 @@ class FoundClients:
     def _context(self, client: FoundClient) -> RequestContext:
         protocol = client.security_protocol.upper()
         protocol = protocol if protocol in _PROTOCOLS else _PROTOCOLS[0]
-        principal = self._names("principal", anonymous_if_unsaid(_cut(client.principal) or None, protocol))
+        unsaid = ANONYMOUS if protocol == "PLAINTEXT" else None
+        principal = self._names("principal", _cut(client.principal) or unsaid)
         client_id = self._names("client_id", _cut(client.client_id))
         software = self._names("client_software_name", _cut(client.software_name) or "unknown")
         client_type = client.client_type.value if client.client_type else ""

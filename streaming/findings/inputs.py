@@ -37,9 +37,7 @@ Settings = Mapping[str, Any]
 
 
 def whereabouts(cluster: str, principal: str | None, client_id: str | None, address: str) -> There:
-    """Those of a client. Without authentication they have no principal, as in records of earlier releases: a push may be older than its
-    client's connections.
-    """
+    """Those of a client; without authentication they have no principal."""
     return There(cluster, authenticated(principal), client_id, address)
 
 

@@ -46,7 +46,7 @@ _OF_CONNECTION = {
     "requested": "requested_versions",
 }
 
-_NEEDED = frozenset(_OF_CONNECTION.values()) | {"security_protocol"}
+_NEEDED = frozenset(_OF_CONNECTION.values())
 
 _WHO = [
     ("cluster", pa.string()),

@@ -1,7 +1,7 @@
 """Redaction of the names that clients choose, in decoded records.
 
-The vectorised twin of ``clientscope.policy.redaction.Names``.  Gateways redact before they publish, but others may publish raw records, and
-gateways of earlier releases did: so each string of a record is judged again.
+The vectorised twin of ``clientscope.policy.redaction.Names``.  Gateways redact before they publish, but others may publish raw
+records: so each string of a record is judged again.
 """
 
 from __future__ import annotations
@@ -13,19 +13,14 @@ import pyarrow.compute as pc
 from clientscope.catalog.sensitive_names import FIELDS, hidden_name
 from clientscope.digest import DigestKey
 from udfs.redaction import sensitive
-from udfs.redaction.principals import principals
 
 
 def redact_names(records: pa.StructArray, key: DigestKey | None) -> pa.StructArray:
     """Decoded records without a name that may not be written down; a list of structs in them likewise (``counts``).
 
-    Where an earlier release wrote no principal, they have what today's would write (`udfs.redaction.principals`).
-
     Args:
         key: makes placeholders that tell hidden names apart; without it all are alike.
     """
-    if (known := principals(records)) is not None:
-        records = replaced(records, principal=known)
     changed = {}
     for field in records.type:
         column = records.field(field.name)

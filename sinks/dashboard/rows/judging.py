@@ -43,7 +43,7 @@ _TENANT = f"ifnull(nullif(s.principal, '{ANONYMOUS}'), '')"
 
 
 def tenant(principal: str | None) -> str:
-    """A principal as subjects have it: findings of earlier releases have null without authentication."""
+    """A principal as subjects have it: without authentication there is none."""
     return authenticated(principal) or ""
 
 

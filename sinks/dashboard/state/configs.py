@@ -33,7 +33,7 @@ _FIELDS = (
     "client_instance_id",
     "origin",
 )
-_NEEDED = frozenset({*_FIELDS, "security_protocol"})
+_NEEDED = frozenset(_FIELDS)
 
 
 def pushes(records: Sequence[TopicRecord]) -> list[IndexedPush | RecordError]:

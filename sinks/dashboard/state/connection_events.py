@@ -12,7 +12,6 @@ from clientscope.errors import RecordError
 from clientscope.policy.redaction import ClientNames
 from clientscope.records.codec import ClientConnectionRecord, decode
 from clientscope.records.layouts import Kind
-from clientscope.records.principals import anonymous_if_unsaid
 from sinks.dashboard.state.column_values import column_values
 from udfs.decoding.decode import decoder
 from udfs.redaction.names import redact_names
@@ -89,7 +88,5 @@ def _one(value: bytes) -> AnyEvent | RecordError:
         record = decode(ClientConnectionRecord, value)
     except RecordError as error:
         return error
-    if record.kind != Kind.HEARTBEAT:
-        record.principal = anonymous_if_unsaid(record.principal, record.security_protocol)
     _names.of_record(record)
     return record if record.kind in _KINDS else RecordError("unknown_kind")

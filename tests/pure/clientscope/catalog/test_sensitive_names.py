@@ -31,7 +31,6 @@ from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import ClientNames, redact
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode, encode
 from clientscope.records.layouts import ValueState, schema
-from clientscope.records.principals import anonymous_if_unsaid
 from clientscope.session.state import UNKNOWN, Identity, PrincipalSource
 from clientscope.topic_values import Setting
 from sinks.dashboard.state.connection_events import events
@@ -256,7 +255,6 @@ def test_the_job_makes_of_a_raw_push_what_a_gateway_makes(
     raw = config_record(*(setting(name, value, config_type=of) for name, value, of in pushed_settings), **who)
     (row,) = redact_pushes(decoder("ClientConfigRecord")(pa.array([raw], pa.binary())), key).to_pylist()
     scalar = decode(ClientConfigRecord, raw)
-    scalar.principal = anonymous_if_unsaid(scalar.principal, scalar.security_protocol)
     ClientNames(key).of_record(scalar)
     assert {name: row[name] for name in NAMED} == {name: getattr(scalar, name) for name in NAMED}
     expected = [redact(ClientConfig(name, value, of, False), key, place) for place, (name, value, of) in enumerate(pushed_settings, 1)]
@@ -273,7 +271,6 @@ def test_the_job_makes_of_a_raw_connection_what_a_gateway_makes(who: list[dict[s
     rows = redact_names(decoder("ClientConnectionRecord")(pa.array(raw, pa.binary())), KEY).to_pylist()
     for row, value in zip(rows, raw, strict=True):
         scalar = decode(ClientConnectionRecord, value)
-        scalar.principal = anonymous_if_unsaid(scalar.principal, scalar.security_protocol)
         ClientNames(KEY).of_record(scalar)
         assert {name: row[name] for name in (*NAMED, "reason", "previous_software_name")} == {
             name: getattr(scalar, name) for name in (*NAMED, "reason", "previous_software_name")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fleets import HOUR, MINUTE, SECOND, Fleet
+from fleets import MINUTE, SECOND, Fleet
 
 from clientscope.records.principals import ANONYMOUS
 
@@ -74,31 +74,9 @@ def test_f41_nor_does_another_principals_connection_keep_a_client_there() -> Non
 
 def test_who_does_not_authenticate_is_kafkas_anonymous_in_what_is_found() -> None:
     fleet = Fleet()
-    connection = fleet.connect("orders-1", None)
-    fleet.push("orders-1", connection, instance=1, settings=LEAK, principal=None)
+    connection = fleet.connect("orders-1", ANONYMOUS)
+    fleet.push("orders-1", connection, instance=1, settings=LEAK, principal=ANONYMOUS)
     fleet.later(MINUTE)
     found = fleet.one("SK001")
     assert (found.application.principal, found.clients[0].principal) == (ANONYMOUS, ANONYMOUS)
     assert found.message.startswith("orders (sasl.password"), "which says nothing about whose it is"
-
-
-def test_a_push_that_0_1_0_recorded_is_of_the_client_that_todays_gateway_sees_connected() -> None:
-    """A client pushes once in its life; its gateway is replaced by today's meanwhile."""
-    for protocol in ("PLAINTEXT", "SSL"):
-        fleet = Fleet()
-        fleet.push("orders-1", fleet.connect("orders-1", None), settings=LEAK, principal=None, security_protocol=protocol)
-        fleet.later(MINUTE)
-        fleet.connect("orders-1", ANONYMOUS, epoch=2)
-        fleet.later(20 * MINUTE)
-        assert (fleet.one("SK001").state, fleet.one("SK001").client_count) == ("open", 1)
-
-
-def test_a_record_of_0_1_0_and_one_of_today_are_one_client() -> None:
-    """The content of a record says which client it is of, whatever its key: the newer push counts."""
-    fleet = Fleet()
-    fleet.push(instance=1, connection=fleet.connect(), settings=WRONG)
-    fleet.later(MINUTE)
-    fleet.push(instance=1, settings=CLEAN)
-    fleet.later(HOUR)
-    assert {(each.code, each.state) for each in fleet.findings("AN101")} == {("AN101", "resolved")}
-    assert fleet.engine.sizes()["clients"] <= 1

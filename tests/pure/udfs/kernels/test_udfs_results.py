@@ -106,7 +106,7 @@ def test_rows_stay_in_order_and_apart() -> None:
     )
     assert [row["decode_error"] for row in rows] == ["unknown_version", None, "no_value", None]
     assert rows[0] == {"key": None, "decode_error": "unknown_version"}
-    assert [rows[1][name] for name in ("settings", "redacted", "key", "origin")] == [2, 1, '["User:ANONYMOUS","a",null]', "pushed"]
+    assert [rows[1][name] for name in ("settings", "redacted", "key", "origin")] == [2, 1, '[null,"a",null]', "pushed"]
     assert [rows[3][name] for name in ("settings", "redacted", "origin")] == [0, 0, "observed"]
     assert [{"SK001", "AN101"} & {rule["code"] for rule in row.get("rules", [])} for row in rows] == [
         set(),

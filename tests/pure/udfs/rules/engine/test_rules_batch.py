@@ -370,7 +370,7 @@ def test_profiles_have_their_own_limits_and_rules() -> None:
     short, auto = judge(batch, [rules["AN202"], rules["AN207"]])
     assert short.outcomes.tolist() == [PASSED, FIRED, PASSED]
     assert auto.outcomes.tolist() == [FIRED, NOT_APPLICABLE, FIRED]
-    assert sorted(profiles.asked) == [("User:ANONYMOUS", "quick", "orders-1"), ("User:ANONYMOUS", "slow", "orders-1")]
+    assert sorted(profiles.asked) == [(None, "quick", "orders-1"), (None, "slow", "orders-1")]
     off = replace(rules["AN207"], enabled=False)
     assert judge(batch_of(*records), [off])[0].outcomes.tolist() == [NOT_APPLICABLE] * 3
     on = ByGroup((APrivateProfile(on=frozenset({"AN207"})),), [])
