@@ -101,9 +101,9 @@ class PastStarts(PastListing, PastSpan):
 
 
 class PastDifference(Model):
-    """A start of clients in a period against the one before it: those that changed in the same way together.
+    """The newest start of clients in a period against the newest one before it: those that changed in the same way together.
 
-    Of a client that neither pushes nor logs: what was seen of its requests when a setting was first seen with another value.
+    Of a client that pushes nothing: what was last seen of its requests, if a setting or its software was seen otherwise before.
     """
 
     client_type: str | None = Field(description="producer, consumer, …, as its settings show; null if they don't.")
@@ -118,7 +118,7 @@ class PastDifference(Model):
 
 
 class PastDifferences(PastSpan):
-    """What changed in a period, the newest first; a client that started several times as it was is there once."""
+    """What a period has changed, the newest first."""
 
     unread: int = Field(description="Records of that time that were not compared, since they are too many.")
     items: list[PastDifference]

@@ -7,8 +7,9 @@ from clientscope.commands.history.asking import WhosePastSettings
 
 
 class HistoryDiffSettings(WhosePastSettings):
-    """Shows what changed of an application or client in a range of time, and when: each of its starts against the one before.
-    With the time of a start, as clientscope history starts prints it, as --from: what changed since that start.
+    """Shows what changed of an application or client between two times: its newest start in the range against the newest before it.
+    With the time of a start, as clientscope history starts prints it, as --from: what changed since that start. Changes that were taken
+    back within the range are in clientscope history starts alone.
     """
 
     section = "history"

@@ -1,4 +1,4 @@
-"""What changed in a range of time, from serve's history: each start against the one before it."""
+"""What changed between two times, from serve's history: of each client the newest start in the range against the newest before it."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
 
     @router.get("/diff", responses=_WRONG)
     def diff(asked: Asked, whose: WhosePushes) -> PastDifferences:
-        """What changed in a time, and when: each start against the one before; redacted."""
+        """What changed between two times: the newest start until the second against the newest before the first; redacted."""
         span = asked.span(clock())
         return PastDifferences.model_validate(of_pushes(span, past.ask("differences", span=span, whose=whose)))
 
