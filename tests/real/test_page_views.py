@@ -174,8 +174,10 @@ def test_findings_are_ranked_filtered_and_explained(shared: PageServer, opens: O
     page.locator("td.chevron button").first.click()
     for text in ("sasl.jaas.config", "key infix, 90 bytes", "a file that only the client reads", "redacted at gw-1", "no owner"):
         expect(page.locator(".pairs.details")).to_contain_text(text)
-    page.get_by_label("Of which severity").select_option("high")
+    page.locator("#search").fill("severity:>=high")
     expect(page.locator(".list tr.row .pill", has_text="medium")).to_have_count(0)
+    page.locator("#search").fill("")
+    expect(page.locator(".list tr.row .pill", has_text="medium")).not_to_have_count(0)
     page.locator(".segments").get_by_role("link", name="Rules").click()
     page.locator(".list tr.row a", has_text="AN101").click()
     expect(page.locator("#search")).to_have_value("code:AN101")

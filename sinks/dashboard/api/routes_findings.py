@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query
 
@@ -18,21 +18,17 @@ from sinks.dashboard.state.findings import Confidence, FindingChoice, FindingGro
 from sinks.dashboard.state.state import State
 
 States = Annotated[tuple[FindingState, ...], Query(alias="state", description="Only these; may be given several times.")]
-Severity = Annotated[Literal["info", "low", "medium", "high", "critical"], Query(description="Only of this severity or worse.")]
-Code = Annotated[str, Query(max_length=64, description="Only of this rule, or a pattern: SK*.")]
 OfConfidence = Annotated[Confidence, Query(description="low is of those that only look like it.")]
 OfSuppressed = Annotated[Suppressed, Query(description="Whether to include findings that a suppression of the rules file hides.")]
 
 
 def _choice(
     states: States = TO_DO,
-    severity: Severity = "info",
-    code: Code = "",
     confidence: OfConfidence = "all",
     suppressed: OfSuppressed = "no",
     q: Q = "",
 ) -> FindingChoice:
-    return FindingChoice(frozenset(states), severity, code, confidence, suppressed, q)
+    return FindingChoice(frozenset(states), confidence, suppressed, q)
 
 
 Chosen = Annotated[FindingChoice, Depends(_choice)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple, cast
 
 from clientscope.api.findings import FindingGroup
@@ -31,16 +30,9 @@ FindingGroupBy = Literal["code", "principal", "owner", "severity", "risk"]
 
 
 class FindingChoice(NamedTuple):
-    """Which findings are asked for.
-
-    Attributes:
-        severity: this one or worse.
-        code: a rule's, or a pattern.
-    """
+    """Which findings are asked for; ``q`` is a search, of which a ``state:`` counts instead of ``states``."""
 
     states: frozenset[str] = frozenset(TO_DO)
-    severity: str = SEVERITIES[0]
-    code: str = ""
     confidence: Confidence = "all"
     suppressed: Suppressed = "no"
     q: str = ""
@@ -90,8 +82,6 @@ class _Kept(NamedTuple):
         of = self.searched
         return (
             (of.state in choice.states or query.asks_for("state"))
-            and SEVERITIES.index(of.severity) >= SEVERITIES.index(choice.severity)
-            and (not choice.code or fnmatchcase(of.code, choice.code))
             and choice.confidence in (of.confidence, "all")
             and (choice.suppressed == "all" or self.suppressed == (choice.suppressed == "only"))
             and of.matches(query)

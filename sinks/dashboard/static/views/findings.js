@@ -2,7 +2,7 @@
 
 import { address } from "../core/api.js";
 import { feed } from "../core/feed.js";
-import { SEVERITIES, count, plural, words } from "../core/format.js";
+import { count, plural, words } from "../core/format.js";
 import { html } from "../core/html.js";
 import { useListing } from "../core/listing.js";
 import { narrowed } from "../core/narrow.js";
@@ -35,33 +35,30 @@ export function Findings() {
   const offset = Number(params.offset) || 0;
   const group = Object.hasOwn(GROUPS, params.group) ? (params.group ?? "") : "";
   const shown = Object.hasOwn(SHOWN, params.show) ? (params.show ?? "") : "";
-  const severity = SEVERITIES.includes(params.severity) ? params.severity : "";
   // Those that only look like it are listed where somebody asks for them.
   const confidence = q.includes("confidence:") ? "" : "high";
-  const query = { ...SHOWN[shown].query, confidence, severity, q, offset: offset || "", limit: LIMIT };
+  const query = { ...SHOWN[shown].query, confidence, q, offset: offset || "", limit: LIMIT };
   const listing = useListing(address(group ? "findings/groups" : "findings", { group, ...query }), version);
   const { overview } = state;
   const { answer, error } = listing;
-  const clear = here({ q: null, severity: null, show: null, offset: null });
+  const clear = here({ q: null, show: null, offset: null });
   const unjudged = overview?.findings === null && overview.findings_detail;
   const show = instead({
     listing,
     feed: state,
-    filtered: Boolean(q || severity || shown || offset),
+    filtered: Boolean(q || shown || offset),
     what: "finding",
     clear,
     nothing: () => (unjudged ? html`<${NothingJudged} why=${unjudged} />` : html`<${Nothing} good><p>No finding is open.</p><//>`),
   });
-  const choose = (name) => (event) => go(here({ [name]: event.currentTarget.value || null, offset: null, open: null }));
+  const choose = (event) => go(here({ show: event.currentTarget.value || null, offset: null, open: null }));
   return html`<div class="head"><h1>Findings</h1><${Search} label="Search findings" examples=${EXAMPLES} error=${error} /></div>
     <section class="card list" aria-label="Findings">
       <header class="tools"><nav class="segments" aria-label="Rows">${Object.entries(GROUPS).map(
         ([name, label]) => html`<a href=${here({ group: name || null, offset: null, open: null })}
           aria-current=${name === group ? "true" : undefined}>${label}</a>`,
       )}</nav>
-        <span class="selects"><select aria-label="Which findings" value=${shown} onChange=${choose("show")}>${Object.entries(SHOWN).map(([name, { label }]) => html`<option value=${name} selected=${name === shown}>${label}</option>`)}</select>
-          <select aria-label="Of which severity" value=${severity} onChange=${choose("severity")}><option value="" selected=${!severity}>Any severity</option>
-            ${SEVERITIES.slice(0, -1).map((name) => html`<option value=${name} selected=${name === severity}>${name === "critical" ? "Critical" : `${name[0].toUpperCase()}${name.slice(1)} or worse`}</option>`)}</select></span></header>
+        <span class="selects"><select aria-label="Which findings" value=${shown} onChange=${choose}>${Object.entries(SHOWN).map(([name, { label }]) => html`<option value=${name} selected=${name === shown}>${label}</option>`)}</select></span></header>
       ${error && answer && !error.inSearch && html`<p class="notice bad" role="status">${error.message} This is how it was before. <button type="button" onClick=${listing.retry}>Try again</button></p>`}
       ${
         show ??
