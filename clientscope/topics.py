@@ -41,7 +41,7 @@ def no_right_on_transactional_id(kafka: Kafka, transactional_id: str) -> Environ
     principal = access(kafka).principal
     return EnvironmentProblem(
         f"{principal} has no right to Write on transactional id {transactional_id}",
-        f"kafka-acls.sh --add --allow-principal {principal} --operation Write --operation Describe --transactional-id {transactional_id};"
+        f"kafka-acls.sh --add --allow-principal {principal} --operation Write --transactional-id {transactional_id};"
         " all that it needs: docs/security.md",
     )
 

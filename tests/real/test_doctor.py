@@ -108,7 +108,7 @@ def is_well(file: Path, gateway: RunningGateway) -> None:
     assert "INTERNAL of broker 1" in texts["listeners"] and "the broker itself" in texts["listeners"]
     assert f"gateway --listen {gateway.address} is in use by clientscope" in texts["ports"]
     assert f"gateway --admin-listen {gateway.admin} is in use by clientscope" in texts["ports"]
-    assert "9 topics have" in texts["topics"]
+    assert "10 topics have" in texts["topics"]
     assert "this machine's clock is" in texts["clocks"]
     assert "group members is known to a gateway" in texts["bypass"]
     assert {"java", "spark", "disk", "brokers", "files"} <= {check for check, text in texts.items() if text}

@@ -324,7 +324,8 @@ def test_each_right_is_needed_and_named_when_it_is_missing(secured: Secured, com
             finally:
                 admin.create_acls([acl])  # the broker's authorizer has it before it has the next one's end
             operation = next(name for name, value in _OPERATIONS.items() if value == acl.operation)
-            place = "the cluster" if pattern.resource_type == ResourceType.CLUSTER else f"topic {pattern.resource_name}"
+            kinds = {ResourceType.CLUSTER: "the cluster", ResourceType.TRANSACTIONAL_ID: f"transactional id {pattern.resource_name}"}
+            place = kinds.get(pattern.resource_type, f"topic {pattern.resource_name}")
             if not said.startswith(f"error: User:{process} has no right to {operation} on {place}"):
                 wrong.append((operation, place, said))
         time.sleep(0.3)  # and the last one
