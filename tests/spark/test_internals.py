@@ -20,7 +20,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
-from streaming.internals import messages, spark_files
+from streaming.internals import messages
 from streaming.internals.frames import record_batches, to_table
 from streaming.internals.jvm import given_settings, has_class, memory_bean, query_id, unlogged_errors, unlogged_failures
 from streaming.internals.releases import RELEASES, installed
@@ -128,37 +128,6 @@ def test_a_batch_that_fails_is_logged_by_py4j_until_the_job_ends(
     assert logged("before") == ["ERROR"]
     unlogged_failures()
     assert logged("at the end") == []
-
-
-def committed(spark: SparkSession, checkpoint: Path, batches: int) -> None:
-    """Runs a query until so many batches of its are committed."""
-    query = start(spark.readStream.format("rate").load().writeStream.format("noop"), "logs", checkpoint.as_uri(), 0.1)
-    try:
-        while not (checkpoint / "commits" / str(batches - 1)).exists():
-            assert query.isActive, query.exception()
-            query.awaitTermination(0.05)
-    finally:
-        query.stop()
-
-
-def test_logs_are_of_the_known_format(spark: SparkSession, tmp_path: Path) -> None:
-    committed(spark, tmp_path / "c", 1)
-    for log in ("offsets", "commits"):
-        assert (tmp_path / "c" / log / "0").read_text().splitlines()[0] == "v1"
-    assert spark_files.read(tmp_path / "c").unknown == ()
-
-
-@pytest.mark.skipif(installed().minor < "4.2", reason="this release writes v1 alone")
-def test_an_offset_log_of_sparks_newer_format_is_no_damage(spark: SparkSession, tmp_path: Path) -> None:
-    setting = "spark.sql.streaming.offsetLog.formatVersion"
-    spark.conf.set(setting, "2")
-    try:
-        committed(spark, tmp_path / "c", 2)
-    finally:
-        spark.conf.unset(setting)
-    found = spark_files.read(tmp_path / "c")
-    assert found.problems == ()
-    assert found.unknown[0] == "offsets/0 is of Spark's format v2; this clientscope knows v1"
 
 
 SINCE = {

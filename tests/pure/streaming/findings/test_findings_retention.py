@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +15,8 @@ from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from clientscope.records.client_key import client_key
 from clientscope.records.layouts import Kind
-from streaming import seen
+from streaming import clients_seen
+from streaming.checkpoints.job_records import JobState
 from streaming.findings import retention
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
 from streaming.findings.finding_records import Policy
@@ -32,18 +32,18 @@ class Topics:
         wrong_ms: by how much the job's clock is wrong.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
         self.now, self.wrong_ms = NOW, 0
         self.configs: dict[str, tuple[int, int, bytes | None]] = {}
         self.events: list[tuple[int, bytes]] = []
         self.written = 0
-        self._folder = folder
+        self.noted = JobState()
         self._offset = self._sequence = 0
         self.job = self.start()
 
     def start(self) -> FindingsEngine:
-        """A job that begins with what the topics have, and with the file of the one before."""
-        noted = seen.read(self._folder, self.now + self.wrong_ms)
+        """A job that begins with what the topics have, and with what the one before noted."""
+        noted = clients_seen.noted(self.noted, self.now + self.wrong_ms)
         self.job = FindingsEngine({}, Policy(), Thresholds(), Conditions(), Kept(noted.seen))
         for key, (offset, at_ms, value) in sorted(self.configs.items(), key=lambda item: item[1]):
             self.read(key, offset, at_ms, value)
@@ -52,7 +52,8 @@ class Topics:
         return self.job
 
     def stop(self) -> None:
-        seen.write(self._folder, self.job.kept.seen(), self.now + self.wrong_ms)
+        records = clients_seen.records(self.job.kept.seen(), self.now + self.wrong_ms)
+        self.noted.take({each.key: each.model_dump_json().encode() for each in records})
 
     def push(self, connection: int, instance: int | None, principal: str | None = "User:a", **fields: Any) -> str:
         """A client pushes; returns its record's key."""
@@ -108,18 +109,18 @@ def _rows(key: str, value: bytes | None) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def topics(tmp_path: Path) -> Topics:
-    made = Topics(tmp_path)
+def topics() -> Topics:
+    made = Topics()
     made.stop()
     made.start()
     return made
 
 
-def test_f50_months_of_daily_redeploys_with_and_without_restarts(tmp_path: Path) -> None:
+def test_f50_months_of_daily_redeploys_with_and_without_restarts() -> None:
     """A fleet that is new each day: the topic has those of thirty days, and each tombstone is written once."""
     ended = {}
     for restarts in (False, True):
-        topics = Topics(tmp_path / str(restarts))
+        topics = Topics()
         topics.stop()
         sizes = []
         for day in range(50):
@@ -233,11 +234,11 @@ def test_a_client_that_comes_back_after_its_tombstone_is_new(topics: Topics) -> 
     assert topics.later(30 * DAY_MS) == [key]
 
 
-def test_two_jobs_end_each_record_and_no_newer_one(topics: Topics, tmp_path: Path) -> None:
+def test_two_jobs_end_each_record_and_no_newer_one(topics: Topics) -> None:
     """One that was started on the same topics with a checkpoint folder of its own: it ends nothing early, and nothing that came back."""
     key = topics.push(1, 1)
     topics.later(29 * DAY_MS)
-    other = Topics(tmp_path / "other")
+    other = Topics()
     other.now, other.configs, other.events = topics.now, topics.configs, topics.events
     other.start()
     assert other.later(2 * DAY_MS) == [], "it doesn't know who was seen before it began"
@@ -293,13 +294,9 @@ def test_f29_what_the_client_says_of_the_time_is_not_asked(topics: Topics) -> No
     assert set(topics.later(2 * DAY_MS)) == keys
 
 
-@pytest.mark.parametrize("text", [None, "", "{", "[]", '{"v2": {}}', '{"v1": {"seen": {"a": "x"}, "written_ms": 1}}', '{"v1": []}'])
-def test_without_its_file_a_job_ends_nothing_early(tmp_path: Path, text: str | None) -> None:
-    topics = Topics(tmp_path)
+def test_where_nothing_was_noted_a_job_ends_nothing_early(topics: Topics) -> None:
     key = topics.push(1, 1)
     topics.now += 29 * DAY_MS
-    if text is not None:
-        (tmp_path / seen.FILE).write_text(text)
     topics.start()
     assert topics.later(29 * DAY_MS) == []
     assert topics.later(2 * DAY_MS) == [key]
