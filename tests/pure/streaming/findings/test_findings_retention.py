@@ -294,7 +294,8 @@ def test_f29_what_the_client_says_of_the_time_is_not_asked(topics: Topics) -> No
     assert set(topics.later(2 * DAY_MS)) == keys
 
 
-def test_where_nothing_was_noted_a_job_ends_nothing_early(topics: Topics) -> None:
+def test_where_nothing_was_noted_a_job_ends_nothing_early() -> None:
+    topics = Topics()
     key = topics.push(1, 1)
     topics.now += 29 * DAY_MS
     topics.start()
