@@ -80,16 +80,10 @@ INTERNALS = (
         "how far queries are behind is unknown on Spark 4.0 and 4.1, and the job reports queries that can't be read",
     ),
     Internal(
-        "logs offsets, commits and sources, v1",
-        "streaming.internals.spark_files",
-        "damage and lost records are found before a query starts",
-        "another format, such as offsets of v2, is a warning: Spark continues by it, and records that are gone are noticed by Spark alone",
-    ),
-    Internal(
-        "RocksDBFileManager's files",
-        "streaming.internals.state_files",
-        "damaged state is found before a query starts; no query has state now",
-        "Spark finds it at the first batch",
+        "Current Committed Offsets and Current Available Offsets in a failure's text",
+        "streaming.internals.messages",
+        "where a query begins anew whose records are gone, and which batch has a record that kills",
+        "it begins where it was some seconds before, and such records are not found",
     ),
     Internal(
         "error conditions and exceptions' texts",

@@ -31,7 +31,7 @@ def serving(
     Args:
         at_ms: the page's time; by default the current one.
     """
-    known, past = values or {}, Past(str(history_dir))
+    known, past = values or {}, Past(history_dir and str(history_dir))
     app = create_app(
         state,
         assets.load(),
