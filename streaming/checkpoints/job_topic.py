@@ -21,7 +21,7 @@ from clientscope.clock import now_ms
 from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.compacted import Follower, read_compacted
-from clientscope.kafka.writer import Producer, new_producer
+from clientscope.kafka.writer import Producer, abandon, new_producer
 from clientscope.records.topics import JOB
 from streaming.checkpoints.job_records import JobOwner, JobRecord, JobState, QueryProgress
 
@@ -33,7 +33,7 @@ HANDOVER_S = 6.0
 """Time that an older job has to notice and to stop its queries, before a newer one starts its own."""
 
 _LOOK_S, _WRITE_S = 1.0, 5.0
-_TIMEOUT_S = 30.0
+_TIMEOUT_S = 10.0
 _COMMIT_S, _BETWEEN_READS_S = 2.0, 0.05
 
 
@@ -92,7 +92,7 @@ class JobTopic:
         with self._lock:
             self._producer = self._new_producer()
             before = self.read().owner
-            self._commit([self._owner])
+            self._commit(self._producer, [self._owner])
         self._thread.start()
         if before is None or not before.running:
             return 0.0
@@ -117,14 +117,19 @@ class JobTopic:
             KafkaError, TimeoutError: Kafka doesn't take them.
         """
         with self._lock:
-            try:
-                self._commit(records)
-            except KafkaError as error:
-                log.info("%s could not be written, and is written again: %s", JOB, type(error).__name__)
-                self._reads(lambda: not self._owns, _COMMIT_S)
-                self._require_ownership()
-                self._producer = self._new_producer()
-                self._commit(records)
+            if self._producer is not None:
+                try:
+                    self._commit(self._producer, records)
+                except KafkaError as error:
+                    log.info("%s could not be written, and is written again: %s", JOB, type(error).__name__)
+                    abandon(self._producer)
+                    self._producer = None
+                else:
+                    return
+            self._reads(lambda: not self._owns, _COMMIT_S)
+            self._require_ownership()
+            self._producer = self._new_producer()
+            self._commit(self._producer, records)
 
     def note(self, progress: QueryProgress) -> None:
         """Has a query's progress written within a few seconds; returns at once."""
@@ -178,15 +183,11 @@ class JobTopic:
             time.sleep(_BETWEEN_READS_S)
 
     def _new_producer(self) -> Producer:
-        if self._producer is not None:
-            self._producer.close(timeout=0)
         producer = new_producer(self._kafka, "clientscope-stream", transactional_id=TRANSACTIONAL_ID)
         producer.init_transactions()
         return producer
 
-    def _commit(self, records: Sequence[JobRecord]) -> None:
-        producer = self._producer
-        assert producer is not None
+    def _commit(self, producer: Producer, records: Sequence[JobRecord]) -> None:
         producer.begin_transaction()
         sent = [producer.send(JOB, key=each.key.encode(), value=each.model_dump_json().encode()) for each in records]
         producer.flush(timeout=_TIMEOUT_S)
