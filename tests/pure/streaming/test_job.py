@@ -30,7 +30,11 @@ class Memory:
 def test_survives_a_reset_connection_to_the_jvm(error: Py4JError) -> None:
     metrics = JobMetrics()
     job: Any = SimpleNamespace(
-        metrics=metrics, supervisor=SimpleNamespace(ends=None), _jvm_memory=Memory(error), _still_held=lambda: None, _fresh=None
+        metrics=metrics,
+        supervisor=SimpleNamespace(ends=None),
+        _jvm_memory=Memory(error),
+        _fresh=None,
+        _checkpoints=SimpleNamespace(topic=SimpleNamespace(replaced=None)),
     )
 
     def look() -> float | None:

@@ -21,7 +21,7 @@ class Script:
         self.said: list[tuple[bool, str]] = []
         self.cannot: Exception | None = None
         self.refused: Exception | None = None
-        self.watching = Watched("results", self.start, self.before_again, search, self.parked)
+        self.watching = Watched("results", self.start, self.before_again, lambda failure: search(), self.parked)
 
     def start(self) -> ScriptedQuery:
         if self.cannot is not None:
@@ -29,7 +29,7 @@ class Script:
         self.started.append(ScriptedQuery())
         return self.started[-1]
 
-    def before_again(self) -> None:
+    def before_again(self, failure: Failure) -> None:
         if self.refused is not None:
             raise self.refused
 
