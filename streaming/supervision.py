@@ -10,13 +10,17 @@ from typing import Protocol
 
 from pyspark.sql.streaming import StreamingQuery
 
-from clientscope.errors import ClientscopeError
+from clientscope.errors import ClientscopeError, EnvironmentProblem
 from streaming.failures import Failure, understood
 from streaming.internals.progress_reports import last_report
 from streaming.job_metrics import JobMetrics
 from streaming.parking import NextStep, Parking, QueryPhase
 
 log = logging.getLogger(__name__)
+
+
+class BeginsAnew(EnvironmentProblem):
+    """Why a query that runs is stopped and started again, though it has not failed."""
 
 
 class Running(Protocol):
@@ -174,7 +178,10 @@ class Watched:
         failure, before = understood(why), self._parking.failure
         step = self._parking.failed(now, failure, finished)
         said = failure.cause if failure.cause == before.cause else why  # its stack trace once, not each minute
-        log.error("query %s failed, and is started again in %.0f s: %s", self.name, self._parking.pause_s(now), said)
+        if isinstance(why, BeginsAnew):
+            log.warning("query %s begins anew: %s", self.name, why)
+        else:
+            log.error("query %s failed, and is started again in %.0f s: %s", self.name, self._parking.pause_s(now), said)
         self._follow(step)
 
     def _follow(self, step: NextStep) -> None:

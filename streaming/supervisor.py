@@ -12,7 +12,6 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from clientscope.clock import now_ms
-from clientscope.errors import EnvironmentProblem
 from clientscope.findings.conditions import Condition, Conditions
 from streaming.checkpoints.plans import PLANS
 from streaming.failures import Failure, understood
@@ -20,7 +19,7 @@ from streaming.internals.progress_reports import last_report
 from streaming.job_checkpoints import Checkpoints, RecordsLost
 from streaming.job_metrics import JobMetrics
 from streaming.parking import Parking
-from streaming.supervision import Running, Watched
+from streaming.supervision import BeginsAnew, Running, Watched
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +92,7 @@ class Supervisor:
 
     def refused(self, query: str) -> None:
         """A query has to begin anew: its topic is another one, or it was reset. From any thread."""
-        anew = EnvironmentProblem(f"{PLANS[query].topic} is another topic now, or {query} was reset")
+        anew = BeginsAnew(f"{PLANS[query].topic} is another topic now, or {query} was reset")
         for each in self.watched:
             if each.name == query or each.name not in PLANS:  # what has no checkpoint begins anew at each start
                 each.refuse(anew)
