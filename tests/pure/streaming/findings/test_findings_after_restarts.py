@@ -94,6 +94,8 @@ def essentials(finding: Finding) -> dict[str, Any]:
     """All but how often it was written, what is worked out at the moment of writing, and who was named for less than the time between."""
     said = finding.model_dump(exclude={"revision", "ended_ms", "clients"})
     connected = [client for client in finding.clients if client.disconnected_ms is None]
+    if finding.kind == "fleet":  # clients are compared every ten seconds and at a start, so a restart may see it sooner
+        said |= {"first_seen_ms": None, "opened_ms": None, "alert": finding.alert and (finding.alert.number, finding.alert.why)}
     return said | {"ended": finding.ended_ms is not None, "connected": connected}
 
 
@@ -119,6 +121,7 @@ def outcome(restarts: bool, history: list[Step], check: Callable[[Fleet], None] 
 @example([("starts", 0, 2), ("starts", 2, 2), ("job restarts", 0, 0)])  # places of a secret have a time each
 @example([("starts", 2, 1), ("starts", 3, 0), ("waits long", 0, 0), ("starts", 2, 1), ("job restarts", 0, 0)])  # AN310 pauses at a start
 @example([("starts", 0, 1), ("requests", 0, 0), ("leaves", 0, 0), ("waits", 0, 0), ("job restarts", 0, 0)])  # it had said otherwise
+@example([("starts", 0, 0), ("requests", 0, 1), ("job restarts", 0, 0), ("starts", 0, 0)])
 def test_f31_a_restart_anywhere_changes_nothing(history: list[Step]) -> None:
     restarted, never = outcome(True, history), outcome(False, history)
     seen, seen_never = last_seen(restarted), last_seen(never)

@@ -149,7 +149,10 @@ class Histories(RuleBasedStateMachine):
         self.fleet.later(MINUTE)
         book, now_ms = self.fleet.engine.book, self.fleet.now
         for found in book.entries.values():
-            record = advance(found, book.holders(found), now_ms)[1]
+            holders = book.holders(found)
+            # One whose clients had left before the job's start asks for no notification.
+            alerts = holders.number > 0 or found.published is None or found.published.alert is not None
+            record = advance(found, holders, now_ms, alerts=alerts)[1]
             assert not is_due(found, record, now_ms)
             assert found.published is not None and record.client_count == found.published.client_count
 
