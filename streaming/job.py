@@ -113,9 +113,6 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
     conditions = Conditions()
     try:
         topic = JobTopic(kafka)
-        ready_s = topic.take_over() + time.monotonic()
-    except TransactionalIdAuthorizationFailedError:
-        raise topics.no_right_on_transactional_id(kafka, TRANSACTIONAL_ID) from None
     except (KafkaError, TimeoutError) as error:
         raise no_broker(kafka, error) from None
     checkpoints = Checkpoints(
@@ -128,7 +125,7 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
         pyspark.__version__,
     )
     try:
-        _run_on(checkpoints, ready_s, settings, digest_key, rules, owned, conditions, kafka, stop)
+        _run_on(checkpoints, settings, digest_key, rules, owned, conditions, kafka, stop)
     except Replaced as replaced:
         # Not an error, after which a service manager would start this one again, and end the newer one.
         log.warning("%s; %s", replaced, replaced.hint)
@@ -148,7 +145,6 @@ def _jars(settings: StreamSettings) -> list[Path]:
 
 def _run_on(
     checkpoints: Checkpoints,
-    ready_s: float,
     settings: StreamSettings,
     digest_key: DigestKey | None,
     rules: RulesFile,
@@ -164,7 +160,8 @@ def _run_on(
         with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
             spark = session(settings, _jars(settings))
     try:
-        if stop.wait(max(0.0, ready_s - time.monotonic())):
+        # Only now that Spark runs: one that can't start must not end another.
+        if stop.wait(0) or stop.wait(_taken_over(checkpoints.topic, kafka)):
             return
         try:
             job = _Job(spark, settings, digest_key, rules, owned, checkpoints, conditions)
@@ -197,6 +194,16 @@ def _run_on(
             stop_pages()
     finally:
         spark.stop()
+
+
+def _taken_over(topic: JobTopic, kafka: KafkaAccess) -> float:
+    """Seconds to wait for the job before, which stops its queries."""
+    try:
+        return topic.take_over()
+    except TransactionalIdAuthorizationFailedError:
+        raise topics.no_right_on_transactional_id(kafka, TRANSACTIONAL_ID) from None
+    except (KafkaError, TimeoutError) as error:
+        raise no_broker(kafka, error) from None
 
 
 class _Job:

@@ -16,6 +16,7 @@ from clientscope import __version__
 from clientscope.clock import now_ms
 from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import Kafka
+from clientscope.records.topics import JOB
 from sinks.history.batches import next_offsets
 from streaming.checkpoints import broker
 from streaming.checkpoints.broker import TopicsNow
@@ -84,6 +85,7 @@ class Checkpoints:
         self._spark_version = spark_version
         self._on_lost_records, self._report_lost = on_lost_records, report_lost
         self._begun: dict[str, str] = {}
+        self._job_topic_id: str | None = None
 
     def begin(self, query: str) -> Beginning:
         """Where a query that is about to start begins.
@@ -95,8 +97,10 @@ class Checkpoints:
         """
         start = self._current(query)
         extent = broker.ask(self._kafka, {PLANS[query].topic}).extents[PLANS[query].topic]
-        self._begun[query] = start.checkpoint
         progress = self.topic.read().progress.get(query)
+        if start.checkpoint != self._begun.get(query) and (progress is None or progress.checkpoint != start.checkpoint):
+            start = self._write(start.model_copy(update={"at_ms": now_ms()}))  # rows that are newer are of this start alone
+        self._begun[query] = start.checkpoint
         return Beginning(
             start.checkpoint,
             f"{self._folder.rstrip('/')}/{query}/{start.checkpoint}",
@@ -118,7 +122,11 @@ class Checkpoints:
         extents = broker.ask(self._kafka, {topic}).extents[topic]
         at = {**self.topic.read().position(query), **(failure.position or {}).get(topic, {})}
         if failure.records_gone:
-            self._continue_without(query, start, self._behind_history(query, start, at, extents), extents)
+            planned = (failure.planned_to or {}).get(topic, {})
+            written = self._behind_history(query, start, at, extents)
+            # Of the batch that failed, no further: rows behind it may be of before a reset.
+            done = {number: offset for number, offset in written.items() if offset <= planned.get(number, offset)}
+            self._continue_without(query, start, at, at | done, extents)
         elif failure.checkpoint_damaged:
             at = self._behind_history(query, start, at, extents)
             log.error("the checkpoint of %s is damaged; a new one begins at %s: %s", query, at or "the beginning", failure.cause)
@@ -129,13 +137,15 @@ class Checkpoints:
         found = self.topic.read().lost()
         return {(query, PLANS[query].topic, number): count for (query, number), count in found.items() if query in PLANS}
 
-    def stale(self, now: TopicsNow) -> list[str]:
-        """Queries that have to begin anew: their topic is another one, or ``clientscope checkpoints reset`` has given them a new start."""
+    def stale(self, now: TopicsNow) -> dict[str, bool]:
+        """Queries that have to begin anew, and whether that is since their topic is another one: else they were reset."""
+        if _differ(self._job_topic_id, now.ids[JOB]):
+            self.topic.restore()
+        self._job_topic_id = now.ids[JOB]
         starts = self.topic.read().starts
         begun = [(query, starts[query], checkpoint) for query, checkpoint in self._begun.items()]
-        return [
-            query for query, start, checkpoint in begun if start.checkpoint != checkpoint or _is_another(start, now.ids[PLANS[query].topic])
-        ]
+        another = {query: _differ(start.topic_id, now.ids[PLANS[query].topic]) for query, start, _ in begun}
+        return {query: another[query] for query, start, checkpoint in begun if another[query] or start.checkpoint != checkpoint}
 
     def note(self, query: str, batch: int, position: Offsets) -> None:
         """Has it written, within a few seconds, that a query has done a batch. From any thread."""
@@ -152,9 +162,9 @@ class Checkpoints:
                 )
             )
 
-    def watch(self, refused: Callable[[str], None], back: Callable[[], None]) -> TopicWatch:
+    def watch(self, refused: Callable[[str, bool], None], back: Callable[[], None]) -> TopicWatch:
         """A watch over the topics of all queries that have begun; arguments as for `TopicWatch`."""
-        return TopicWatch(broker.Asking(self._kafka, {PLANS[query].topic for query in self._begun}), self.stale, refused, back)
+        return TopicWatch(broker.Asking(self._kafka, {JOB, *(PLANS[query].topic for query in self._begun)}), self.stale, refused, back)
 
     def _current(self, query: str) -> QueryStart:
         """Its start; a new one where there is none, or where the topic is another one than it was then."""
@@ -162,7 +172,7 @@ class Checkpoints:
         start, topic_id = self.topic.read().starts.get(query), broker.ask(self._kafka, {topic}).ids[topic]
         if start is None:
             return self._write(new_start(query, topic_id, None, "it had never run"))
-        if not _is_another(start, topic_id):
+        if not _differ(start.topic_id, topic_id):
             return start
         at = ", ".join(f"partition {number} from offset {offset}" for number, offset in sorted(self.topic.read().position(query).items()))
         what = f"{topic} was deleted and made again; of the old one {at or 'all'}, the number of records is unknown"
@@ -172,10 +182,19 @@ class Checkpoints:
         self._report_lost(query, None)
         return self._write(new_start(query, topic_id, None, "its topic was made again", start.lost))
 
-    def _continue_without(self, query: str, start: QueryStart, at: Mapping[int, int], extents: Mapping[int, Extent]) -> None:
+    def _continue_without(
+        self, query: str, start: QueryStart, before: Mapping[int, int], at: Mapping[int, int], extents: Mapping[int, Extent]
+    ) -> None:
+        """
+        Args:
+            before: where it was by Spark's word.
+            at: the same, behind what is in its table already.
+        """
         gone = lost({PLANS[query].topic: at}, {PLANS[query].topic: extents})
         cut = {number for number, extent in extents.items() if at.get(number, 0) > extent.end}
         if not gone and not cut:
+            if at != before:  # what is gone is in the table
+                self._write(new_start(query, start.topic_id, at, "records were gone that it had read", start.lost))
             return
         what = said(gone) or f"{PLANS[query].topic} ends before what it has read"
         if self._on_lost_records == "stop":
@@ -205,8 +224,9 @@ class Checkpoints:
         return start
 
 
-def _is_another(start: QueryStart, topic_id: str | None) -> bool:
-    return None not in (start.topic_id, topic_id) and start.topic_id != topic_id
+def _differ(before: str | None, now: str | None) -> bool:
+    """Whether two ids are of two topics; a broker without ids says nothing."""
+    return None not in (before, now) and before != now
 
 
 def _starting(query: str, start: QueryStart, extents: Mapping[int, Extent]) -> str:

@@ -90,11 +90,12 @@ class Supervisor:
         for each in self.watched:
             each.hurry()
 
-    def refused(self, query: str) -> None:
+    def refused(self, query: str, is_another: bool) -> None:
         """A query has to begin anew: its topic is another one, or it was reset. From any thread."""
-        anew = BeginsAnew(f"{PLANS[query].topic} is another topic now, or {query} was reset")
+        anew = BeginsAnew(f"{PLANS[query].topic} is another topic now" if is_another else f"{query} was reset")
         for each in self.watched:
-            if each.name == query or each.name not in PLANS:  # what has no checkpoint begins anew at each start
+            # What has no checkpoint begins anew at each start; whatever topic was made again, it reads it.
+            if each.name == query or (is_another and each.name not in PLANS):
                 each.refuse(anew)
                 each.hurry()
 

@@ -51,6 +51,11 @@ class Follower:
             self._take(found, batches)
         return found
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the topic was there when it was read."""
+        return self._begun
+
     def has_caught_up(self) -> bool:
         """Whether all has been read that there was when reading began."""
         return self._reader.has_caught_up()

@@ -109,6 +109,8 @@ class Recorder:
         self._tables = f"{history_dir}/gauges", f"{history_dir}/findings"
         self._series: dict[str, _Series] = {}
         self._findings: list[RecordedFinding] = []
+        self._written: set[str] = set()
+        self._erased: set[str] = set()
         self._revisions: dict[str, int] | None = None
         self._minute: int | None = None
         self._failing = False
@@ -181,6 +183,8 @@ class Recorder:
             if value is None:  # erased perhaps: what waits must not come after that
                 self._findings = [row for row in self._findings if row["fingerprint"] != key]
                 self._revisions.pop(key, None)
+                if key in self._written:
+                    self._erased.add(key)
             self._take_finding(value, now_s)
 
     def _take_finding(self, value: bytes | None, now_s: float) -> None:
@@ -201,18 +205,21 @@ class Recorder:
             self._append(self._tables[0], GAUGE_ROWS, [when | series.model_dump() for series in self._series.values()])
 
     def _write_findings(self, later: _News) -> None:
+        if self._erased:  # they could not be taken back the last time
+            self._take_back()
         if not self._findings:
             return
         self._take_findings(later())
         if not self._findings or not self._append(self._tables[1], FINDING_ROWS, self._findings):
             return
-        written, self._findings = [row["fingerprint"] for row in self._findings], []
+        self._written |= {row["fingerprint"] for row in self._findings}
+        self._findings = []
         # Who erases a client waits until its findings have left the topic, and then deletes its rows. What was written meanwhile is
         # taken back here: either this sees that they have left, or they leave after it, and the rows are deleted there.
-        news = later()
-        self._take_findings(news)
-        if erased := [fingerprint for fingerprint in written if fingerprint in news and news[fingerprint] is None]:
-            self._take_back(erased)
+        self._take_findings(later())
+        self._written = set()
+        if self._erased:
+            self._take_back()
 
     def _append(self, table: str, schema: pa.Schema, rows: Sequence[Mapping[str, object]]) -> bool:
         try:
@@ -223,11 +230,12 @@ class Recorder:
         self._failing = False
         return True
 
-    def _take_back(self, fingerprints: Sequence[str]) -> None:
-        """Deletes rows; fingerprints are hexadecimal digits."""
+    def _take_back(self) -> None:
+        """Deletes the rows of findings that were erased; fingerprints are hexadecimal digits."""
         table = DeltaTable(self._tables[1])
-        named = ", ".join(f"'{fingerprint}'" for fingerprint in fingerprints)
+        named = ", ".join(f"'{fingerprint}'" for fingerprint in sorted(self._erased))
         committed(table, lambda: table.delete(f"fingerprint IN ({named})"))
+        self._erased = set()
 
     def _say(self, problem: str) -> None:
         if not self._failing:

@@ -11,13 +11,16 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clientscope.clock import now_ms
 
 log = logging.getLogger(__name__)
+
+
+Offset = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class JobRecord(BaseModel):
@@ -72,10 +75,10 @@ class QueryStart(JobRecord):
     query: str
     checkpoint: str = Field(pattern=r"^[0-9A-Za-z-]{1,64}$")
     topic_id: str | None
-    offsets: dict[int, int] | None
-    lost: dict[int, int] = Field(default_factory=dict)
-    reason: str
-    at_ms: int
+    offsets: dict[int, Offset] | None
+    lost: dict[int, Offset] = Field(default_factory=dict)
+    reason: str = Field(max_length=200)
+    at_ms: int = Field(ge=0, lt=2**43)
 
     @property
     def place(self) -> tuple[str | int, ...]:
@@ -114,8 +117,8 @@ class QueryProgress(JobRecord):
     kind = "progress"
     query: str
     checkpoint: str
-    batch: int
-    position: dict[int, int]
+    batch: int = Field(ge=0)
+    position: dict[int, Offset]
     clientscope_version: str
     spark_version: str
     at_ms: int
@@ -181,7 +184,7 @@ class JobState:
         for key, value in news.items():
             try:
                 record = None if value is None else _KINDS[json.loads(key)[0]].model_validate_json(value)
-            except (ValidationError, ValueError, LookupError, TypeError) as error:
+            except (ValidationError, ValueError, LookupError, TypeError, RecursionError) as error:
                 log.warning("a record of clientscope.job with the key %.80s can't be read (%s), and is left out", key, type(error).__name__)
                 continue
             match record:

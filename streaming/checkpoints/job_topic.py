@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, TransactionalIdAuthorizationFailedError
 
 from clientscope.clock import now_ms
 from clientscope.errors import ClientscopeError
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 TRANSACTIONAL_ID = "clientscope-stream"
 
-HANDOVER_S = 6.0
+HANDOVER_S = 5.0
 """Time that an older job has to notice and to stop its queries, before a newer one starts its own."""
 
 _LOOK_S, _WRITE_S = 1.0, 5.0
@@ -87,12 +87,22 @@ class JobTopic:
             Seconds to wait before queries start, since another job may still run them.
 
         Raises:
+            Replaced: another job has started at the same moment.
             KafkaError, TimeoutError: the topic can't be read or written.
         """
         with self._lock:
-            self._producer = self._new_producer()
             before = self.read().owner
-            self._commit(self._producer, [self._owner])
+            try:
+                self._producer = self._new_producer()
+                self._commit(self._producer, [self._owner])
+            except TransactionalIdAuthorizationFailedError:
+                raise
+            except KafkaError:
+                # Fenced: by a job that started at the same moment, whose record is on the topic, or by the older one, which does it once.
+                if self._reads(lambda: self._state.owner != before, _COMMIT_S):
+                    self._require_ownership()
+                self._producer = self._new_producer()
+                self._commit(self._producer, [self._owner])
         self._thread.start()
         if before is None or not before.running:
             return 0.0
@@ -107,6 +117,8 @@ class JobTopic:
         """
         with self._lock:
             self._state.take(self._follower.read_to_end())
+            if not self._follower.has_begun:  # an empty answer must not look like an empty topic
+                raise TimeoutError(f"{JOB} is gone")
             return self._state
 
     def write(self, *records: JobRecord) -> None:
@@ -130,6 +142,18 @@ class JobTopic:
             self._require_ownership()
             self._producer = self._new_producer()
             self._commit(self._producer, records)
+
+    def restore(self) -> None:
+        """Writes all that is known once more, after the topic was deleted and made again.
+
+        Raises:
+            KafkaError, TimeoutError, Replaced: as `write`.
+        """
+        with self._lock:
+            known = self._state
+            kept = (*known.starts.values(), *known.progress.values(), *known.skipped.values(), *known.seen.values())
+            log.error("%s was deleted and made again: what this job knows is written to it", JOB)
+            self.write(self._owner, *kept)
 
     def note(self, progress: QueryProgress) -> None:
         """Has a query's progress written within a few seconds; returns at once."""
@@ -164,6 +188,8 @@ class JobTopic:
             self.replaced = replaced
         except (KafkaError, TimeoutError, OSError) as error:
             log.warning("%s could not be followed, and is followed later: %s", JOB, type(error).__name__)
+        except Exception:  # a job that no longer looks would never see that it was replaced
+            log.exception("%s could not be followed, and is followed later", JOB)
 
     @property
     def _owns(self) -> bool:

@@ -79,7 +79,7 @@ def at_offsets(kafka: Kafka, query: str, given: str) -> dict[int, int]:
                 f"--to-offsets: {topic}, partition {number}, holds offsets {extent.begin} to {extent.end - 1}, not {offset}",
                 "what is gone can't be read again; --to-earliest begins where it begins now",
             )
-    return offsets.get(topic, {})
+    return {number: offset for number, offset in offsets.get(topic, {}).items() if offset != EARLIEST}
 
 
 def at_time(kafka: Kafka, query: str, given: str) -> dict[int, int]:

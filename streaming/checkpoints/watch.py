@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 
 from clientscope.errors import EnvironmentProblem
 from streaming.checkpoints.broker import TopicsNow
@@ -23,8 +23,8 @@ class TopicWatch:
 
     Args:
         ask: asks Kafka for the topics' current state; used in that thread alone.
-        stale: says which queries have to begin anew, given that.
-        refused: called with each of them, until it has.
+        stale: says which queries have to begin anew, given that, and whether their topic is another one.
+        refused: called with each of them and that, until it has.
         back: called when Kafka answers again after it didn't.
 
     Attributes:
@@ -34,8 +34,8 @@ class TopicWatch:
     def __init__(
         self,
         ask: Callable[[], TopicsNow],
-        stale: Callable[[TopicsNow], Iterable[str]],
-        refused: Callable[[str], None],
+        stale: Callable[[TopicsNow], Mapping[str, bool]],
+        refused: Callable[[str, bool], None],
         back: Callable[[], None] = lambda: None,
     ) -> None:
         self._ask, self._stale, self._refused, self._back = ask, stale, refused, back
@@ -62,8 +62,8 @@ class TopicWatch:
         if self.away:
             self.away = ""
             self._back()
-        for query in self._stale(now):
-            self._refused(query)
+        for query, is_another in self._stale(now).items():
+            self._refused(query, is_another)
 
     def _run(self) -> None:
         while not self._stopped.wait(EVERY_S):

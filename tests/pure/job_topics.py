@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from clientscope.records.topics import JOB
 from streaming.checkpoints.broker import TopicsNow
 from streaming.checkpoints.job_records import JobRecord, JobState, QueryProgress, QueryStart, new_start
 from streaming.checkpoints.offsets import Extent
@@ -22,6 +23,7 @@ class TopicInMemory:
     def __init__(self) -> None:
         self.state = JobState()
         self.written: list[JobRecord] = []
+        self.restored = 0
 
     def read(self) -> JobState:
         return self.state
@@ -29,6 +31,9 @@ class TopicInMemory:
     def write(self, *records: JobRecord) -> None:
         self.written += records
         self.state.take({each.key: each.model_dump_json().encode() for each in records})
+
+    def restore(self) -> None:
+        self.restored += 1
 
     def note(self, progress: QueryProgress) -> None:
         self.write(progress)
@@ -58,5 +63,5 @@ def begun(queries: Iterable[str] = PLANS) -> TopicInMemory:
 
 def cluster(first: int = 0, end: int = END, topic_id: str | None = TOPIC_ID) -> TopicsNow:
     """All topics with one partition."""
-    names = {plan.topic for plan in PLANS.values()}
+    names = {JOB, *(plan.topic for plan in PLANS.values())}
     return TopicsNow(dict.fromkeys(names, topic_id), {name: {0: Extent(first, end)} for name in names})

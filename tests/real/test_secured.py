@@ -318,7 +318,7 @@ def test_each_right_is_needed_and_named_when_it_is_missing(secured: Secured, com
             time.sleep(0.3)
             try:
                 ended = commands.run(*secured.command(process), *options)
-                said = ended.stderr.splitlines()[0]
+                said = next((line for line in ended.stderr.splitlines() if line.startswith("error: ")), "nothing")
             except subprocess.TimeoutExpired:
                 said = "nothing"
             finally:

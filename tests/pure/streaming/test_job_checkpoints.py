@@ -11,7 +11,7 @@ import pytest
 from deltalake import write_deltalake
 from job_topics import END, READ, TOPIC_ID, TopicInMemory, begun, cluster
 
-from clientscope.records.topics import CONFIGS
+from clientscope.records.topics import CONFIGS, JOB
 from streaming.checkpoints import broker
 from streaming.checkpoints.broker import TopicsNow
 from streaming.checkpoints.offsets import Extent
@@ -48,6 +48,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
     job = Job(tmp_path, monkeypatch)
     for query in ("results", "history_pushes"):
         job.checkpoints.begin(query)
+    job.topic.written.clear()
     return job
 
 
@@ -98,14 +99,16 @@ def test_f24_a_job_that_is_to_stop_at_lost_records_is_ended(tmp_path: Path, monk
 
 def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(job: Job) -> None:
     known = job.checkpoints.begin("results").checkpoint
-    assert job.checkpoints.stale(job.now) == []
+    assert job.checkpoints.stale(job.now) == {}
     job.now = cluster(topic_id="another")
-    assert job.checkpoints.stale(job.now) == ["results", "history_pushes"]
+    assert job.checkpoints.stale(job.now) == {"results": True, "history_pushes": True}
+    assert job.topic.restored == 1, "the job's own topic is another one as well"
     job.checkpoints.prepare("results", GONE._replace(position={CONFIGS: {0: 55}}))
     assert (job.start().offsets, job.lost) == (None, [("results", None)]), "the old topic's offsets say nothing of the new one"
     begins = job.checkpoints.begin("results")
     assert (begins.offsets, begins.checkpoint != known, job.lost) == ("earliest", True, [("results", None)])
-    assert job.checkpoints.stale(job.now) == ["history_pushes"]
+    assert job.checkpoints.stale(job.now) == {"history_pushes": True}
+    assert job.topic.restored == 1
     job.now = cluster(topic_id=None)
     assert job.checkpoints.begin("results") == begins, "a broker without ids is believed"
 
@@ -113,14 +116,14 @@ def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(job: Job) ->
 def test_a_reset_makes_a_running_query_stale(job: Job) -> None:
     job.checkpoints.begin("results")
     job.topic.write(job.start().model_copy(update={"checkpoint": "reset", "offsets": {0: 3}}))
-    assert job.checkpoints.stale(job.now) == ["results"]
+    assert job.checkpoints.stale(job.now) == {"results": False}
     assert job.checkpoints.begin("results").offsets == '{"clientscope.configs": {"0": 3}}'
-    assert job.checkpoints.stale(job.now) == []
+    assert job.checkpoints.stale(job.now) == {}
 
 
 def test_a_partition_that_was_added_since_a_start_is_read_from_its_beginning(job: Job) -> None:
     job.topic.write(job.start().model_copy(update={"offsets": {0: 3}}))
-    job.now = TopicsNow({CONFIGS: TOPIC_ID}, {CONFIGS: {0: Extent(0, END), 1: Extent(0, 0)}})
+    job.now = TopicsNow({CONFIGS: TOPIC_ID, JOB: TOPIC_ID}, {CONFIGS: {0: Extent(0, END), 1: Extent(0, 0)}})
     assert job.checkpoints.begin("results").offsets == '{"clientscope.configs": {"0": 3, "1": -2}}'
 
 
@@ -140,6 +143,18 @@ def test_f23_history_continues_behind_the_rows_that_it_has(job: Job, tmp_path: P
     write_deltalake(tmp_path / "pushes", rows, partition_by=["date"])
     job.checkpoints.prepare("history_pushes", DAMAGED)
     assert job.start("history_pushes").offsets == {0: expected}
+
+
+@pytest.mark.parametrize(("planned", "expected"), [(56, 55), (54, 52)])
+def test_f24_records_that_are_gone_but_in_history_are_not_waited_for(job: Job, tmp_path: Path, planned: int, expected: int) -> None:
+    """Rows behind the batch that failed may be of before a reset, and count for nothing."""
+    at = datetime.fromtimestamp(job.start("history_pushes").at_ms / 1000, UTC)
+    rows = pa.table({"date": [at.date()], "timestamp": [at], "partition": pa.array([0], pa.int32()), "offset": [54]})
+    write_deltalake(tmp_path / "pushes", rows, partition_by=["date"])
+    job.now = cluster(first=52)
+    job.checkpoints.prepare("history_pushes", GONE._replace(position={CONFIGS: {0: READ}}, planned_to={CONFIGS: {0: planned}}))
+    assert job.start("history_pushes").offsets == {0: expected}
+    assert job.start("history_pushes").lost == ({} if expected == 55 else {0: 2})
 
 
 def test_progress_is_of_the_checkpoint_that_the_query_began_with(job: Job) -> None:

@@ -36,10 +36,11 @@ def test_f25_what_another_version_wrote_is_taken_as_far_as_it_is_known(caplog: p
     later = json.dumps({**json.loads(OWNER.model_dump_json()), "field_of_a_later_release": {"x": [1]}}).encode()
     state.take({
         OWNER.key: later, place.key: place.model_dump_json().encode(),
-        '["kind-of-a-later-release"]': b"{}", '["start","results"]': b"{", "no key": b"{}", "[]": b"{}", "5": b"{}", '["owner","x"]': None,
+        '["kind-of-a-later-release"]': b"{}",
+        "[" * 100_000: b"{}", '["start","results"]': b"{", "no key": b"{}", "[]": b"{}", "5": b"{}", '["owner","x"]': None,
     })  # fmt: skip
     assert (state.owner, list(state.skipped.values()), state.starts) == (OWNER, [place], {})
-    assert len([line for line in caplog.messages if "can't be read" in line]) == 5
+    assert len([line for line in caplog.messages if "can't be read" in line]) == 6
 
 
 def test_clients_seen_are_the_same_for_the_next_process() -> None:
@@ -68,3 +69,12 @@ def test_waiting_ends_with_what_is_read_with_the_job_and_with_patience() -> None
     assert said == ["results has 1 record still to read"]
     topic.write(progress(start, {0: 10}))
     assert await_read(topic.read, extents, said.append) == ""
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"checkpoint": "../../etc"}, {"checkpoint": ""}, {"offsets": {"0": -1}}, {"offsets": {"0": 2**63}}, {"at_ms": 10**30}]
+)
+def test_a_start_that_no_job_writes_is_left_out(wrong: dict[str, object]) -> None:
+    state, start = JobState(), new_start("results", None, {0: 1}, "it was reset")
+    state.take({start.key: json.dumps(json.loads(start.model_dump_json()) | wrong).encode()})
+    assert state.starts == {}

@@ -18,9 +18,9 @@ class Kafka:
 
     def __init__(self) -> None:
         self.failing = self.broken = False
-        self.stale: list[str] = []
+        self.stale: dict[str, bool] = {}
         self.asked = threading.Semaphore(0)
-        self.refused: list[str] = []
+        self.refused: list[tuple[str, bool]] = []
         self.back = 0
 
     def ask(self) -> TopicsNow:
@@ -35,7 +35,7 @@ class Kafka:
         self.back += 1
 
     def watch(self) -> TopicWatch:
-        return TopicWatch(self.ask, lambda now: self.stale, self.refused.append, self.is_back)
+        return TopicWatch(self.ask, lambda now: self.stale, lambda *refused: self.refused.append(refused), self.is_back)
 
 
 def test_who_has_to_begin_anew_is_refused_until_it_has() -> None:
@@ -43,18 +43,18 @@ def test_who_has_to_begin_anew_is_refused_until_it_has() -> None:
     watch = kafka.watch()
     watch.look()
     assert kafka.refused == []
-    kafka.stale = ["results", "history_pushes"]
+    kafka.stale = {"results": True, "history_pushes": False}
     watch.look()
-    assert kafka.refused == ["results", "history_pushes"]
+    assert kafka.refused == [("results", True), ("history_pushes", False)]
 
 
 def test_a_broker_that_is_away_is_no_cause() -> None:
     kafka = Kafka()
     watch = kafka.watch()
-    kafka.failing, kafka.stale = True, ["results"]
+    kafka.failing, kafka.stale = True, {"results": True}
     watch.look()
     assert (kafka.refused, kafka.back, watch.away) == ([], 0, "no broker answers; is it up?")
-    kafka.failing, kafka.stale = False, []
+    kafka.failing, kafka.stale = False, {}
     watch.look()
     assert (kafka.back, watch.away) == (1, ""), "who waits for it need not wait longer"
     watch.look()
