@@ -94,7 +94,7 @@ def serving(
     history_dir: Path | None = None,
 ) -> Iterator[PageServer]:
     """Serves until left; without a fleet, there are no records."""
-    past = Past(str(history_dir))
+    past = Past(history_dir and str(history_dir))
     state = State(OWNERS)
     made = fleet or Fleet(now_ms(), clients=0)
     if fleet is not None:

@@ -91,7 +91,7 @@ def test_every_import_is_declared() -> None:
     files = [file for package in ("clientscope", "udfs", "streaming", "sinks") for file in (ROOT / package).rglob("*.py")]
     code = {file: re.sub(r'""".*?"""', "", file.read_text(), flags=re.DOTALL) for file in files}
     found = {name for text in code.values() for name in imported.findall(text) if name not in sys.stdlib_module_names}
-    assert found - declared == {"_typeshed"}
+    assert found <= declared
 
 
 @pytest.mark.parametrize(("command", "module"), EXTRA_COMMANDS.items())

@@ -181,7 +181,7 @@ def test_a_transaction_s_marker_is_the_last_of_a_log(cluster: TwoBrokers, commit
     with cluster.reader(silence_s=5.0) as reader:
         reader.seek(reader.ranges(topic))
         assert end(reader.ranges(topic)) == 4
-        assert offsets(reader) == [(0, 0), (0, 1), (0, 2)]
+        assert offsets(reader) == ([(0, 0), (0, 1), (0, 2)] if commits else []), "what was taken back is not read"
         assert reader.position(TopicPartition(topic, 0)) == 4
 
 
