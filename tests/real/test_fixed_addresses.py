@@ -213,10 +213,13 @@ def test_answers_of_every_version_differ_in_their_ports_alone(cluster: FixedClus
 
 
 def _coordinated(cluster: FixedCluster) -> bool:
-    """Whether the groups have a coordinator."""
-    with RawClient.connect(cluster.brokers[1].plan.advertised, "raw") as client:
-        asked = FindCoordinatorRequest(version=6, key_type=0, coordinator_keys=["group", "other"])
-        return all(each.error_code == 0 for each in client.request(asked, FindCoordinatorResponse).coordinators)
+    """Whether the groups have a coordinator, as far as each broker knows."""
+    answers = []
+    for broker in cluster.brokers.values():
+        with RawClient.connect(broker.plan.advertised, "raw") as client:
+            asked = FindCoordinatorRequest(version=6, key_type=0, coordinator_keys=["group", "other"])
+            answers += client.request(asked, FindCoordinatorResponse).coordinators
+    return all(each.error_code == 0 for each in answers)
 
 
 @pytest.mark.matrix
