@@ -48,13 +48,11 @@ class Beginning:
     """Where a query begins.
 
     Attributes:
-        checkpoint: name of its checkpoint, which no other one has.
-        location: address of the folder, for Spark.
+        location: address of its checkpoint's folder, which no other start has.
         offsets: Spark's ``startingOffsets``, which it looks at only while the folder is empty.
         last_batch: number of the last batch that is known to be done, so the next one's is higher; None for a checkpoint without any.
     """
 
-    checkpoint: str
     location: str
     offsets: str
     last_batch: int | None
@@ -102,7 +100,6 @@ class Checkpoints:
             start = self._write(start.model_copy(update={"at_ms": now_ms()}))  # rows that are newer are of this start alone
         self._begun[query] = start.checkpoint
         return Beginning(
-            start.checkpoint,
             f"{self._folder.rstrip('/')}/{query}/{start.checkpoint}",
             _starting(query, start, extent),
             progress.batch if progress is not None and progress.checkpoint == start.checkpoint else None,
@@ -138,7 +135,7 @@ class Checkpoints:
         return {(query, PLANS[query].topic, number): count for (query, number), count in found.items() if query in PLANS}
 
     def stale(self, now: TopicsNow) -> dict[str, bool]:
-        """Queries that have to begin anew, and whether that is since their topic is another one: else they were reset."""
+        """Queries that must begin anew, each with whether its topic was replaced; the others were reset."""
         if _differ(self._job_topic_id, now.ids[JOB]):
             self.topic.restore()
         self._job_topic_id = now.ids[JOB]

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
+from pyarrow.fs import FileSelector
 
 from sinks.history.tables import files
 
@@ -35,9 +35,12 @@ class Commits:
 def next_version(table: str) -> int:
     """The number of the version that will be committed next; 0 where there is no table yet."""
     try:
-        return int(DeltaTable(table).version()) + 1
+        # By the files' names: a damaged table, which delta-rs can't open, must not keep the job from starting.
+        log = files(table).get_file_info(FileSelector("_delta_log", allow_not_found=True))
     except TableNotFoundError:
         return 0
+    numbers = (each.base_name.removesuffix(".json") for each in log)
+    return max((int(number) for number in numbers if number.isdecimal()), default=-1) + 1
 
 
 def since(table: str, version: int) -> Commits:

@@ -86,13 +86,12 @@ class QueryStart(JobRecord):
 
 
 def new_start(
-    query: str, topic_id: str | None, offsets: Mapping[int, int] | None, reason: str, skipped: Mapping[int, int] | None = None
+    query: str, topic_id: str | None, offsets: Mapping[int, int] | None, reason: str, lost: Mapping[int, int] | None = None
 ) -> QueryStart:
     """A start with a new checkpoint, whose name says when it was made.
 
     Args:
-        offsets: as in `QueryStart`.
-        skipped: records that Kafka no longer had, by partition.
+        offsets, lost: as in `QueryStart`.
     """
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
     return QueryStart(
@@ -100,7 +99,7 @@ def new_start(
         checkpoint=name,
         topic_id=topic_id,
         offsets=None if offsets is None else dict(offsets),
-        lost=dict(skipped or {}),
+        lost=dict(lost or {}),
         reason=reason,
         at_ms=now_ms(),
     )

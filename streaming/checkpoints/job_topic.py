@@ -69,8 +69,8 @@ class JobTopic:
         """
         self.replaced: Replaced | None = None
         self._kafka = kafka
-        self._process = f"clientscope stream, process {os.getpid()} on {socket.gethostname()}"
-        self._owner = JobOwner(run=uuid.uuid4().hex, process=self._process, started_ms=now_ms(), running=True)
+        process = f"clientscope stream, process {os.getpid()} on {socket.gethostname()}"
+        self._owner = JobOwner(run=uuid.uuid4().hex, process=process, started_ms=now_ms(), running=True)
         self._lock = threading.RLock()
         self._follower = Follower(kafka, JOB)
         self._state = JobState()
@@ -99,6 +99,8 @@ class JobTopic:
                 raise
             except KafkaError:
                 # Fenced: by a job that started at the same moment, whose record is on the topic, or by the older one, which does it once.
+                if self._producer is not None:
+                    abandon(self._producer)
                 if self._reads(lambda: self._state.owner != before, _COMMIT_S):
                     self._require_ownership()
                 self._producer = self._new_producer()

@@ -67,11 +67,15 @@ def rows(state: JobState, extents: Extents) -> Iterator[CheckpointLine]:
 
 
 def table(found: Sequence[CheckpointLine], *, wide: bool = False) -> Table:
-    """A row for each partition; the first row of a query also has what its partitions share."""
+    """A row for each partition; the first row of a query also has what its partitions share.
+
+    Args:
+        wide: that is in each row, and who wrote it and when besides.
+    """
     view = Table(header_style="bold", box=None, pad_edge=False)
-    for heading in ("QUERY", "BATCH", "TOPIC", "OFFSET", "BEHIND", "BEGAN SINCE", "WRITTEN BY", "WHEN"):
+    for heading in ("QUERY", "BATCH", "TOPIC", "OFFSET", "BEHIND", "BEGAN BECAUSE", *(("WRITTEN BY", "WHEN") if wide else ())):
         right = heading in ("BATCH", "OFFSET", "BEHIND")
-        narrowest = {"TOPIC": 15, "BEGAN SINCE": 12, "WRITTEN BY": 12, "WHEN": 10}.get(heading)
+        narrowest = {"TOPIC": 15, "BEGAN BECAUSE": 14, "WRITTEN BY": 12, "WHEN": 10}.get(heading)
         view.add_column(
             heading, overflow="fold", no_wrap=right or heading == "QUERY", min_width=narrowest, justify="right" if right else "left"
         )
@@ -80,10 +84,11 @@ def table(found: Sequence[CheckpointLine], *, wide: bool = False) -> Table:
         place = plain(row.topic if row.partition is None else f"{row.topic}/{row.partition}")
         where: list[Text | str] = [place, _number(row.offset), _number(row.behind)]
         if row.query == before and not wide:
-            view.add_row("", "", *where, "", "", "")
+            view.add_row("", "", *where, "")
             continue
         before = row.query
-        texts = (plain(text) if text else "–" for text in (row.began or "it has never run", row.written_by, row.written_at))
+        written = (row.written_by, row.written_at) if wide else ()
+        texts = (plain(text) if text else "–" for text in (row.began or "it has never run", *written))
         view.add_row(row.query, _number(row.batch), *where, *texts)
     return view
 

@@ -76,23 +76,33 @@ def run(settings: HistoryEraseSettings) -> int:
 
 def _await_job(kafka: KafkaAccess, subject: ErasureSubject) -> str:
     """Waits until the job has written to history what was on the topics by now; what it has still to write, in words."""
-    from clientscope.records.topics import FINDINGS
+    from contextlib import closing
+
+    from clientscope.kafka.compacted import Follower
+    from clientscope.records.topics import FINDINGS, JOB
     from sinks.history.erase import await_findings
     from streaming.checkpoints import broker
     from streaming.checkpoints.await_read import await_read
-    from streaming.checkpoints.job_topic import read_job
+    from streaming.checkpoints.job_records import JobState
     from streaming.checkpoints.plans import PLANS
 
-    state = read_job(kafka)
-    history = {query: plan.topic for query, plan in PLANS.items() if plan.table and query in state.starts}
-    if not history:
-        print("no job has written history on this cluster: what it reads once it runs may come in anew")
-        return ""
-    extents = broker.ask(kafka, set(history.values())).extents
-    of_each = {query: extents[topic] for query, topic in history.items()}
-    behind = await_read(lambda: read_job(kafka), of_each, lambda what: print(f"waiting for the job: {what}", flush=True))
-    if not behind and state.owner and state.owner.running and not await_findings(kafka, subject):
-        print(f"{FINDINGS} still has findings of their application: other clients have them, or these have pushed again")
+    state = JobState()
+    with closing(Follower(kafka, JOB, "clientscope-history")) as follower:
+
+        def look() -> JobState:
+            state.take(follower.read_to_end())
+            return state
+
+        look()
+        history = {query: plan.topic for query, plan in PLANS.items() if plan.table and query in state.starts}
+        if not history:
+            print("no job has written history on this cluster: what it reads once it runs may come in anew")
+            return ""
+        extents = broker.ask(kafka, set(history.values())).extents
+        of_each = {query: extents[topic] for query, topic in history.items()}
+        behind = await_read(look, of_each, lambda what: print(f"waiting for the job: {what}", flush=True))
+        if not behind and state.owner and state.owner.running and not await_findings(kafka, subject):
+            print(f"{FINDINGS} still has findings of their application: other clients have them, or these have pushed again")
     return behind
 
 

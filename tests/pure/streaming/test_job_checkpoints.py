@@ -55,10 +55,10 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
 def test_a_query_that_never_ran_begins_at_the_beginning_and_goes_on_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = Job(tmp_path, monkeypatch, TopicInMemory())
     first = job.checkpoints.begin("results")
-    assert (first.offsets, first.location) == ("earliest", f"/c/results/{first.checkpoint}")
+    assert (first.offsets, first.location) == ("earliest", f"/c/results/{job.start().checkpoint}")
     assert job.checkpoints.begin("results") == first
     other = Job(tmp_path, monkeypatch, TopicInMemory()).checkpoints.begin("results")
-    assert other.checkpoint != first.checkpoint, "jobs of two clusters never meet in one folder"
+    assert other.location != first.location, "jobs of two clusters never meet in one folder"
 
 
 @pytest.mark.parametrize(("position", "first"), [(None, READ), ({CONFIGS: {0: 55}}, 55)])
@@ -98,15 +98,15 @@ def test_f24_a_job_that_is_to_stop_at_lost_records_is_ended(tmp_path: Path, monk
 
 
 def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(job: Job) -> None:
-    known = job.checkpoints.begin("results").checkpoint
+    known = job.checkpoints.begin("results").location
     assert job.checkpoints.stale(job.now) == {}
-    job.now = cluster(topic_id="another")
+    job.now = cluster(topic_id="another", end=READ - 10)
     assert job.checkpoints.stale(job.now) == {"results": True, "history_pushes": True}
     assert job.topic.restored == 1, "the job's own topic is another one as well"
     job.checkpoints.prepare("results", GONE._replace(position={CONFIGS: {0: 55}}))
     assert (job.start().offsets, job.lost) == (None, [("results", None)]), "the old topic's offsets say nothing of the new one"
     begins = job.checkpoints.begin("results")
-    assert (begins.offsets, begins.checkpoint != known, job.lost) == ("earliest", True, [("results", None)])
+    assert (begins.offsets, begins.location != known, job.lost) == ("earliest", True, [("results", None)])
     assert job.checkpoints.stale(job.now) == {"history_pushes": True}
     assert job.topic.restored == 1
     job.now = cluster(topic_id=None)
@@ -160,8 +160,8 @@ def test_f24_records_that_are_gone_but_in_history_are_not_waited_for(job: Job, t
 def test_progress_is_of_the_checkpoint_that_the_query_began_with(job: Job) -> None:
     job.checkpoints.note("gauges", 5, {CONFIGS: {0: 57}})
     assert job.topic.written == [], "it hasn't begun"
-    begins = job.checkpoints.begin("results")
+    job.checkpoints.begin("results")
     job.checkpoints.note("results", 5, {CONFIGS: {0: 57}})
     noted = job.topic.state.progress["results"]
     assert job.checkpoints.begin("results").last_batch == 5
-    assert (noted.checkpoint, noted.batch, noted.position, noted.spark_version) == (begins.checkpoint, 5, {0: 57}, "4.2.0")
+    assert (noted.checkpoint, noted.batch, noted.position, noted.spark_version) == (job.start().checkpoint, 5, {0: 57}, "4.2.0")

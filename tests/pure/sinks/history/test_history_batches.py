@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from sinks.history.batches import append
+from sinks.history.batches import CheckpointOlder, append
 
 DAY = date(2026, 11, 25)
 
@@ -35,6 +35,8 @@ def test_a_number_that_was_written_is_passed_over_and_another_checkpoints_is_not
         append(iter([rows(number)]), tmp_path / "pushes", query_id, batch_id)
     assert offsets(tmp_path / "pushes") == [0, 2, 3]
     assert [DeltaTable(tmp_path / "pushes").transaction_version(query_id) for query_id in ("first", "second")] == [8, 0]
+    with pytest.raises(CheckpointOlder, match="has batch 8, and now 7 comes"):
+        append(iter([rows(4)]), tmp_path / "pushes", "first", 7)
 
 
 def test_nothing_makes_no_table_and_no_version(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
 from made_findings import made
 
 from sinks.history.erase import ErasureSubject, erase_rows
@@ -110,3 +111,17 @@ def test_what_is_erased_just_before_it_is_written_is_not_written(recorder: Recor
     gone, stays = record(1, 0), record(2, 0)
     recorder.look({}, {"1": gone, "2": stays}, later=lambda: {json.loads(gone)["fingerprint"]: None})
     assert [row[0] for row in rows(tmp_path / "findings", "fingerprint")] == [json.loads(stays)["fingerprint"]]
+
+
+def test_what_is_erased_while_it_is_written_is_taken_back_until_that_works(recorder: Recorder, clock: Clock, tmp_path: Path) -> None:
+    gone, stays = record(1, 0), record(2, 0)
+    left = iter([{}, {json.loads(gone)["fingerprint"]: None}])
+    other = json.loads(stays)["fingerprint"]
+    with pytest.MonkeyPatch.context() as broken:
+        broken.setattr("sinks.history.recorder.committed", lambda table, act: (_ for _ in ()).throw(CommitFailedError("busy")))
+        with pytest.raises(CommitFailedError):
+            recorder.look({}, {"1": gone, "2": stays}, later=lambda: next(left))
+    assert len(rows(tmp_path / "findings", "fingerprint")) == 2
+    clock.s += 60
+    recorder.look({}, {})
+    assert [row[0] for row in rows(tmp_path / "findings", "fingerprint")] == [other]

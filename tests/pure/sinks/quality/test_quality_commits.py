@@ -15,11 +15,19 @@ from sinks.quality.commits import Commits, next_version, since
 
 
 def test_a_table_that_is_not_there_yet_begins_with_version_0(tmp_path: Path) -> None:
-    assert next_version(tmp_path / "pushes") == 0
+    assert next_version(str(tmp_path / "pushes")) == 0
     assert since(str(tmp_path / "pushes"), 0) == Commits((), 0)
     append(tmp_path, CONFIGS, pushes(number=3))
-    assert next_version(tmp_path / "pushes") == 1
+    assert next_version(str(tmp_path / "pushes")) == 1
     assert since(str(tmp_path / "pushes"), 0).next_version == 1
+
+
+def test_a_damaged_table_still_has_a_next_version(tmp_path: Path) -> None:
+    """Otherwise the job would not start, and gauges would stand still for a table of history."""
+    log = tmp_path / "pushes" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / f"{7:020}.json").write_text("cut")
+    assert next_version(str(tmp_path / "pushes")) == 8
 
 
 def test_each_commit_is_seen_once(tmp_path: Path) -> None:
@@ -38,10 +46,10 @@ def test_each_commit_is_seen_once(tmp_path: Path) -> None:
 def test_what_maintenance_and_erasure_rewrite_is_not_new(tmp_path: Path) -> None:
     for _ in range(3):
         append(tmp_path, CONFIGS, pushes(number=3))
-    version = next_version(tmp_path / "pushes")
+    version = next_version(str(tmp_path / "pushes"))
     maintain(str(tmp_path / "pushes"), date(2100, 1, 1), 0)
     erase_rows(str(tmp_path / "pushes"), ErasureSubject(client_id="orders-1"))
     commits = since(str(tmp_path / "pushes"), version)
     assert commits.files == ()
-    assert commits.next_version == next_version(tmp_path / "pushes") > version
+    assert commits.next_version == next_version(str(tmp_path / "pushes")) > version
     assert DeltaTable(tmp_path / "pushes").version() == commits.next_version - 1
