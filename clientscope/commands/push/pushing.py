@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from kafka.errors import KafkaConnectionError
+
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.client.own_connection import DeclaredClient
@@ -14,8 +16,9 @@ from clientscope.client.settings import push_enabled
 from clientscope.client.settings_file import parse
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.push import PushSettings
-from clientscope.errors import SettingsError
+from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.bootstrap import require_listener
 from clientscope.settings_files import read_bytes
 
 
@@ -44,7 +47,12 @@ def run(settings: PushSettings) -> int:
         for key in held_back:
             print(f"held back as sensitive: {plain(key)}")
         return 0
-    instance_id = client.push(_connection(settings, values), settings.timeout_ms / 1000)
+    connection = _connection(settings, values)
+    try:
+        require_listener(connection["bootstrap_servers"])  # an application's push waits for a gateway that isn't up yet; nobody waits here
+    except KafkaConnectionError as error:
+        raise EnvironmentProblem(f"not pushed: {error.args[0]}", "start the gateway, or check the addresses") from None
+    instance_id = client.push(connection, settings.timeout_ms / 1000)
     count = f"{len(client.collected.entries)} setting{'s' * (len(client.collected.entries) != 1)}"
     ending = f"; held back as sensitive: {', '.join(map(ascii, held_back))}" if held_back else ""
     print(f"pushed {count} of {path} ({who}, client instance {instance_id}){ending}")
