@@ -89,7 +89,7 @@ bench-policy: venv  ## what a policy that misbehaves costs other clients (10 min
 bench-client: venv  ## what a push costs a user's first request (two minutes, nothing else running)
 	@$(BIN)/python -m bench.client $(ARGS)
 bench-first-report: venv  ## how long a newcomer waits for the first report of clientscope xray, from nothing (three minutes)
-	@PYTHONPATH=tests/real $(BIN)/python -m bench.first_report $(ARGS)
+	@PYTHONPATH=tests/real:tests/pure $(BIN)/python -m bench.first_report $(ARGS)
 bench-xray: venv  ## how fast brokers' request logs are read, and in how much memory (two minutes)
 	@$(BIN)/python -m bench.xray $(ARGS)
 bench-gateway: venv ## the gateway beside a direct connection and a peer; ARGS="--rounds 3 --quick" for less (the peer needs a JDK)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from observe import PATIENCE
 from page_browser import started
+from patience import LIMIT_S
 from playwright.sync_api import Browser, expect
 from zookeeper import ZooKeeper
 
@@ -18,14 +18,7 @@ from clientscope.demo.fleet import Fleet
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
 
-expect.set_options(timeout=5_000 * PATIENCE)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A machine of CI has twice the time for each test: three times as slow as a developer's, it needs most of it."""
-    for item in items if PATIENCE > 1 else ():
-        mark = item.get_closest_marker("timeout")
-        item.add_marker(pytest.mark.timeout(2 * (mark.args[0] if mark else float(config.getini("timeout")))), append=False)
+expect.set_options(timeout=1_000 * LIMIT_S)
 
 
 @dataclass(frozen=True)
@@ -174,7 +167,7 @@ def running_installation(data_dir: Path, release: str = "broker") -> Iterator[In
         docs = str(data_dir / "history" / "data-docs")
         processes.start("serve", "serve", "--bootstrap-servers", running.internal, "--listen", page, "--data-docs-dir", docs)
         for name in ("gateway", "serve", "stream"):
-            processes.await_ready(name, timeout_s=180)
+            processes.await_ready(name, timeout_s=LIMIT_S)
         yield installed
     finally:
         processes.stop()

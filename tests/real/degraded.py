@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from patience import LIMIT_S
+
 from clientscope.local.process import spawn, stop
 
 _FAKETIME = "/usr/lib/{}-linux-gnu/faketime/libfaketimeMT.so.1"
@@ -45,11 +47,11 @@ def volume(path: Path, mebibytes: int) -> Iterator[Volume]:
     """A tmpfs at ``path``."""
     assert os.geteuid() == 0, "F40 mounts small volumes: run the tests as root, in a container that may mount (CAP_SYS_ADMIN)"
     path.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", str(path)], check=True, timeout=10)
+    subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", str(path)], check=True, timeout=LIMIT_S)
     try:
         yield Volume(path)
     finally:
-        subprocess.run(["/bin/umount", "--lazy", str(path)], check=True, timeout=10)
+        subprocess.run(["/bin/umount", "--lazy", str(path)], check=True, timeout=LIMIT_S)
 
 
 class Names:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conftest import RunningGateway, running_gateway
-from observe import children, eventually
+from observe import children
+from patience import until
 
 from clientscope import topics
 from clientscope.errors import EnvironmentProblem
@@ -95,7 +96,7 @@ def running_cluster(folder: Path, extra: Mapping[str, str] | None = None) -> Ite
                 return True
             return False
 
-        assert eventually(created, 30)
+        until(created)
         yield cluster
     finally:
         with ThreadPoolExecutor() as pool:  # at once: the last of a quorum would wait in vain for the others

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PATIENCE_S = 60.0
+from patience import LIMIT_S
 
 
 class Forked:
@@ -31,14 +31,14 @@ class Forked:
         """Runs ``clientscope`` with these arguments, for a command that ends by itself.
 
         Raises:
-            subprocess.TimeoutExpired: it has not ended within `PATIENCE_S`; it is killed.
+            subprocess.TimeoutExpired: it has not ended within `LIMIT_S`; it is killed.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(arguments), file=self._process.stdin, flush=True)
         status, stdout, stderr = json.loads(self._process.stdout.readline())
         if status is None:
-            raise subprocess.TimeoutExpired(arguments, PATIENCE_S, stdout, stderr)
+            raise subprocess.TimeoutExpired(arguments, LIMIT_S, stdout, stderr)
         return subprocess.CompletedProcess(arguments, status, stdout, stderr)
 
 
@@ -75,7 +75,7 @@ def _serve() -> None:
             if pid == 0:
                 _become(json.loads(line), stdout, stderr)
             handle = os.pidfd_open(pid)
-            ended, _, _ = select.select([handle], [], [], PATIENCE_S)
+            ended, _, _ = select.select([handle], [], [], LIMIT_S)
             os.close(handle)
             if not ended:
                 os.killpg(pid, signal.SIGKILL)

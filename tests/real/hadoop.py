@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
-from observe import eventually
+from patience import LIMIT_S, until
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from clientscope.local.jars import jars
@@ -33,7 +33,7 @@ def hdfs(folder: Path) -> Iterator[str]:
     with (folder / "hdfs.log").open("wb") as log:
         cluster = spawn(["env", "-C", str(folder), *command, "-D", f"hadoop.tmp.dir={folder / 'tmp'}"], log)
     try:
-        assert eventually(lambda: written.is_file() or cluster.poll() is not None, 120)
+        until(lambda: written.is_file() or cluster.poll() is not None)
         assert cluster.poll() is None, (folder / "hdfs.log").read_text(errors="replace")
         yield f"hdfs://127.0.0.1:{port}"
     finally:
@@ -74,7 +74,7 @@ def yarn(folder: Path, store: str) -> Iterator[Path]:
     finally:
         gateway.shutdown()
         process.kill()
-        process.wait(30)
+        process.wait(LIMIT_S)
         process.stdin.close()
 
 

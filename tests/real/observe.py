@@ -8,13 +8,14 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import kafka
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
+from patience import LIMIT_S, until
 from prometheus_client.parser import text_string_to_metric_families
 
 from clientscope.records.codec import ClientConnectionRecord, decode
@@ -26,9 +27,6 @@ class OwnMetrics(NamedTuple):
 
     client: dict[str, Any]
     names: set[str]
-
-
-PATIENCE = 3 if "CI" in os.environ else 1
 
 
 def read_all(bootstrap_servers: str, topic: str, **access: Any) -> list[Any]:
@@ -81,7 +79,7 @@ def statuses(bootstrap_servers: str) -> dict[tuple[str, str], dict[str, Any]]:
 
 def metrics(url: str) -> dict[tuple[str, ...], float]:
     """Samples by name and label values."""
-    with urllib.request.urlopen(url, timeout=5) as response:
+    with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
         families = text_string_to_metric_families(response.read().decode())
         return {(sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples}
 
@@ -94,7 +92,7 @@ def count(gateway: Any, what: str, label: str) -> float:
 def page(url: str) -> tuple[int, str]:
     """Status and text of a probe; 0 where nobody answers."""
     try:
-        with urllib.request.urlopen(url, timeout=5) as response:
+        with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
             return int(response.status), str(response.read().decode())
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -104,24 +102,10 @@ def page(url: str) -> tuple[int, str]:
 
 def gateway_connections(url: str) -> dict[tuple[str, str], int]:
     """Open connections by software name and version, as the gateway's own metrics have them."""
-    with urllib.request.urlopen(url, timeout=5) as response:
+    with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
         families = text_string_to_metric_families(response.read().decode())
         samples = [s for family in families for s in family.samples if s.name == "clientscope_gateway_client_connections"]
     return {(s.labels["client_software_name"], s.labels["client_software_version"]): int(s.value) for s in samples}
-
-
-def eventually(condition: Callable[[], bool], timeout_s: float = 10.0, pause_s: float = 0.05) -> bool:
-    """Whether a condition comes true in time; a machine of CI, which others use too, has three times as long.
-
-    Args:
-        pause_s: between two looks; those that take long would take the core from what they wait for.
-    """
-    deadline = time.monotonic() + timeout_s * PATIENCE
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(pause_s)
-    return True
 
 
 def files_below(folder: Path, but: str) -> Iterator[tuple[Path, bytes]]:
@@ -199,7 +183,7 @@ class WorkerMemory:
     """
 
     def __init__(self, gateway_pid: int) -> None:
-        assert eventually(lambda: len(workers(gateway_pid)) == 1), "a worker has its name a moment after it is forked"
+        until(lambda: len(workers(gateway_pid)), 1, why="a worker has its name a moment after it is forked")
         (self._pid,) = workers(gateway_pid)
         self.most = 0
         self.before = self.rss()

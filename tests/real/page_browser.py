@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib import resources
 from typing import Any
 
+from patience import LIMIT_S
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
@@ -49,7 +50,7 @@ def watched(browser: Browser, allowed: Callable[[ConsoleMessage], bool] = lambda
             complaints.append(f"{message.text} {message.location.get('url')}")
 
     def watch(page: Page) -> None:
-        page.set_default_timeout(10 * SECONDS)
+        page.set_default_timeout(LIMIT_S * SECONDS)
         page.on("console", complain)
         page.on("pageerror", lambda error: complaints.append(f"{error} {error.stack}"))
         page.on("dialog", lambda dialog: (complaints.append("a dialog"), dialog.dismiss()))

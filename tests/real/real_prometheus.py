@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 from dashboards import DEPLOY
-from observe import eventually
+from patience import LIMIT_S, eventually
 
 from clientscope.local.process import free_port
 
@@ -44,7 +44,7 @@ def prometheus(targets: Mapping[str, str], directory: Path, address: str = "") -
     def answer(query: str) -> list[Any]:
         url = f"http://{address}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
         try:
-            with urllib.request.urlopen(url, timeout=10) as response:
+            with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
                 return list(json.load(response)["data"]["result"])
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{query}: {error.read().decode()}") from None
@@ -57,8 +57,8 @@ def prometheus(targets: Mapping[str, str], directory: Path, address: str = "") -
             return False
 
     try:
-        assert eventually(ready, 30), (directory / "prometheus.log").read_text()
+        assert eventually(ready), (directory / "prometheus.log").read_text()
         yield answer
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(LIMIT_S)

@@ -15,7 +15,8 @@ import kafka
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
-from observe import eventually, read_all
+from observe import read_all
+from patience import LIMIT_S, eventually, until
 from record_bytes import config_record, heartbeat, setting
 
 from clientscope.digest import DigestKey
@@ -31,7 +32,6 @@ from streaming.transforms.results import verdicts
 from udfs.kernels.finding_inputs import pushed
 
 Place = tuple[str, int, int]
-SLOW, PAUSE_S = 120.0, 0.5
 _NO_FIELDS = ("decode_error", "length", "digest")
 _OF_KAFKA = ("topic", "partition", "offset", "timestamp", "date")
 
@@ -61,7 +61,7 @@ class Input:
                     value = self._poison(good) if poisoned else good
                     sent.append((producer.send(topic, key=key, value=value), self.poisoned if poisoned else self.good, value))
             for future, kept, value in sent:
-                where = future.get(timeout=30)
+                where = future.get(LIMIT_S)
                 kept[where.topic, where.partition, where.offset] = value
 
     def _push(self) -> bytes:
@@ -224,14 +224,13 @@ def _by_place(bootstrap_servers: str, topic: str, apart: Collection[str]) -> dic
 def comes_out(bootstrap_servers: str, history_dir: Path | str, key: DigestKey, skipped: Collection[Place] = ()) -> None:
     """Waits until everything that was written has come out, and compares it with what the input alone says."""
     expected = Replay(bootstrap_servers, key, skipped)
-    assert eventually(lambda: results(bootstrap_servers).keys() >= expected.results.keys(), SLOW, PAUSE_S)
-    eventually(lambda: gauges(bootstrap_servers) == expected.gauges, SLOW, PAUSE_S)
-    assert gauges(bootstrap_servers) == expected.gauges
+    until(lambda: results(bootstrap_servers).keys() >= expected.results.keys())
+    until(lambda: gauges(bootstrap_servers), expected.gauges)
     for table in ("pushes", "connections"):
-        assert eventually(lambda table=table: rows(history_dir, table).keys() >= expected.rows[table].keys(), SLOW, PAUSE_S)
-    assert eventually(lambda: quarantined(bootstrap_servers).keys() >= expected.quarantined.keys() | set(skipped), SLOW, PAUSE_S)
+        until(lambda table=table: rows(history_dir, table).keys() >= expected.rows[table].keys())
+    until(lambda: quarantined(bootstrap_servers).keys() >= expected.quarantined.keys() | set(skipped))
     assert results(bootstrap_servers) == expected.results
-    eventually(lambda: findings(bootstrap_servers) == expected.findings, SLOW, PAUSE_S)
+    eventually(lambda: findings(bootstrap_servers) == expected.findings)
     said = findings(bootstrap_servers)
     differing = [(said.get(which), recorded) for which, recorded in expected.findings.items() if said.get(which) != recorded]
     assert differing == [], differing[0]

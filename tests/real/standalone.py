@@ -18,7 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyspark
-from observe import children, command_line, eventually
+from observe import children, command_line
+from patience import LIMIT_S, eventually
 
 from clientscope.local.process import free_port, spawn, stop
 
@@ -57,7 +58,7 @@ def environment_without_us(folder: Path, spark: Path) -> Path:
     Args:
         spark: the folder with its PySpark and Py4J.
     """
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(folder)], check=True, timeout=60)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(folder)], check=True, timeout=LIMIT_S)
     own = next(folder.glob("lib/python*/site-packages"))
     installed = [each for each in Path(sysconfig.get_path("purelib")).iterdir() if not each.name.startswith(_OF_SPARK)]
     for entry in [*installed, *(each for each in spark.iterdir() if each.name.startswith(_OF_SPARK))]:
@@ -92,7 +93,7 @@ def secret(folder: Path) -> Path:
     """The folder with what deploy/prepare.sh makes for Spark alone: its processes know each other by a secret, and encrypt."""
     (folder / "conf").mkdir()
     script = Path(__file__).parents[2] / "deploy" / "prepare.sh"
-    subprocess.run([script, folder / "deploy"], check=True, capture_output=True, timeout=120)
+    subprocess.run([script, folder / "deploy"], check=True, capture_output=True, timeout=LIMIT_S)
     shutil.copy(folder / "deploy" / "spark-defaults.conf", folder / "conf")
     return folder / "conf"
 
@@ -136,14 +137,14 @@ class Standalone:
         self._start("master", "master.Master", "--port", str(self._port), "--webui-port", str(self._page))
         for name in ("worker-1", "worker-2"):
             self._start_worker(name)
-        assert eventually(lambda: self.state().count('"state" : "ALIVE"') == 2, 60), self._log("master")
+        assert eventually(lambda: self.state().count('"state" : "ALIVE"') == 2), self._log("master")
 
     def refuses(self, name: str) -> bool:
         """Whether a further worker, whose machine hasn't the others' ``spark-defaults.conf``, gets no further than connecting."""
         conf, self._conf = self._conf, {"SPARK_HOME": str(self._home)}
         self._start_worker(name)
         self._conf = conf
-        return eventually(lambda: "Failed to connect to master" in self._log(name), 60) and self.state().count('"state" : "ALIVE"') == 2
+        return eventually(lambda: "Failed to connect to master" in self._log(name)) and self.state().count('"state" : "ALIVE"') == 2
 
     def _start_worker(self, name: str) -> None:
         self._start(
@@ -181,7 +182,7 @@ class Standalone:
 
     def await_ready(self, timeout_s: float = 120.0) -> None:
         assert self._driver is not None
-        assert eventually(lambda: "clientscope stream: ready" in self.log() or self._ended(), timeout_s), self.log()
+        assert eventually(lambda: "clientscope stream: ready" in self.log() or self._ended()), self.log()
         assert self._driver.poll() is None, self.log()
 
     def executors(self) -> list[int]:
@@ -207,7 +208,7 @@ class Standalone:
             with suppress(ProcessLookupError):
                 os.kill(program, signal.SIGTERM)
         try:
-            return self._driver.wait(40)
+            return self._driver.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
             os.killpg(self._driver.pid, signal.SIGKILL)
             raise
@@ -216,7 +217,7 @@ class Standalone:
         """Kills spark-submit, its JVM and its Python with -9."""
         assert self._driver is not None
         os.killpg(self._driver.pid, signal.SIGKILL)
-        self._driver.wait(30)
+        self._driver.wait(LIMIT_S)
 
     def stop(self) -> None:
         try:
@@ -232,7 +233,7 @@ class Standalone:
     def state(self) -> str:
         """What the master says of workers and applications, in JSON."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._page}/json/", timeout=5) as response:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._page}/json/", timeout=LIMIT_S) as response:
                 return str(response.read().decode())
         except OSError:
             return ""

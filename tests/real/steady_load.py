@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import kafka
 from kafka.errors import KafkaError
 from observe import read_all
+from patience import LIMIT_S
 from record_bytes import config_record, heartbeat, setting
 
 from clientscope.findings.record import Finding
@@ -64,7 +65,7 @@ class SteadyLoad:
         counts = [("java", "1.0", number, 2 * number, number)]
         beat = heartbeat(number, counts, gateway_id=self.gateway, heartbeat_interval_ms=600_000, timestamp_ms=number)
         for sent in (producer.send(CONFIGS, key=client_id.encode(), value=push), producer.send(CONNECTIONS, key=_BEATS, value=beat)):
-            sent.get(timeout=10)
+            sent.get(LIMIT_S)
         self.acknowledged += 1
 
 

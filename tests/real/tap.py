@@ -8,6 +8,8 @@ import struct
 import threading
 from types import TracebackType
 
+from patience import LIMIT_S
+
 from clientscope.readiness import ApiUse, ObservedClient
 from clientscope.wire.api_versions import read_request
 
@@ -52,7 +54,7 @@ class Tap:
         for end in self._ends:
             _shut(end)
         for thread in self._threads:
-            thread.join(5)
+            thread.join(LIMIT_S)
         for end in self._ends:
             end.close()
 

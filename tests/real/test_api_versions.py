@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from observe import eventually, read_all
+from observe import read_all
+from patience import until
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
@@ -101,4 +102,4 @@ def test_the_texts_v5_is_known_to_broker_and_gateway_and_pushes_under_its_id(bro
         assert client.push_config([("acks", "all", 1, True)]).error_code == 0
     records = [m for m in read_all(broker.internal, CONFIGS) if instance_of(m.key.decode()) == str(INSTANCE)]
     assert decode(ClientConfigRecord, records[-1].value).client_instance_id == INSTANCE
-    assert eventually(lambda: ("text-v5", "4.4.0") not in jmx_connections(broker.jmx_port))
+    until(lambda: ("text-v5", "4.4.0") not in jmx_connections(broker.jmx_port))

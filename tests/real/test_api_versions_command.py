@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from conftest import RunningBroker, start_broker
+from patience import LIMIT_S
 
 from clientscope.catalog.releases import infer, releases
 from clientscope.client.raw import RawClient
@@ -31,7 +32,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
 
 def run(*flags: str, columns: int = 100, status: int = 0) -> str:
     command = [sys.executable, "-m", "clientscope.cli", "api-versions", *flags]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env={"COLUMNS": str(columns)})
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S, env={"COLUMNS": str(columns)})
     assert ended.returncode == status, ended.stderr
     return ended.stdout if status == 0 else ended.stderr
 
@@ -70,7 +71,7 @@ def fake_broker(address: str, broker: str, newest: int) -> Iterator[list[int]]:
             yield asked
         finally:
             listener.shutdown(socket.SHUT_RDWR)
-            thread.join(10)
+            thread.join(LIMIT_S)
 
 
 def test_the_broker_says_what_the_catalogue_has_for_its_release(broker: Any) -> None:

@@ -17,7 +17,8 @@ import kafka
 import pytest
 from alert_receivers import SECRET, serving
 from conftest import Installation, running_installation
-from observe import eventually, gateway_connections, knowing_its_topics, read_all
+from observe import gateway_connections, knowing_its_topics, read_all
+from patience import LIMIT_S, eventually, until
 
 from clientscope.client import KafkaConsumer, KafkaProducer
 from clientscope.client.raw import RawClient
@@ -26,7 +27,6 @@ from clientscope.records.topics import CONFIGS, FINDINGS, QUARANTINE
 
 pytestmark = pytest.mark.matrix
 
-SLOW = 90.0
 CANARY = "canary-9d41c0"
 TOPIC = "test.releases"
 LONG = pytest.mark.long_form(only=True)
@@ -36,14 +36,14 @@ RELEASES = ["broker-2.4", *(pytest.param(name, marks=LONG) for name in ("broker-
 def run(*words: str, notes: str = "") -> list[Any]:
     """What a command prints; it must succeed, and say ``notes`` besides or nothing."""
     command = [sys.executable, "-m", "clientscope.cli", *words]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env={"COLUMNS": "140"})
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S, env={"COLUMNS": "140"})
     assert (ended.returncode, bool(ended.stderr)) == (0, bool(notes)), ended.stderr
     assert notes in ended.stderr
     return [json.loads(line) for line in ended.stdout.splitlines()] if "jsonl" in words else ended.stdout.splitlines()
 
 
 def api(installed: Installation, path: str) -> Any:
-    with urllib.request.urlopen(f"{installed.page_url}api/v1/{path}", timeout=10) as response:
+    with urllib.request.urlopen(f"{installed.page_url}api/v1/{path}", timeout=LIMIT_S) as response:
         return json.load(response)
 
 
@@ -75,20 +75,20 @@ def clients_of_a_release(installed: Installation, version: str) -> None:
     """A producer and a consumer push and work; a careless client leaks; gauges are the broker's own."""
     address = installed.gateway.address
     with closing(KafkaProducer(bootstrap_servers=address, client_id="release-producer")) as producer:
-        producer.send(TOPIC, b"x").get(timeout=30)
+        producer.send(TOPIC, b"x").get(LIMIT_S)
         settings = {"bootstrap_servers": address, "client_id": "release-consumer", "group_id": "g", "auto_offset_reset": "earliest"}
         with closing(knowing_its_topics(KafkaConsumer(TOPIC, **settings))) as consumer:
-            assert eventually(lambda: bool(consumer.poll(timeout_ms=500)), 60)
+            until(lambda: consumer.poll(timeout_ms=500))
             consumer.commit()
             for client_id in ("release-producer", "release-consumer"):
-                assert eventually(lambda client_id=client_id: len(results(installed, client_id)) == 1, SLOW), client_id
+                until(lambda client_id=client_id: len(results(installed, client_id)) == 1, why=client_id)
 
             def counted() -> dict[tuple[str, str], int]:
                 rows = [row for row in api(installed, "gauges")["items"] if row["listener"] == "CLIENT"]
                 return {(row["software_name"], row["software_version"]): row["connections"] for row in rows if row["connections"]}
 
             own = (kafka.__name__ + "-python", kafka.__version__)
-            assert eventually(lambda: counted() == gateway_connections(installed.gateway.metrics_url) != {}, SLOW), counted()
+            assert eventually(lambda: counted() == gateway_connections(installed.gateway.metrics_url) != {}), counted()
             assert counted().keys() == {own}
             if version != "2.4":  # KIP-511's gauge came with 2.5
                 assert jmx_connections(installed.broker.jmx_port) == counted()
@@ -99,10 +99,10 @@ def clients_of_a_release(installed: Installation, version: str) -> None:
     with closing(RawClient.connect(address, "release-careless")) as client:
         assert client.api_versions("careless", "1.0", version=3).error_code == 0
         client.push_config([("ssl.keystore.password", CANARY, 8, False)])
-    assert eventually(lambda: len(results(installed, "release-careless")) == 1, SLOW)
+    until(lambda: len(results(installed, "release-careless")), 1)
     for topic in (CONFIGS, FINDINGS, QUARANTINE):
         assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installed.broker.internal, topic)), topic
-    assert eventually(lambda: bool(leaks(installed)), SLOW)
+    until(lambda: leaks(installed))
 
 
 def leaks(installed: Installation) -> list[Any]:
@@ -124,7 +124,7 @@ def commands_of_a_release(installed: Installation, version: str) -> None:
     properties.write_text(f"bootstrap.servers={installed.gateway.address}\nclient.id=release-file\nacks=1\n")
     (pushed,) = run("push", "--properties", str(properties))
     assert pushed.startswith("pushed ")
-    assert eventually(lambda: len(results(installed, "release-file")) == 1, SLOW)
+    until(lambda: len(results(installed, "release-file")), 1)
     (leak,) = leaks(installed)
     delivered_and_closed(installed, leak["fingerprint"])
     listed = run("checkpoints", "list", *where, "-o", "jsonl", notes="run by clientscope stream")
@@ -136,7 +136,7 @@ def commands_of_a_release(installed: Installation, version: str) -> None:
             return False
         return any(row["client_id"] == "release-file" for row in deltalake.DeltaTable(table).to_pyarrow_table().to_pylist())
 
-    assert eventually(in_history, SLOW)
+    until(in_history)
     run("history", "erase", "--client-id", "release-file", "--history-dir", str(installed.data_dir / "history"), *where)
     assert not in_history()
 
@@ -155,7 +155,7 @@ def delivered_and_closed(installed: Installation, fingerprint: str) -> None:
         arguments = ("deliver", *where, "--receivers", str(receivers), "--metrics-listen", "127.0.0.1:0")
         installed.processes.start("deliver", *arguments)
         installed.processes.await_ready("deliver", "ready")
-        assert eventually(lambda: any(fingerprint in got.body.decode() for got in server.got), SLOW)
+        until(lambda: any(fingerprint in got.body.decode() for got in server.got))
         installed.processes.signal("deliver", signal.SIGTERM)
     run(
         "findings",
@@ -170,7 +170,7 @@ def delivered_and_closed(installed: Installation, fingerprint: str) -> None:
         *where,
         notes="the streaming job applies it",
     )
-    assert eventually(lambda: fingerprint not in {one["fingerprint"] for one in leaks(installed)}, SLOW)
+    until(lambda: fingerprint not in {one["fingerprint"] for one in leaks(installed)})
 
 
 def the_job_continues(installed: Installation) -> None:
@@ -181,4 +181,4 @@ def the_job_continues(installed: Installation) -> None:
         assert client.push_config([("acks", "all", 1, True)]).error_code == 0
     installed.processes.start("stream", *installed.stream_arguments())
     installed.processes.await_ready("stream", "ready", 180)
-    assert eventually(lambda: len(results(installed, "release-meanwhile")) == 1, SLOW)
+    until(lambda: len(results(installed, "release-meanwhile")), 1)

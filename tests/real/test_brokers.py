@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from conftest import running_gateway, start_broker
 from kafka.protocol.admin import DescribeClusterRequest
+from patience import LIMIT_S
 
 from clientscope.client.raw import RawClient
 from clientscope.local.process import free_port
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.faults
 
 def run(*flags: str, status: int = 0) -> str:
     command = [sys.executable, "-m", "clientscope.cli", "brokers", *flags]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env={"COLUMNS": "120"})
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S, env={"COLUMNS": "120"})
     assert ended.returncode == status, ended.stderr
     return ended.stdout if status == 0 else ended.stderr
 
@@ -83,7 +84,7 @@ def test_what_is_declared_holds_before_jmx(broker: Any, tmp_path: Any) -> None:
 
 
 def pages(gateway: Any) -> list[tuple[str | None, str | None, str | None]]:
-    with urllib.request.urlopen(f"http://{gateway.admin}/v1/brokers", timeout=20) as response:
+    with urllib.request.urlopen(f"http://{gateway.admin}/v1/brokers", timeout=LIMIT_S) as response:
         return [(each["software_name"], each["software_version"], each["source"]) for each in json.load(response)]
 
 

@@ -20,7 +20,8 @@ import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
 from http_attacks import get
-from observe import eventually, gateway_connections, metrics, workers
+from observe import gateway_connections, metrics, workers
+from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.wire.codes import PUSH_CONFIG
@@ -46,7 +47,7 @@ def put(gateway: RunningGateway, body: bytes, method: str = "PUT", host: str = "
         headers["Host"] = host
     request = urllib.request.Request(f"http://{gateway.admin}/v1/bypass", body or None, headers, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=5) as response:
+        with urllib.request.urlopen(request, timeout=LIMIT_S) as response:
             return response.status, json.load(response)
     except urllib.error.HTTPError as refusal:
         return refusal.code, refusal.read().decode()
@@ -76,27 +77,27 @@ def test_by_a_signal_while_clients_produce_and_push(broker: RunningBroker, tmp_p
             while not over.wait(0.001):
                 producer.produce(TOPIC, b"x" * 1000, on_delivery=lambda error, _: (errors if error else sent).append(error))
                 producer.poll(0)
-            producer.flush(30)
+            producer.flush(LIMIT_S)
 
         producing = threading.Thread(target=produce, daemon=True)
         producing.start()
         kept = RawClient.connect(gateway.address, "kept")
         assert PUSH_CONFIG in keys(kept)
         assert kept.push_config(PUSH).error_code == 0
-        assert eventually(lambda: len(sent) > 100)
+        until(lambda: len(sent) > 100)
         os.kill(gateway.pid, signal.SIGUSR1)
-        assert eventually(lambda: is_bypassed(gateway))
-        assert eventually(lambda: PUSH_CONFIG not in keys(kept)), "the broker's own answer"
-        assert eventually(lambda: PUSH_CONFIG not in keys_of_a_new_client(gateway))
+        until(lambda: is_bypassed(gateway))
+        until(lambda: PUSH_CONFIG not in keys(kept), why="the broker's own answer")
+        until(lambda: PUSH_CONFIG not in keys_of_a_new_client(gateway))
         with RawClient.connect(gateway.address, "new") as new:
             keys(new)
-            assert eventually(lambda: gateway_connections(gateway.metrics_url).get(("unknown", "unknown"), 0) >= 1)
+            until(lambda: gateway_connections(gateway.metrics_url).get(("unknown", "unknown"), 0) >= 1)
             assert gateway_connections(gateway.metrics_url)[("kept", "1")] == 1
         before = len(sent)
-        assert eventually(lambda: len(sent) > before + 100)
+        until(lambda: len(sent) > before + 100)
         os.kill(gateway.pid, signal.SIGUSR2)
-        assert eventually(lambda: not is_bypassed(gateway))
-        assert eventually(lambda: PUSH_CONFIG in keys_of_a_new_client(gateway))
+        until(lambda: not is_bypassed(gateway))
+        until(lambda: PUSH_CONFIG in keys_of_a_new_client(gateway))
         with RawClient.connect(gateway.address, "again") as again:
             keys(again)
             assert again.push_config(PUSH).error_code == 0
@@ -115,17 +116,17 @@ def test_by_a_call_that_no_web_page_can_make(broker: RunningBroker, tmp_path: Pa
         assert put(gateway, b"yes")[0] == 400
         assert put(gateway, b"", "GET") == (200, False)
         assert put(gateway, b"true") == (202, True)
-        assert eventually(lambda: put(gateway, b"", "GET") == (200, True))
-        assert eventually(lambda: PUSH_CONFIG not in keys_of_a_new_client(gateway))
+        until(lambda: put(gateway, b"", "GET"), (200, True))
+        until(lambda: PUSH_CONFIG not in keys_of_a_new_client(gateway))
         with RawClient.connect(gateway.address, "pushing") as pushing, pytest.raises(OSError):
             pushing.push_config(PUSH)  # goes to the broker, which closes, as without a gateway
-        assert eventually(lambda: len(workers(gateway.pid)) == 1)
+        until(lambda: len(workers(gateway.pid)), 1)
         (before,) = workers(gateway.pid)
         os.kill(before, signal.SIGKILL)
-        assert eventually(lambda: len(workers(gateway.pid) - {before}) == 1)
+        until(lambda: len(workers(gateway.pid) - {before}), 1)
         assert PUSH_CONFIG not in keys_of_a_new_client(gateway), "a worker's successor is bypassed, too"
         assert put(gateway, b"false") == (202, False)
-        assert eventually(lambda: put(gateway, b"", "GET") == (200, False))
+        until(lambda: put(gateway, b"", "GET"), (200, False))
 
 
 def token_file(folder: Path, text: str = f"# who may\nalice {TOKEN}\n") -> Path:
@@ -148,7 +149,7 @@ def test_f38_bypass_needs_a_token(broker: RunningBroker, tmp_path: Path) -> None
         token_file(tmp_path, OTHER)
         assert put(gateway, b"true")[0] == 401, "the file is read again"
         assert put(gateway, b"true", token=OTHER) == (202, True)
-        assert eventually(lambda: is_bypassed(gateway))
+        until(lambda: is_bypassed(gateway))
         file.chmod(0o644)
         status, text = put(gateway, b"false", token=OTHER)
         assert (status, "every user of this machine" in text) == (503, True)
@@ -161,7 +162,7 @@ def test_f38_without_a_token_file_only_signals_turn_it(broker: RunningBroker, tm
         assert (status, "admin_token_file" in text) == (403, True)
         assert put(gateway, b"", "GET", token="") == (200, False)
         os.kill(gateway.pid, signal.SIGUSR1)
-        assert eventually(lambda: put(gateway, b"", "GET", token="") == (200, True))
+        until(lambda: put(gateway, b"", "GET", token=""), (200, True))
 
 
 def test_f39_a_token_file_that_is_wrong_ends_the_start(broker: RunningBroker, tmp_path: Path) -> None:
@@ -169,7 +170,7 @@ def test_f39_a_token_file_that_is_wrong_ends_the_start(broker: RunningBroker, tm
         path = token_file(tmp_path, text)
         path.chmod(mode)
         command = [sys.executable, "-m", "clientscope", "gateway", "--bootstrap-servers", broker.internal, "--admin-token-file", str(path)]
-        started = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        started = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         assert started.returncode == 2
         return started.stderr
 

@@ -22,8 +22,9 @@ import pytest
 from alert_receivers import Server, serving
 from canaries import Canaries, as_bytes
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
-from observe import eventually, read_all
+from observe import read_all
 from page_browser import watched
+from patience import LIMIT_S, until
 from playwright.sync_api import Browser
 from record_bytes import config_record, connection_record, heartbeat, setting
 from test_sasl import unsecured_token
@@ -49,7 +50,6 @@ from clientscope.wire.messages import ApiVersionsRequest
 
 pytestmark = pytest.mark.faults
 
-SLOW = 90.0
 STRAIGHT = b"straight"
 """Key of records that no gateway wrote: they stand on their topic as they are, and nowhere else."""
 
@@ -92,7 +92,7 @@ class Path40:
 
     def page(self, url: str) -> bytes:
         try:
-            with urllib.request.urlopen(url, timeout=30) as response:
+            with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
                 return bytes(response.read())
         except urllib.error.HTTPError as error:
             return error.read()
@@ -100,7 +100,7 @@ class Path40:
     @contextmanager
     def client(self, client_id: str, *, user: str = PRINCIPAL, password: str = PASSWORD, token: str = "") -> Iterator[RawClient]:
         """One that has signed in, by PLAIN or with a token."""
-        with closing(RawClient.connect(self.gateway, client_id, timeout=30)) as client:
+        with closing(RawClient.connect(self.gateway, client_id, timeout=LIMIT_S)) as client:
             self.sign_in(client, user, password, token)
             yield client
 
@@ -212,7 +212,7 @@ def plant(run: Path40, user: str) -> None:
         assert client.receive_frame()[4:6] == (42).to_bytes(2, "big")
     run.pushes("by-user", harmless, user=user)
     run.pushes("by-token", harmless, token=unsecured_token(at("subject of a token", "github", "svc-")))
-    with closing(RawClient.connect(run.gateway, "refused", timeout=30)) as client:
+    with closing(RawClient.connect(run.gateway, "refused", timeout=LIMIT_S)) as client:
         assert run.sign_in(client, PRINCIPAL, at("a wrong SASL password")) == 58
     with run.client("malformed") as client:
         client.api_versions(SOFTWARE, VERSION)
@@ -233,7 +233,7 @@ def plant(run: Path40, user: str) -> None:
     with closing(kafka.KafkaProducer(bootstrap_servers=run.internal)) as producer:
         for topic, values in ((CONFIGS, [*raw, at("no record at all").encode()]), (CONNECTIONS, events)):
             for value in values:
-                producer.send(topic, key=STRAIGHT, value=value).get(timeout=30)
+                producer.send(topic, key=STRAIGHT, value=value).get(LIMIT_S)
     # The last push: once its finding is there, all pushes before it have been read.
     custom = (KEY, at("a setting that no library has"), 1, False)
     run.pushes(CLIENT_ID, [custom, ("group.id", VALUE, 1, False), ("sasl.password", at("the marker's own"), 1, False)])
@@ -245,30 +245,28 @@ def settle(run: Path40, hook: Server) -> None:
     def values(topic: str) -> bytes:
         return b"\n".join(message.value or b"" for message in read_all(run.internal, topic))
 
-    assert eventually(lambda: all(name.encode() in values(RESULTS) for name in (CLIENT_ID, "raw-push")), SLOW)
-    assert eventually(lambda: CLIENT_ID.encode() in values(FINDINGS), SLOW)
-    assert eventually(lambda: any(CLIENT_ID.encode() in got.body for got in hook.got), SLOW)
-    assert eventually(lambda: b"clientscope.configs" in values(QUARANTINE), SLOW)
+    until(lambda: all(name.encode() in values(RESULTS) for name in (CLIENT_ID, "raw-push")))
+    until(lambda: CLIENT_ID.encode() in values(FINDINGS))
+    until(lambda: any(CLIENT_ID.encode() in got.body for got in hook.got))
+    until(lambda: b"clientscope.configs" in values(QUARANTINE))
 
     def in_history(table: str, column: str, value: str) -> bool:
         place = str(run.folder / "history" / table)
         return deltalake.DeltaTable.is_deltatable(place) and value in deltalake.DeltaTable(place).to_pyarrow_table()[column].to_pylist()
 
-    assert eventually(
-        lambda: in_history("pushes", "client_id", CLIENT_ID) and in_history("connections", "client_id", "raw-connection"), SLOW
-    )
-    assert eventually(lambda: in_history("gauges", "software_name", SOFTWARE) and in_history("findings", "state", "open"), SLOW)
+    until(lambda: in_history("pushes", "client_id", CLIENT_ID) and in_history("connections", "client_id", "raw-connection"))
+    until(lambda: in_history("gauges", "software_name", SOFTWARE) and in_history("findings", "state", "open"))
 
 
 def look_while_it_runs(run: Path40, browser: Browser) -> None:
     """All that processes answer."""
     at = run.addresses
     listed = f"http://{at['admin']}/v1/connections"
-    assert eventually(lambda: SOFTWARE.encode() in run.page(listed), SLOW)
+    until(lambda: SOFTWARE.encode() in run.page(listed))
     run.surface("gateway: /v1/connections", run.page(listed), CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL)
     run.surface("gateway: /metrics", run.page(f"http://{at['gateway']}/metrics"), SOFTWARE, VERSION)
     api = f"http://{at['serve']}/api/v1"
-    assert eventually(lambda: SOFTWARE.encode() in run.page(f"{api}/gauges"), SLOW)
+    until(lambda: SOFTWARE.encode() in run.page(f"{api}/gauges"))
     for path, markers in API.items():
         run.surface(f"serve: {path}", run.page(f"{api}/{path}".replace("NOW", str(time.time_ns() // 1_000_000))), *markers)
     for each in json.loads(run.page(f"{api}/clients?limit=1000"))["items"]:

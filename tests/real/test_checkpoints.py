@@ -20,7 +20,8 @@ from deltalake import DeltaTable
 from forked import Forked, forked
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import PolicyViolationError
-from observe import eventually, java_below, metrics, page, read_all
+from observe import java_below, metrics, page, read_all
+from patience import LIMIT_S, eventually, until
 from record_bytes import config_record, setting
 from replay import Input, comes_out, rows
 
@@ -34,7 +35,6 @@ from streaming.checkpoints.job_topic import read_job
 
 pytestmark = pytest.mark.faults
 
-SLOW = 90.0
 SEED = 23
 KEY = DigestKey(b"0123456789abcdef" * 4)
 
@@ -67,7 +67,7 @@ class Rig:
 
     def start(self, name: str, *flags: str) -> None:
         self.jobs.start(name, *self.arguments(*flags))
-        self.jobs.await_ready(name, timeout_s=180)
+        self.jobs.await_ready(name, timeout_s=LIMIT_S)
 
     @contextmanager
     def job(self, name: str, *flags: str) -> Iterator[None]:
@@ -84,7 +84,7 @@ class Rig:
         with closing(kafka.KafkaProducer(bootstrap_servers=self.broker.internal)) as producer:
             for client_id in client_ids:
                 value = config_record(setting("acks", "all"), client_id=client_id)
-                producer.send(CONFIGS, key=client_id.encode(), value=value, partition=partition).get(timeout=30)
+                producer.send(CONFIGS, key=client_id.encode(), value=value, partition=partition).get(LIMIT_S)
 
     def results(self) -> list[str]:
         return [json.loads(message.value)["client_id"] for message in read_all(self.broker.internal, RESULTS)]
@@ -114,7 +114,7 @@ class Rig:
         with closing(kafka.KafkaAdminClient(bootstrap_servers=self.broker.internal)) as admin:
             self._set_policy(admin, "compact,delete")
             # A broker follows the controller's log, so its own log may still be compacted alone for a moment after it said that it isn't.
-            assert eventually(lambda: self._deleted(admin, before), SLOW)
+            until(lambda: self._deleted(admin, before))
             self._set_policy(admin, "compact")
 
     @staticmethod
@@ -129,12 +129,12 @@ class Rig:
     def _set_policy(admin: kafka.KafkaAdminClient, policy: str) -> None:
         topic = ConfigResource(ConfigResourceType.TOPIC, CONFIGS, {"cleanup.policy": policy})
         admin.alter_configs([topic])
-        assert eventually(lambda: admin.describe_configs([topic])["topic"][CONFIGS]["cleanup.policy"]["value"] == policy, SLOW)
+        until(lambda: admin.describe_configs([topic])["topic"][CONFIGS]["cleanup.policy"]["value"], policy)
 
     def make_topic_again(self, partitions: int = 1) -> None:
         with closing(kafka.KafkaAdminClient(bootstrap_servers=self.broker.internal)) as admin:
             admin.delete_topics([CONFIGS])
-            assert eventually(lambda: CONFIGS not in admin.list_topics(), SLOW)
+            until(lambda: CONFIGS not in admin.list_topics())
         topics.create(self.broker.internal, partitions=partitions)
 
 
@@ -158,7 +158,7 @@ def rig(commands: Forked, tmp_path: Path) -> Iterator[Rig]:
 def ended(rig: Rig, name: str) -> int:
     """The status with which a job has ended by itself."""
     with pytest.raises(EnvironmentProblem, match=rf"{name} ended with status (\d+)") as caught:
-        assert not eventually(lambda: rig.jobs.check(name), SLOW)
+        assert not eventually(lambda: rig.jobs.check(name))
     return int(str(caught.value).partition("status ")[2].split()[0].rstrip(":;,."))
 
 
@@ -254,17 +254,17 @@ def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -
     with rig.job("first"):
         rig.push(0, "read")
         for query in ("results", "history_pushes"):
-            assert eventually(lambda query=query: rig.has_read(query, 1), SLOW)  # type: ignore[misc]
+            until(lambda query=query: rig.has_read(query, 1))  # type: ignore[misc]
     rig.push(0, "expired-1", "expired-2", "kept")
     rig.expire(before=3)
     rig.jobs.start("stops", *rig.arguments("--on-lost-records", "stop"))
     assert ended(rig, "stops") == 1
     assert f"has not read: {CONFIGS}, partition 0: offsets from 1 to 2, 2 records" in rig.log("stops")
     with rig.job("second"):
-        assert eventually(lambda: rig.results() == ["read", "kept"], SLOW), rig.results()
+        until(rig.results, ["read", "kept"])
         both = {("0", query, CONFIGS): 2.0 for query in ("results", "history_pushes")}
-        assert eventually(lambda: rig.lost() == both, SLOW), rig.lost()
-        assert eventually(lambda: {(CONFIGS, 0, 0), (CONFIGS, 0, 3)} == rows(rig.history, "pushes").keys(), SLOW)
+        until(rig.lost, both)
+        until(lambda: {(CONFIGS, 0, 0), (CONFIGS, 0, 3)} == rows(rig.history, "pushes").keys())
 
         jvm = java_below(rig.jobs.pid("second"))  # Spark stands still while records come and go
         os.kill(jvm, signal.SIGSTOP)
@@ -274,48 +274,48 @@ def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -
         finally:
             os.kill(jvm, signal.SIGCONT)
         rig.push(0, "last")
-        assert eventually(lambda: rig.results()[-1] == "last", SLOW), rig.results()
-        assert eventually(lambda: rig.lost() == dict.fromkeys(both, 5.0), SLOW), rig.lost()
+        until(lambda: rig.results()[-1], "last")
+        until(rig.lost, dict.fromkeys(both, 5.0))
         assert not [each for each in rig.results() if each.startswith(("unseen", "expired"))]
-        assert eventually(lambda: (CONFIGS, 0, 7) in rows(rig.history, "pushes"), SLOW)
+        until(lambda: (CONFIGS, 0, 7) in rows(rig.history, "pushes"))
 
 
 def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(rig: Rig) -> None:
     with rig.job("first"):
         rig.push(0, "old")
         for query in ("results", "history_pushes"):
-            assert eventually(lambda query=query: rig.has_read(query, 1), SLOW)  # type: ignore[misc]
+            until(lambda query=query: rig.has_read(query, 1))  # type: ignore[misc]
     rig.make_topic_again()
     rig.push(0, "new-0", "new-1", "new-2")  # so many that offsets alone would show nothing
     with rig.job("second"):
-        assert eventually(lambda: rig.results() == ["old", "new-0", "new-1", "new-2"], SLOW), rig.results()
+        until(rig.results, ["old", "new-0", "new-1", "new-2"])
         assert f"{CONFIGS} was deleted and made again; of the old one partition 0 from offset 1" in rig.log("second")
         rig.make_topic_again(partitions=2)  # under a job that runs
         rig.push(1, *(f"newest-{number}" for number in range(5)))
-        assert eventually(lambda: rig.results()[-5:] == [f"newest-{number}" for number in range(5)], SLOW), rig.results()
-        assert eventually(lambda: page(f"{rig.stream_url}readyz")[0] == 200, SLOW), page(f"{rig.stream_url}readyz")
+        until(lambda: rig.results()[-5:], [f"newest-{number}" for number in range(5)])
+        until(lambda: page(f"{rig.stream_url}readyz")[0], 200)
         pushed = ["old", "new-0", "new-1", "new-2", *(f"newest-{number}" for number in range(5))]
-        assert eventually(lambda: sorted(rig.in_history()) == sorted(pushed), SLOW), rig.in_history()
+        until(lambda: sorted(rig.in_history()), sorted(pushed))
 
 
 def test_a_reset_is_taken_by_a_job_that_runs_and_partitions_that_were_added_are_read(rig: Rig) -> None:
     with rig.job("first"):
         rig.push(0, "a", "b")
-        assert eventually(lambda: rig.has_read("results", 2), SLOW)
+        until(lambda: rig.has_read("results", 2))
         with closing(kafka.KafkaAdminClient(bootstrap_servers=rig.broker.internal)) as admin:
             admin.create_partitions({CONFIGS: 2})
         time.sleep(0.01)
         when = datetime.now(UTC).isoformat()
         time.sleep(0.01)
         rig.push(1, "c")
-        assert eventually(lambda: rig.results() == ["a", "b", "c"], SLOW), rig.results()
+        until(rig.results, ["a", "b", "c"])
 
         assert rig.run("checkpoints", "reset", "results", "--to-time", when)[1].startswith(
             "results begins anew at offset 2 of partition 0, offset 0 of partition 1: within seconds"
         )
-        assert eventually(lambda: rig.results() == ["a", "b", "c", "c"], SLOW), rig.results()
+        until(rig.results, ["a", "b", "c", "c"])
         assert rig.run("checkpoints", "reset", "results", "--to-offsets", '{"0": 1, "1": 1}')[0] == 0
-        assert eventually(lambda: rig.results() == ["a", "b", "c", "c", "b"], SLOW), rig.results()
+        until(rig.results, ["a", "b", "c", "c", "b"])
     status, said = rig.run("checkpoints", "reset", "results", "--to-offsets", '{"0": 100000}')
     assert (status, "holds offsets 0 to 1, not 100000" in said) == (2, True), said
     status, said = rig.run("checkpoints", "list", "-o", "csv")
@@ -326,15 +326,15 @@ def test_f25_a_job_of_other_versions_continues(rig: Rig) -> None:
     """What an earlier release left lacks a field, or has one more; Spark's own files are the same in all releases (`test_sparks`)."""
     with rig.job("first"):
         rig.push(0, "a")
-        assert eventually(lambda: rig.has_read("results", 1), SLOW)
+        until(lambda: rig.has_read("results", 1))
     state = read_job(rig.broker.internal)
     with closing(kafka.KafkaProducer(bootstrap_servers=rig.broker.internal)) as producer:
         start = json.loads(state.starts["results"].model_dump_json())
         del start["lost"]
         progress = json.loads(state.progress["results"].model_dump_json()) | {"clientscope_version": "9.9", "of_a_later_release": [1]}
         for key, value in ((state.starts["results"].key, start), (state.progress["results"].key, progress), ('["later"]', {})):
-            producer.send("clientscope.job", key=key.encode(), value=json.dumps(value).encode()).get(timeout=30)
+            producer.send("clientscope.job", key=key.encode(), value=json.dumps(value).encode()).get(LIMIT_S)
     with rig.job("second"):
         rig.push(0, "b")
-        assert eventually(lambda: rig.results() == ["a", "b"], SLOW), rig.results()
+        until(rig.results, ["a", "b"])
         assert 'a record of clientscope.job with the key ["later"] can\'t be read' in rig.log("second")

@@ -8,7 +8,8 @@ from typing import Any
 
 import kafka
 import pytest
-from observe import eventually, read_all
+from observe import read_all
+from patience import until
 
 from clientscope.catalog.configs import Type
 from clientscope.client import KafkaAdminClient
@@ -35,7 +36,7 @@ def test_a_careless_clients_secret_is_refused_and_redacted(broker: Any, gateway:
     with RawClient.connect(gateway.address, "careless") as client:
         client.api_versions("careless-client", "0.1.0", instance_id)
         answer = client.push_config([("acks", "all", Type.STRING, True), ("sasl.jaas.config", secret, Type.PASSWORD, False)])
-        assert eventually(lambda: bool(pushed()))
+        until(pushed)
         (record,) = pushed()
         assert client.api_versions("careless-client", "0.1.0", instance_id).error_code == NONE, "the connection goes on"
     assert answer.error_code == INVALID_CONFIG

@@ -13,7 +13,8 @@ from clients.every import CLIENTS, each_client
 from clients.script import RECORDS, variants, work
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
 from kafka.protocol.admin import DescribeClusterRequest
-from observe import connection_records, eventually, gateway_connections
+from observe import connection_records, gateway_connections
+from patience import eventually, until
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
@@ -68,7 +69,7 @@ def test_f05_a_client_sees_the_same_through_the_gateway_as_direct(broker: Any, g
     was_real_work(direct, ways)
 
     assert list(seen[-1]) == [identity]
-    assert eventually(lambda: gateway_connections(gateway.metrics_url) == {} == jmx_connections(broker.jmx_port))
+    until(lambda: gateway_connections(gateway.metrics_url) == {} == jmx_connections(broker.jmx_port))
     records = connection_records(broker.internal, gateway.address)
     closed = [r for r in records if r.kind == Kind.CLOSED and r.client_id == client_id]
     assert closed

@@ -13,7 +13,8 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
-from observe import eventually, metrics, read_all
+from observe import metrics, read_all
+from patience import LIMIT_S, until
 
 from clientscope.client import KafkaProducer
 from clientscope.records.codec import ClientConfigRecord, decode
@@ -61,7 +62,7 @@ Outcomes = Callable[[], list[str]]
 
 
 def works(producer: Any) -> None:
-    assert producer.send(TOPIC, b"a").get(timeout=30).offset >= 0
+    assert producer.send(TOPIC, b"a").get(LIMIT_S).offset >= 0
 
 
 def pushes_of(broker: RunningBroker, client_id: str) -> list[Any]:
@@ -70,7 +71,7 @@ def pushes_of(broker: RunningBroker, client_id: str) -> list[Any]:
 
 
 def is_pushed_once(broker: RunningBroker, producer: Any, client_id: str, outcomes: Outcomes) -> None:
-    assert eventually(lambda: bool(outcomes()), 60)
+    until(outcomes)
     works(producer)
     (outcome,) = outcomes()
     assert outcome.startswith(PUSHED)
@@ -108,7 +109,7 @@ def test_under_bypass_it_is_tried_until_the_gateway_reads_again(
 
         def bypass(is_on: bool) -> None:
             os.kill(running.pid, signal.SIGUSR1 if is_on else signal.SIGUSR2)
-            assert eventually(lambda: metrics(running.metrics_url)[("clientscope_gateway_bypassed",)] == is_on)
+            until(lambda: metrics(running.metrics_url)[("clientscope_gateway_bypassed",)], is_on)
 
         with closing(KafkaProducer(bootstrap_servers=running.address, client_id="bypassed")) as producer:
             works(producer)

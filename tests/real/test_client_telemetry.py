@@ -25,7 +25,8 @@ from clients.every import CLIENTS, each_client
 from clients.script import work
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
 from kafka.record import MemoryRecords
-from observe import OwnMetrics, connection_records, eventually, metrics, own_metrics, read_all
+from observe import OwnMetrics, connection_records, metrics, own_metrics, read_all
+from patience import LIMIT_S, eventually, until
 
 from clientscope.catalog.configs import Type
 from clientscope.client.raw import RawClient
@@ -132,7 +133,7 @@ def test_a_client_does_the_same_work_whether_it_is_asked_or_not(broker: Any, gat
     for record in found:
         assert record.names
         assert (record.client["client_software_name"], record.client["client_software_version"]) == identity
-    assert eventually(lambda: bool(ends(broker, gateway, client_id)))
+    until(lambda: ends(broker, gateway, client_id))
     assert ends(broker, gateway, client_id) <= CLIENTS_OWN
     assert not dropped(gateway)
 
@@ -151,7 +152,7 @@ def test_all_others_get_the_same_bytes_as_without_it(broker: Any, gateway: Any, 
                 def alike(software: tuple[str, str] = software, version: int = version) -> bool:
                     return api_versions(gateway.address, software, version) == api_versions(without.address, software, version)
 
-                assert eventually(alike), "once more where the epoch of the cluster's features has changed in between"
+                until(alike, why="once more where the epoch of the cluster's features has changed in between")
         java = ("apache-kafka-java", "4.4.0")
         assert len(api_versions(gateway.address, java, 4)) == len(api_versions(without.address, java, 4)) + 2 * 7
 
@@ -167,26 +168,26 @@ def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_wh
         return [record for record in telemetry(broker, name) if TERMINATING not in record.names]
 
     producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": name})
-    assert eventually(lambda: len(pushed()) >= 2, 30)
+    until(lambda: len(pushed()) >= 2)
     ids = {record.client["client_instance_id"] for record in pushed()}
     assert len(ids) == 1, "one instance, whichever connection it pushes on"
     assert all("org.apache.kafka.producer.connection.creation.total" in record.names for record in pushed())
 
     def regular() -> bool:
         number, known = len(pushed()), judged(gateway)
-        return eventually(lambda: len(pushed()) >= number + 3, 30) and judged(gateway) == known
+        return eventually(lambda: len(pushed()) >= number + 3) and judged(gateway) == known
 
-    assert eventually(regular, 60), "pushes that differ in numbers and times alone are not judged again"
+    until(regular, why="pushes that differ in numbers and times alone are not judged again")
     only, before = "org.apache.kafka.producer.node.", settings.read_text()
     settings.write_text(f'{before}client_telemetry_metrics = "{only}"\n')
     os.kill(gateway.pid, signal.SIGHUP)
     try:
-        assert eventually(lambda: all(each.startswith(only) for each in pushed()[-1].names), 30)
+        until(lambda: all(each.startswith(only) for each in pushed()[-1].names))
         assert {record.client["client_instance_id"] for record in pushed()} == ids
     finally:
         settings.write_text(before)
         os.kill(gateway.pid, signal.SIGHUP)
-    producer.flush(10)
+    producer.flush(LIMIT_S)
     assert not dropped(gateway)
     assert codecs(folder / "logs") == {ZSTD}
 
@@ -216,7 +217,7 @@ def job(broker: RunningBroker, tmp_path: Path) -> Iterator[Job]:
         )  # fmt: skip
         processes.start("serve", "serve", *common, "--listen", page, "--history-dir", history)
         for name in ("serve", "stream"):
-            processes.await_ready(name, timeout_s=180)
+            processes.await_ready(name, timeout_s=LIMIT_S)
         yield Job(f"http://{stream}/metrics", f"http://{page}/api/v1/", tmp_path / "history")
     finally:
         processes.stop()
@@ -240,7 +241,7 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
         return metrics(job.metrics_url).get(("clientscope_stream_client_instances", kind, *software), 0) > 0
 
     def said(client_id: str, kind: str) -> dict[str, list[float]]:
-        with urllib.request.urlopen(f"{job.api}history/client-facts?client_id={client_id}&to={now_ms()}", timeout=30) as response:
+        with urllib.request.urlopen(f"{job.api}history/client-facts?client_id={client_id}&to={now_ms()}", timeout=LIMIT_S) as response:
             facts = [fact for of in json.load(response)["kinds"] if of["kind"] == kind for fact in of["facts"]]
         return {fact["name"]: [value for value in fact["values"] if value is not None] for fact in facts}
 
@@ -260,19 +261,19 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
             java.producing(topic, buffer_memory="33554433", linger_ms="50") as send,
             java.polling(topic, "facts", max_poll_interval_ms="6000") as poll,
         ):
-            assert eventually(lambda: poll() > 0, 60)
+            until(lambda: poll() > 0)
             with RawClient.connect(gateway.address, java.client_id) as pushing:  # the producer waits for 50 ms, and is said to for 1
                 pushing.api_versions(*java.identity)
                 assert not pushing.push_config([("linger.ms", "1", Type.LONG, False)]).error_code
-                assert eventually(lambda: busy(5, send, poll) and bool(findings("AN210")) and bool(findings("AN407")), 150)
+                until(lambda: busy(5, send, poll) and bool(findings("AN210")) and bool(findings("AN407")))
             time.sleep(5.2)  # more than four fifths of what it may take
-            assert eventually(lambda: poll() >= 0 and reporting("consumer", java.identity), 60)
-            assert eventually(lambda: poll() >= 0 and bool(findings("AN406")), 60)
+            until(lambda: poll() >= 0 and reporting("consumer", java.identity))
+            until(lambda: poll() >= 0 and bool(findings("AN406")))
             with CLIENTS["java 3.9"](gateway.address) as writer, writer.transacting(topic, "facts-1") as transact:
-                assert eventually(lambda: busy(1, transact, poll) and bool(findings("AN212")), 90)
-            assert eventually(lambda: poll() >= 0 and "33554433" in buffers(), 60)
+                until(lambda: busy(1, transact, poll) and bool(findings("AN212")))
+            until(lambda: poll() >= 0 and "33554433" in buffers())
 
-    assert eventually(lambda: "lag_max_records" in said(java.client_id, "consumer"), 60)
+    until(lambda: "lag_max_records" in said(java.client_id, "consumer"))
     java_said = said(java.client_id, "consumer")
     assert max(java_said["poll_interval_max_ms"]) > 0
     assert max(java_said["record_rate"]) > 0
@@ -289,9 +290,9 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
         python.poll(0.2)
         return max(said("facts-librdkafka", "producer").get("request_latency_max_ms", [0])) > 0  # librdkafka says 0 where it had no request
 
-    assert eventually(measured, 60)
+    until(measured)
     python_said = said("facts-librdkafka", "producer")
-    python.flush(10)
+    python.flush(LIMIT_S)
     assert not {"record_rate", "record_errors", "batch_size_avg_bytes"} & python_said.keys(), "librdkafka has none of them"
     quantile = ("clientscope_stream_client_request_latency_max_seconds", "producer")
     assert any(key[:2] == quantile and key[4] == "1" for key in metrics(job.metrics_url))
@@ -318,7 +319,7 @@ def test_hostile_telemetry_is_refused_or_counted_and_the_gateway_lives(broker: A
             assert client.receive_frame()[5:] == bytes(4 + 2 + 1)
             client.send_frame(head(72) + b"\1")
             assert Cursor(client.receive_frame(), 9).int16() == INVALID_REQUEST
-    assert eventually(lambda: sum(dropped(gateway).values()) == before + 3)
+    until(lambda: sum(dropped(gateway).values()), before + 3)
     assert not [record for number in (1, 2, 3) for record in telemetry(broker, f"hostile-{number}")]
 
 
@@ -331,11 +332,11 @@ import sys, time, confluent_kafka, confluent_kafka.admin
 address, name = sys.argv[1:]
 common = {"bootstrap.servers": address, "client.id": name}
 admin = confluent_kafka.admin.AdminClient(common)  # its queue goes with it
-admin.create_topics([confluent_kafka.admin.NewTopic(name, 1)])[name].result(20)
+admin.create_topics([confluent_kafka.admin.NewTopic(name, 1)])[name].result(LIMIT_S)
 producer = confluent_kafka.Producer(common)
 consumer = confluent_kafka.Consumer({**common, "group.id": name, "auto.offset.reset": "earliest"})
 producer.produce(name, b"first")
-producer.flush(20)
+producer.flush(LIMIT_S)
 consumer.subscribe([name])
 taken, end = 0, time.monotonic() + 6
 while time.monotonic() < end or not taken:
@@ -343,7 +344,7 @@ while time.monotonic() < end or not taken:
     producer.poll(0.05)
     message = consumer.poll(0.05)
     taken += message is not None and message.error() is None
-producer.flush(20)
+producer.flush(LIMIT_S)
 consumer.close()
 print("done")
 """
@@ -362,10 +363,10 @@ def test_no_release_of_librdkafka_aborts_or_disconnects(prefixes: str, tmp_path:
             for version, asked in WHEELS.items():
                 name = f"wheel-{version}"
                 command = [wheels[version], "-c", WORK, gateway.address, name]
-                done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+                done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
                 assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
                 assert bool(telemetry(broker, name)) == (asked and prefixes != "nothing.")
-                assert eventually(lambda name=name: bool(ends(broker, gateway, name)))
+                until(lambda name=name: ends(broker, gateway, name))
                 assert ends(broker, gateway, name) <= CLIENTS_OWN
             errors = {key[1] for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_telemetry_answered_total"}
             assert errors == {"none"}
@@ -381,5 +382,5 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         folder = tmp_path_factory.mktemp("wheels") / version
         venv.create(folder, with_pip=True)
         found[version] = folder / "bin" / "python"
-        subprocess.run([found[version], "-m", "pip", "install", "--quiet", f"confluent-kafka=={version}"], check=True, timeout=200)
+        subprocess.run([found[version], "-m", "pip", "install", "--quiet", f"confluent-kafka=={version}"], check=True, timeout=LIMIT_S)
     return found

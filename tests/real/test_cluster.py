@@ -14,7 +14,7 @@ from pathlib import Path
 import kafka
 import pytest
 from conftest import start_broker
-from observe import eventually
+from patience import LIMIT_S, until
 from record_bytes import config_record
 from replay import Input, comes_out
 from scale import scaled
@@ -55,7 +55,7 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
             assert conf["spark.sql.shuffle.partitions"] == "2", "what spark-submit has wins"
             assert '"name" : "ours"' in cluster.state()
             for _ in range(int(scaled(1, 20))):
-                assert eventually(lambda: len(cluster.executors()) == 2, 60)
+                until(lambda: len(cluster.executors()), 2)
                 written.write(chance.randrange(50, 200))
                 time.sleep(chance.uniform(0, 1))
                 with suppress(ProcessLookupError):
@@ -69,7 +69,7 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
                     assert spoken.encode() not in process.read_bytes(), "nobody reads it among the processes"
             before = len(cluster.log())
             with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal)) as producer:
-                where = producer.send(CONFIGS, key=b"deadly", value=config_record(client_id="deadly:exit")).get(timeout=30)
+                where = producer.send(CONFIGS, key=b"deadly", value=config_record(client_id="deadly:exit")).get(LIMIT_S)
             written.write(50)
             comes_out(broker.internal, tmp_path / "history", KEY, {(where.topic, where.partition, where.offset)})
             assert re.search(r"Task \d+ in stage \S+ failed 4 times", cluster.log()[before:]), "the task is tried again before its query is"

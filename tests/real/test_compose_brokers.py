@@ -15,7 +15,7 @@ import kafka
 import pytest
 import yaml
 from kafka.errors import KafkaError
-from observe import eventually
+from patience import LIMIT_S, eventually
 
 from clientscope.local.jars import jars
 from clientscope.local.java import java
@@ -50,7 +50,7 @@ def set_up(variables: Mapping[str, str], folder: Path, secrets: Path) -> dict[st
     folders = [f"--{name}-configs-dir={where}" for name, where in given.items()]
     command = [str(java()), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", path, "kafka.docker.KafkaDockerWrapper", "setup", *folders]
     environment = {"PATH": os.environ["PATH"], **variables, "KAFKA_LOG_DIRS": str(folder / "data")}
-    ended = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=LIMIT_S)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     lines = (folder / "final" / "server.properties").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
@@ -60,7 +60,7 @@ def set_up(variables: Mapping[str, str], folder: Path, secrets: Path) -> dict[st
 def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What deploy/prepare.sh makes."""
     folder = tmp_path_factory.mktemp("secrets")
-    subprocess.run([ROOT / "deploy" / "prepare.sh", folder], check=True, capture_output=True, timeout=120)
+    subprocess.run([ROOT / "deploy" / "prepare.sh", folder], check=True, capture_output=True, timeout=LIMIT_S)
     return folder
 
 
@@ -115,7 +115,7 @@ def test_such_a_broker_runs_and_internal_takes_whoever_has_the_password(name: st
                 assert broker.poll() is None, (tmp_path / "broker.log").read_text()[-3_000:]
                 return False
 
-        assert eventually(answers, 90), (tmp_path / "broker.log").read_text()[-3_000:]
+        assert eventually(answers), (tmp_path / "broker.log").read_text()[-3_000:]
         for wrong in ({"sasl_plain_password": "guess"}, {"security_protocol": "SASL_PLAINTEXT"}, {"security_protocol": "PLAINTEXT"}):
             with pytest.raises(KafkaError):
                 cluster(**ours | wrong)

@@ -11,13 +11,14 @@ import uuid
 from typing import Any
 
 import pytest
+from patience import LIMIT_S
 
 from clientscope.client.raw import RawClient
 
 
 def listed(gateway: Any, *flags: str) -> str:
     command = [sys.executable, "-m", "clientscope.cli", "connections", "--admin", gateway.admin, *flags]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30, env={"COLUMNS": "140"}).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S, env={"COLUMNS": "140"}).stdout
 
 
 def test_json_and_table(gateway: Any) -> None:
@@ -45,8 +46,8 @@ def test_json_and_table(gateway: Any) -> None:
 def test_only_this_machine_under_its_own_name(gateway: Any) -> None:
     request = urllib.request.Request(f"http://{gateway.admin}/v1/connections", headers={"Host": "attacker.example:80"})
     with pytest.raises(urllib.error.HTTPError, match="403"):
-        urllib.request.urlopen(request, timeout=5)
+        urllib.request.urlopen(request, timeout=LIMIT_S)
     command = [sys.executable, "-m", "clientscope.cli", "gateway", "--admin-listen", "0.0.0.0:9465"]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S)
     assert ended.returncode == 2
     assert "is not loopback" in ended.stderr

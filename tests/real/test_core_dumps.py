@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import RunningBroker
 from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none, soon
-from observe import children, command_line, eventually, is_gone, java_below, process_name, workers
+from observe import children, command_line, is_gone, java_below, process_name, workers
+from patience import until
 
 from clientscope.client.raw import RawClient
 from clientscope.gateway.policy.process import NICE
@@ -70,7 +71,7 @@ def test_a_gateway(broker: RunningBroker, tmp_path: Path) -> None:
             )
             (worker,) = workers(gateway.pid)
             os.kill(worker, signal.SIGSEGV)
-        assert eventually(lambda: len(workers(gateway.pid) - {worker}) == 1)
+        until(lambda: len(workers(gateway.pid) - {worker}), 1)
         with RawClient.connect(listen, "client") as client:
             assert client.api_versions("client", "1").error_code == 0
         assert crashes_without_a_dump(gateway)
@@ -97,6 +98,6 @@ def test_the_job(broker: RunningBroker, tmp_path: Path) -> None:
         jvm = java_below(job.pid)
         assert b"-XX:-CreateCoredumpOnCrash" in command_line(jvm)
         os.kill(jvm, signal.SIGSEGV)
-        assert eventually(lambda: is_gone(jvm), 60)
+        until(lambda: is_gone(jvm))
         assert crashes_without_a_dump(job)
     assert not cores(tmp_path)

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from observe import eventually, read_all
+from observe import read_all
 from packaging.requirements import Requirement
+from patience import LIMIT_S, eventually, until
 from places import ROOT
 
 from clientscope.local.process import free_port
@@ -49,7 +50,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("core")
     build = "import hatchling.build, sys; hatchling.build.build_wheel(sys.argv[1])"
     subprocess.run([sys.executable, "-c", build, str(folder)], cwd=ROOT, check=True, capture_output=True)
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(folder / "venv")], check=True, timeout=60)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(folder / "venv")], check=True, timeout=LIMIT_S)
     site = next(folder.glob("venv/lib/python*/site-packages"))
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
         wheel.extractall(site)
@@ -68,7 +69,7 @@ def python(site: Path) -> Path:
 def run(python: Path, *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "CLIENTSCOPE_CONFIG")}
     command = [str(python), "-m", "clientscope", *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
 
 def test_is_small(site: Path) -> None:
@@ -128,7 +129,7 @@ def test_gateway_takes_a_push_without_arrow(python: Path, broker: Any, gateway: 
     settings.write_text(f"bootstrap.servers={address}\nclient.id=core-app\nacks=0\n")
     ended = run(python, "push", "--properties", str(settings), folder=tmp_path)
     assert (ended.returncode, ended.stderr) == (0, ""), ended.stderr
-    assert eventually(lambda: any(b"core-app" in message.value for message in read_all(broker.internal, CONFIGS)))
+    until(lambda: any(b"core-app" in message.value for message in read_all(broker.internal, CONFIGS)))
     group = [int(each.parent.name) for each in Path("/proc").glob("[0-9]*/stat") if f" {pid} " in each.read_text(errors="replace")]
     for process in (pid, *group):
         mapped = (Path("/proc") / str(process) / "maps").read_text()

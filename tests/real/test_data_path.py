@@ -16,7 +16,8 @@ import kafka
 import pytest
 from kafka.protocol.metadata import MetadataResponse
 from kafka.record import MemoryRecordsBuilder
-from observe import WorkerMemory, eventually, gateway_connections, minor_faults, workers
+from observe import WorkerMemory, gateway_connections, minor_faults, workers
+from patience import LIMIT_S, until
 from scale import scaled
 
 from clientscope.client.raw import RawClient
@@ -40,7 +41,7 @@ def test_records_of_all_sizes_arrive_as_they_were_sent(gateway: Any, topic: str)
     with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, max_request_size=20_000_000, linger_ms=5)) as producer:
         for value in values:
             producer.send(topic, value)
-        producer.flush(timeout=60)
+        producer.flush(LIMIT_S)
     consumer = kafka.KafkaConsumer(
         topic,
         bootstrap_servers=gateway.address,
@@ -64,7 +65,7 @@ def test_memory_that_bytes_went_through_is_kept_for_the_next(gateway: Any, topic
         for _ in range(megabytes * 64):
             producer.produce(topic, b"x" * 16_384)
             producer.poll(0)
-        assert producer.flush(60) == 0
+        assert producer.flush(LIMIT_S) == 0
 
     produce(16)  # what the worker needs is there from then on
     before = minor_faults(worker)
@@ -151,7 +152,7 @@ def test_f09_a_client_that_reads_no_more_costs_no_memory_and_gets_every_byte(gat
     with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, max_request_size=20_000_000)) as producer:
         for _ in range(4):
             producer.send(topic, os.urandom(8_000_000))
-        producer.flush(timeout=60)
+        producer.flush(LIMIT_S)
     with closing(RawClient.connect(broker.client, "direct")) as direct:
         direct.socket.sendall(fetch(TOPIC, 0))
         expected = hashlib.sha256(direct.receive_frame()[4:]).hexdigest()
@@ -161,7 +162,7 @@ def test_f09_a_client_that_reads_no_more_costs_no_memory_and_gets_every_byte(gat
         memory = WorkerMemory(gateway.pid)
         for correlation_id in range(10):
             client.socket.sendall(fetch(TOPIC, correlation_id))
-        assert eventually(lambda: unread_bytes(broker.client) > 0)
+        until(lambda: unread_bytes(broker.client) > 0)
         unread = [unread_bytes(broker.client)]
         for _ in range(int(scaled(3, 570))):  # before the broker's own connections.max.idle.ms, ten minutes, ends the connection
             memory.watch(1)
@@ -197,4 +198,4 @@ def test_f10_half_close_still_gets_its_answers(gateway: Any) -> None:
         client.socket.shutdown(socket.SHUT_WR)
         assert struct.unpack_from(">i", client.receive_frame()) == (5,)
         assert client.socket.recv(10) == b""
-    assert eventually(lambda: gateway_connections(gateway.metrics_url) == {})
+    until(lambda: gateway_connections(gateway.metrics_url), {})

@@ -20,7 +20,8 @@ from cut import Slow
 from degraded import Clock, Names, clientscope, process, volume
 from gauge_rows import of_series, rows
 from made_findings import leak
-from observe import connection_records, eventually, metrics, page, read_all, statuses
+from observe import connection_records, metrics, page, read_all, statuses
+from patience import LIMIT_S, eventually, until
 from record_bytes import config_record, setting
 from scale import scaled
 
@@ -34,7 +35,6 @@ from streaming.gauges import Gauges
 
 pytestmark = pytest.mark.faults
 
-SLOW = 90.0
 TOPIC = "test.degraded"
 NO_SPACE = "No space left on device"
 
@@ -42,7 +42,9 @@ NO_SPACE = "No space left on device"
 def push(internal: str, *client_ids: str) -> None:
     with closing(kafka.KafkaProducer(bootstrap_servers=internal)) as producer:
         for client_id in client_ids:
-            producer.send(CONFIGS, key=client_id.encode(), value=config_record(setting("acks", "all"), client_id=client_id)).get(timeout=30)
+            producer.send(CONFIGS, key=client_id.encode(), value=config_record(setting("acks", "all"), client_id=client_id)).get(
+                timeout=LIMIT_S
+            )
 
 
 def judged(internal: str) -> Counter[str]:
@@ -75,27 +77,27 @@ def test_f40_a_full_volume_of_history_or_of_checkpoints_is_named_and_damages_not
 
         try:
             processes.start("stream", *arguments)
-            processes.await_ready("stream", timeout_s=180)
+            processes.await_ready("stream", timeout_s=LIMIT_S)
             push(broker.internal, "room-1")
-            assert eventually(lambda: kept()["room-1"] == 1, SLOW)
+            until(lambda: kept()["room-1"], 1)
 
             history.fill()
             push(broker.internal, "room-2")
-            assert eventually(lambda: named("history_pushes"), SLOW), page(f"{at}readyz")
+            assert eventually(lambda: named("history_pushes")), page(f"{at}readyz")
             assert page(f"{at}healthz")[0] == 200, "alive: restarting everything would not help"
             assert statuses(broker.internal)["query", "history_pushes"]["condition"] != "running"
             push(broker.internal, "room-3")
-            assert eventually(lambda: seen("room-2", "room-3"), SLOW), "what needs no room there goes on"
+            until(lambda: seen("room-2", "room-3"), why="what needs no room there goes on")
             history.relieve()
-            assert eventually(lambda: len(kept()) == 3 and page(f"{at}readyz") == (200, "ok\n"), SLOW), page(f"{at}readyz")
+            assert eventually(lambda: len(kept()) == 3 and page(f"{at}readyz") == (200, "ok\n")), page(f"{at}readyz")
 
             checkpoints.fill()
             push(broker.internal, "room-4")
-            assert eventually(lambda: named("results") or named("gauges"), SLOW), page(f"{at}readyz")
+            assert eventually(lambda: named("results") or named("gauges")), page(f"{at}readyz")
             checkpoints.relieve()
             push(broker.internal, "room-5")
-            assert eventually(lambda: seen("room-4", "room-5") and len(kept()) == 5, SLOW), page(f"{at}readyz")
-            assert eventually(lambda: page(f"{at}readyz") == (200, "ok\n"), SLOW), page(f"{at}readyz")
+            assert eventually(lambda: seen("room-4", "room-5") and len(kept()) == 5), page(f"{at}readyz")
+            until(lambda: page(f"{at}readyz"), (200, "ok\n"))
             assert metrics(f"{at}metrics")["clientscope_stream_query_restarts", "history_pushes"] >= 1
         finally:
             processes.stop()
@@ -131,7 +133,7 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
 
         def turned_away() -> bool:
             try:
-                with closing(RawClient.connect(listen, "meanwhile", timeout=20)) as client:
+                with closing(RawClient.connect(listen, "meanwhile", timeout=LIMIT_S)) as client:
                     client.api_versions("meanwhile", "1.0")
             except OSError:
                 return True
@@ -139,7 +141,7 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
 
         assert turned_away()
         unready = "the broker took no connection: "
-        assert eventually(lambda: page(f"http://{probe}/readyz")[1].startswith(unready) and page(f"http://{probe}/readyz")[0] == 503)
+        until(lambda: page(f"http://{probe}/readyz")[1].startswith(unready) and page(f"http://{probe}/readyz")[0] == 503)
         assert page(f"http://{probe}/healthz") == (200, "ok\n")
         assert (
             sum(
@@ -154,13 +156,13 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
             finding = leak(0xF40, code="F401")
             writer.write({finding.fingerprint: finding.model_dump_json().encode()})
         failing = ("clientscope_deliver_receiver_failing", "hook")
-        assert eventually(lambda: metrics(f"http://{metrics_listen}/metrics").get(failing) == 1, SLOW)
+        until(lambda: metrics(f"http://{metrics_listen}/metrics").get(failing), 1)
         assert hook.got == []
 
         names.restore()
-        assert eventually(lambda: not turned_away(), SLOW)
-        assert eventually(lambda: page(f"http://{probe}/readyz") == (200, "ok\n"), SLOW)
-        assert eventually(lambda: len(hook.got) >= 1 and metrics(f"http://{metrics_listen}/metrics").get(failing) == 0, SLOW)
+        until(lambda: not turned_away())
+        until(lambda: page(f"http://{probe}/readyz"), (200, "ok\n"))
+        until(lambda: len(hook.got) >= 1 and metrics(f"http://{metrics_listen}/metrics").get(failing) == 0)
         assert len({got.headers["webhook-id"] for got in hook.got}) == 1
         before.api_versions("before", "1.0")
     with closing(TopicWriter(broker.internal, FINDINGS)) as writer:
@@ -196,7 +198,7 @@ def test_f40_a_clock_that_jumps_leaves_gauges_true_and_is_named_where_it_has_gon
             clock.jump(jump)
             opened(2, run)
             after = beats()
-            assert eventually(lambda after=after: beats() > after + 2, SLOW), "its heart beats on"  # type: ignore[misc]
+            until(lambda after=after: beats() > after + 2, why="its heart beats on")  # type: ignore[misc]
             assert gauges_of(broker.internal, name) == {"timeless": expected}
             assert page(f"http://{probe}/healthz") == page(f"http://{probe}/readyz") == (200, "ok\n")
     metrics_listen = connection_records(broker.internal, name)
@@ -210,7 +212,7 @@ def test_f40_a_clock_that_jumps_leaves_gauges_true_and_is_named_where_it_has_gon
         run.enter_context(process(tmp_path / "second.log", *command, sign="clientscope gateway: ready", environment=clock.environment))
         assert "behind the last start of this gateway; is it right?" in (tmp_path / "second.log").read_text()
         opened(1, run)
-        assert eventually(lambda: gauges_of(broker.internal, name) == {"timeless": 1}, SLOW), "a new start counts anew"
+        until(lambda: gauges_of(broker.internal, name), {"timeless": 1}, why="a new start counts anew")
     assert connection_records(broker.internal, name)[-1].gateway_epoch > first_epoch
 
 
@@ -261,7 +263,7 @@ def loses_and_repeats_nothing(broker: RunningBroker, tmp_path: Path) -> None:
                 producer.produce(TOPIC, str(count).encode(), partition=0, on_delivery=done)
                 count += 1
                 producer.poll(0.02)
-            assert producer.flush(180) == 0
+            assert producer.flush(LIMIT_S) == 0
         finally:
             stop.set()
             thread.join()
@@ -269,12 +271,12 @@ def loses_and_repeats_nothing(broker: RunningBroker, tmp_path: Path) -> None:
         assert acknowledged == list(range(count))
         found = [int(message.value) for message in read_all(broker.internal, TOPIC)]
         assert found == list(range(count)), "each once, in order"
-        with closing(RawClient.connect(gateway.address, "still-here", timeout=60)) as client:
+        with closing(RawClient.connect(gateway.address, "still-here", timeout=LIMIT_S)) as client:
             client.api_versions("still-here", "1.0")
             assert client.push_config([("acks", "all", 1, False)]).error_code == 0
-            assert eventually(lambda: gauges_of(broker.internal, "gateway-f40-slow").get("still-here") == 1, SLOW)
+            until(lambda: gauges_of(broker.internal, "gateway-f40-slow").get("still-here"), 1)
         del producer
-        assert eventually(lambda: gauges_of(broker.internal, "gateway-f40-slow") == {}, SLOW), "what broke was closed, and counted so"
+        until(lambda: gauges_of(broker.internal, "gateway-f40-slow"), {}, why="what broke was closed, and counted so")
         assert page(gateway.metrics_url.replace("/metrics", "/readyz")) == (200, "ok\n")
     metrics_listen = connection_records(broker.internal, "gateway-f40-slow")
     assert [record.sequence for record in metrics_listen] == list(range(len(metrics_listen)))

@@ -21,7 +21,8 @@ import standardwebhooks
 from alert_receivers import SECRET, Server, cut, hang, serving, status
 from conftest import RunningBroker, start_broker
 from made_findings import leak, made
-from observe import eventually, metrics, read_all
+from observe import metrics, read_all
+from patience import LIMIT_S, eventually, until
 from scale import LONG
 
 from clientscope.demo.fleet import Fleet
@@ -32,7 +33,6 @@ from clientscope.records.topics import FINDINGS, STATUS
 from clientscope.status.record import ProcessStatus
 from clientscope.topic_values import parse
 
-SLOW = 60.0
 MANY = 10_000 if LONG else 1_000
 CANARY = "canary-6f2c"
 
@@ -100,7 +100,7 @@ def told(server: Server, status: str) -> int:
 
 
 def figure(running: Deliver, name: str, receiver: str, value: float) -> bool:
-    return eventually(lambda: metrics(running.metrics_url)[f"clientscope_deliver_{name}", receiver] == value, SLOW)
+    return eventually(lambda: metrics(running.metrics_url)[f"clientscope_deliver_{name}", receiver] == value)
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def alertmanager(folder: Path) -> Iterator[str]:
     with (folder / "alertmanager.log").open("wb") as log:
         child = spawn(command, log)
     try:
-        assert eventually(lambda: alerts_of(url) == [], SLOW)
+        until(lambda: alerts_of(url), [])
         yield url
     finally:
         stop(child)
@@ -125,7 +125,7 @@ def alertmanager(folder: Path) -> Iterator[str]:
 
 def alerts_of(url: str) -> list[dict[str, Any]] | None:
     try:
-        with urllib.request.urlopen(f"{url}/am/api/v2/alerts", timeout=5) as response:
+        with urllib.request.urlopen(f"{url}/am/api/v2/alerts", timeout=LIMIT_S) as response:
             return list(json.load(response))
     except OSError:
         return None
@@ -142,7 +142,7 @@ def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(broker
         with delivering(broker, tmp_path, peers) as running:
             running.write(finding, made(0x702, code="AN702", confidence="low"), leak(0x703, code="AN703", state="stopped"))
             for url in (first, second):
-                assert eventually(lambda url=url: len(alerts_of(url) or ()) == 2, SLOW), (alerts_of(url), running.log())
+                assert eventually(lambda url=url: len(alerts_of(url) or ()) == 2), (alerts_of(url), running.log())
                 (alert,) = (one for one in alerts_of(url) or () if one["labels"]["code"] == "AN701")
                 assert alert["labels"]["client_id"] == "‹!channel›❴❴ .Labels ❵❵"
                 assert alert["labels"]["fingerprint"] == finding.fingerprint
@@ -152,12 +152,12 @@ def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(broker
             assert figure(running, "receiver_failing", "am", 1)
             test = subprocess.run(
                 [sys.executable, "-m", "clientscope.cli", "deliver", "--test", "--receivers", str(tmp_path / "receivers.toml")],
-                capture_output=True, text=True, check=False, timeout=60,
+                capture_output=True, text=True, check=False, timeout=LIMIT_S,
             )  # fmt: skip
             assert (test.returncode, test.stdout) == (1, "am 1: connection refused\nam 2: ok\nam 3: ok\n")
             assert [one["labels"]["alertname"] for one in alerts_of(first) or ()].count("clientscope_test") == 1
             running.write(finding.model_copy(update={"state": "resolved", "ended_ms": 1}))
-            assert eventually(lambda: "AN701" not in {one["labels"].get("code") for one in alerts_of(first) or ()}, SLOW)
+            until(lambda: "AN701" not in {one["labels"].get("code") for one in alerts_of(first) or ()})
 
 
 @pytest.mark.faults
@@ -169,22 +169,22 @@ def test_f31_f32_a_storm_is_a_message_and_a_kill_in_mid_send_loses_and_repeats_n
         with delivering(broker, tmp_path, *receivers) as running:
             running.start("copy", ": ready")
             running.write(*storm)
-            assert eventually(lambda: told(well, "firing") == MANY, SLOW), running.log()
+            assert eventually(lambda: told(well, "firing") == MANY), running.log()
             assert len(well.got) <= 4, "a message or two from each copy"
-            assert eventually(lambda: bool(struck.got and dead.got), SLOW), running.log()
+            assert eventually(lambda: bool(struck.got and dead.got)), running.log()
             running.processes.signal("deliver", signal.SIGKILL)  # perhaps `struck` has its request, and hasn't answered
-            assert eventually(lambda: told(struck, "firing") == MANY, SLOW), running.log()
+            assert eventually(lambda: told(struck, "firing") == MANY), running.log()
             body = standardwebhooks.Webhook(base64.b64encode(SECRET).decode()).verify(struck.got[-1].body, dict(struck.got[-1].headers))
             assert "findings of AN801\n" in body["data"]["text"]
             before = len(well.got)
             running.write(*(one.model_copy(update={"state": "resolved", "ended_ms": 1}) for one in storm))
-            assert eventually(lambda: told(well, "ended") == MANY, SLOW), running.log()
+            assert eventually(lambda: told(well, "ended") == MANY), running.log()
             time.sleep(2)  # until that is committed
             running.processes.stop("copy")
             after = len(well.got)
             running.start()
             running.write(made(0x8FFFF, code="AN802"))
-            assert eventually(lambda: told(well, "firing") == MANY + 1, SLOW), running.log()
+            assert eventually(lambda: told(well, "firing") == MANY + 1), running.log()
             assert len(well.got) == after + 1 > before, "and nothing once more"
             assert figure(running, "undelivered_findings", "well", 0)
             assert figure(running, "receiver_failing", "dead", 1)
@@ -203,10 +203,10 @@ def test_f30_what_a_receiver_refuses_is_given_up_counted_and_said_on_the_topic_o
             running.write(made(0x901, code="AN901"))
             assert figure(running, "given_up_total", "gone", 1), running.log()
             assert figure(running, "undelivered_findings", "gone", 0)
-            assert eventually(lambda: [(each.condition, each.reason) for each in said()] == [("failed", "HTTP 410")], SLOW)
+            until(lambda: [(each.condition, each.reason) for each in said()], [("failed", "HTTP 410")])
             running.write(made(0x902, code="AN902"))
-            assert eventually(lambda: len(gone.got) == 2, SLOW), running.log()
-            assert eventually(lambda: [each.condition for each in said()] == ["ok"], SLOW)
+            assert eventually(lambda: len(gone.got) == 2), running.log()
+            until(lambda: [each.condition for each in said()], ["ok"])
         assert CANARY not in running.log() + str([one.value for one in read_all(broker.internal, STATUS)])
 
 
@@ -221,13 +221,13 @@ def test_f30_receivers_that_misbehave_cost_others_nothing(broker: Any, tmp_path:
         findings = [made(0x950 + number, code=f"AN95{number}") for number in range(4)]
         running = stack.enter_context(delivering(broker, tmp_path, *receivers, hook("well", well, tmp_path, "AN95*")))
         running.write(*findings)
-        assert eventually(lambda: told(well, "firing") == 4, SLOW), running.log()
+        assert eventually(lambda: told(well, "firing") == 4), running.log()
         for name, server in bad.items():
-            assert eventually(lambda server=server: len(server.got) >= 3, SLOW), name
+            until(lambda server=server: len(server.got) >= 3, why=name)
             assert len({got.headers["webhook-id"] for got in server.got}) <= 2, "again and again, under one id"
             assert figure(running, "undelivered_findings", name, 4)
         before = len(well.got)
         running.write(*findings)
         running.write(made(0x95F, code="AN95F"))
-        assert eventually(lambda: told(well, "firing") == 5, SLOW), running.log()
+        assert eventually(lambda: told(well, "firing") == 5), running.log()
         assert len(well.got) == before + 1, "not even a receiver that doesn't dedupe sees one twice"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import LIMIT_S
 
 from clientscope.local.process import free_port
 
@@ -43,13 +44,13 @@ def processes_of(marker: str) -> list[str]:
 def error_of(*command: str, **environment: str) -> tuple[int, str]:
     """Exit status and standard error of a command."""
     env = {**os.environ, **environment}
-    result = subprocess.run([*COMMAND, *command], env=env, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run([*COMMAND, *command], env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     return result.returncode, result.stderr
 
 
 def test_the_demo_proves_itself_and_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [*COMMAND, "demo", "--seconds", "8", "--json", "--data-dir", str(tmp_path / "demo"), *ports()]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     summary: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
     assert summary["passed"] and all(summary["checks"].values()) and len(summary["checks"]) == 7
@@ -74,7 +75,7 @@ def test_ctrl_c_stops_everything(tmp_path: Path) -> None:
     demo.send_signal(signal.SIGINT)
     time.sleep(0.2)
     demo.send_signal(signal.SIGINT)  # an impatient person's second one
-    rest, _ = demo.communicate(timeout=60)
+    rest, _ = demo.communicate(timeout=LIMIT_S)
     assert demo.returncode == 0, "".join(lines) + rest
     assert processes_of(str(tmp_path)) == []
 

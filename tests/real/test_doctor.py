@@ -16,7 +16,8 @@ from certificates import Authority
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
 from kafka import KafkaAdminClient, KafkaConsumer
 from kafka.admin import ConfigResource, ConfigResourceType
-from observe import eventually, knowing_its_topics
+from observe import knowing_its_topics
+from patience import LIMIT_S, eventually, until
 
 from clientscope.local.process import free_port
 from clientscope.records.topics import GAUGES, QUARANTINE
@@ -58,7 +59,7 @@ def settings(home: Path, broker: RunningBroker, gateway_listen: str, metrics: st
 def doctor(file: Path, *flags: str) -> tuple[int, str]:
     """Its exit status and all that it prints."""
     command = [sys.executable, "-m", "clientscope", "doctor", "--config", str(file), *flags]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert "Traceback" not in ended.stderr, ended.stderr
     for canary in CANARIES:
         assert canary not in ended.stdout + ended.stderr
@@ -78,7 +79,7 @@ def of(found: list[dict[str, Any]], check: str, outcome: str = "") -> list[dict[
 def consumer(address: str, group: str, client_id: str) -> Iterator[None]:
     """A member of a group, for as long as the context lasts."""
     with closing(knowing_its_topics(KafkaConsumer(GAUGES, bootstrap_servers=address, group_id=group, client_id=client_id))) as one:
-        assert eventually(lambda: (one.poll(timeout_ms=100), bool(one.assignment()))[1], 60)
+        until(lambda: (one.poll(timeout_ms=100), bool(one.assignment()))[1])
         yield
 
 
@@ -99,7 +100,7 @@ def test_all_is_well_then_several_things_are_broken(broker: RunningBroker, tmp_p
 
 def is_well(file: Path, gateway: RunningGateway) -> None:
     """Nothing is a problem, and what was looked at is what is there."""
-    assert eventually(lambda: not [each for each in results(file)[1] if each["outcome"] in ("problem", "warning")], 60), results(file)
+    assert eventually(lambda: not [each for each in results(file)[1] if each["outcome"] in ("problem", "warning")]), results(file)
     status, found = results(file, "--gateway", gateway.address)
     assert status == 0
     texts = {check: " ".join(each["text"] for each in of(found, check, "ok")) for check in {each["check"] for each in found}}

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 from conftest import running_gateway
 from kafka.protocol.consumer import FetchRequest, FetchResponse
-from observe import connection_records, eventually, gateway_connections, workers
+from observe import connection_records, gateway_connections, workers
+from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.records.layouts import Kind
@@ -26,7 +27,7 @@ from clientscope.records.layouts import Kind
 
 def probe(url: str, name: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(url.replace("metrics", name), timeout=5) as response:
+        with urllib.request.urlopen(url.replace("metrics", name), timeout=LIMIT_S) as response:
             return response.status, response.read().decode().strip()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode().strip()
@@ -81,7 +82,7 @@ def test_an_answer_under_way_arrives_and_then_the_connection_ends(broker: Any, t
         )  # fmt: skip
         correlation_id = waiting.send(request)
         os.kill(gateway.pid, signal.SIGTERM)
-        assert eventually(lambda: is_refused(gateway.address))
+        until(lambda: is_refused(gateway.address))
         assert probe(gateway.metrics_url, "readyz") == (503, "draining")
         assert probe(gateway.metrics_url, "healthz") == (200, "ok")
         payload = waiting.receive_frame()
@@ -95,21 +96,21 @@ def test_a_second_signal_ends_at_once(broker: Any, tmp_path: Path) -> None:
     flags = ("--drain-timeout-ms", "60000")
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, endless_request(gateway.address):
         os.kill(gateway.pid, signal.SIGTERM)
-        assert eventually(lambda: is_refused(gateway.address))
+        until(lambda: is_refused(gateway.address))
         time.sleep(2)
         assert probe(gateway.metrics_url, "readyz") == (503, "draining"), "a request that is still coming is waited for"
         os.kill(gateway.pid, signal.SIGTERM)
-        assert eventually(lambda: has_ended(gateway.pid))
+        until(lambda: has_ended(gateway.pid))
 
 
 def test_f14_a_drain_ends_at_its_timeout_though_a_request_is_still_coming(broker: Any, tmp_path: Path) -> None:
     flags = ("--drain-timeout-ms", "4000", "--gateway-id", "drained")
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, endless_request(gateway.address):
-        assert eventually(lambda: sum(gateway_connections(gateway.metrics_url).values()) == 1)
+        until(lambda: sum(gateway_connections(gateway.metrics_url).values()), 1)
         os.kill(gateway.pid, signal.SIGTERM)
-        assert eventually(lambda: is_refused(gateway.address))
+        until(lambda: is_refused(gateway.address))
         assert probe(gateway.metrics_url, "readyz") == (503, "draining"), "until then it is waited for"
-        assert eventually(lambda: has_ended(gateway.pid), 30)
+        until(lambda: has_ended(gateway.pid))
     records = connection_records(broker.internal, "drained")
     assert [record.reason for record in records if record.kind == Kind.CLOSED].count("gateway_stopping") == 1
 
@@ -120,9 +121,9 @@ def test_a_broker_that_is_away_makes_it_unready(broker: Any, tmp_path: Path) -> 
         with running_gateway(broker.internal, f"127.0.0.1:{nobody.getsockname()[1]}", tmp_path) as gateway:
             with RawClient.connect(gateway.address, "lost") as lost, pytest.raises(OSError):
                 lost.api_versions("lost", "1")
-            assert eventually(lambda: probe(gateway.metrics_url, "readyz")[0] == 503)
+            until(lambda: probe(gateway.metrics_url, "readyz")[0], 503)
             assert "took no connection" in probe(gateway.metrics_url, "readyz")[1]
             (failing,) = workers(gateway.pid)
             os.kill(failing, signal.SIGKILL)
-            assert eventually(lambda: probe(gateway.metrics_url, "readyz") == (200, "ok")), "what is known only of a worker goes with it"
+            until(lambda: probe(gateway.metrics_url, "readyz"), (200, "ok"), why="what is known only of a worker goes with it")
             assert probe(gateway.metrics_url, "healthz") == (200, "ok")

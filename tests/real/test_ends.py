@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 from conftest import RunningGateway, running_gateway
-from observe import connection_records, eventually, metrics, workers
+from observe import connection_records, metrics, workers
+from patience import eventually, until
 
 from clientscope.records.layouts import Kind
 
@@ -122,13 +123,13 @@ def test_f10_both_legs_are_closed_and_said_to_be_once(
                     pass
             client.close()
     else:
-        assert eventually(lambda: metrics(rig.gateway.metrics_url)[("clientscope_gateway_connected_clients", *labels(rig))] >= EACH)
+        until(lambda: metrics(rig.gateway.metrics_url)[("clientscope_gateway_connected_clients", *labels(rig))] >= EACH)
         for client in clients:
             reset(client) if client_ends == "reset" else client.close()
     assert eventually(lambda: sum(rig.reasons().values()) - sum(before.values()) == EACH), rig.reasons() - before
     assert set(rig.reasons() - before) <= reasons
-    assert eventually(lambda: rig.descriptors == descriptors), (rig.descriptors, descriptors)
-    assert eventually(lambda: rig.upstream.gone - gone == EACH), "the broker's leg has ended too"
+    until(lambda: rig.descriptors, descriptors, why=(rig.descriptors, descriptors))
+    until(lambda: rig.upstream.gone - gone, EACH, why="the broker's leg has ended too")
     closed = metrics(rig.gateway.metrics_url)
     assert all(closed[("clientscope_gateway_connections_closed_total", reason)] for reason in set(rig.reasons() - before))
 

@@ -9,12 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from patience import LIMIT_S
+
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "request_logs"
 
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "clientscope", *words], capture_output=True, text=True, timeout=120, check=False, env={**os.environ}
+        [sys.executable, "-m", "clientscope", *words], capture_output=True, text=True, timeout=LIMIT_S, check=False, env={**os.environ}
     )
     assert done.returncode == 0, done.stderr
     return done

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from conftest import running_gateway, start_broker
-from observe import eventually, read_all, statuses
+from observe import read_all, statuses
+from patience import LIMIT_S, until
 from scale import scaled
 
 from clientscope.client.raw import RawClient
@@ -20,7 +21,6 @@ from clientscope.records.topics import CONFIGS, FINDINGS, RESULTS
 from clientscope.wire.codes import NONE
 
 CLIENTS = int(scaled(500, 10_000))
-SLOW = scaled(90.0, 600.0)
 WORKERS = int(scaled(1, 4))
 """A client takes two of a worker's files, and a process may often have no more than 20,000."""
 
@@ -52,7 +52,7 @@ def test_f19_a_storm_of_clients_that_push_again_is_one_row_each_and_one_finding(
             "10000",
         )
         with running_gateway(broker.internal, broker.client, tmp_path / "gateway", *flags, listen=broker.advertised) as gateway:
-            processes.await_ready("stream", timeout_s=180)
+            processes.await_ready("stream", timeout_s=LIMIT_S)
 
             def found() -> list[Finding]:
                 newest = {message.key: message.value for message in read_all(broker.internal, FINDINGS)}
@@ -70,14 +70,14 @@ def test_f19_a_storm_of_clients_that_push_again_is_one_row_each_and_one_finding(
 
             with ExitStack() as first:
                 storm(first)
-                assert eventually(lambda: [each.client_count for each in found()] == [CLIENTS], SLOW), found()
+                until(lambda: [each.client_count for each in found()], [CLIENTS])
                 (before,) = found()
                 written = len([m for m in read_all(broker.internal, FINDINGS) if m.key == before.fingerprint.encode()])
             with ExitStack() as second:
                 storm(second)
-                assert eventually(lambda: len(read_all(broker.internal, RESULTS)) >= 2 * CLIENTS, SLOW)
-                assert eventually(lambda: statuses(broker.internal)["query", "results"].get("lag_records") == 0, SLOW)
-                assert eventually(lambda: [each.client_count for each in found()] == [CLIENTS], SLOW), found()
+                until(lambda: len(read_all(broker.internal, RESULTS)) >= 2 * CLIENTS)
+                until(lambda: statuses(broker.internal)["query", "results"].get("lag_records"), 0)
+                until(lambda: [each.client_count for each in found()], [CLIENTS])
             (after,) = found()
             assert (after.fingerprint, after.alert, after.reopened) == (before.fingerprint, before.alert, 0), "nothing is reported again"
             records = [m for m in read_all(broker.internal, FINDINGS) if m.key == before.fingerprint.encode()]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import RunningBroker, running_gateway
 from http_attacks import get
-from observe import eventually
+from patience import LIMIT_S, eventually, until
 from scale import LONG
 
 from clientscope.client.raw import RawClient
@@ -38,7 +38,7 @@ def refused(folder: Path, command: str, *flags: str, **environment: str) -> str:
     (folder / "receivers.toml").write_text('[[receiver]]\nname = "am"\nkind = "alertmanager"\nurls = ["https://alertmanager.example/"]\n')
     receivers = ("--receivers", str(folder / "receivers.toml")) if command == "deliver" else ()
     words = [sys.executable, "-m", "clientscope", command, *receivers, *flags]
-    ended = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert ended.returncode in (1, 2), ended
     assert "Traceback" not in ended.stderr
     return ended.stderr
@@ -80,7 +80,7 @@ def test_f39_settings_that_are_wrong_at_sighup_leave_the_old_ones(broker: Runnin
 
     settings.write_text(good)
     with running_gateway(broker.internal, broker.client, tmp_path, "--config", str(settings)) as gateway:
-        assert eventually(works)
+        until(works)
         for wrong in ("[gateway]\nno_such_key = 1\n", "[gateway\n", "[no_such_table]\n", "[gateway]\ndrain_timeout_ms = -1\n"):
             settings.write_text(wrong)
             assert signalled("the settings stay as they were")
@@ -91,5 +91,5 @@ def test_f39_settings_that_are_wrong_at_sighup_leave_the_old_ones(broker: Runnin
         assert signalled("every user of this machine may use it")
         key.rename(tmp_path / "moved")
         assert signalled("No such file or directory")
-        assert eventually(works)
+        until(works)
         assert "Traceback" not in log.read_text()

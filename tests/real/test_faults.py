@@ -20,7 +20,8 @@ import pytest
 from conftest import RunningGateway, running_gateway, start_broker
 from gauge_rows import Topic, rows
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
-from observe import WorkerMemory, count, eventually, gateway_connections, metrics, read_all
+from observe import WorkerMemory, count, gateway_connections, metrics, read_all
+from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
@@ -72,19 +73,19 @@ def test_f03_what_the_broker_does_not_serve_is_the_brokers_to_refuse(gateway: An
         through = until_the_end(gateway.address, good, frame, good)
         assert through == until_the_end(broker.client, good, frame, good)
         if through.endswith(b" and is closed"):
-            assert eventually(lambda: count(gateway, "connections_closed", "broker_closed") == ended + 1), "it is the broker that closes"
-        assert eventually(lambda: count(gateway, "requests_unserved", reason) == before + 1)
+            until(lambda: count(gateway, "connections_closed", "broker_closed"), ended + 1, why="it is the broker that closes")
+        until(lambda: count(gateway, "requests_unserved", reason), before + 1)
         assert other.request(MetadataRequest(version=1, topics=None), MetadataResponse).brokers
-        assert eventually(lambda: gateway_connections(gateway.metrics_url).get(("other", "1")) == 1)
+        until(lambda: gateway_connections(gateway.metrics_url).get(("other", "1")), 1)
 
 
 def test_f03_what_the_broker_serves_is_not_counted(gateway: Any, topic: str) -> None:
     before = metrics(gateway.metrics_url)
     with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
-        producer.send(topic, b"x").get(timeout=10)
+        producer.send(topic, b"x").get(LIMIT_S)
     producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address})
     producer.produce(topic, b"y")
-    assert producer.flush(10) == 0
+    assert producer.flush(LIMIT_S) == 0
     after = metrics(gateway.metrics_url)
     unserved = [key for key in after if key[0] == "clientscope_gateway_requests_unserved_total"]
     assert {key: after[key] - before.get(key, 0) for key in unserved if after[key] != before.get(key, 0)} == {}
@@ -119,7 +120,7 @@ def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, top
     with closing(RawClient.connect(gateway.address, "slow")) as slow, closing(RawClient.connect(gateway.address, "other")) as other:
         other.api_versions("other", "1")
         with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
-            producer.send(topic, b"warm").get(timeout=10)
+            producer.send(topic, b"warm").get(LIMIT_S)
             memory = WorkerMemory(gateway.pid)
             watching = threading.Thread(target=watch)
             watching.start()
@@ -127,14 +128,14 @@ def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, top
             for start in range(0, MIB, 32 * 1024):
                 slow.socket.sendall(rest[start : start + 32 * 1024])
                 assert other.api_versions("other", "1").error_code == 0
-                producer.send(topic, b"meanwhile").get(timeout=10)
+                producer.send(topic, b"meanwhile").get(LIMIT_S)
                 time.sleep(0.4)
             slow.socket.settimeout(60)
             slow.socket.sendall(rest[MIB:])
             answer = slow.receive_frame()
             done.set()
             watching.join()
-            producer.send(topic, b"after").get(timeout=10)
+            producer.send(topic, b"after").get(LIMIT_S)
     assert struct.unpack_from(">i", answer) == (5,)
     assert struct.unpack_from(">h", answer, 4 + 4 + 2 + len(name) + 4 + 4)[0] in (2, 87), (
         "CORRUPT_MESSAGE or INVALID_RECORD: read to its end"
@@ -206,14 +207,14 @@ def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) ->
             producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "enable.idempotence": True, "log_level": 2})
             connect(stack, gateway)
             producer.produce(TOPIC, b"before")
-            assert producer.flush(30) == 0
+            assert producer.flush(LIMIT_S) == 0
             if comes_back:
                 group = {"group.id": "survivors", "auto.offset.reset": "earliest"}
                 consumer = confluent_kafka.Consumer({"bootstrap.servers": gateway.address, "log_level": 2, **group})
                 consumer.subscribe([TOPIC])
                 assert taken(consumer) == b"before"
-            assert eventually(lambda: gateway_connections(gateway.metrics_url).get(("held", "1")) == 1000)
-            assert eventually(lambda: Reader(broker.internal).published(-1).get("held") == 1000, 20)
+            until(lambda: gateway_connections(gateway.metrics_url).get(("held", "1")), 1000)
+            until(lambda: Reader(broker.internal).published(-1).get("held"), 1000)
             os.kill(gateway.pid, signal.SIGKILL)
             os.waitpid(gateway.pid, 0)
         assert all(map(is_closed, clients)), "no client waits for who is gone"
@@ -227,7 +228,7 @@ def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) ->
             return
         producer.produce(TOPIC, b"meanwhile")
         with running_gateway(broker.internal, broker.client, tmp_path / "second", **flags) as gateway:
-            assert producer.flush(60) == 0
+            assert producer.flush(LIMIT_S) == 0
             assert taken(consumer) == b"meanwhile", "once, and nothing before it again"
             connect(stack, gateway)
 
@@ -236,7 +237,7 @@ def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) ->
                 last = max(index for index, record in enumerate(records) if record.kind in (Kind.OPENED, Kind.IDENTIFIED))
                 return next((i for i in range(last + 1, len(records)) if records[i].kind == Kind.HEARTBEAT), None)
 
-            assert eventually(lambda: next_heartbeat() is not None, 20)
+            until(lambda: next_heartbeat() is not None)
             reader, heartbeat = Reader(broker.internal), next_heartbeat()
             assert heartbeat is not None
             first = next(i for i, record in enumerate(reader.records) if record.gateway_epoch == reader.records[-1].gateway_epoch)
@@ -246,7 +247,7 @@ def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) ->
                 name: number for (name, _), number in gateway_connections(gateway.metrics_url).items()
             }
             assert reader.published(heartbeat + 1)["held"] == 1000
-            assert eventually(lambda: gateway_connections(gateway.metrics_url) == jmx_connections(broker.jmx_port), 20)
+            until(lambda: gateway_connections(gateway.metrics_url) == jmx_connections(broker.jmx_port))
             consumer.close()  # while there is somebody to say so to
 
 
@@ -265,7 +266,7 @@ def test_f19_a_storm_of_clients_that_push_again_is_one_row_each(tmp_path: Path) 
                         client.api_versions("storm", "1", instance)
                         answer = client.push_config([("acks", "all", 1, False), ("client.id", f"storm-{number}", 1, False)])
                         assert (answer.error_code, answer.throttle_time_ms) == (0, 0)
-            assert eventually(lambda: count(gateway, "published", CONFIGS) == 2000)
+            until(lambda: count(gateway, "published", CONFIGS), 2000)
             assert count(gateway, "pushes", "accepted") == 2000, "as many results and no more: each push is judged once"
             assert [key for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_lost_total"] == []
         messages = read_all(broker.internal, CONFIGS)
@@ -284,4 +285,4 @@ def test_f19_a_client_without_an_id_is_not_mistaken_for_another(gateway: Any, br
             client.api_versions("nameless", "1")
             assert client.push_config([("acks", "all", 1, False)]).error_code == 0
     ours = lambda: [m for m in read_all(broker.internal, CONFIGS) if decode(ClientConfigRecord, m.value).client_id == "nameless"]  # noqa: E731
-    assert eventually(lambda: len({message.key for message in ours()}) == 2)
+    until(lambda: len({message.key for message in ours()}), 2)

@@ -13,7 +13,8 @@ from typing import Any
 
 import kafka
 import pytest
-from observe import eventually, metrics, read_all, statuses
+from observe import metrics, read_all, statuses
+from patience import LIMIT_S, eventually, until
 
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
@@ -22,7 +23,6 @@ from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import FINDINGS, STATUS
 from clientscope.status.record import ProcessStatus
 
-SLOW = 60.0
 CANARY = "canary-51ae07"
 TOPIC = "test.findings"
 
@@ -39,7 +39,7 @@ def findings(installation: Any, code: str = "", client_id: str | None = None) ->
 
 
 def becomes(installation: Any, code: str, client_id: str | None, condition: Callable[[Finding], bool]) -> Finding:
-    assert eventually(lambda: any(map(condition, findings(installation, code, client_id))), SLOW), findings(installation)
+    assert eventually(lambda: any(map(condition, findings(installation, code, client_id)))), findings(installation)
     return next(each for each in findings(installation, code, client_id) if condition(each))
 
 
@@ -50,7 +50,7 @@ def essentials(finding: Finding) -> tuple[Any, ...]:
 
 def producer(installation: Any, acks: Any) -> KafkaProducer:
     made = KafkaProducer(bootstrap_servers=installation.gateway.address, client_id="billing-1", acks=acks)
-    made.send(TOPIC, b"x").get(timeout=30)
+    made.send(TOPIC, b"x").get(LIMIT_S)
     return made
 
 
@@ -87,9 +87,9 @@ def test_a_leak_outlives_the_job_and_a_person_ends_it(installation: Any) -> None
     before = {finding.fingerprint: essentials(finding) for finding in findings(installation) if finding.fingerprint != found.fingerprint}
     close = ["findings", "close", found.fingerprint[:10], "--as", "rotated", "--why", "new since today", "--by", "ann"]
     command = [sys.executable, "-m", "clientscope.cli", *close, "--bootstrap-servers", installation.broker.internal]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=LIMIT_S)
     installation.processes.start("stream", *installation.stream_arguments())
-    installation.processes.await_ready("stream", timeout_s=180)
+    installation.processes.await_ready("stream", timeout_s=LIMIT_S)
     closed = becomes(installation, "SK001", "careless", lambda each: each.state == "closed")
     assert closed.decided is not None
     assert (closed.decided.by, closed.first_seen_ms, closed.opened_ms) == ("ann", found.first_seen_ms, found.opened_ms)
@@ -130,10 +130,10 @@ def test_the_job_tells_how_its_queries_are(installation: Any) -> None:
     def conditions() -> dict[str, str]:
         return {name: each["condition"] for (kind, name), each in statuses(installation.broker.internal).items() if kind == "query"}
 
-    assert eventually(lambda: set(conditions().values()) == {"ok"}, SLOW), conditions()
+    until(lambda: set(conditions().values()), {"ok"})
     assert set(conditions()) == {"gauges", "results", "findings", "history_pushes", "history_connections"}
     results = statuses(installation.broker.internal)["query", "results"]
-    assert eventually(lambda: statuses(installation.broker.internal)["query", "results"].get("lag_records") == 0, SLOW), results
+    until(lambda: statuses(installation.broker.internal)["query", "results"].get("lag_records"), 0, why=results)
 
 
 @pytest.mark.long_form(only=True)
@@ -146,8 +146,8 @@ def test_more_clients_than_the_job_may_know_are_a_finding(installation: Any) -> 
             client.api_versions("many-client", "0.1.0")
             client.push_config([("acks", "all", 1, True)])
         installation.processes.start("stream", *installation.stream_arguments(), "--max-clients", "2")
-        installation.processes.await_ready("stream", timeout_s=180)
+        installation.processes.await_ready("stream", timeout_s=LIMIT_S)
         full = becomes(installation, "OP004", None, lambda each: each.state == "open" and "2 clients" in each.message)
     assert full.severity == "high"
     reached = "clientscope_stream_limit_reached_total", "clients"
-    assert eventually(lambda: metrics(f"{installation.stream_url}metrics").get(reached, 0) >= 1, SLOW)
+    until(lambda: metrics(f"{installation.stream_url}metrics").get(reached, 0) >= 1)

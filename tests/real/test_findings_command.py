@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from made_findings import fingerprint, leak, made
 from observe import read_all
+from patience import LIMIT_S
 
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
@@ -42,7 +43,7 @@ def cluster(broker: Any) -> Iterator[str]:
 def run(cluster: str, *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "clientscope.cli", "findings", *words, "--bootstrap-servers", cluster]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.environ.get("PYTHONPATH", ""), "LOGNAME": "grace"}
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment)
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S, env=environment)
     assert ended.returncode == status, ended.stderr
     return ended
 

@@ -16,16 +16,14 @@ from typing import Any
 
 import pytest
 from conftest import start_broker
-from observe import eventually
 from page_browser import Opens, watched
+from patience import LIMIT_S, eventually, until
 from played_fleet import MAY_LOSE, OWNERS, SECRET, STORM_ADDRESS, STORM_CLOSED, PlayedFleet
 from playwright.sync_api import Browser, expect
 
 from clientscope.demo.fleet import Fleet
 from clientscope.digest import DigestKey
 from clientscope.local.process import free_port
-
-SLOW = 90.0
 
 
 @pytest.fixture
@@ -49,14 +47,14 @@ class Site:
         command = [sys.executable, "-m", "clientscope.cli", *arguments]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("CLIENTSCOPE_")}
         environment["COLUMNS"] = str(columns)
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, check=False, env=environment)
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=environment)
         assert done.returncode == ended, (done.returncode, done.stdout, done.stderr)
         return done.stdout
 
     def has_history(self) -> bool:
         """Whether the orders' first starts are in it; the job makes the table with the first push."""
         command = [sys.executable, "-m", "clientscope.cli", "history", "starts", "--application", "orders", "--url", self.page]
-        return "orders" in subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout
+        return "orders" in subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False).stdout
 
     def rows(self, *arguments: str) -> Any:
         """What a command that asks the page prints as JSON."""
@@ -90,10 +88,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         processes.start("serve", "serve", *common, "--listen", page)
         fleet.starts()
         for name in ("serve", "stream"):
-            processes.await_ready(name, timeout_s=180)
+            processes.await_ready(name, timeout_s=LIMIT_S)
         made = Site(running.internal, f"http://{page}", key_file, owners_file, "")
-        assert eventually(lambda: len(made.rows("clients", "application:orders")) == 10, SLOW)
-        assert eventually(made.has_history, SLOW)
+        until(lambda: len(made.rows("clients", "application:orders")), 10)
+        until(made.has_history)
         time.sleep(1.1)  # ranges are of whole seconds
         changed = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
         time.sleep(1.1)
@@ -132,7 +130,7 @@ def test_which_producers_may_lose_data(site: Site) -> None:
             counted[client["application"]] = counted.get(client["application"], 0) + 1
         return counted
 
-    assert eventually(lambda: at_risk() == MAY_LOSE, SLOW), at_risk()
+    until(at_risk, MAY_LOSE)
     assert {client["owner"] for client in site.rows("clients", "risk:loss", "application:clicks")} == {"data"}
     assert {finding["severity"] for finding in site.findings("AN101")} == {"high"}
     assert {finding["severity"] for finding in site.findings("AN116")} == {"medium"}, "milder"
@@ -153,7 +151,7 @@ def test_what_changed_before_the_incident(site: Site) -> None:
     def difference() -> str:
         return site.cli("history", "diff", "--application", "orders", "--from", site.changed, "--url", site.page)
 
-    assert eventually(lambda: "acks" in difference(), SLOW), difference()
+    assert eventually(lambda: "acks" in difference()), difference()
     lines = [line.strip() for line in difference().splitlines()]
     assert lines[lines.index("- acks = all") + 1] == "+ acks = 1"
     assert "- enable.idempotence = true" in lines
@@ -174,7 +172,7 @@ def test_who_leaked_this_password_and_is_it_in_use(site: Site) -> None:
     def said() -> str:
         return site.cli("findings", "who-has", "--digest-key-file", str(site.key_file), "--url", site.page, stdin=SECRET)
 
-    assert eventually(lambda: "billing-0" in said(), SLOW), said()
+    assert eventually(lambda: "billing-0" in said()), said()
     answer = " ".join(said().split())  # in whatever width
     assert "sasl.jaas.config" in answer
     assert "4 clients that pushed it are connected now" in answer
@@ -205,7 +203,7 @@ def test_who_overloads_broker_1_with_connections(site: Site) -> None:
     def storms() -> list[dict[str, Any]]:
         return site.findings("AN404")
 
-    assert eventually(lambda: len(storms()) == 1, SLOW)
+    until(lambda: len(storms()), 1)
     (storm,) = storms()
     assert storm["severity"] == "high"
     assert storm["evidence"][1:] == ["broker 1", f"address {STORM_ADDRESS}", "software kafka-python 2.0.2"]

@@ -25,7 +25,8 @@ from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse, MetadataRequest, MetadataResponse
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
 from kafka.record import MemoryRecordsBuilder
-from observe import eventually, metrics
+from observe import metrics
+from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.cluster.api_versions import ask
@@ -202,7 +203,7 @@ def test_answers_of_every_version_differ_in_their_ports_alone(cluster: FixedClus
 
     for version in READ[3]:
         same(lambda version=version: _metadata(version), MetadataResponse)  # type: ignore[misc]
-    assert eventually(lambda: _coordinated(cluster))
+    until(lambda: _coordinated(cluster))
     for version in READ[10]:
         keys = {"key": "group", "key_type": 0} if version < 4 else {"key_type": 0, "coordinator_keys": ["group", "other"]}
         same(lambda version=version, keys=keys: FindCoordinatorRequest(version=version, **keys), FindCoordinatorResponse)  # type: ignore[misc]
@@ -259,9 +260,7 @@ def test_versions_that_are_not_known_are_not_offered_and_not_passed(cluster: Fix
         client.send_frame(struct.pack(">hhih", 1, 16, 1, -1) + bytes(60))
         with pytest.raises(ConnectionError):
             client.receive_frame()
-    assert eventually(
-        lambda: metrics(in_front.gateway.metrics_url).get(("clientscope_gateway_frames_refused_total", "unknown_version")) == refused + 1
-    )
+    until(lambda: metrics(in_front.gateway.metrics_url).get(("clientscope_gateway_frames_refused_total", "unknown_version")), refused + 1)
 
 
 @pytest.mark.matrix
@@ -290,7 +289,7 @@ def test_gauges_are_each_brokers_own(cluster: FixedCluster, in_front: InFront, t
     identity = Confluent(in_front.address(1)).identity
     producer = confluent_kafka.Producer({"bootstrap.servers": in_front.gateway.address, "client.id": "gauged"})
     producer.produce(TOPIC, b"x")
-    assert producer.flush(20) == 0
+    assert producer.flush(LIMIT_S) == 0
     seen: list[Any] = []
 
     def agree() -> bool:
@@ -303,5 +302,5 @@ def test_gauges_are_each_brokers_own(cluster: FixedCluster, in_front: InFront, t
         seen[:] = [ours, theirs]
         return ours == {node: number for node, number in theirs.items() if number} and leader in ours
 
-    assert eventually(agree), seen
+    until(agree, why=seen)
     producer.close()

@@ -17,7 +17,8 @@ from confluent_kafka.admin import AdminClient
 from fixed_cluster import NODES, FixedCluster, InFront, Peers, client_pids, gateway_in_front, running_cluster
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.protocol.admin import ElectionType
-from observe import answers, connection_records, eventually, metrics, page
+from observe import answers, connection_records, metrics, page
+from patience import LIMIT_S, eventually, until
 
 from clientscope.records.layouts import Kind
 
@@ -45,7 +46,7 @@ def create(cluster: FixedCluster, topic: str) -> None:
 
 
 def leaders(cluster: FixedCluster, topic: str) -> dict[int, int]:
-    found = AdminClient({"bootstrap.servers": cluster.internal}).list_topics(topic, timeout=10).topics[topic].partitions
+    found = AdminClient({"bootstrap.servers": cluster.internal}).list_topics(topic, timeout=LIMIT_S).topics[topic].partitions
     return {number: partition.leader for number, partition in found.items()}
 
 
@@ -59,7 +60,7 @@ def lead(cluster: FixedCluster, topic: str, replicas: list[int]) -> None:
             admin.elect_leaders(ElectionType.PREFERRED, {topic: list(range(PARTITIONS))}, raise_errors=False)
             return set(leaders(cluster, topic).values()) == {replicas[0]}
 
-        assert eventually(moved, 60)
+        until(moved)
 
 
 class Load:
@@ -85,7 +86,7 @@ class Load:
                 on_delivery=lambda error, message, number=number: None if error else self.acknowledged.add(number),
             )  # fmt: skip
             producer.poll(0.005)
-        producer.flush(120)
+        producer.flush(LIMIT_S)
         producer.close()
 
     def _consume(self) -> None:
@@ -106,13 +107,13 @@ class Load:
     def more(self, number: int) -> bool:
         """Whether so many more are acknowledged in time."""
         wanted = len(self.acknowledged) + number
-        return eventually(lambda: len(self.acknowledged) >= wanted, 60)
+        return eventually(lambda: len(self.acknowledged) >= wanted)
 
     def all_taken(self) -> bool:
         """Whether all that was sent is acknowledged and taken, in time."""
         self._produced.set()
         self._threads[0].join()
-        return len(self.acknowledged) == self.sent and eventually(lambda: self.taken.keys() == self.acknowledged, 60)
+        return len(self.acknowledged) == self.sent and eventually(lambda: self.taken.keys() == self.acknowledged)
 
     def __exit__(self, *_: object) -> None:
         self._produced.set()
@@ -137,7 +138,7 @@ def test_brokers_come_and_go_while_clients_run(cluster: FixedCluster, in_front: 
     everywhere = lambda: {*cluster.ports.values(), *in_front.ports}  # noqa: E731
     with Peers(lambda: client_pids(cluster, in_front.gateway), everywhere) as peers, Load(in_front.gateway.address) as load:
         assert load.more(200)
-        assert eventually(lambda: bool(connections(in_front)[3]))
+        until(lambda: connections(in_front)[3])
 
         cluster.brokers[3].stop()
         assert load.more(200)
@@ -146,24 +147,24 @@ def test_brokers_come_and_go_while_clients_run(cluster: FixedCluster, in_front: 
         cluster.add(4, {})
         lead(cluster, TOPIC, [4, 1, 2])
         assert load.more(200)
-        assert eventually(lambda: bool(connections(in_front)[4]))
+        until(lambda: connections(in_front)[4])
 
         cluster.add(9, {})  # beyond the ports
         through = AdminClient({"bootstrap.servers": in_front.gateway.address})
         direct = AdminClient({"bootstrap.servers": cluster.brokers[1].plan.internal})
-        assert eventually(lambda: direct.list_topics(timeout=10).brokers.keys() == {1, 2, 4, 9})
-        assert eventually(lambda: through.list_topics(timeout=10).brokers.keys() == {1, 2, 4})
+        until(direct.list_topics(timeout=LIMIT_S).brokers.keys, {1, 2, 4, 9})
+        until(through.list_topics(timeout=LIMIT_S).brokers.keys, {1, 2, 4})
         no_port = ("clientscope_gateway_addresses_left_out_total", "no_port")
-        assert eventually(lambda: metrics(in_front.gateway.metrics_url).get(no_port, 0) > 0)
+        until(lambda: metrics(in_front.gateway.metrics_url).get(no_port, 0) > 0)
         assert load.more(200)
 
-        assert eventually(lambda: not answers(in_front.ports[2]), 120), "the port of the broker that stopped is closed"
+        until(lambda: not answers(in_front.ports[2]), why="the port of the broker that stopped is closed")
         said = connection_records(cluster.internal, f"{in_front.gateway.address}/3")
         assert said[-1].kind == Kind.HEARTBEAT and said[-1].heartbeat_interval_ms == 0, "its gauges have ended"
         cluster.brokers[3].start()
         lead(cluster, TOPIC, [3, 1, 2])
         assert load.more(200)
-        assert eventually(lambda: bool(connections(in_front)[3])), "and opened again"
+        until(lambda: connections(in_front)[3], why="and opened again")
         assert load.all_taken()
     cluster.brokers[9].stop()
     assert set(load.taken.values()) == {1}
@@ -181,12 +182,10 @@ def test_a_broker_whose_port_another_process_has_is_not_shown_until_it_is_free(c
         cluster.add(5, {})
         through = AdminClient({"bootstrap.servers": in_front.gateway.address})
         direct = AdminClient({"bootstrap.servers": cluster.brokers[1].plan.internal})
-        assert eventually(lambda: 5 in direct.list_topics(timeout=10).brokers)
+        until(lambda: 5 in direct.list_topics(timeout=LIMIT_S).brokers)
         closed = ("clientscope_gateway_addresses_left_out_total", "closed_port")
-        assert eventually(
-            lambda: 5 not in through.list_topics(timeout=10).brokers and metrics(in_front.gateway.metrics_url).get(closed, 0) > 0, 30
-        )
-    assert eventually(lambda: 5 in through.list_topics(timeout=10).brokers, 60)
+        until(lambda: 5 not in through.list_topics(timeout=LIMIT_S).brokers and metrics(in_front.gateway.metrics_url).get(closed, 0) > 0)
+    until(lambda: 5 in through.list_topics(timeout=LIMIT_S).brokers)
     cluster.brokers[5].stop()
 
 
@@ -203,7 +202,7 @@ def test_a_share_consumer_gets_every_record_while_leaders_move(cluster: FixedClu
     def produce(number: int) -> int:
         for n in range(number):
             producer.produce(topic, b"%d " % (sent + n) + b"x" * 5000, partition=n % PARTITIONS)
-        assert producer.flush(30) == 0
+        assert producer.flush(LIMIT_S) == 0
         return sent + number
 
     everywhere = lambda: {*cluster.ports.values(), *in_front.ports}  # noqa: E731
@@ -221,6 +220,6 @@ def test_a_share_consumer_gets_every_record_while_leaders_move(cluster: FixedClu
             for leader in (1, 2, 3, 1):
                 lead(cluster, topic, [leader, *(node for node in NODES if node != leader)])
                 sent = produce(600)
-                assert eventually(partial(take, sent), 60), (len(taken), sent)
+                assert eventually(partial(take, sent)), (len(taken), sent)
     assert taken.keys() == set(range(sent))  # a record may come again: what is acknowledged to a former leader may be lost
     assert len(peers.seen) > 2 and peers.seen <= set(in_front.ports)

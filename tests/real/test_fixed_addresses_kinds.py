@@ -19,7 +19,8 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from conftest import running_gateway, start_broker
 from fixed_cluster import InFront, free_ports
-from observe import connection_records, eventually
+from observe import connection_records
+from patience import LIMIT_S, until
 
 from clientscope import topics
 from clientscope.client.raw import RawClient
@@ -48,7 +49,7 @@ def round_trip(settings: dict[str, Any]) -> None:
     """Creates a topic, produces to it and consumes from it in a group, as a transaction where the broker can."""
     admin = AdminClient(settings)
     (created,) = admin.create_topics([NewTopic("fixed.kinds", 2, 1)]).values()
-    created.result(30)
+    created.result(LIMIT_S)
     producer = confluent_kafka.Producer({**settings, "transactional.id": "kinds"})
     producer.init_transactions(30)
     producer.begin_transaction()
@@ -66,7 +67,7 @@ def round_trip(settings: dict[str, Any]) -> None:
             taken.add(int(message.value()))
         return len(taken) == 100
 
-    assert eventually(take, 30)
+    until(take)
     consumer.close()
 
 
@@ -96,7 +97,7 @@ def test_clients_authenticate_to_the_broker(tmp_path: Path) -> None:
             def principals() -> set[str | None]:
                 return {each.principal for each in connection_records(plan.internal, gateway_id) if each.kind == Kind.CLOSED}
 
-            assert eventually(lambda: principals() == {"User:alice"})
+            until(principals, {"User:alice"})
 
 
 @LONG
@@ -107,7 +108,7 @@ def test_an_older_release(tmp_path: Path, release: str) -> None:
     try:
         with in_front_of(broker.internal, tmp_path / "logs") as in_front:
             round_trip({"bootstrap.servers": in_front.gateway.address})
-            through = AdminClient({"bootstrap.servers": in_front.gateway.address}).list_topics(timeout=20).brokers
+            through = AdminClient({"bootstrap.servers": in_front.gateway.address}).list_topics(timeout=LIMIT_S).brokers
             assert [(b.id, b.port) for b in through.values()] == [(1, in_front.ports[0])]
     finally:
         started.stop()
@@ -131,7 +132,7 @@ def test_pushes_requests_and_goodbyes_are_each_brokers_own(broker: Any, tmp_path
         with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
             admin.create_topics({"fixed.logged": {"num_partitions": 1}}, wait_for_metadata=True)
         producer.produce("fixed.logged", b"x")
-        assert producer.flush(20) == 0
+        assert producer.flush(LIMIT_S) == 0
         producer.close()
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     times = {line["requestHeader"]["requestApiKeyName"]: line["totalTimeMs"] for line in lines}
@@ -153,7 +154,7 @@ def test_a_gateway_that_could_serve_no_broker_does_not_start(broker: Any, first:
                 "--listen", f"127.0.0.1:{free_port()}", "--broker-ports", f"{ports[0]}-{ports[-1]}", "--first-broker-id", str(first),
                 "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
             ],
-            capture_output=True, text=True, check=False, timeout=60,
+            capture_output=True, text=True, check=False, timeout=LIMIT_S,
         )  # fmt: skip
     assert ended.returncode == status
     assert f"error: {said}" in ended.stderr or f"error: listen: {said}" in ended.stderr

@@ -13,7 +13,8 @@ from certificates import Authority
 from confluent_kafka.admin import AdminClient
 from conftest import running_gateway
 from fixed_cluster import InFront, free_ports
-from observe import eventually, metrics
+from observe import metrics
+from patience import LIMIT_S, until
 
 from clientscope import topics
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
@@ -95,11 +96,11 @@ def client_settings(cluster: SecureCluster, in_front: InFront) -> dict[str, str]
 def test_a_client_that_trusts_the_gateway_alone_produces_and_consumes(cluster: SecureCluster, in_front: InFront) -> None:
     settings = client_settings(cluster, in_front)
     admin = AdminClient(settings)
-    assert [(b.id, b.host, b.port) for b in admin.list_topics(timeout=20).brokers.values()] == [(1, GATEWAY, in_front.ports[0])]
+    assert [(b.id, b.host, b.port) for b in admin.list_topics(timeout=LIMIT_S).brokers.values()] == [(1, GATEWAY, in_front.ports[0])]
     producer = confluent_kafka.Producer(settings)
     for number in range(100):
         producer.produce("fixed.tls", str(number).encode()) if number else _create(admin)
-    assert producer.flush(30) == 0
+    assert producer.flush(LIMIT_S) == 0
     consumer = confluent_kafka.Consumer({**settings, "group.id": "tls", "auto.offset.reset": "earliest"})
     consumer.subscribe(["fixed.tls"])
     taken: list[bytes] = []
@@ -110,13 +111,13 @@ def test_a_client_that_trusts_the_gateway_alone_produces_and_consumes(cluster: S
             taken.append(message.value())
         return len(taken) == 99
 
-    assert eventually(take, 30)
+    until(take)
     consumer.close()
 
 
 def _create(admin: AdminClient) -> None:
     (created,) = admin.create_topics([confluent_kafka.admin.NewTopic("fixed.tls", 1, 1)]).values()
-    created.result(30)
+    created.result(LIMIT_S)
 
 
 def test_a_broker_that_shows_a_certificate_of_another_name_gets_no_client(tmp_path: Path) -> None:
@@ -131,5 +132,5 @@ def test_a_broker_that_shows_a_certificate_of_another_name_gets_no_client(tmp_pa
                 producer.poll(0.1)
                 return metrics(gateway.metrics_url).get(refused, 0) > 0
 
-            assert eventually(is_refused, 30)
+            until(is_refused)
             producer.close()

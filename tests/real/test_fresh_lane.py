@@ -12,7 +12,8 @@ from pathlib import Path
 
 import confluent_kafka
 import pytest
-from observe import eventually, metrics
+from observe import metrics
+from patience import LIMIT_S, until
 from record_bytes import config_record, setting
 
 from clientscope import topics
@@ -25,7 +26,6 @@ from streaming.sources import LIVE
 
 BACKLOG = BEGINS_ABOVE + 60_000
 PARTITIONS = 3
-SLOW = 120.0
 _PLACE = re.compile(rb'"partition":(\d+),"offset":(\d+)')
 
 Place = tuple[int, int]
@@ -67,7 +67,7 @@ class Pushes:
             self._producer.produce(CONFIGS, value, key, partition=each % PARTITIONS, on_delivery=delivered)
             if each % 10_000 == 0:
                 self._producer.flush()
-        assert self._producer.flush(60) == 0
+        assert self._producer.flush(LIMIT_S) == 0
 
     def read(self) -> None:
         """Takes in some of what has come since the last time."""
@@ -150,15 +150,15 @@ def test_f27_a_new_push_is_judged_beside_a_backlog(internal: str, pushes: Pushes
         processes.start("stream", *flags)
         processes.await_ready("stream", "new pushes have a lane of their own", 180)
         assert len(folders()) == 1
-        assert eventually(each_partition_has_one_ahead, SLOW)
-        assert eventually(some_wait_still, SLOW), "the backlog was read before"
+        until(each_partition_has_one_ahead)
+        until(some_wait_still, why="the backlog was read before")
         processes.signal("stream", signal.SIGTERM)
         assert folders() == []
         processes.start("stream", *flags)
-        processes.await_ready("stream", timeout_s=180)
+        processes.await_ready("stream", timeout_s=LIMIT_S)
         pushes.write("fresh", PARTITIONS)
-        assert eventually(in_all, SLOW)
-        assert eventually(lambda: fresh_lane()["clientscope_stream_fresh_lane_running",] == 0, SLOW)
+        until(in_all)
+        until(lambda: fresh_lane()["clientscope_stream_fresh_lane_running",], 0)
         assert fresh_lane()["clientscope_stream_fresh_lane_failures",] == 0
         assert folders() == []
     finally:

@@ -17,7 +17,8 @@ import kafka
 import pytest
 from conftest import running_gateway
 from kafka.protocol.admin import DescribeClusterRequest
-from observe import WorkerMemory, connection_records, eventually, gateway_connections, metrics, statuses, workers
+from observe import WorkerMemory, connection_records, gateway_connections, metrics, statuses, workers
+from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
@@ -51,10 +52,10 @@ def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brok
     with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="direct")) as producer:
         for number in range(500):
             producer.send(topic, b"%d" % number)
-        producer.flush(timeout=30)
+        producer.flush(LIMIT_S)
         confluent = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": "payments"})
         confluent.produce(topic, b"from librdkafka")
-        assert confluent.flush(30) == 0
+        assert confluent.flush(LIMIT_S) == 0
 
         async def from_aiokafka() -> None:
             async with aiokafka.AIOKafkaProducer(bootstrap_servers=gateway.address) as sender:
@@ -66,12 +67,12 @@ def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brok
             values = [message.value for message in consumer]
             assert values[:500] == [b"%d" % number for number in range(500)]
             assert set(values[500:]) == {b"from librdkafka", b"from aiokafka"}
-            assert eventually(lambda: gateway_connections(gateway.metrics_url) == jmx_connections(broker.jmx_port) != {})
+            until(lambda: gateway_connections(gateway.metrics_url) == jmx_connections(broker.jmx_port) != {})
             names = {name for name, _ in gateway_connections(gateway.metrics_url)}
             assert names == {"kafka-python", "confluent-kafka-python"}
         del confluent
-    assert eventually(lambda: gateway_connections(gateway.metrics_url) == {})
-    assert eventually(lambda: jmx_connections(broker.jmx_port) == {})
+    until(lambda: gateway_connections(gateway.metrics_url), {})
+    until(lambda: jmx_connections(broker.jmx_port), {})
 
 
 def test_heartbeats_say_how_many_bytes_each_connection_passes(broker: Any, tmp_path: Path) -> None:
@@ -87,15 +88,15 @@ def test_heartbeats_say_how_many_bytes_each_connection_passes(broker: Any, tmp_p
             beats = [each for each in connection_records(broker.internal, "gateway-traffic") if each.kind == Kind.HEARTBEAT]
             return [{number: (came, went) for number, came, went in unpack(beat.traffic)} for beat in beats if measured(beat.traffic)]
 
-        assert eventually(lambda: bool(said()) and not said()[-1]), "both are idle now"
+        until(lambda: bool(said()) and not said()[-1], why="both are idle now")
         before, sent, received = len(said()), 0, 0
-        until = time.monotonic() + 4
-        while time.monotonic() < until:
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
             busy.send(ApiVersionsRequest(version=0))
             received += 4 + len(busy.receive_frame())
             sent += 4 + 10 + len("busy")
             time.sleep(0.01)
-        assert eventually(lambda: len(said()) >= before + 4 and not said()[-1])
+        until(lambda: len(said()) >= before + 4 and not said()[-1])
         beats = [beat for beat in said()[before:] if beat]
         assert {len(beat) for beat in beats} == {1}, "the idle one is in none"
         per_second = [rates for beat in beats for rates in beat.values()]
@@ -118,7 +119,7 @@ def test_f06_a_nonsense_length_closes_the_connection_and_is_counted(gateway: Any
             connected.sendall(garbage)
             assert closed_by_peer(connected, 1.0)
             memory.rss()
-    assert eventually(lambda: metrics(gateway.metrics_url).get(counter, 0) == before + 20)
+    until(lambda: metrics(gateway.metrics_url).get(counter, 0), before + 20)
     memory.stays_within(2**20)
 
 
@@ -134,9 +135,9 @@ def test_f04_a_version_that_the_broker_lacks_is_answered_in_v0_and_the_next_one_
         assert answer == expected
         number, code, keys, key, least, greatest = struct.unpack_from(">ihihhh", answer)
         assert (number, code, keys, key, least) == (5, 35, 1, 18, 0) and greatest >= 3
-        assert eventually(lambda: gateway_connections(gateway.metrics_url).get(("unknown", "unknown")) == 1)
+        until(lambda: gateway_connections(gateway.metrics_url).get(("unknown", "unknown")), 1)
         assert client.api_versions("late", "2.0", version=3).error_code == 0
-        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("late", "2.0"): 1} == jmx_connections(broker.jmx_port))
+        until(lambda: gateway_connections(gateway.metrics_url) == {("late", "2.0"): 1} == jmx_connections(broker.jmx_port))
 
 
 _ENTRY = b"\x05acks\x04all\x01\x01"
@@ -178,7 +179,7 @@ def test_f11_whatever_is_malformed_is_answered_and_counted_and_costs_no_memory(b
         counted = lambda: {  # noqa: E731
             key[1]: value for key, value in metrics(gateway.metrics_url).items() if key[0] == "clientscope_gateway_pushes_refused_total"
         }
-        assert eventually(lambda: counted() == refused), counted()
+        until(counted, refused)
         memory.stays_within(2**21)
         assert workers(gateway.pid) == ours
     assert "Traceback" not in (tmp_path / "gateway.log").read_text()
@@ -190,8 +191,8 @@ def test_a_push_leaves_the_brokers_own_idea_of_the_client_as_it_was(gateway: Any
         assert client.push_config([("acks", "all", 1, True)]).error_code == 0
         assert jmx_connections(broker.jmx_port)["carrier-test", "1.0"] == 1
         client.api_versions("", "", version=0)
-        assert eventually(lambda: ("carrier-test", "1.0") not in jmx_connections(broker.jmx_port))
-        assert eventually(lambda: ("carrier-test", "1.0") not in gateway_connections(gateway.metrics_url))
+        until(lambda: ("carrier-test", "1.0") not in jmx_connections(broker.jmx_port))
+        until(lambda: ("carrier-test", "1.0") not in gateway_connections(gateway.metrics_url))
 
 
 def test_describe_cluster_says_what_the_broker_is_declared_to_be(broker: Any, tmp_path: Any) -> None:
@@ -212,12 +213,12 @@ def test_describe_cluster_says_what_the_broker_is_declared_to_be(broker: Any, tm
 def test_it_reports_its_own_status_and_its_brokers_until_it_is_stopped(broker: Any, tmp_path: Any) -> None:
     flags = ("--gateway-id", "teller", "--broker-software-name", "mine", "--broker-software-version", "1.0")
     with running_gateway(broker.internal, broker.client, tmp_path, *flags):
-        assert eventually(lambda: ("gateway", "teller") in statuses(broker.internal))
-        assert eventually(lambda: any(each.get("gateway") == "teller" for each in statuses(broker.internal).values()))
+        until(lambda: ("gateway", "teller") in statuses(broker.internal))
+        until(lambda: any(each.get("gateway") == "teller" for each in statuses(broker.internal).values()))
         said = statuses(broker.internal)
         gateway = said["gateway", "teller"]
         assert (gateway["condition"], gateway["figures"]["broker"]) == ("ok", 1)
-        assert eventually(lambda: statuses(broker.internal)["gateway", "teller"].get("last_record_ms", 0) >= gateway["started_ms"], 30)
+        until(lambda: statuses(broker.internal)["gateway", "teller"].get("last_record_ms", 0) >= gateway["started_ms"])
         mine = next(each for each in said.values() if each.get("gateway") == "teller")
         assert (mine["software_name"], mine["software_version"], mine["source"]) == ("mine", "1.0", "declared")
         assert mine["apis"]["18"][0] == 0

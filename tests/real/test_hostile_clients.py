@@ -13,7 +13,8 @@ import pytest
 from conftest import RunningGateway, running_gateway
 from hostile_bytes import REFUSED, api_versions, flood, push
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
-from observe import WorkerMemory, connection_records, count, eventually
+from observe import WorkerMemory, connection_records, count
+from patience import LIMIT_S, until
 from test_data_path import fetch
 
 from clientscope.client.raw import RawClient
@@ -30,7 +31,7 @@ def topic(broker: Any) -> str:
     with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
         admin.create_topics({TOPIC: {"num_partitions": 1, "configs": {"max.message.bytes": "10000000"}}}, wait_for_metadata=True)
     with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal, max_request_size=10_000_000)) as producer:
-        producer.send(TOPIC, bytes(8_000_000)).get(timeout=30)
+        producer.send(TOPIC, bytes(8_000_000)).get(LIMIT_S)
     return TOPIC
 
 
@@ -70,7 +71,7 @@ def test_f42_refused_pushes_that_nobody_reads_the_answers_of_cost_nothing(bounde
         flood(attackers, REFUSED * 7_000, 3)
         worker.watch(1)
         others_are_served(bounded)
-        assert eventually(lambda: count(bounded, "reads_held", "allowance") > 0)
+        until(lambda: count(bounded, "reads_held", "allowance") > 0)
         worker.stays_within(ROOM)
 
 
@@ -82,10 +83,10 @@ def test_f42_slow_readers_share_one_budget_and_the_memory_is_given_back(bounded:
             each.sendall(fetch(topic, 1))
         worker.watch(6)
         others_are_served(bounded)
-        assert eventually(lambda: count(bounded, "connections_evicted", "budget") > 0)
-        assert eventually(lambda: count(bounded, "reads_held", "budget") > 0)
+        until(lambda: count(bounded, "connections_evicted", "budget") > 0)
+        until(lambda: count(bounded, "reads_held", "budget") > 0)
         worker.stays_within(BUDGET + ROOM)
-    assert eventually(lambda: worker.rss() - worker.before < ROOM // 2, 20)
+    until(lambda: worker.rss() - worker.before < ROOM // 2)
     others_are_served(bounded)
 
 
@@ -99,7 +100,7 @@ def test_f42_frames_that_never_become_whole_share_it_too(bounded: Any) -> None:
         worker.watch(5)
         others_are_served(bounded)
         worker.stays_within(BUDGET + ROOM)
-    assert eventually(lambda: worker.rss() - worker.before < ROOM // 2, 20)
+    until(lambda: worker.rss() - worker.before < ROOM // 2)
 
 
 @pytest.mark.parametrize("attack", ["push", "rename", "tags"])
@@ -114,9 +115,9 @@ def test_f43_ten_connections_at_full_speed_leave_few_records_and_others_are_serv
         attackers = connected(bounded, stack, 10)
         flood(attackers, data, 4)
         others_are_served(bounded)
-        assert eventually(lambda: count(bounded, "reads_held", "allowance") > 0)
+        until(lambda: count(bounded, "reads_held", "allowance") > 0)
     if attack == "rename":
-        assert eventually(lambda: count(bounded, "identity_changes_held", "rate") > 0)
+        until(lambda: count(bounded, "identity_changes_held", "rate") > 0)
     others_are_served(bounded)
     # Opened, closed, eight identities and one each ten seconds; and a heartbeat a second.
     assert len(connection_records(broker.internal, bounded.address)) - before < 10 * 12 + 60

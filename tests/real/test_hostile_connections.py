@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 from conftest import RunningGateway, running_gateway
-from observe import eventually, read_all
+from observe import read_all
+from patience import until
 from scale import scaled
 
 from clientscope import topics
@@ -241,7 +242,7 @@ def test_f41_the_same_as_direct_and_nobody_elses_name(installed: Installed) -> N
         records = [decode(ClientConnectionRecord, message.value) for message in read_all(installed.internal, CONNECTIONS)]
         return {record.client_id: record for record in records if record.kind == Kind.CLOSED}
 
-    assert eventually(lambda: len(truths.keys() & recorded().keys()) > len(truths) // 2, 30)  # by their ids, which not all of them say
+    until(lambda: len(truths.keys() & recorded().keys()) > len(truths) // 2)  # by their ids, which not all of them say
     for client, record in recorded().items():
         if client in truths:
             assert (record.client_software_name[:256], record.client_software_version) == (

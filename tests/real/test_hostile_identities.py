@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from conftest import RunningGateway, running_gateway
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
-from observe import count, eventually, read_all
+from observe import count, read_all
+from patience import LIMIT_S, eventually, until
 
 from clientscope import topics
 from clientscope.client.raw import RawClient
@@ -27,7 +28,6 @@ from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS, FINDINGS
 from clientscope.wire.codes import NONE, THROTTLING_QUOTA_EXCEEDED
 
-SLOW = 60.0
 KEEP_DAYS = 20 / 86_400
 """Twenty seconds in place of thirty days."""
 
@@ -65,7 +65,7 @@ class Site:
         return [each for each in found if each.code == code and each.application.principal == principal]
 
     def becomes(self, code: str, principal: str, condition: Callable[[Finding], bool]) -> Finding:
-        assert eventually(lambda: any(map(condition, self.findings(code, principal))), SLOW), self.findings(code, principal)
+        assert eventually(lambda: any(map(condition, self.findings(code, principal)))), self.findings(code, principal)
         return next(each for each in self.findings(code, principal) if condition(each))
 
     def records(self, instance: uuid.UUID) -> dict[bytes, list[ClientConfigRecord | None]]:
@@ -101,7 +101,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         try:
             flags = ("--digest-key-file", str(folder / "digest.key"), "--policy-deadline-ms", "10000")
             with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", folder / "logs", *flags, listen=plan.advertised) as gateway:
-                processes.await_ready("stream", timeout_s=180)
+                processes.await_ready("stream", timeout_s=LIMIT_S)
                 yield Site(plan.internal, gateway, processes, stream)
         finally:
             processes.stop()
@@ -148,19 +148,19 @@ def test_records_of_clients_that_are_gone_leave_the_topic_once_and_others_stay(s
             site.client(short, "alice", gone, name="gone").push_config(CLEAN)
             nameless = site.client(short, "alice", None, name="nameless")
             nameless.push_config(CLEAN)
-        assert eventually(lambda: [None in each for each in site.records(gone).values()] == [True], SLOW), site.records(gone)
+        until(lambda: [None in each for each in site.records(gone).values()], [True])
         assert next(iter(site.records(stays).values()))[-1] is not None, "it is connected"
         of_connections = {m.key: m.value for m in read_all(site.internal, CONFIGS) if m.key.count(b"/") >= 2}
         assert None in of_connections.values()
         site.processes.signal("stream", signal.SIGTERM)
         site.processes.stop("stream")
         site.processes.start("stream", *site.stream)
-        site.processes.await_ready("stream", timeout_s=180)
+        site.processes.await_ready("stream", timeout_s=LIMIT_S)
         time.sleep(2 * KEEP_DAYS * 86_400 / 4)  # some rounds of the job that has read the tombstones
         assert [each.count(None) for each in site.records(gone).values()] == [1], "a restart writes none again"
         assert next(iter(site.records(stays).values()))[-1] is not None
         site.client(stack, "alice", gone, name="gone").push_config(CLEAN)
-        assert eventually(lambda: next(iter(site.records(gone).values()))[-1] is not None), "one that comes back is new"
+        until(lambda: next(iter(site.records(gone).values()))[-1] is not None, why="one that comes back is new")
 
 
 def test_f44_one_host_that_invents_ids_meets_the_quota_and_nobody_else_does(site: Site) -> None:
@@ -178,7 +178,7 @@ def test_f44_one_host_that_invents_ids_meets_the_quota_and_nobody_else_does(site
     assert passed + len(refused) == 800
     assert 0 < passed <= 500 + 5 * (time.monotonic() - began) + 1, "what one address may have"
     assert refused and all(0 < answer.throttle_time_ms <= 10_000 for answer in refused)
-    assert eventually(lambda: count(site.gateway, "pushes_refused", "quota_address") == len(refused))
+    until(lambda: count(site.gateway, "pushes_refused", "quota_address") == len(refused))
     with ExitStack() as stack:
         alice = site.client(stack, "alice", uuid.uuid4(), "127.0.0.2", "billing-1")
         assert alice.push_config([("sasl.password", f"{LEAKED}-late", 8, False)]).error_code not in (NONE, THROTTLING_QUOTA_EXCEEDED)

@@ -13,7 +13,8 @@ import kafka
 import pytest
 from certificates import Authority
 from hostile_bytes import REFUSED, api_versions, flood
-from observe import WorkerMemory, count, eventually, gateway_connections, workers
+from observe import WorkerMemory, count, gateway_connections, workers
+from patience import LIMIT_S, until
 from test_data_path import fetch, unread_bytes
 from tls_cluster import TOPIC, Cluster, connect, in_front, raw, tls_cluster, upstream
 
@@ -38,7 +39,7 @@ def cluster(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> I
 
 def large_record(cluster: Cluster) -> None:
     with closing(kafka.KafkaProducer(bootstrap_servers=cluster.plan.internal, max_request_size=10_000_000)) as producer:
-        producer.send(TOPIC, bytes(8_000_000)).get(timeout=30)
+        producer.send(TOPIC, bytes(8_000_000)).get(LIMIT_S)
 
 
 def sockets(pid: int) -> int:
@@ -59,7 +60,7 @@ def test_f42_clients_that_send_on_while_they_are_held(cluster: Cluster, authorit
         worker.watch(1)
         with raw(gateway, authority, "other") as other:
             assert other.api_versions("other", "1").error_code == 0
-        assert eventually(lambda: count(gateway, "reads_held", "allowance") > 0)
+        until(lambda: count(gateway, "reads_held", "allowance") > 0)
         worker.stays_within(BUDGET + ROOM)
 
 
@@ -77,11 +78,11 @@ def test_f42_a_client_that_reads_nothing_and_then_speaks_no_tls_is_let_go(cluste
         before = sockets(worker)
         for correlation_id in range(4):  # more than the kernel's buffers take
             client.sendall(fetch(TOPIC, correlation_id))
-        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("name", "1"): 1})
-        assert eventually(lambda: unread_bytes(f"127.0.0.1:{cluster.plan.port}") > 0), "the gateway reads no more from the broker"
+        until(lambda: gateway_connections(gateway.metrics_url), {("name", "1"): 1})
+        until(lambda: unread_bytes(f"127.0.0.1:{cluster.plan.port}") > 0, why="the gateway reads no more from the broker")
         bare.sendall(b"no record of TLS at all")
-        assert eventually(lambda: not gateway_connections(gateway.metrics_url))
-        assert eventually(lambda: sockets(worker) == before - 2), "the client's, and the broker's"
+        until(lambda: not gateway_connections(gateway.metrics_url))
+        until(lambda: sockets(worker), before - 2, why="the client's, and the broker's")
 
 
 def test_f42_a_brokers_answers_that_no_client_reads(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:

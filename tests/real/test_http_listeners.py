@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 from conftest import Installation, running_gateway
-from http_attacks import HALF_A_REQUEST, Peaks, connected, ends, eventually, get, half_requests, is_open, pours, refused
+from http_attacks import HALF_A_REQUEST, Peaks, connected, ends, get, half_requests, is_open, pours, refused
+from patience import until
 
 pytestmark = pytest.mark.faults
 
@@ -79,7 +80,7 @@ def survives(target: Attacked) -> None:
     post = f"POST {target.path} HTTP/1.1\r\nHost: localhost\r\n".encode()
     with attacked(target):
         with half_requests(target.address, HALF_REQUESTS) as held:
-            assert eventually(lambda: sum(is_open(each) for each in held) <= target.connections * 1.1)
+            until(lambda: sum(is_open(each) for each in held) <= target.connections * 1.1)
             assert target.serves()
             assert ends(held[-1], b"x", every_s=1.0), "a byte a second, and one deadline for all of it"
         with half_requests(target.address, 20, post + b"Content-Length: 1000\r\n\r\n") as held:
@@ -133,7 +134,7 @@ def test_f45_event_streams_that_are_held(installation: Installation) -> None:
             one.sendall(asked)
             return one.recv(15) == b"HTTP/1.1 200 OK"
 
-    assert eventually(another), "those that ended make room"
+    until(another, why="those that ended make room")
 
 
 def test_f45_half_requests_of_one_address_end_no_stream_of_another(installation: Installation) -> None:

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from conftest import RunningBroker, running_gateway
 from dashboards import DASHBOARDS, dashboard, queries_as_written
-from observe import eventually
 from page_browser import Opens, follow, watched, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
+from patience import LIMIT_S, until
 from playwright.sync_api import Browser, expect
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
@@ -75,12 +75,12 @@ def opens(browser: Browser) -> Iterator[Opens]:
 
 
 def fetched(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=30) as response:
+    with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
         return str(response.read().decode())
 
 
 def test_f36_the_pages_dom_stays_inert_under_its_strict_policy(hostile: PageServer, opens: Opens) -> None:
-    with urllib.request.urlopen(hostile.url, timeout=10) as response:
+    with urllib.request.urlopen(hostile.url, timeout=LIMIT_S) as response:
         policy = response.headers["content-security-policy"]
     assert "default-src 'none'" in policy and "require-trusted-types-for 'script'" in policy and "unsafe" not in policy
     page = opens(f"{hostile.url}?view=clients")
@@ -130,7 +130,7 @@ def test_f36_the_exposition_parses_and_a_real_prometheus_asks_for_each_by_an_esc
     assert exposed >= shown - {clean(LONG)}, "a gateway cuts that, and a gauge that none wrote is left out"
     assert all(len(name) <= 256 for name in exposed)
     with prometheus({"clientscope-serve": hostile.url.split("/")[2]}, tmp_path) as answer:
-        assert eventually(lambda: len(answer("clientscope_client_connections")) >= len(shown) - 1, 60)
+        until(lambda: len(answer("clientscope_client_connections")) >= len(shown) - 1)
         for name in shown - {clean(LONG)}:
             (found,) = answer(f"clientscope_client_connections{{client_software_name={json.dumps(name)}}}")
             assert found["metric"]["client_software_name"] == name
@@ -190,7 +190,7 @@ def test_f36_the_gateway_logs_a_line_each_and_answers_json(broker: RunningBroker
             listed[:] = json.loads(fetched(f"http://{gateway.admin}/v1/connections"))
             return sorted(each["ClientName"] for each in listed) == [LONG[:256], *("injecting" for _ in texts)]
 
-        assert eventually(all_there, 30)
+        until(all_there)
         assert {each["ClientId"] for each in listed} >= {text[:256] for text in texts}
         families = text_string_to_metric_families(fetched(gateway.metrics_url))
         assert {family.name.split("_")[0] for family in families} <= {"clientscope", "python", "process"}
@@ -211,7 +211,7 @@ class _Clients:
         self._open: list[RawClient] = []
 
     def connect(self, address: str, client_id: str) -> RawClient:
-        self._open.append(RawClient.connect(address, client_id, timeout=30))
+        self._open.append(RawClient.connect(address, client_id, timeout=LIMIT_S))
         return self._open[-1]
 
     def close(self) -> None:

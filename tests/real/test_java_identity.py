@@ -22,7 +22,8 @@ import pytest
 from clients.java import JavaClient, py4j_jar
 from conftest import RunningGateway, running_gateway
 from kafka.protocol.admin import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
-from observe import OwnMetrics, eventually, gateway_connections, metrics, own_metrics, read_all
+from observe import OwnMetrics, gateway_connections, metrics, own_metrics, read_all
+from patience import LIMIT_S, eventually, until
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 import clientscope.local.broker
@@ -73,7 +74,7 @@ def compiled(source: Path, folder: Path) -> Path:
         gateway.close()
         process.stdin.close()
         process.stdout.close()
-        process.wait(10)
+        process.wait(LIMIT_S)
     return folder
 
 
@@ -165,7 +166,7 @@ def test_a_java_client_over_sasl_is_who_its_second_api_versions_says(
     asked = api_versions_by_connection(requests, client_id)
     assert asked
     assert all(versions[0] == 0 and len(versions) >= 2 and versions[-1] >= 3 for versions in asked), asked
-    assert eventually(lambda: bool(records(plan, client_id)))
+    until(lambda: records(plan, client_id))
     last = {record.connection_id: record for record in records(plan, client_id)}.values()
     assert {(record.client_software_name, record.client_software_version) for record in last} == {identity}
     assert {(record.principal, record.principal_source) for record in last} == {("User:alice", PrincipalSource.PLAIN)}
@@ -223,7 +224,7 @@ def brokers_subscription(plan: BrokerPlan, instance_id: uuid.UUID) -> tuple[int,
 def test_kip_714_what_the_broker_accepts_is_copied_and_ids_are_computed_as_it_does(plan: BrokerPlan, gateway: RunningGateway) -> None:
     """The broker asks, the client pushes to it, in zstd; the gateway records a copy. The broker is the oracle for subscription ids."""
     subscribe(plan)
-    assert eventually(lambda: brokers_subscription(plan, uuid.uuid4())[1] == INTERVAL_MS)
+    until(lambda: brokers_subscription(plan, uuid.uuid4())[1], INTERVAL_MS)
     for _ in range(20):
         instance_id = uuid.uuid4()
         assert Subscription(("*",), INTERVAL_MS).id_of(instance_id) == brokers_subscription(plan, instance_id)[0]
@@ -235,7 +236,7 @@ def test_kip_714_what_the_broker_accepts_is_copied_and_ids_are_computed_as_it_do
             return [record for record in own_metrics(plan.internal) if record.client["client_id"] == client_id]
 
         ids: list[uuid.UUID] = []
-        client.while_it_works(lambda producer: (ids.append(client.telemetry_id(producer)), eventually(lambda: bool(copies()), 30)))
+        client.while_it_works(lambda producer: (ids.append(client.telemetry_id(producer)), eventually(lambda: bool(copies()))))
     (instance_id,) = ids
     assert copies()
     for record in copies():

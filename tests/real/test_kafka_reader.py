@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError, MessageSizeTooLargeError
-from observe import eventually
+from patience import LIMIT_S, until
 
 from clientscope.kafka.compacted import Follower, read_compacted
 from clientscope.kafka.reader import OffsetRange, TopicReader
@@ -44,7 +44,7 @@ class TwoBrokers:
         admin = AdminClient({"bootstrap.servers": self.internal})
         assigned = [[node] for node in nodes or [1]]
         new = NewTopic(topic, len(assigned), replica_assignment=assigned, config=configs)
-        admin.create_topics([new])[topic].result(30)
+        admin.create_topics([new])[topic].result(LIMIT_S)
         return topic
 
     def write(self, topic: str, *records: tuple[bytes | None, bytes | None], partition: int = 0) -> None:
@@ -54,7 +54,7 @@ class TwoBrokers:
         for key, value in records:
             producer.produce(topic, value, key, partition=partition)
             producer.poll(0)
-        assert producer.flush(30) == 0
+        assert producer.flush(LIMIT_S) == 0
 
     def reader(self, **settings: Any) -> closing[TopicReader]:
         return closing(TopicReader(self.internal, "test-reader", **settings))
@@ -149,7 +149,7 @@ def test_the_newest_of_each_key_whatever_compaction_left(cluster: TwoBrokers) ->
             reader.seek(reader.ranges(topic))
             return len(offsets(reader)) < 100
 
-    assert eventually(roll, 60.0), "compaction has run"
+    until(roll, why="compaction has run")
     newest = read_compacted(cluster.internal, topic)
     assert newest == {"a": b"299", "b": b"kept", "c": b"1"}
     with cluster.reader(silence_s=SHORT_S) as reader:
@@ -163,7 +163,7 @@ def test_the_newest_of_each_key_whatever_compaction_left(cluster: TwoBrokers) ->
         assert follower.has_caught_up() and follower.newest_ms
         cluster.write(topic, (b"a", None))
         news: dict[str, bytes | None] = {}
-        assert eventually(lambda: news.update(follower.news()) or bool(news), 20.0)
+        until(lambda: news.update(follower.news()) or bool(news))
         assert news == {"a": None}
     assert read_compacted(cluster.internal, topic) == {"b": b"kept", "c": b"1"}, "nothing is left of a tombstone"
 
@@ -176,7 +176,7 @@ def test_a_transaction_s_marker_is_the_last_of_a_log(cluster: TwoBrokers, commit
     producer.begin_transaction()
     for number in range(3):
         producer.produce(topic, b"%d" % number)
-    producer.flush(30)
+    producer.flush(LIMIT_S)
     producer.commit_transaction(30) if commits else producer.abort_transaction(30)
     with cluster.reader(silence_s=5.0) as reader:
         reader.seek(reader.ranges(topic))
@@ -283,7 +283,7 @@ def test_where_a_partition_s_leader_leaves_reading_ends_with_its_name(cluster: T
         while not stopping.wait(0.05):
             producer.produce(topic, b"", partition=0)
             producer.poll(0)
-        producer.flush(5)
+        producer.flush(LIMIT_S)
 
     other = threading.Thread(target=busy)
     other.start()

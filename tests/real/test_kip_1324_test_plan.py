@@ -18,7 +18,8 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway
-from observe import eventually, metrics, read_all
+from observe import metrics, read_all
+from patience import LIMIT_S, eventually, until
 from scripted_broker import SILENT, ScriptedBroker, error
 from test_push_command import PUSHED, run
 
@@ -120,7 +121,7 @@ def advertises(address: str) -> bool:
 def use(client: Any) -> None:
     """A request of the user's, on a connection that the bootstrap hasn't made."""
     if isinstance(client, kafka.KafkaProducer):
-        assert client.send(TOPIC, b"a").get(timeout=30).offset >= 0
+        assert client.send(TOPIC, b"a").get(LIMIT_S).offset >= 0
     elif isinstance(client, kafka.KafkaConsumer):
         assert client.end_offsets([kafka.TopicPartition(TOPIC, 0)])
     else:
@@ -147,7 +148,7 @@ def test_complete_handshake_with_success(broker: RunningBroker, gateway: Running
     configs = {config.config_key: (config.config_value, config.config_type, config.is_default) for config in record.configs}
     assert configs["linger.ms"] == ("3", Type.LONG, False)
     assert configs["acks"] == ("all", Type.STRING, True)
-    assert eventually(lambda: bool(connections_of(broker, "plan-happy")))
+    until(lambda: connections_of(broker, "plan-happy"))
     identified = {record.client_instance_id for record in connections_of(broker, "plan-happy")}
     assert identified == {producer.client_instance_id}, "the same on every connection"
 
@@ -172,7 +173,7 @@ def test_producer_consumer_and_admin_client_with_enable_config_push_false_skip_h
     with closing(client_class(bootstrap_servers=gateway.address, client_id=name, enable_config_push=False)) as client:
         use(client)
         assert client.client_instance_id is None
-    assert eventually(lambda: any(record.kind == 2 for record in connections_of(broker, name)))
+    until(lambda: any(record.kind == 2 for record in connections_of(broker, name)))
     assert {record.client_instance_id for record in connections_of(broker, name)} == {None}
     assert pushed_by(broker, name) == []
 
@@ -184,7 +185,7 @@ def test_kafka_streams_client_with_enable_config_push_true_performs_handshake_an
     name = f"plan-streams-{enabled}"
     path = properties(tmp_path, gateway, {"application.id": "plan", "client.id": name, "enable.config.push": enabled})
     assert run(path).returncode == 0
-    assert eventually(lambda: len(pushed_by(broker, name)) == pushes)
+    until(lambda: len(pushed_by(broker, name)), pushes)
 
 
 def test_streams_does_not_perform_separate_handshake_for_embedded_producer_consumer_and_admin_clients(
@@ -199,7 +200,7 @@ def test_streams_does_not_perform_separate_handshake_for_embedded_producer_consu
         use(application)
     assert len(pushed(broker, application.client_instance_id)) == 1
     assert pushed_by(broker, "plan-embedded") == []
-    assert eventually(lambda: len([record for record in connections_of(broker, "plan-embedded") if record.kind == 2]) >= 3)
+    until(lambda: len([record for record in connections_of(broker, "plan-embedded") if record.kind == 2]) >= 3)
     assert {r.client_instance_id for r in connections_of(broker, "plan-embedded")} == {application.client_instance_id}
 
 
@@ -323,7 +324,7 @@ def test_client_continues_if_handshake_times_out(scripted: ScriptedBroker, caplo
     scripted.script = [SILENT] * 1000
     with closing(KafkaAdminClient(bootstrap_servers=scripted.address, default_api_timeout_ms=300)) as client:
         use(client)
-        assert eventually(lambda: bool(warnings_of(caplog)))
+        until(lambda: warnings_of(caplog))
         use(client)
     (warning,) = warnings_of(caplog)
     assert warning == "configuration not pushed, the client continues without: timed out after 0.3 s"
@@ -334,9 +335,9 @@ def test_timeout_does_not_block_subsequent_operations(scripted: ScriptedBroker, 
     with closing(KafkaAdminClient(bootstrap_servers=scripted.address, default_api_timeout_ms=300)) as client:
         for _ in range(3):
             use(client)
-        assert eventually(lambda: bool(warnings_of(caplog)))
+        until(lambda: warnings_of(caplog))
         scripted.close_connections()
-        assert eventually(lambda: len(scripted.connections) > 3), "its next connection"
+        until(lambda: len(scripted.connections) > 3, why="its next connection")
         use(client)
     assert [order.count(PUSH_CONFIG) for order in scripted.orders()] == [1] + [0] * (len(scripted.connections) - 1)
 

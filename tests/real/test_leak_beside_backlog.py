@@ -10,7 +10,8 @@ import confluent_kafka
 import pytest
 from conftest import start_broker
 from kafka import KafkaConsumer, TopicPartition
-from observe import eventually, read_all
+from observe import read_all
+from patience import LIMIT_S, until
 from record_bytes import config_record, setting
 
 from clientscope.demo.fleet import Fleet
@@ -37,7 +38,7 @@ def test_finding_of_a_new_secret_is_ahead_of_a_backlog(internal: str, tmp_path: 
         producer.produce(CONFIGS, push, b"%d" % number)
         if number % 10_000 == 0:
             producer.flush()
-    assert producer.flush(60) == 0
+    assert producer.flush(LIMIT_S) == 0
     leaks = 0
 
     def found_ahead() -> bool:
@@ -46,7 +47,7 @@ def test_finding_of_a_new_secret_is_ahead_of_a_backlog(internal: str, tmp_path: 
         leaks += 1
         secret = config_record(setting("sasl.password", f"hunter2-canary-{leaks}"), client_id=f"leaky{leaks}x")
         producer.produce(CONFIGS, secret, b"leaky%d" % leaks)
-        assert producer.flush(60) == 0
+        assert producer.flush(LIMIT_S) == 0
         return any(b'"SK001"' in (message.value or b"") for message in read_all(internal, FINDINGS))
 
     processes = Fleet(tmp_path / "logs", lambda line: None)
@@ -56,7 +57,7 @@ def test_finding_of_a_new_secret_is_ahead_of_a_backlog(internal: str, tmp_path: 
             "--history-dir", str(tmp_path / "history"), "--metrics-listen", f"127.0.0.1:{free_port()}", "--quality", "off",
         )  # fmt: skip
         with closing(KafkaConsumer(bootstrap_servers=internal)) as consumer:
-            assert eventually(found_ahead, 180, pause_s=0.5)
+            until(found_ahead)
             results = TopicPartition(RESULTS, 0)
             assert consumer.end_offsets([results])[results] < BACKLOG - LEFT
     finally:

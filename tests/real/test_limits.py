@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 from conftest import running_gateway
-from observe import count, eventually, gateway_connections, read_all
+from observe import count, gateway_connections, read_all
+from patience import LIMIT_S, until
 from scale import scaled
 
 from clientscope import topics
@@ -63,11 +64,11 @@ def test_f08_slow_senders_are_closed_and_fresh_clients_still_connect(broker: Any
         dripping.start()
         with RawClient.connect(gateway.address, "fresh") as fresh:
             assert fresh.api_versions("fresh", "1").error_code == 0
-        assert eventually(lambda: all(map(is_closed, slow)), scaled(15, 60))
+        until(lambda: all(map(is_closed, slow)))
         stopping.set()
         dripping.join()
-        assert eventually(lambda: count(gateway, "connections_closed", "unauthenticated_timeout") == SLOW)
-        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("good", "1"): 1})
+        until(lambda: count(gateway, "connections_closed", "unauthenticated_timeout"), SLOW)
+        until(lambda: gateway_connections(gateway.metrics_url), {("good", "1"): 1})
         assert good.api_versions("good", "1").error_code == 0, "one that the broker has answered stays"
 
 
@@ -92,11 +93,11 @@ def test_f08_one_address_has_its_share(broker: Any, tmp_path: Path) -> None:
             connect("127.0.0.3").api_versions("share", "1")
         with pytest.raises(OSError):
             connect("127.0.0.4").api_versions("share", "1")
-        assert eventually(lambda: count(gateway, "connections_refused", "max_connections_per_ip") == 1)
-        assert eventually(lambda: count(gateway, "connections_refused", "max_connections") == 1)
-        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("share", "1"): 5})
+        until(lambda: count(gateway, "connections_refused", "max_connections_per_ip"), 1)
+        until(lambda: count(gateway, "connections_refused", "max_connections"), 1)
+        until(lambda: gateway_connections(gateway.metrics_url), {("share", "1"): 5})
         kept[0].close()
-        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("share", "1"): 4})
+        until(lambda: gateway_connections(gateway.metrics_url), {("share", "1"): 4})
         connect("127.0.0.2").api_versions("share", "1")
 
 
@@ -109,7 +110,7 @@ def test_an_idle_connection_is_closed_and_a_busy_one_is_not(broker: Any, tmp_pat
             busy.api_versions("busy", "1")
             time.sleep(0.2)
         assert is_closed(idle.socket)
-        assert eventually(lambda: count(gateway, "connections_closed", "idle") == 1)
+        until(lambda: count(gateway, "connections_closed", "idle"), 1)
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +139,8 @@ def test_tls_passes_untouched_and_is_counted_by_address_alone(tls_broker: tuple[
     plan, certificate = tls_broker
     with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", tmp_path, listen=plan.advertised) as gateway:
         admin = AdminClient({"bootstrap.servers": gateway.address, "security.protocol": "SSL", "ssl.ca.location": str(certificate)})
-        assert [broker.port for broker in admin.list_topics(timeout=10).brokers.values()] == [int(gateway.address.split(":")[1])]
-        assert eventually(lambda: set(gateway_connections(gateway.metrics_url)) == {("unknown", "unknown")})
+        assert [broker.port for broker in admin.list_topics(timeout=LIMIT_S).brokers.values()] == [int(gateway.address.split(":")[1])]
+        until(lambda: set(gateway_connections(gateway.metrics_url)), {("unknown", "unknown")})
         context = ssl.create_default_context(cafile=str(certificate))
         host, port = gateway.address.split(":")
         with context.wrap_socket(socket.create_connection((host, int(port)), 10), server_hostname=host) as wrapped:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from conftest import start_broker
-from observe import eventually, metrics, read_all
+from observe import metrics, read_all
+from patience import LIMIT_S, until
 from scale import scaled
 from steady_load import open_findings
 
@@ -20,7 +21,6 @@ from clientscope.records.codec import ClientConnectionRecord, decode
 from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS, GAUGES
 
-SLOW = 120.0
 BEAT_S = 1.0
 
 
@@ -48,41 +48,41 @@ def test_a_living_gateway_outlives_an_outage_of_internal_and_a_killed_one_is_los
 
     def beats(number: int) -> None:
         before = last_heartbeat(broker.internal)[0]
-        assert eventually(lambda: last_heartbeat(broker.internal)[0] >= before + number, SLOW)
+        until(lambda: last_heartbeat(broker.internal)[0] >= before + number)
 
     try:
         processes.start(
             "stream", "stream", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
             "--history-dir", str(tmp_path / "history"), "--driver-memory", "1g", "--quality", "off", "--metrics-listen", page,
         )  # fmt: skip
-        processes.await_ready("stream", timeout_s=180)
+        processes.await_ready("stream", timeout_s=LIMIT_S)
         processes.start(
             "gateway", "gateway", "--bootstrap-servers", broker.internal, "--listen", broker.advertised, "--upstream", broker.client,
             "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--heartbeat-interval-ms", str(int(BEAT_S * 1000)),
         )  # fmt: skip
         processes.await_ready("gateway")
-        assert eventually(is_measured, SLOW), "some time after the job's start"
+        until(is_measured, why="some time after the job's start")
         beats(3)
         assert [value is not None for _, value in own_values(broker.internal)] == [True]
 
         started.stop()
         time.sleep(scaled(20, 180))  # many heartbeats
         started.start()
-        assert eventually(lambda: not is_measured(), SLOW)
+        until(lambda: not is_measured())
         back = time.monotonic()
         beats(1)
         print(f"a heartbeat {time.monotonic() - back:.1f} s after Kafka was back")
-        assert eventually(is_measured, SLOW)
+        until(is_measured)
         beats(5)
         assert None not in [value for _, value in own_values(broker.internal)], "it was never lost"
         assert open_findings(broker.internal, "OP001") == []
 
         processes.signal("gateway", signal.SIGKILL)
-        assert eventually(lambda: own_values(broker.internal)[-1][1] is None, SLOW)
+        until(lambda: own_values(broker.internal)[-1][1] is None)
         silent_ms = own_values(broker.internal)[-1][0] - last_heartbeat(broker.internal)[1]
         print(f"lost {silent_ms} ms after its last heartbeat")
         assert silent_ms > 3 * BEAT_S * 1000
-        assert eventually(lambda: [state for state, _ in open_findings(broker.internal, "OP001")] == ["open"], SLOW)
+        until(lambda: [state for state, _ in open_findings(broker.internal, "OP001")], ["open"])
     finally:
         processes.stop()
         started.stop()

@@ -11,7 +11,7 @@ from contextlib import closing
 import kafka
 import pytest
 from conftest import RunningBroker, start_broker
-from observe import eventually
+from patience import until
 from scale import LONG
 
 from clientscope.cli import main
@@ -117,7 +117,7 @@ def test_f49_the_last_value_of_each_key_counts(broker: RunningBroker) -> None:
             assert len(moved) > KEYS // 3, "keys that have records in two partitions"
             assert read_compacted(broker.internal, each.topic) == each.load.values, each.topic
         for each in topics:
-            assert eventually(each.has_followed, 90), each.topic
+            until(each.has_followed, why=each.topic)
     for each in topics:
         each.close()
 
@@ -164,15 +164,15 @@ def test_f49_the_page_shows_the_last_value_of_each_key(broker: RunningBroker) ->
 
     first.start()
     try:
-        assert eventually(lambda: shows(state), 60)
+        until(lambda: shows(state))
         load.grow(7)
         with closing(TopicWriter(broker.internal, GAUGES)) as writer:
             load.write(writer, 150)
-        assert eventually(lambda: shows(state), 90)
+        until(lambda: shows(state))
         second = StateReader(broker.internal, restarted)
         second.start()
         try:
-            assert eventually(lambda: shows(restarted), 60)
+            until(lambda: shows(restarted))
             assert clear_old_places(broker.internal, GAUGES, "test") > 0
             load_is_known = [shows(state), shows(restarted)]
             assert load_is_known == [True, True]

@@ -17,7 +17,8 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import Installation, RunningBroker, RunningGateway, running_gateway, start_broker
-from observe import eventually, metrics, read_all
+from observe import metrics, read_all
+from patience import LIMIT_S, until
 
 from clientscope.client import KafkaProducer
 from clientscope.kafka import admin
@@ -29,7 +30,6 @@ from clientscope.records.topics import CONFIGS
 
 PROGRAM = Path(__file__).parent / "clients" / "SetClients.java"
 CLOSED = "clientscope_gateway_connections_closed_total", "client_closed"
-SOON_S = 30.0
 CANARY = b"canary-record"
 """Of what clients produce: no record of the gateway's has it."""
 TOPICS = {"orders": {"num_partitions": 1, "replication_factor": 1}}
@@ -74,8 +74,7 @@ def observed(cluster: RunningBroker, client_id: str) -> dict[str, str]:
 
 
 def shows(cluster: RunningBroker, client_id: str, expected: dict[str, str]) -> None:
-    eventually(lambda: observed(cluster, client_id) == expected, SOON_S)
-    assert observed(cluster, client_id) == expected
+    until(lambda: observed(cluster, client_id), expected)
 
 
 FETCHED = {
@@ -91,7 +90,7 @@ FETCHED = {
 @pytest.mark.timeout(200)
 def test_java(cluster: RunningBroker, gateway: RunningGateway, release: str) -> None:
     name, path = f"java-{release}", ":".join(str(each) for each in jars(f"client-{release}"))
-    subprocess.run([java(), "-Xmx256m", "-cp", path, str(PROGRAM), gateway.address, name], check=True, capture_output=True, timeout=150)
+    subprocess.run([java(), "-Xmx256m", "-cp", path, str(PROGRAM), gateway.address, name], check=True, capture_output=True, timeout=LIMIT_S)
     known = release != "2.1"  # which sends no name, so that it isn't known what its timeouts are
     timeout = {"request.timeout.ms": "21000", "enable.idempotence": "false"} if known else {}
     shows(cluster, f"{name}-plain", {"acks": "1", "compression.type": "gzip", **timeout})
@@ -118,7 +117,7 @@ def test_java(cluster: RunningBroker, gateway: RunningGateway, release: str) -> 
 def test_a_share_consumer(cluster: RunningBroker, gateway: RunningGateway) -> None:
     path = ":".join(str(each) for each in jars("client-4.4"))
     command = [java(), "-Xmx256m", "-cp", path, str(PROGRAM.with_name("ShareClient.java")), gateway.address]
-    subprocess.run(command, check=True, capture_output=True, timeout=100)
+    subprocess.run(command, check=True, capture_output=True, timeout=LIMIT_S)
     shows(
         cluster,
         "sharing",
@@ -136,7 +135,7 @@ def test_kafka_python(cluster: RunningBroker, gateway: RunningGateway) -> None:
             enable_idempotence=True,
         )
     ) as producer:  # fmt: skip
-        producer.send("orders", CANARY * 100).get(30)
+        producer.send("orders", CANARY * 100).get(LIMIT_S)
         shows(
             cluster,
             "python-orders",
@@ -205,7 +204,7 @@ def test_librdkafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
          "compression.type": "lz4"}
     )  # fmt: skip
     producer.produce("orders", CANARY * 100)
-    producer.flush(20)
+    producer.flush(LIMIT_S)
     shows(cluster, "rd-orders", {"acks": "1", "request.timeout.ms": "25000", "compression.type": "lz4", "enable.idempotence": "false"})
     consumer = confluent_kafka.Consumer(
         {"bootstrap.servers": gateway.address, "client.id": "rd-billing", "group.id": "rd-group", "session.timeout.ms": 20_000,
@@ -214,7 +213,7 @@ def test_librdkafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
          "partition.assignment.strategy": "cooperative-sticky", "group.instance.id": "r-1"}
     )  # fmt: skip
     consumer.subscribe(["orders"])
-    consumer.consume(1, timeout=20)
+    consumer.consume(1, timeout=LIMIT_S)
     shows(
         cluster,
         "rd-billing",
@@ -238,7 +237,7 @@ def test_connections_of_one_client_that_differ_are_one_client(cluster: RunningBr
     ]
     for producer in producers:
         producer.send("orders", CANARY)
-        producer.flush(20)
+        producer.flush(LIMIT_S)
     shows(cluster, "differing", {"acks": "0 | 1 | all", "request.timeout.ms": "21000", "enable.idempotence": "false"})
     for producer in producers:
         producer.close()
@@ -251,15 +250,15 @@ def test_a_consumer_without_a_rack_shows_it_where_the_broker_has_one(tmp_path: P
         running_gateway(broker.internal, broker.client, tmp_path, listen=broker.advertised) as gateway,
     ):
         with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
-            producer.send("orders", CANARY).get(30)
+            producer.send("orders", CANARY).get(LIMIT_S)
         for client_id, rack in (("without", ""), ("within", "eu-1")):
             with closing(
                 kafka.KafkaConsumer(
                     "orders", bootstrap_servers=gateway.address, client_id=client_id, auto_offset_reset="earliest", client_rack=rack
                 )
             ) as consumer:
-                assert eventually(lambda one=consumer: bool(one.poll(500)), 30)
-            assert eventually(lambda who=client_id, where=rack: observed(broker, who).get("client.rack") == where, SOON_S)
+                until(lambda one=consumer: one.poll(500))
+            until(lambda who=client_id, where=rack: observed(broker, who).get("client.rack") == where)
 
 
 def test_nothing_was_unreadable(gateway: RunningGateway) -> None:
@@ -273,8 +272,8 @@ def test_without_it_nothing_is_recorded(tmp_path: Path) -> None:
         running_gateway(broker.internal, broker.client, tmp_path, "--ignore-request-settings", listen=broker.advertised) as gateway,
     ):
         with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="unobserved", acks=1)) as producer:
-            producer.send("orders", CANARY).get(30)
-        assert eventually(lambda: metrics(gateway.metrics_url).get(CLOSED, 0) >= 1, SOON_S), "a client that leaves is recorded at once"
+            producer.send("orders", CANARY).get(LIMIT_S)
+        until(lambda: metrics(gateway.metrics_url).get(CLOSED, 0) >= 1, why="a client that leaves is recorded at once")
         assert not read_all(broker.internal, CONFIGS)
 
 
@@ -288,7 +287,7 @@ def detail(installation: Installation, client_id: str) -> dict[str, Any]:
 
 
 def get(installation: Installation, path: str) -> Any:
-    with urllib.request.urlopen(f"{installation.page_url}api/v1/{path}", timeout=10) as response:
+    with urllib.request.urlopen(f"{installation.page_url}api/v1/{path}", timeout=LIMIT_S) as response:
         return json.load(response)
 
 
@@ -308,15 +307,15 @@ def test_rules_judge_it_the_page_shows_it_and_what_is_pushed_comes_first(install
     address = installation.gateway.address
     with closing(kafka.KafkaProducer(bootstrap_servers=address, client_id="careless-1", acks=0)) as silent:
         silent.send("orders", CANARY)
-        silent.flush(20)
-        assert eventually(lambda: shown(installation, "careless-1") not in (None, ("observed", "0", set())), 90)
+        silent.flush(LIMIT_S)
+        until(lambda: shown(installation, "careless-1") not in (None, ("observed", "0", set())))
         origin, acks, codes = shown(installation, "careless-1") or ("", "", set())
         assert (origin, acks) == ("observed", "0")
         assert "AN101" in codes
         # Another instance under the same name pushes, and its requests are those of the first one too.
         with KafkaProducer(bootstrap_servers=address, client_id="careless-1", acks="all") as pushing:
             pushing.partitions_for("orders")
-            assert eventually(lambda: (shown(installation, "careless-1") or ("",))[0] == "pushed", 90)
-            assert eventually(lambda: "AN405" in (shown(installation, "careless-1") or ("", "", set()))[2], 90)
+            until(lambda: (shown(installation, "careless-1") or ("",))[0], "pushed")
+            until(lambda: "AN405" in (shown(installation, "careless-1") or ("", "", set()))[2])
             assert (shown(installation, "careless-1") or ("", ""))[1] == "all"
     installation.processes.check()

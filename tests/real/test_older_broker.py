@@ -14,7 +14,8 @@ from clients.script import variants, work
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
 from kafka import KafkaAdminClient
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
-from observe import eventually, gateway_connections, read_all
+from observe import gateway_connections, read_all
+from patience import LIMIT_S, until
 from test_api_versions import CASES, INSTANCE, replay, same_but_for_our_key
 from test_client_matrix import was_real_work
 
@@ -71,7 +72,12 @@ def test_each_answer_is_the_brokers_own_but_for_our_key(broker: RunningBroker, g
 def command(*words: str) -> str:
     """What `clientscope` prints; it must succeed."""
     ended = subprocess.run(
-        [sys.executable, "-m", "clientscope.cli", *words], check=False, capture_output=True, text=True, timeout=60, env={"COLUMNS": "140"}
+        [sys.executable, "-m", "clientscope.cli", *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        env={"COLUMNS": "140"},
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     return ended.stdout
@@ -92,7 +98,7 @@ def test_f05_a_client_of_an_older_broker_sees_the_same_as_direct(broker: Running
     assert through == direct
     was_real_work(direct, ways)
     assert identity in seen[-1]  # type: ignore[operator]
-    assert eventually(lambda: gateway_connections(gateway.metrics_url) == {} == jmx_connections(broker.jmx_port))
+    until(lambda: gateway_connections(gateway.metrics_url) == {} == jmx_connections(broker.jmx_port))
 
 
 def test_f52_each_command_says_what_the_broker_is(release: str, broker: RunningBroker, gateway: RunningGateway) -> None:
@@ -137,7 +143,7 @@ def test_a_push_is_taken(broker: RunningBroker, gateway: RunningGateway) -> None
         pushed = [message for message in messages if decode(ClientConfigRecord, message.value).origin == Origin.PUSHED]
         return [str(instance_of(message.key.decode())) for message in pushed]
 
-    assert eventually(lambda: recorded() == [str(INSTANCE)])
+    until(lambda: recorded() == [str(INSTANCE)])
 
 
 @pytest.mark.parametrize("release", ["broker-2.4"], indirect=True)

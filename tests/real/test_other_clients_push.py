@@ -21,7 +21,8 @@ from certificates import Authority
 from conftest import RunningGateway, running_gateway
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 from kafka.net.sasl.oauth import AbstractTokenProvider
-from observe import eventually, read_all
+from observe import read_all
+from patience import LIMIT_S, until
 
 from clientscope import topics
 from clientscope.client import push
@@ -44,7 +45,7 @@ def the_push(internal: str, instance_id: uuid.UUID | None) -> Any:
         return [each for each in records if (each.client_instance_id, each.origin) == (instance_id, Origin.PUSHED)]
 
     assert instance_id is not None
-    assert eventually(lambda: bool(read()))
+    until(read)
     (record,) = read()
     return record
 
@@ -71,10 +72,10 @@ def test_confluent_kafka(broker: Any, gateway: Any) -> None:
     conf = {"bootstrap.servers": gateway.address, "client.id": "rd-app", "queue.buffering.max.ms": 7, "sasl.password": PASSWORD}
     future = push(conf, dialect="librdkafka", bootstrap_servers=gateway.address, software=CONFLUENT)
     producer = confluent_kafka.Producer({**conf, "sasl.password": ""})
-    assert producer.list_topics(timeout=30).brokers
-    record = the_push(broker.internal, future.result(30))
+    assert producer.list_topics(timeout=LIMIT_S).brokers
+    record = the_push(broker.internal, future.result(LIMIT_S))
     assert (software_of(record), settings_of(record)["linger.ms"]) == (CONFLUENT, ("7", False))
-    assert eventually(lambda: any(identity(each) == identity(record) for each in connections(broker.internal, "rd-app")))
+    until(lambda: any(identity(each) == identity(record) for each in connections(broker.internal, "rd-app")))
 
 
 def test_aiokafka(broker: Any, gateway: Any) -> None:
@@ -88,12 +89,12 @@ def test_aiokafka(broker: Any, gateway: Any) -> None:
 
     record = the_push(broker.internal, asyncio.run(work()))
     assert (software_of(record), settings_of(record)["fetch.min.bytes"]) == (software, ("2", False))
-    assert eventually(lambda: any(identity(each) == identity(record) for each in connections(broker.internal, "aio-app")))
+    until(lambda: any(identity(each) == identity(record) for each in connections(broker.internal, "aio-app")))
 
 
 def test_a_broker_that_does_not_advertise_it(broker: Any) -> None:
     with pytest.raises(EnvironmentProblem, match="no broker here supports PushConfig"):
-        push({"client.id": "a"}, dialect="java", bootstrap_servers=broker.internal).result(30)
+        push({"client.id": "a"}, dialect="java", bootstrap_servers=broker.internal).result(LIMIT_S)
 
 
 _MODULES = "org.apache.kafka.common.security"
@@ -152,7 +153,7 @@ def test_as_the_client_is_let_in(secured: tuple[RunningGateway, str], authority:
     settings = {"client.id": "java-app", "sasl.jaas.config": PASSWORD, "linger.ms": 9}
     software = ("apache-kafka-java", "4.4.0")
     future = push(settings, dialect="java", bootstrap_servers=gateway.address, software=software, **as_user(authority, mechanism))
-    record = the_push(internal, future.result(60))
+    record = the_push(internal, future.result(LIMIT_S))
     assert (record.principal, record.client_id) == (f"User:{USERS[mechanism]}", "java-app")
     assert (software_of(record), settings_of(record)["linger.ms"]) == (software, ("9", False))
 
@@ -165,7 +166,7 @@ def test_wrong_credentials_fail_before_the_account_is_locked(
     caplog.set_level(logging.DEBUG, "kafka")
     wrong = as_user(authority, mechanism, sasl_plain_password=f"{PASSWORD}-not")
     with pytest.raises(EnvironmentProblem) as raised:
-        push({"acks": 1}, dialect="java", bootstrap_servers=secured[0].address, default_api_timeout_ms=240_000, **wrong).result(60)
+        push({"acks": 1}, dialect="java", bootstrap_servers=secured[0].address, default_api_timeout_ms=240_000, **wrong).result(LIMIT_S)
     assert "SaslAuthenticationFailedError" in str(raised.value) or "wrong credentials" in str(raised.value)
     assert PASSWORD not in caplog.text + str(raised.value)
 
@@ -174,7 +175,7 @@ def test_wrong_credentials_fail_before_the_account_is_locked(
 def test_a_gateway_that_is_not_trusted_fails_at_once(secured: tuple[RunningGateway, str], tmp_path: Path) -> None:
     arguments = as_user(Authority(tmp_path / "other"), "PLAIN")
     with pytest.raises(EnvironmentProblem, match="CERTIFICATE_VERIFY_FAILED"):
-        push({"acks": 1}, dialect="java", bootstrap_servers=secured[0].address, default_api_timeout_ms=240_000, **arguments).result(60)
+        push({"acks": 1}, dialect="java", bootstrap_servers=secured[0].address, default_api_timeout_ms=240_000, **arguments).result(LIMIT_S)
 
 
 def test_no_password_is_on_a_topic_or_in_a_log(secured: tuple[RunningGateway, str], tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import kafka
 import pytest
 from conftest import RunningBroker
+from patience import LIMIT_S
 
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import new_admin
@@ -52,7 +53,7 @@ def started(internal: str, upstream: str, listen: str, *flags: str) -> subproces
 
 def said_at_its_end(gateway: subprocess.Popen[str]) -> str:
     try:
-        _, said = gateway.communicate(timeout=60)
+        _, said = gateway.communicate(timeout=LIMIT_S)
     finally:
         gateway.kill()
     assert gateway.returncode == 2, said

@@ -19,9 +19,10 @@ import pytest
 from clients.every import CLIENTS
 from clients.process import run_build
 from conftest import RunningBroker, running_gateway, start_broker
-from observe import eventually, metrics
+from observe import metrics
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import ResourceMetrics
+from patience import LIMIT_S, eventually, until
 
 from clientscope.local.process import free_port
 
@@ -93,7 +94,7 @@ def running(program: Path, folder: Path, broker: RunningBroker, endpoint: str) -
             yield f"http://{listen}/metrics"
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(LIMIT_S)
 
 
 def test_what_java_and_librdkafka_push_reaches_backends_of_a_collector(
@@ -144,10 +145,10 @@ def test_what_java_and_librdkafka_push_reaches_backends_of_a_collector(
                 def measured() -> float:
                     return series("org_apache_kafka_producer_request_latency_max", "collected")
 
-                assert eventually(both, 120), (tmp_path / "collector.log").read_text()[-3000:]
+                assert eventually(both), (tmp_path / "collector.log").read_text()[-3000:]
                 first = counted()
-                assert eventually(lambda: both() and counted() > first, 60), "differences become a counter that grows"
-            python.flush(10)
+                until(lambda: both() and counted() > first, why="differences become a counter that grows")
+            python.flush(LIMIT_S)
             (java_said,) = sent(java.client_id).items()
             assert java_said[0] == f"127.0.0.1 {java.identity[0]} User:ANONYMOUS"
             assert {"org.apache.kafka.consumer.time.between.poll.max", "org.apache.kafka.producer.record.send.total"} <= java_said[1]

@@ -19,7 +19,8 @@ import pytest
 from conftest import RunningBroker, start_broker
 from degraded import Volume, volume
 from kafka.admin import ConfigResource, ConfigResourceType
-from observe import eventually, java_below, metrics, page, read_all
+from observe import java_below, metrics, page, read_all
+from patience import LIMIT_S, eventually, until
 from replay import comes_out, rows
 from scale import LONG, scaled
 from steady_load import SteadyLoad, latencies, open_findings
@@ -33,7 +34,6 @@ from clientscope.records.topics import BY_NAME, CONNECTIONS, GAUGES
 pytestmark = pytest.mark.faults
 
 KEY = DigestKey(b"0123456789abcdef" * 4)
-SLOW = 120.0
 LIVE, HISTORY = ("results", "gauges", "findings"), ("history_pushes", "history_connections")
 A_SECOND = 10
 
@@ -54,7 +54,7 @@ class JobOnASmallDisk:
             "--history-dir", str(self.disk.path), "--history-interval-seconds", "2", "--driver-memory", "1g", "--quality", "off",
             "--digest-key-file", str(self.directory / "digest.key"), "--metrics-listen", self.page.split("/")[2],
         )  # fmt: skip
-        self.processes.await_ready("stream", timeout_s=180)
+        self.processes.await_ready("stream", timeout_s=LIMIT_S)
 
     def of_queries(self, name: str) -> dict[str, float]:
         samples = metrics(f"{self.page}metrics")
@@ -106,7 +106,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobOnASmallDisk]:
 
 def writes(load: SteadyLoad, number: int = 20) -> None:
     before = load.acknowledged
-    assert eventually(lambda: load.acknowledged >= before + number, SLOW + number)
+    until(lambda: load.acknowledged >= before + number)
 
 
 def now_ms() -> int:
@@ -122,8 +122,8 @@ def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job:
         writes(load, int(scaled(50, 1800)))
         filled = now_ms()
         job.disk.fill()
-        assert eventually(job.only_history_is_parked, SLOW), job.of_queries("query_running")
-        assert eventually(lambda: job.said_parked("open"), SLOW), open_findings(job.servers, "OP005")
+        assert eventually(job.only_history_is_parked), job.of_queries("query_running")
+        assert eventually(lambda: job.said_parked("open")), open_findings(job.servers, "OP005")
         time.sleep(scaled(5, 600))
         until = now_ms() - 5_000
         status, said = job.probe("readyz")
@@ -133,14 +133,14 @@ def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job:
         assert all("No space left on device (os error 28); make room where --history-dir" in line for line in said), said
         assert job.probe("healthz")[0] == 200, "no restart makes room"
         assert [job.of_queries("query_restarts")[query] for query in LIVE] == [0, 0, 0]
-        assert eventually(lambda: all(latencies(job.servers, filled, now_ms())), SLOW), "results, gauges and findings come out meanwhile"
+        until(lambda: all(latencies(job.servers, filled, now_ms())), why="results, gauges and findings come out meanwhile")
         before, during = latencies(job.servers, began, filled), latencies(job.servers, filled, until)
         print(f"before: {before.said()}\nwhile the disk is full: {during.said()}")
         if LONG:
             assert all(during.p99()[name] < 2 * p99 + 1_000 for name, p99 in before.p99().items())
         job.disk.relieve()
-        assert eventually(job.is_ready, SLOW), job.probe("readyz")
-    assert eventually(lambda: job.said_parked("resolved"), SLOW), open_findings(job.servers, "OP005")
+        assert eventually(job.is_ready), job.probe("readyz")
+    assert eventually(lambda: job.said_parked("resolved")), open_findings(job.servers, "OP005")
     job.comes_out_as_replayed()
     job.processes.check()
 
@@ -160,11 +160,11 @@ def test_f47_a_job_outlives_internal_and_continues_by_itself(job: JobOnASmallDis
             assert status == 200 or all("is the broker up" in line for line in said), said
             return status == 503 and time.monotonic() > began + scaled(20, 900)
 
-        assert eventually(is_over, scaled(SLOW, 1_020)), "it says within seconds that Kafka doesn't answer"
+        until(is_over, why="it says within seconds that Kafka doesn't answer")
         assert healthy == {200}, "no restart brings Kafka back"
         job.started.start()
         back, back_ms = time.monotonic(), now_ms()
-        assert eventually(job.is_ready, SLOW), job.probe("readyz")
+        assert eventually(job.is_ready), job.probe("readyz")
         print(f"ready {time.monotonic() - back:.1f} s after Kafka was back")
         writes(load, int(scaled(50, 600)))
         if LONG:
@@ -184,24 +184,24 @@ def test_f47_what_retention_takes_from_parked_history_is_skipped_counted_and_sai
     with SteadyLoad(job.servers, A_SECOND) as load:
         writes(load)
         job.disk.fill()
-        assert eventually(job.only_history_is_parked, SLOW), job.of_queries("query_running")
+        assert eventually(job.only_history_is_parked), job.of_queries("query_running")
         writes(load, 50)
-    assert eventually(lambda: job.read_newest("gauges"), SLOW), "retention is to overtake history alone"
+    until(lambda: job.read_newest("gauges"), why="retention is to overtake history alone")
     written = {(CONNECTIONS, each.partition, each.offset) for each in read_all(job.servers, CONNECTIONS)}
     retain(job.servers, 1)
-    assert eventually(lambda: not read_all(job.servers, CONNECTIONS), SLOW)
+    until(lambda: not read_all(job.servers, CONNECTIONS))
     retain(job.servers, BY_NAME[CONNECTIONS].required_retention_ms)
     with SteadyLoad(job.servers, A_SECOND) as load:
         writes(load)
     kept = {(CONNECTIONS, each.partition, each.offset) for each in read_all(job.servers, CONNECTIONS)}
     job.disk.relieve()
-    assert eventually(job.is_ready, SLOW), job.probe("readyz")
-    assert eventually(lambda: rows(job.disk.path, "connections").keys() >= kept, SLOW), "it continues with what is there"
+    assert eventually(job.is_ready), job.probe("readyz")
+    until(lambda: rows(job.disk.path, "connections").keys() >= kept, why="it continues with what is there")
     missing = written - rows(job.disk.path, "connections").keys()
     assert len(missing) >= 50
     assert job.lost() == {"history_connections": len(missing)}
     skipped = f"Query history_connections skipped {len(missing)} records of {CONNECTIONS}"
-    assert eventually(lambda: any(skipped in message for _, message in open_findings(job.servers, "OP006")), SLOW), skipped
+    until(lambda: any(skipped in message for _, message in open_findings(job.servers, "OP006")), why=skipped)
     ((state, _),) = open_findings(job.servers, "OP006")
     assert state == "open"
     job.processes.check()
@@ -211,7 +211,7 @@ def test_f47_gauges_continue_without_records_that_are_gone(job: JobOnASmallDisk)
     """Spark stands still while heartbeats come and go; the next one has all counts again."""
     with SteadyLoad(job.servers, A_SECOND) as seen:
         writes(seen)
-    assert eventually(lambda: job.read_newest("gauges"), SLOW)
+    until(lambda: job.read_newest("gauges"))
     lost = job.lost().get("gauges", 0)
     jvm = java_below(job.processes.pid("stream"))
     os.kill(jvm, signal.SIGSTOP)
@@ -219,24 +219,24 @@ def test_f47_gauges_continue_without_records_that_are_gone(job: JobOnASmallDisk)
         with SteadyLoad(job.servers, A_SECOND) as unseen:
             writes(unseen)
         retain(job.servers, 1)
-        assert eventually(lambda: not read_all(job.servers, CONNECTIONS), SLOW)
+        until(lambda: not read_all(job.servers, CONNECTIONS))
         retain(job.servers, BY_NAME[CONNECTIONS].required_retention_ms)
     finally:
         os.kill(jvm, signal.SIGCONT)
     with SteadyLoad(job.servers, A_SECOND) as load:
         writes(load)
-        assert eventually(lambda: job.lost().get("gauges", 0) > lost, SLOW), job.lost()
+        assert eventually(lambda: job.lost().get("gauges", 0) > lost), job.lost()
         writes(load)
-    assert eventually(job.is_ready, SLOW), job.probe("readyz")
+    assert eventually(job.is_ready), job.probe("readyz")
     lost += unseen.acknowledged
     assert job.lost()["gauges"] == lost
     skipped = f"Query gauges skipped {lost:.0f} records"
-    assert eventually(lambda: any(skipped in message for _, message in open_findings(job.servers, "OP006")), SLOW), skipped
+    until(lambda: any(skipped in message for _, message in open_findings(job.servers, "OP006")), why=skipped)
 
     def shown() -> dict[str, int]:
         values = {each.key: each.value for each in read_all(job.servers, GAUGES)}
         samples = [json.loads(value) for value in values.values() if value is not None]
         return {each["gateway"]: each["connections"] for each in samples if "software_name" in each}
 
-    assert eventually(lambda: shown().get(load.gateway) == load.acknowledged, SLOW), shown()
+    until(lambda: shown().get(load.gateway), load.acknowledged)
     job.processes.check()

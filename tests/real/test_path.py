@@ -23,7 +23,8 @@ import kafka
 import pyarrow.parquet
 import pytest
 from dashboards import queries, rules
-from observe import eventually, files_below, java_below, metrics, read_all
+from observe import files_below, java_below, metrics, read_all
+from patience import LIMIT_S, eventually, until
 from real_prometheus import prometheus
 from record_bytes import config_record, setting
 
@@ -36,7 +37,6 @@ from sinks.dashboard.past.differences import differences
 from sinks.dashboard.past.pushes import Whose, starts
 from sinks.dashboard.past.tables import Span, Tables
 
-SLOW = 60.0
 CANARY = "canary-7c1f9e"
 TOPIC = "test.path"
 
@@ -59,7 +59,7 @@ def outcomes(row: dict[str, Any]) -> dict[str, str]:
 
 
 def api(installation: Any, path: str) -> Any:
-    with urllib.request.urlopen(f"{installation.page_url}api/v1/{path}", timeout=10) as response:
+    with urllib.request.urlopen(f"{installation.page_url}api/v1/{path}", timeout=LIMIT_S) as response:
         return json.load(response)
 
 
@@ -77,20 +77,20 @@ def test_a_push_becomes_a_result_a_row_of_history_and_a_line_on_the_page(install
     with closing(kafka.KafkaAdminClient(bootstrap_servers=installation.broker.internal)) as admin:
         admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
     with closing(KafkaProducer(bootstrap_servers=installation.gateway.address, client_id="path-producer", acks=0)) as producer:
-        producer.send(TOPIC, b"x").get(timeout=30)
+        producer.send(TOPIC, b"x").get(LIMIT_S)
         instance = str(producer.client_instance_id)
 
     def pushed() -> list[dict[str, Any]]:
         return [row for row in results(installation, "path-producer") if row["origin"] == "pushed"]
 
-    assert eventually(lambda: len(pushed()) == 1, SLOW)
+    until(lambda: len(pushed()), 1)
     (row,) = pushed()
     assert (row["software_name"], row["instance_id"], row["redacted"]) == ("kafka-python", instance, 0)
     said = outcomes(row)
     assert (said["SK001"], said["AN101"]) == ("passed", "fired")
     assert not {"AN102", "AN103", "AN105"} & said.keys(), "nothing is tried again that nobody answers"
     assert "AN202" not in said, "a consumer's rule says nothing of a producer"
-    assert eventually(lambda: any(r["client_id"] == "path-producer" for r in api(installation, "results")["items"]), 5)
+    until(lambda: any(r["client_id"] == "path-producer" for r in api(installation, "results")["items"]))
 
     def in_history() -> bool:
         table = installation.data_dir / "history" / "pushes"
@@ -99,7 +99,7 @@ def test_a_push_becomes_a_result_a_row_of_history_and_a_line_on_the_page(install
         rows = deltalake.DeltaTable(table).to_pyarrow_table().to_pylist()
         return any(r["client_id"] == "path-producer" and (r["partition"], r["offset"]) == (row["partition"], row["offset"]) for r in rows)
 
-    assert eventually(in_history, SLOW)
+    until(in_history)
 
 
 def test_producer_that_starts_again_has_two_starts(installation: Any) -> None:
@@ -113,10 +113,10 @@ def test_producer_that_starts_again_has_two_starts(installation: Any) -> None:
     for batch_size in (1_000_000, 16_384):
         before = len(origins("pushed"))
         with closing(KafkaProducer(bootstrap_servers=installation.gateway.address, client_id=name, batch_size=batch_size)) as producer:
-            producer.send(TOPIC, b"x").get(timeout=30)
-            assert eventually(lambda: origins("observed") and len(origins("pushed")) > before, SLOW), origins()  # noqa: B023
+            producer.send(TOPIC, b"x").get(LIMIT_S)
+            assert eventually(lambda: origins("observed") and len(origins("pushed")) > before), origins()  # noqa: B023
     sql = "SELECT count(*) AS n FROM pushes WHERE client_id = 'twice-started'"
-    assert eventually(lambda: tables.ask("pushes", sql)["n"][0].as_py() == len(origins()), SLOW)
+    until(lambda: tables.ask("pushes", sql)["n"][0].as_py() == len(origins()))
     span = Span(since_ms, now_ms() + 1)
     found = starts(tables, span, Whose(client_id=name), 0, 20)
     changed = [{"key": "batch.size", "before": "1000000", "after": "16384"}]
@@ -137,9 +137,9 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
     else:
         assert answer.error_code == 40 and "sasl.jaas.config" in answer.error_message and CANARY not in answer.error_message
     with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
-        producer.send(CONFIGS, key=b"straight", value=config_record(setting("notes", secret), client_id="straight")).get(timeout=30)
+        producer.send(CONFIGS, key=b"straight", value=config_record(setting("notes", secret), client_id="straight")).get(LIMIT_S)
     for client_id, code in (("careless", "SK001"), ("straight", "SK002")):
-        assert eventually(lambda client_id=client_id: len(results(installation, client_id)) == 1, SLOW)
+        until(lambda client_id=client_id: len(results(installation, client_id)) == 1)
         said = outcomes(results(installation, client_id)[0])
         assert [each for each, outcome in said.items() if outcome == "fired" and each.startswith("SK")] == [code]
     time.sleep(5)  # two rounds of history
@@ -163,16 +163,16 @@ def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(instal
     with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
         for topic, values in poison.items():
             for number, value in enumerate(values):
-                where = producer.send(topic, key=b"poison-%d" % number, value=value).get(timeout=30)
+                where = producer.send(topic, key=b"poison-%d" % number, value=value).get(LIMIT_S)
                 sent[where.topic, where.partition, where.offset] = len(value)
-        producer.send(CONFIGS, key=b"good", value=good).get(timeout=30)
-    assert eventually(lambda: len(results(installation, "after-poison")) == 1, SLOW)
+        producer.send(CONFIGS, key=b"good", value=good).get(LIMIT_S)
+    until(lambda: len(results(installation, "after-poison")), 1)
 
     def quarantined() -> dict[tuple[str, int, int], dict[str, Any]]:
         rows = [json.loads(m.value) for m in read_all(installation.broker.internal, QUARANTINE)]
         return {(row["topic"], row["partition"], row["offset"]): row for row in rows}
 
-    assert eventually(lambda: quarantined().keys() >= sent.keys(), SLOW)
+    until(lambda: quarantined().keys() >= sent.keys())
     rows = quarantined()
     assert {key: rows[key]["length"] for key in sent} == sent
     assert all(rows[key]["reason"] and len(rows[key]["digest"]) == 64 for key in sent)
@@ -185,14 +185,14 @@ def test_f20_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_
         "expected": config_record(setting("acks", "all"), client_id="expected"),
     }
     with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
-        sent = {name: producer.send(CONFIGS, key=name.encode(), value=value).get(timeout=30) for name, value in records.items()}
+        sent = {name: producer.send(CONFIGS, key=name.encode(), value=value).get(LIMIT_S) for name, value in records.items()}
     place = (sent["unexpected"].topic, sent["unexpected"].partition, sent["unexpected"].offset)
 
     def quarantined() -> list[dict[str, Any]]:
         rows = [json.loads(m.value) for m in read_all(installation.broker.internal, QUARANTINE)]
         return [row for row in rows if (row["topic"], row["partition"], row["offset"]) == place]
 
-    assert eventually(lambda: len(quarantined()) >= 1, SLOW)
+    until(lambda: len(quarantined()) >= 1)
     assert {(row["reason"], row["length"]) for row in quarantined()} == {("origin_known", len(records["unexpected"]))}
     table = installation.data_dir / "history" / "pushes"
     ids = "partition", "offset", "client_id"
@@ -201,18 +201,18 @@ def test_f20_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_
         rows = deltalake.DeltaTable(table).to_pyarrow_table(columns=list(ids)).to_pylist()
         return [row for row in rows if row["client_id"] in records]
 
-    assert eventually(lambda: len(kept()) >= 1, SLOW), "a batch writes the quarantine first, and the table then"
+    until(lambda: len(kept()) >= 1, why="a batch writes the quarantine first, and the table then")
     (row,) = kept()
     assert (row["partition"], row["offset"], row["client_id"]) == (sent["expected"].partition, sent["expected"].offset, "expected")
     # Results judge it all the same: whoever pushed it is there.
     assert len(results(installation, "unexpected")) == 1
 
     url = f"{installation.stream_url}metrics"
-    assert eventually(lambda: metrics(url).get(("clientscope_stream_quarantined_total", "origin_known", CONFIGS)) == 1, SLOW)
-    assert eventually(lambda: metrics(url).get(("clientscope_quality_unexpected_rows_total", "origin_known", CONFIGS)) == 1, SLOW)
+    until(lambda: metrics(url).get(("clientscope_stream_quarantined_total", "origin_known", CONFIGS)), 1)
+    until(lambda: metrics(url).get(("clientscope_quality_unexpected_rows_total", "origin_known", CONFIGS)), 1)
     assert all(metrics(url)["clientscope_quality_validations_total", "error", topic] == 0 for topic in (CONFIGS, CONNECTIONS))
-    assert eventually(lambda: api(installation, "data-docs")["built_ms"] is not None, SLOW)
-    with urllib.request.urlopen(f"{installation.page_url}data-docs/clientscope.connections.html", timeout=10) as response:
+    until(lambda: api(installation, "data-docs")["built_ms"] is not None)
+    with urllib.request.urlopen(f"{installation.page_url}data-docs/clientscope.connections.html", timeout=LIMIT_S) as response:
         assert "counts_add_up" in response.read().decode()
     docs = [path.read_text() for path in (installation.data_dir / "history" / "data-docs").iterdir()]
     assert docs and not any(CANARY in text for text in docs)
@@ -221,17 +221,17 @@ def test_f20_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_
 def test_the_gauges_are_the_brokers_own_jmx_connections(installation: Any, watch: DemoWatch) -> None:
     jmx: Callable[[], dict[tuple[str, str], int]] = lambda: jmx_connections(installation.broker.jmx_port)  # noqa: E731
     with held_open(installation, ["held-a", "held-a", "held-a", "held-b"]) as clients:
-        assert eventually(lambda: watch.snapshot().connections == jmx() == {("held-a", "1.0"): 3, ("held-b", "1.0"): 1}, SLOW)
+        until(lambda: watch.snapshot().connections == jmx() == {("held-a", "1.0"): 3, ("held-b", "1.0"): 1})
         clients[0].close()
         clients[3].api_versions("held-a", "2.0")
-        assert eventually(lambda: watch.snapshot().connections == jmx() == {("held-a", "1.0"): 2, ("held-a", "2.0"): 1}, SLOW)
-        assert eventually(lambda: api(installation, "overview")["connections"] == 3, 5)
-    assert eventually(lambda: watch.snapshot().connections == jmx() == {}, SLOW)
+        until(lambda: watch.snapshot().connections == jmx() == {("held-a", "1.0"): 2, ("held-a", "2.0"): 1})
+        until(lambda: api(installation, "overview")["connections"], 3)
+    until(lambda: watch.snapshot().connections == jmx() == {})
 
 
 def test_the_job_tells_prometheus_what_it_does(installation: Any) -> None:
     url = f"{installation.stream_url}metrics"
-    assert eventually(lambda: ("clientscope_stream_quarantined_total", "trailing_bytes", CONFIGS) in metrics(url), SLOW)
+    until(lambda: ("clientscope_stream_quarantined_total", "trailing_bytes", CONFIGS) in metrics(url))
     found = metrics(url)
     for query in ("results", "gauges", "history_pushes", "history_connections"):
         assert found["clientscope_stream_query_running", query] == 1
@@ -256,9 +256,9 @@ def test_every_query_of_the_dashboards_and_alerting_rules_runs_on_a_real_prometh
     }
     with held_open(installation, ["apache-kafka-java"]) as (client,), prometheus(targets, tmp_path) as answer:
         client.push_config([("acks", "all", 1, True)])
-        assert eventually(lambda: len(answer("clientscope_findings > -1")) > 0, SLOW), "something was judged"
-        assert eventually(lambda: len(answer('clientscope_client_connections{client_software_name="apache-kafka-java"}')) == 1, SLOW)
-        assert eventually(lambda: len(answer("sum_over_time(up[5m]) > 3")) == len(targets), SLOW), "rates need several scrapes"
+        until(lambda: len(answer("clientscope_findings > -1")) > 0, why="something was judged")
+        until(lambda: len(answer('clientscope_client_connections{client_software_name="apache-kafka-java"}')), 1)
+        until(lambda: len(answer("sum_over_time(up[5m]) > 3")) == len(targets), why="rates need several scrapes")
         answers = {where: answer(query) for where, query in queries()}
     # What is only there once something is wrong, or was done.
     silent = {where for where, found in answers.items() if not found}
@@ -272,7 +272,7 @@ def test_every_query_of_the_dashboards_and_alerting_rules_runs_on_a_real_prometh
 
 def history_command(installation: Any, *flags: str) -> str:
     command = [sys.executable, "-m", "clientscope", "history", *flags, "--history-dir", str(installation.data_dir / "history")]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S).stdout
 
 
 def erase_command(installation: Any, *flags: str) -> str:
@@ -306,10 +306,10 @@ def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
         with closing(RawClient.connect(installation.gateway.address, client_id)) as client:
             client.api_versions("forgotten", "1.0")
             client.push_config([("acks", "0", 1, False)])
-        assert eventually(lambda: kept(client_id) >= 3, SLOW), "pushed, opened and closed"
+        until(lambda: kept(client_id) >= 3, why="pushed, opened and closed")
 
     pushed_by(name)
-    assert eventually(lambda: findings() == 1, SLOW)
+    until(findings, 1)
     assert files_with(installation, name)
     assert "pushes" in history_command(installation, "maintain")
     said = erase_command(installation, "--client-id", name)
@@ -320,7 +320,7 @@ def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
     assert not any(value is not None and name.encode() in value for value in newest.values())
     pushed_by("remembered")
     assert kept(name) == 0
-    assert eventually(lambda: findings() == 0, SLOW), "what nobody else had leaves the topic with it"
+    until(findings, 0, why="what nobody else had leaves the topic with it")
 
 
 def test_f35_erasure_waits_for_what_the_job_has_still_to_read(installation: Any) -> None:
@@ -331,13 +331,15 @@ def test_f35_erasure_waits_for_what_the_job_has_still_to_read(installation: Any)
         os.kill(jvm, signal.SIGSTOP)
         try:
             key = b"g/2/8000"
-            producer.send(CONFIGS, key=key, value=config_record(setting("acks", "0"), client_id=name, connection_id=8000)).get(timeout=30)
+            producer.send(CONFIGS, key=key, value=config_record(setting("acks", "0"), client_id=name, connection_id=8000)).get(
+                timeout=LIMIT_S
+            )
             erasing = threads.submit(erase_command, installation, "--client-id", name)
-            assert eventually(lambda: [m.value for m in read_all(installation.broker.internal, CONFIGS) if m.key == key][-1] is None, SLOW)
+            until(lambda: [m.value for m in read_all(installation.broker.internal, CONFIGS) if m.key == key][-1] is None)
             assert not erasing.done()
         finally:
             os.kill(jvm, signal.SIGCONT)
-        said = erasing.result(2 * SLOW)
+        said = erasing.result(LIMIT_S)
     assert f"{CONFIGS}: 1 record replaced by tombstones" in said
     assert re.search(r"pushes: 1 row erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
     assert name not in deltalake.DeltaTable(history / "pushes").to_pyarrow_table(columns=["client_id"])["client_id"].to_pylist()
@@ -351,13 +353,13 @@ def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -
             value = config_record(
                 setting("acks", "0"), client_id=f"of-principal-{number}", principal=principal, connection_id=9000 + number
             )
-            producer.send(CONFIGS, key=b"g/2/%d" % (9000 + number), value=value).get(timeout=30)
+            producer.send(CONFIGS, key=b"g/2/%d" % (9000 + number), value=value).get(LIMIT_S)
 
     def kept() -> list[str]:
         principals = deltalake.DeltaTable(history / "pushes").to_pyarrow_table(columns=["principal"])["principal"].to_pylist()
         return sorted(principal for principal in principals if principal is not None and principal.startswith(name))
 
-    assert eventually(lambda: kept() == [name, name, f"{name}-not"], SLOW)
+    until(kept, [name, name, f"{name}-not"])
     said = erase_command(installation, "--principal", name)
     assert f"{CONFIGS}: 2 records replaced by tombstones" in said
     assert re.search(r"pushes: 2 rows erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
@@ -371,7 +373,7 @@ def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -
 def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(installation: Any) -> None:
     def page(name: str) -> tuple[int, str]:
         try:
-            with urllib.request.urlopen(installation.stream_url + name, timeout=5) as response:
+            with urllib.request.urlopen(installation.stream_url + name, timeout=LIMIT_S) as response:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -384,8 +386,8 @@ def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(inst
         with closing(RawClient.connect(installation.gateway.address, "unkept")) as client:
             client.api_versions("unkept", "1.0", uuid.uuid4())
             assert client.push_config([("acks", "1", 1, False)]).error_code == 0
-            assert eventually(lambda: len(results(installation, "unkept")) == 1, SLOW), "the others run on"
-        assert eventually(lambda: page("readyz")[0] == 503, SLOW)
+            until(lambda: len(results(installation, "unkept")), 1, why="the others run on")
+        until(lambda: page("readyz")[0], 503)
         assert page("readyz")[1].startswith("history_pushes is parked and retried: ")
         status, text = page("healthz")
         assert status == 200 and text.startswith("history_pushes "), "alive, and said"
@@ -397,10 +399,10 @@ def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(inst
         rows = deltalake.DeltaTable(table).to_pyarrow_table(columns=["client_id"]).to_pylist()
         return rows.count({"client_id": "unkept"})
 
-    assert eventually(lambda: kept() == 1, SLOW)
-    assert eventually(lambda: page("readyz")[0] == 200, SLOW)
+    until(kept, 1)
+    until(lambda: page("readyz")[0], 200)
     restarts = ("clientscope_stream_query_restarts", "history_pushes")
-    assert eventually(lambda: metrics(f"{installation.stream_url}metrics")[restarts] >= 1)
+    until(lambda: metrics(f"{installation.stream_url}metrics")[restarts] >= 1)
     installation.processes.check()
 
 
@@ -416,26 +418,26 @@ def test_gauges_and_findings_are_in_history_too(installation: Any) -> None:
 
     with held_open(installation, ["recorded"]) as (client,):
         client.push_config([("acks", "0", 1, False)])
-        assert eventually(lambda: "recorded" in kept(gauges, "software_name"), 2 * SLOW), "within a minute"
-    assert eventually(lambda: "open" in kept(findings, "state"), 2 * SLOW)
+        until(lambda: "recorded" in kept(gauges, "software_name"), why="within a minute")
+    until(lambda: "open" in kept(findings, "state"))
 
 
 def test_f15_a_gateway_that_is_killed_and_comes_back_has_true_gauges_again(installation: Any, watch: DemoWatch) -> None:
     with held_open(installation, ["before", "before"]):
-        assert eventually(lambda: watch.snapshot().connections == {("before", "1.0"): 2}, SLOW)
+        until(lambda: watch.snapshot().connections, {("before", "1.0"): 2})
         installation.processes.signal("gateway", signal.SIGKILL)
         installation.processes.start("gateway", *installation.gateway_arguments())
         installation.processes.await_ready("gateway")
         with held_open(installation, ["after"]):
-            assert eventually(lambda: watch.snapshot().connections == {("after", "1.0"): 1}, SLOW)
+            until(lambda: watch.snapshot().connections, {("after", "1.0"): 1})
             assert jmx_connections(installation.broker.jmx_port) == {("after", "1.0"): 1}
-    assert eventually(lambda: watch.snapshot().connections == {}, SLOW)
+    until(lambda: watch.snapshot().connections, {})
 
 
 def test_f15_a_gateway_that_is_lost_loses_its_series_with_nothing_else_happening(installation: Any, watch: DemoWatch) -> None:
     with held_open(installation, ["lost"]):
-        assert eventually(lambda: watch.snapshot().connections == {("lost", "1.0"): 1}, SLOW)
+        until(lambda: watch.snapshot().connections, {("lost", "1.0"): 1})
         installation.processes.signal("gateway", signal.SIGKILL)
-        assert eventually(lambda: watch.snapshot().connections == {}, SLOW)
+        until(lambda: watch.snapshot().connections, {})
     installation.processes.start("gateway", *installation.gateway_arguments())
     installation.processes.await_ready("gateway")

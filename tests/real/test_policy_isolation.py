@@ -14,7 +14,8 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
-from observe import children, count, eventually, metrics, process_name, read_all
+from observe import children, count, metrics, process_name, read_all
+from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.records.client_key import instance_of
@@ -71,7 +72,7 @@ def produced(address: str) -> int:
     for number in range(RECORDS):
         producer.produce(TOPIC, b"%d" % number, on_delivery=lambda error, message: delivered.append(error))
         producer.poll(0)
-    producer.flush(60)
+    producer.flush(LIMIT_S)
     return delivered.count(None)
 
 
@@ -90,10 +91,10 @@ def test_f17_whatever_a_policy_does_to_one_client_the_others_are_served(
         assert set(answers) == {NONE}
         assert writing.result() == RECORDS
         misbehaving.result()
-    assert eventually(
+    until(
         lambda: {str(instance) for instance in others} <= {instance_of((m.key or b"").decode()) for m in read_all(broker.internal, CONFIGS)}
     )
-    assert eventually(
+    until(
         lambda: any(
             key[0] == "clientscope_client_config_errors_total" and key[1].startswith(reason) for key in metrics(gateway.metrics_url)
         )
@@ -114,7 +115,7 @@ def test_a_crash_loop_meets_its_quota_and_nobody_else_does(gateway: RunningGatew
     assert refused and all(0 < answer.throttle_time_ms <= 1000 for answer in refused)
     assert [answer.error_code for answer in answers[:10]] == [NONE] * 10
     assert pushed(gateway.address, "good", uuid.uuid4()) == NONE
-    assert eventually(lambda: count(gateway, "pushes_refused", "quota") == before + len(refused))
+    until(lambda: count(gateway, "pushes_refused", "quota") == before + len(refused))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the memory of a process that isn't dumpable is root's")
@@ -149,4 +150,4 @@ def test_a_gateway_that_is_killed_leaves_no_process_of_its_policy(gateway: Runni
     running = children(gateway.pid)
     assert len(running) >= 2
     os.kill(gateway.pid, signal.SIGKILL)
-    assert eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in running))
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in running))

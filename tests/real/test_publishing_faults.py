@@ -27,7 +27,8 @@ from kafka.admin import (
     ResourcePattern,
     ResourceType,
 )
-from observe import eventually, metrics, read_all
+from observe import metrics, read_all
+from patience import LIMIT_S, until
 from scale import scaled
 
 from clientscope import topics
@@ -89,7 +90,7 @@ def produced(gateway: RunningGateway, number: int) -> None:
     with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="through")) as producer:
         for value in range(number):
             producer.send(TOPIC, b"%d" % value)
-        producer.flush(timeout=30)
+        producer.flush(LIMIT_S)
 
 
 def records_on(broker: RunningBroker) -> list[Any]:
@@ -124,18 +125,18 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
             return client
 
         stays, leaves = connect("stays"), connect("leaves")
-        assert eventually(lambda: {"stays", "leaves"} <= set(open_by_topic(records_on(broker)).values()))
+        until(lambda: {"stays", "leaves"} <= set(open_by_topic(records_on(broker)).values()))
         cuttable.cut()
         pushes = connect("pushes")
         push = pushes.push_config([("acks", "all", 1, False)])
         assert push.error_code == 0, "answered after 100 ms, and kept"
-        assert eventually(lambda: count(gateway, "pushes_answered_early", "timeout") == 1)
+        until(lambda: count(gateway, "pushes_answered_early", "timeout"), 1)
         produced(gateway, 500)
         come_and_go(gateway, 2 * QUEUE)
         leaves.close()
         late = connect("late")
         produced(gateway, 500)
-        assert eventually(lambda: count(gateway, "lost", "queue_full") > QUEUE)
+        until(lambda: count(gateway, "lost", "queue_full") > QUEUE)
         for _ in range(int(scaled(1, 600))):
             # All of them, or the long form's outage would make them idle.
             assert stays.api_versions("stays", "2").error_code == 0
@@ -145,8 +146,8 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
         assert (lost.error_code, lost.throttle_time_ms) == (89, 1000), "no room: the answer asks the client to try again"
         before = len(records_on(broker))
         cuttable.restore()
-        assert eventually(lambda: set(open_by_topic(records_on(broker)).values()) == {"stays", "pushes", "late"}, 60)
-        assert eventually(lambda: last_counts(records_on(broker)) == {"stays": 1, "pushes": 1, "late": 1}, 60)
+        until(lambda: set(open_by_topic(records_on(broker)).values()), {"stays", "pushes", "late"})
+        until(lambda: last_counts(records_on(broker)), {"stays": 1, "pushes": 1, "late": 1})
         assert len(records_on(broker)) - before < 3 * QUEUE
         configurations = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
         assert {(record.client_id, record.origin) for record in configurations} == {("pushes", Origin.PUSHED), ("through", Origin.OBSERVED)}
@@ -155,7 +156,7 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
         assert again - {"pushes"} == {"stays", "late"}, "the versions that a client has requested are such a record, too"
         lost_before = count(gateway, "lost", "queue_full")
         come_and_go(gateway, 5)
-        assert eventually(lambda: count(gateway, "lost", "queue_full") == lost_before)
+        until(lambda: count(gateway, "lost", "queue_full"), lost_before)
 
 
 @contextmanager
@@ -196,10 +197,10 @@ def test_f16_writing_is_refused_for_a_while(secluded: Any, tmp_path: Path, refus
             come_and_go(gateway, 2 * QUEUE)
             late = stack.enter_context(RawClient.connect(gateway.address, "late"))
             assert late.api_versions("late", "1").error_code == 0
-            assert eventually(lambda: count(gateway, "lost", reason) > QUEUE, 30), "dropped, and counted by reason"
+            until(lambda: count(gateway, "lost", reason) > QUEUE, why="dropped, and counted by reason")
         ours = lambda: [record for record in records_on(broker) if record.gateway_id == gateway.address]  # noqa: E731
-        assert eventually(lambda: set(open_by_topic(ours()).values()) == {"early", "late"}, 60), open_by_topic(ours())
-        assert eventually(lambda: last_counts(ours()) == {"early": 1, "late": 1}, 60)
+        until(lambda: set(open_by_topic(ours()).values()), {"early", "late"})
+        until(lambda: last_counts(ours()), {"early": 1, "late": 1})
     lines = (tmp_path / "gateway.log").read_text().splitlines()
     refusals = [line for line in lines if re.search("not acknowledged", line)]
     assert (reason == "queue_full") <= len(refusals) < 10, "one line where it begins, not one for each record"

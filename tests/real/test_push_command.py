@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from conftest import running_gateway
-from observe import eventually, read_all
+from observe import read_all
+from patience import LIMIT_S, until
 
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
 from clientscope.local.process import free_port
@@ -22,7 +23,7 @@ PUSHED = re.compile(r"pushed (\d+) settings? of (\S+) \((.+), client instance ([
 
 
 def run(path: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, "--properties", str(path), *flags], check=False, capture_output=True, text=True, timeout=60)
+    return subprocess.run([*COMMAND, "--properties", str(path), *flags], check=False, capture_output=True, text=True, timeout=LIMIT_S)
 
 
 def records(broker: Any, instance_id: str, number: int = 1) -> list[Any]:
@@ -31,7 +32,7 @@ def records(broker: Any, instance_id: str, number: int = 1) -> list[Any]:
     def read() -> list[Any]:
         return [message.value for message in read_all(broker.internal, CONFIGS) if instance_of(message.key.decode()) == instance_id]
 
-    assert eventually(lambda: len(read()) >= number)
+    until(lambda: len(read()) >= number)
     return [decode(ClientConfigRecord, value) for value in read()]
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from conftest import RunningBroker, RunningGateway, running_gateway
-from observe import connection_records, eventually, metrics, read_all
+from observe import connection_records, metrics, read_all
+from patience import LIMIT_S, until
 
 from clientscope.catalog.configs import Type
 from clientscope.client.raw import RawClient
@@ -86,7 +87,7 @@ def test_each_outcome_is_counted_by_the_error_that_the_client_was_answered(broke
             "none": 3, "invalid_config": 1, "throttling_quota_exceeded": 1, "config_too_large": 2, "invalid_request": 2,
             "unsupported_version": 1,
         }  # fmt: skip
-        assert eventually(lambda: counts(gateway, "pushes_answered") == answered), counts(gateway, "pushes_answered")
+        until(lambda: counts(gateway, "pushes_answered"), answered)
         refused = counts(gateway, "pushes_refused")
         assert (refused.pop("quota"), refused.pop("too_large"), refused.pop("unsupported_version")) == (1, 2, 1)
         assert sum(refused.values()) == 2, "malformed, each by its own reason"
@@ -107,12 +108,12 @@ def test_a_push_that_the_gateway_is_too_busy_for_is_counted_too(broker: RunningB
         try:
             for each in clients:
                 each.send(large)
-            assert eventually(lambda: bool(select.select([each.socket for each in clients], [], [], 0)[0]), 30), "none is sent away"
+            until(lambda: select.select([each.socket for each in clients], [], [], 0)[0], why="none is sent away")
         finally:
             os.kill(gateway.pid, signal.SIGCONT)
         codes = Counter(map(error_of, clients))
         assert codes[THROTTLING_QUOTA_EXCEEDED] >= 1
-        assert eventually(lambda: sum(counts(gateway, "pushes_answered").values()) == len(clients)), counts(gateway, "pushes_answered")
+        until(lambda: sum(counts(gateway, "pushes_answered").values()), len(clients))
         assert counts(gateway, "pushes_answered")["throttling_quota_exceeded"] == codes[THROTTLING_QUOTA_EXCEEDED]
         assert counts(gateway, "pushes_refused")["busy"] >= 1
 
@@ -121,11 +122,11 @@ def test_a_client_that_need_not_authenticate_is_user_anonymous_wherever_it_is_na
     with ExitStack() as stack:
         nobody = client(gateway, stack, "anonymous-client")
         assert push(nobody, FINE) == NONE
-        with urllib.request.urlopen(f"http://{gateway.admin}/v1/connections", timeout=20) as response:
+        with urllib.request.urlopen(f"http://{gateway.admin}/v1/connections", timeout=LIMIT_S) as response:
             listed = [each["Principal"] for each in json.load(response) if each["ClientId"] == "anonymous-client"]
         assert listed == ["User:ANONYMOUS"]
     connected = lambda: [r for r in connection_records(broker.internal, gateway.address) if r.client_id == "anonymous-client"]  # noqa: E731
-    assert eventually(lambda: len(connected()) >= 2), "opened, and closed"
+    until(lambda: len(connected()) >= 2, why="opened, and closed")
     pushed = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS) if message.value]
     records = [*connected(), *(record for record in pushed if record.client_id == "anonymous-client")]
     assert {(record.principal, record.principal_source) for record in records} == {("User:ANONYMOUS", 0)}

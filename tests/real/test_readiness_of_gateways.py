@@ -16,7 +16,8 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
-from observe import connection_records, eventually, knowing_its_topics, statuses
+from observe import connection_records, knowing_its_topics, statuses
+from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.fleet import Fleet
@@ -60,7 +61,7 @@ def work(gateway: RunningGateway) -> None:
     """What a program does that uses kafka-python: one record there, and back in a group."""
     common = {"bootstrap_servers": gateway.address, "client_id": "ready-new-1"}
     with closing(kafka.KafkaProducer(**common)) as producer:
-        producer.send(TOPIC, b"one").get(timeout=30)
+        producer.send(TOPIC, b"one").get(LIMIT_S)
     options = {"group_id": "ready", "auto_offset_reset": "earliest", "consumer_timeout_ms": 30_000}
     with closing(knowing_its_topics(kafka.KafkaConsumer(TOPIC, **common, **options))) as consumer:
         assert next(consumer).value == b"one"
@@ -70,7 +71,7 @@ def work(gateway: RunningGateway) -> None:
 def listed(broker: RunningBroker, *words: str) -> tuple[int, dict[str, dict[str, Any]], str]:
     """Status, applications by name, and standard error of the command."""
     command = [sys.executable, "-m", "clientscope.cli", "readiness", "--bootstrap-servers", broker.internal, "-o", "json", *words]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S)
     assert ended.returncode in (0, 1), ended.stderr
     return ended.returncode, {row["application"]: row for row in json.loads(ended.stdout)}, ended.stderr
 
@@ -99,8 +100,8 @@ def test_clients_are_judged_by_what_the_gateway_saw(broker: RunningBroker, gatew
             applications = set(listed(broker, "--target", "4.0.0")[1])
             return {"ready-old", "ready-chose", "ready-quiet", "ready-new"} <= applications
 
-        assert eventually(known, 60), "while the connections are open"
-        assert eventually(lambda: any(kind == "broker" for kind, _ in statuses(broker.internal)), 30)
+        until(known, why="while the connections are open")
+        until(lambda: any(kind == "broker" for kind, _ in statuses(broker.internal)))
 
         status, found, errors = listed(broker, "--target", "4.0.0")
         assert status == 1
@@ -132,7 +133,7 @@ def test_clients_are_judged_by_what_the_gateway_saw(broker: RunningBroker, gatew
         ends = [each for each in connection_records(broker.internal, gateway_id(broker)) if each.kind == Kind.CLOSED]
         return [(FETCH, 3)] in [list(unpack(each.requested_versions)) for each in ends if each.client_id == "ready-short-1"]
 
-    assert eventually(closed, 20), "a short connection says at its end what it requested"
+    until(closed, why="a short connection says at its end what it requested")
     the_page_shows_the_same(broker, tmp_path)
 
 
@@ -143,7 +144,7 @@ def the_page_shows_the_same(broker: RunningBroker, folder: Path) -> None:
     processes = Fleet(folder, lambda line: None)
 
     def ask(words: str) -> Any:
-        with urllib.request.urlopen(f"http://{address}/api/v1/readiness?{words}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{address}/api/v1/readiness?{words}", timeout=LIMIT_S) as answer:
             return json.loads(answer.read())
 
     try:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from conftest import running_gateway
-from observe import eventually, gateway_connections, read_all
+from observe import gateway_connections, read_all
+from patience import LIMIT_S, eventually, until
 
 from clientscope.client.raw import RawClient
 from clientscope.digest import DigestKey
@@ -46,7 +47,7 @@ def test_another_digest_key_while_it_runs(broker: Any, tmp_path: Path) -> None:
             found.extend(record.digest_key_id for record in records if record.client_id == client_id)
             return bool(found)
 
-        assert eventually(published)
+        until(published)
         return str(found[0])
 
     def signalled(said: str) -> bool:
@@ -59,7 +60,7 @@ def test_another_digest_key_while_it_runs(broker: Any, tmp_path: Path) -> None:
         expected = f"[redacted {DigestKey.read(tmp_path / key).digest(SECRET).hex()[:16]}]"
 
         def listed() -> bool:
-            with urllib.request.urlopen(f"http://{gateway.admin}/v1/connections", timeout=10) as response:
+            with urllib.request.urlopen(f"http://{gateway.admin}/v1/connections", timeout=LIMIT_S) as response:
                 return expected in [each["ClientName"] for each in json.load(response)]
 
         with RawClient.connect(gateway.address, "named") as client:
@@ -106,7 +107,7 @@ def test_limits_and_quotas_change_while_it_runs_and_what_can_not_is_named(broker
         idle = stack.enter_context(RawClient.connect(gateway.address, "idle"))
         idle.api_versions("idle", "1")
         # The main process hears of connections a moment later: of two where one has just closed, it would refuse the newer.
-        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("idle", "1"): 1})
+        until(lambda: gateway_connections(gateway.metrics_url), {("idle", "1"): 1})
         change("max_connections = 1", "max_connections")
 
         def refused() -> bool:  # the worker may hear of it a moment later
@@ -117,6 +118,6 @@ def test_limits_and_quotas_change_while_it_runs_and_what_can_not_is_named(broker
                 return True
             return False
 
-        assert eventually(refused)
+        until(refused)
         change("connections_max_idle_ms = 500\npolicy_deadline_ms = 2000", "policy_deadline_ms")
-        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {}), "of connections that are open, too"
+        until(lambda: gateway_connections(gateway.metrics_url), {}, why="of connections that are open, too")

@@ -14,7 +14,8 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningBroker, running_gateway, start_broker
-from observe import eventually, metrics
+from observe import metrics
+from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 
@@ -42,16 +43,16 @@ def test_only_the_client_asked_for_is_logged_and_each_of_its_requests(own: Runni
         for client_id in ("orders-1", "payments-1"):
             with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id=client_id)) as producer:
                 for _ in range(10):
-                    producer.send(TOPIC, b"x").get(timeout=10)
+                    producer.send(TOPIC, b"x").get(LIMIT_S)
             acks_0 = kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id=client_id, acks=0, enable_idempotence=False)
             with closing(acks_0) as producer:
                 for _ in range(10):
-                    producer.send(TOPIC, b"x").get(timeout=10)
+                    producer.send(TOPIC, b"x").get(LIMIT_S)
         with RawClient.connect(gateway.address, "orders-raw") as raw:
             raw.api_versions("raw", "1")
             assert raw.push_config([("acks", "all", 1, False)]).error_code == 0
-        assert eventually(lambda: len([line for line in lines(path) if line["requestHeader"]["requestApiKey"] == 0]) == 20)
-        assert eventually(lambda: any(line["requestHeader"]["requestApiKeyName"] == "PUSH_CONFIG" for line in lines(path)))
+        until(lambda: len([line for line in lines(path) if line["requestHeader"]["requestApiKey"] == 0]), 20)
+        until(lambda: any(line["requestHeader"]["requestApiKeyName"] == "PUSH_CONFIG" for line in lines(path)))
         assert [key for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_request_log_dropped_total"] == []
     found = lines(path)
     assert {line["requestHeader"]["clientId"] for line in found} <= {"orders-1", "orders-raw", None}
@@ -71,7 +72,7 @@ def test_only_the_client_asked_for_is_logged_and_each_of_its_requests(own: Runni
 def test_a_file_that_cannot_be_written_is_said_at_start(broker: Any) -> None:
     command = [sys.executable, "-m", "clientscope.cli", "gateway", "--bootstrap-servers", broker.internal, "--upstream", broker.client]
     flags = ["--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--request-log", "/nowhere/requests.log"]
-    ended = subprocess.run([*command, *flags], check=False, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([*command, *flags], check=False, capture_output=True, text=True, timeout=LIMIT_S)
     assert ended.returncode == 1
     assert "request-log: cannot write /nowhere/requests.log: No such file or directory" in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from observe import eventually, gateway_connections
+from observe import gateway_connections
+from patience import LIMIT_S, until
 
 from clientscope import topics
 from clientscope.demo.fleet import Fleet
@@ -68,7 +69,7 @@ class Cluster:
 
     def replicated(self) -> bool:
         """Whether each partition has all of its replicas in sync, so that any one broker may stop."""
-        metadata = AdminClient({"bootstrap.servers": self.internal}).list_topics(timeout=10)
+        metadata = AdminClient({"bootstrap.servers": self.internal}).list_topics(timeout=LIMIT_S)
         found = [p for topic in metadata.topics.values() for p in topic.partitions.values()]
         return len(metadata.brokers) == len(NODES) and all(len(p.isrs) == len(p.replicas) == len(NODES) for p in found)
 
@@ -166,7 +167,7 @@ class Load:
                 producer.produce(TOPIC, str(self.sent), partition=self.sent % PARTITIONS, on_delivery=report(self.sent))
                 self.sent += 1
             producer.poll(0)
-        producer.flush(60)
+        producer.flush(LIMIT_S)
 
     def _consume(self) -> None:
         def assigned(_consumer: Any, _partitions: Any) -> None:
@@ -205,26 +206,26 @@ def read_log(bootstrap: str) -> dict[int, list[tuple[int, int]]]:
 
 def test_f14_a_rolling_restart_loses_and_doubles_nothing(cluster: Cluster) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.internal})
-    admin.create_topics([NewTopic(TOPIC, PARTITIONS, len(NODES))])[TOPIC].result(20)
+    admin.create_topics([NewTopic(TOPIC, PARTITIONS, len(NODES))])[TOPIC].result(LIMIT_S)
     restarts = 0
     with Load(cluster.clients) as load:
-        assert eventually(lambda: len(load.acknowledged) > 500 and sum(load.taken.values()) > 500, 30)
+        until(lambda: len(load.acknowledged) > 500 and sum(load.taken.values()) > 500)
         for node in NODES:
             cluster.gateways.signal(f"gateway-{node}", signal.SIGTERM)
             cluster.start_gateway(node)
             restarts += 1
             went_on(load)
         for broker in cluster.brokers.values():
-            assert eventually(cluster.replicated, 30)
+            until(cluster.replicated)
             broker.stop()
             broker.start()
             restarts += 1
             went_on(load)
         load.end_producing()
-        assert eventually(lambda: load.acknowledged.keys() <= load.taken.keys(), 30)
+        until(lambda: load.acknowledged.keys() <= load.taken.keys())
         log = read_log(cluster.internal)
         for node, broker in cluster.brokers.items():
-            assert eventually(lambda n=node, b=broker: agree(cluster, n, b), 20), node
+            until(lambda n=node, b=broker: agree(cluster, n, b), why=node)
         assert sum(sum(gateway_connections(url).values()) for url in cluster.metrics_urls.values()) > 0
 
     # Every number has a report: acknowledged, or an error that leaves it open.
@@ -250,7 +251,7 @@ def test_f14_a_rolling_restart_loses_and_doubles_nothing(cluster: Cluster) -> No
 def went_on(load: Load) -> None:
     """After a restart both sides make progress again."""
     acknowledged, taken = len(load.acknowledged), len(load.taken)
-    assert eventually(lambda: len(load.acknowledged) > acknowledged + 200 and len(load.taken) > taken + 200, 60)
+    until(lambda: len(load.acknowledged) > acknowledged + 200 and len(load.taken) > taken + 200)
 
 
 def agree(cluster: Cluster, node: int, broker: EmbeddedBroker) -> bool:

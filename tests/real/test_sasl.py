@@ -24,7 +24,8 @@ from kafka.protocol.sasl import (
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
-from observe import eventually, gateway_connections, metrics, read_all
+from observe import gateway_connections, metrics, read_all
+from patience import LIMIT_S, until
 from scale import scaled
 
 from clientscope import topics
@@ -124,7 +125,7 @@ def test_clientscope_push_as_the_applications_own_user(plan: BrokerPlan, gateway
     def push(*flags: str, given: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "clientscope.cli", "push", "--properties", str(path), *flags]
         environment = {**os.environ, "CLIENTSCOPE_KAFKA_SASL_PASSWORD": given}
-        return subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=LIMIT_S)
 
     ended = push(*flags, given=PASSWORD)
     assert ended.returncode == 0, ended.stderr
@@ -156,7 +157,7 @@ def test_f12_real_clients_authenticate_ten_times_on_one_connection(plan: BrokerP
             # The broker closes a connection that sends another request after its time: one that lives ten times as long did it ten times.
             producer.produce(TOPIC, mechanism.encode(), on_delivery=lambda error, _: failed.append(error) if error else None)
             producer.poll(0.1)
-    assert [producer.flush(20) for producer in producers] == [0, 0, 0]
+    assert [producer.flush(LIMIT_S) for producer in producers] == [0, 0, 0]
     assert failed == []
     values = [message.value for message in read_all(plan.internal, TOPIC)]
     for mechanism, accepted in ACCEPTED.items():
@@ -180,13 +181,13 @@ def test_a_push_carries_its_principal(plan: BrokerPlan, gateway: RunningGateway)
         sasl_plain_username="alice", sasl_plain_password=PASSWORD,
     )  # fmt: skip
     with closing(producer):
-        producer.send(TOPIC, b"pushed").get(timeout=10)
+        producer.send(TOPIC, b"pushed").get(LIMIT_S)
 
     def found() -> list[ClientConfigRecord]:
         records = [decode(ClientConfigRecord, message.value) for message in read_all(plan.internal, CONFIGS)]
         return [record for record in records if record.client_id == "pusher"]
 
-    assert eventually(lambda: bool(found()))
+    until(found)
     assert {(r.principal, r.principal_source, r.security_protocol) for r in found()} == {
         ("User:alice", PrincipalSource.PLAIN, "SASL_PLAINTEXT")
     }
@@ -213,7 +214,7 @@ def test_f12_ten_authentications_on_one_connection(plan: BrokerPlan, gateway: Ru
         # The broker closes a connection that sends another request after its session: this one lives longer than two of them.
         assert time.monotonic() - begins > 2 * REAUTHENTICATE_MS / 1000
         assert client.push_config(SETTING).error_code == 0
-        assert eventually(lambda: {r.principal for r in connection_records(plan, "again")} >= {"User:alice"})
+        until(lambda: {r.principal for r in connection_records(plan, "again")} >= {"User:alice"})
         assert authenticated(client, "wrong") == 58
         with pytest.raises(ConnectionError):
             client.push_config(SETTING)
@@ -229,7 +230,7 @@ def test_f12_a_push_before_authentication_has_succeeded_closes(plan: BrokerPlan,
             assert authenticated(client, "wrong") == 58
         with pytest.raises(ConnectionError):
             client.push_config(SETTING)
-    assert eventually(lambda: ("early", "1.0") not in gateway_connections(gateway.metrics_url))
+    until(lambda: ("early", "1.0") not in gateway_connections(gateway.metrics_url))
     assert all(record.principal is None for record in connection_records(plan, client_id))
     with RawClient.connect(gateway.address, client_id) as client:
         client.api_versions("late", "1.0")
@@ -244,7 +245,7 @@ def test_bare_tokens_of_handshake_v0(plan: BrokerPlan, gateway: RunningGateway) 
         assert client.receive_frame() == b""
         assert client.api_versions("oldest", "0.10").error_code == 0
         assert client.push_config(SETTING).error_code == 0
-    assert eventually(lambda: any(r.principal == "User:alice" for r in connection_records(plan, "oldest")))
+    until(lambda: any(r.principal == "User:alice" for r in connection_records(plan, "oldest")))
 
 
 def test_f08_who_does_not_authenticate_in_time_is_closed(plan: BrokerPlan, tmp_path: Path) -> None:
@@ -258,7 +259,7 @@ def test_f08_who_does_not_authenticate_in_time_is_closed(plan: BrokerPlan, tmp_p
         for one in (named, begun):
             assert one.socket.recv(1) == b""
         closed = "clientscope_gateway_connections_closed_total", "unauthenticated_timeout"
-        assert eventually(lambda: metrics(gateway.metrics_url).get(closed) == 2)
+        until(lambda: metrics(gateway.metrics_url).get(closed), 2)
         assert good.api_versions("good", "1.0").error_code == 0
 
 
@@ -267,11 +268,11 @@ def test_f12_nothing_of_sasl_is_on_a_topic_or_in_a_log(plan: BrokerPlan, gateway
     producers = [confluent_kafka.Producer(librdkafka(gateway, "last", mechanism, **credentials(mechanism))) for mechanism in ACCEPTED]
     for producer in producers:
         producer.produce(TOPIC, b"last")
-        assert producer.flush(20) == 0
+        assert producer.flush(LIMIT_S) == 0
     with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
         ours = [topic for topic in admin.list_topics() if topic.startswith("clientscope.")]
     assert {CONFIGS, CONNECTIONS} <= set(ours)
-    assert eventually(lambda: {r.principal for r in connection_records(plan, "last")} >= {name for name, _ in ACCEPTED.values()})
+    until(lambda: {r.principal for r in connection_records(plan, "last")} >= {name for name, _ in ACCEPTED.values()})
     seen = b"".join((message.key or b"") + (message.value or b"") for topic in ours for message in read_all(plan.internal, topic))
     seen += b"".join(path.read_bytes() for path in (data_dir / "logs").iterdir())
     assert all(name.encode() in seen for name, _ in ACCEPTED.values())

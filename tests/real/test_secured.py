@@ -31,7 +31,8 @@ from kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from observe import command_line, eventually, read_all
+from observe import command_line, read_all
+from patience import LIMIT_S, eventually, until
 
 from clientscope.client import KafkaProducer
 from clientscope.demo.fleet import Fleet
@@ -188,7 +189,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 def run(secured: Secured, process: str) -> subprocess.CompletedProcess[str]:
     """Runs a process that is expected to end by itself."""
     return subprocess.run(
-        [sys.executable, "-m", "clientscope.cli", *secured.command(process)], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-m", "clientscope.cli", *secured.command(process)], capture_output=True, text=True, timeout=LIMIT_S, check=False
     )
 
 
@@ -199,7 +200,7 @@ def commands() -> Iterator[Forked]:
 
 
 def get(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=60) as response:
+    with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
         return str(response.read().decode())
 
 
@@ -224,12 +225,12 @@ def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secu
         for name in ("stream", "gateway", "serve"):
             processes.start(name, *secured.command(name), *flags[name])
         for name in ("gateway", "serve", "stream"):
-            processes.await_ready(name, timeout_s=180)
+            processes.await_ready(name, timeout_s=LIMIT_S)
         with sent(secured):
-            found = eventually(lambda: '"alice-app"' in get(f"http://{page}/api/v1/results"), 60)
+            found = eventually(lambda: '"alice-app"' in get(f"http://{page}/api/v1/results"))
         assert found, get(f"http://{page}/api/v1/results")[:500]
         # What is inferred of the client that pushes nothing may come first.
-        assert eventually(lambda: bool(results(secured, "alice-app")), 60)
+        until(lambda: results(secured, "alice-app"))
         seen = results(secured, "alice-app")[0]
         assert (seen["principal"], seen["security_protocol"], seen["software_name"]) == ("User:alice", "SASL_SSL", "kafka-python")
         shown = spark_pages(f"http://{spark_ui}")
@@ -278,9 +279,9 @@ def sent(secured: Secured) -> Iterator[None]:
     )  # fmt: skip
     failed: list[Any] = []
     with closing(KafkaProducer(**settings)) as producer:
-        producer.send(TOPIC, b"by kafka-python").get(timeout=20)
+        producer.send(TOPIC, b"by kafka-python").get(LIMIT_S)
         other.produce(TOPIC, b"by librdkafka", on_delivery=lambda error, _: failed.append(error) if error else None)
-        assert other.flush(20) == 0
+        assert other.flush(LIMIT_S) == 0
         assert failed == []
         yield
 
@@ -364,7 +365,7 @@ def test_our_processes_by_certificate(secured: Secured) -> None:
         processes.start("stream", "stream", "--config", str(settings), "--driver-memory", "1g", *more)
         processes.start("serve", "serve", "--config", str(settings), "--listen", "127.0.0.1:0")
         for name in ("serve", "stream"):
-            processes.await_ready(name, timeout_s=120)
+            processes.await_ready(name, timeout_s=LIMIT_S)
     finally:
         processes.stop()
 
@@ -373,7 +374,7 @@ def xray(secured: Secured, user: str, state: Path) -> subprocess.CompletedProces
     log = str(secured.plan.data_dir / "broker.log")
     command = [sys.executable, "-m", "clientscope.cli", "xray", "--config", secured.config(user), "--seconds", "1", "--yes", log]
     environment = {**os.environ, "XDG_STATE_HOME": str(state)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
 
 def test_xray_without_rights_is_one_line_and_with_them_it_works(secured: Secured, tmp_path: Path) -> None:
@@ -392,10 +393,10 @@ def test_xray_without_rights_is_one_line_and_with_them_it_works(secured: Secured
     with secured.admin() as admin:
         try:
             admin.create_acls(rights[:1])
-            assert eventually(lambda: "doesn't allow its log levels to be read and set" in xray(secured, "findings", tmp_path).stderr, 30)
+            until(lambda: "doesn't allow its log levels to be read and set" in xray(secured, "findings", tmp_path).stderr)
             assert list(tmp_path.rglob("*.json")) == []
             admin.create_acls(rights[1:])
-            assert eventually(lambda: "AlterConfigs" not in xray(secured, "findings", tmp_path).stderr, 30)
+            until(lambda: "AlterConfigs" not in xray(secured, "findings", tmp_path).stderr)
         finally:
             admin.delete_acls(
                 [ACLFilter("User:findings", "*", right.operation, right.permission_type, right.resource_pattern) for right in rights]
@@ -421,7 +422,7 @@ def test_what_doesnt_fit_is_said_and_is_no_traceback(secured: Secured, tmp_path:
     (tmp_path / "c.toml").write_text("\n".join(lines))
     ended = subprocess.run(
         [sys.executable, "-m", "clientscope.cli", "serve", "--config", str(tmp_path / "c.toml"), "--listen", "127.0.0.1:0"],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=LIMIT_S, check=False,
     )  # fmt: skip
     assert ended.returncode == (2 if "have no effect" in said else 1)
     assert said in ended.stderr
@@ -434,7 +435,7 @@ def test_doctor_names_the_right_that_is_missing_and_no_password(secured: Secured
 
     def doctor(*flags: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
         command = [sys.executable, "-m", "clientscope", "doctor", "--config", secured.config("gateway"), "-o", "json", *flags]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         assert "canary" not in ended.stdout + ended.stderr and "Traceback" not in ended.stderr
         found: dict[str, list[dict[str, str]]] = {}
         for each in json.loads(ended.stdout)["results"]:

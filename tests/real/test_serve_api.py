@@ -15,8 +15,9 @@ from uuid import UUID
 import kafka
 import pytest
 from conftest import RunningBroker
-from observe import eventually, read_all
+from observe import read_all
 from page_state import found, opened, pushed
+from patience import LIMIT_S, until
 from record_bytes import setting
 
 from clientscope.demo.fleet import Fleet
@@ -54,7 +55,7 @@ def records() -> list[TopicRecord]:
 def page(broker: RunningBroker, tmp_path: Path) -> Iterator[str]:
     with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal)) as producer:
         for record in records():
-            producer.send(record.topic, key=record.key, value=record.value).get(timeout=10)
+            producer.send(record.topic, key=record.key, value=record.value).get(LIMIT_S)
     tokens = tmp_path / "tokens"
     tokens.write_text(f"alice {TOKEN}\n")
     tokens.chmod(0o600)
@@ -75,7 +76,7 @@ def ask(url: str, cookie: str = "", body: Any = None) -> tuple[Any, str]:
     """The answer's JSON, and the cookie that it sets."""
     headers = {"cookie": cookie, "content-type": "application/json", "sec-fetch-site": "same-origin"}
     request = urllib.request.Request(url, None if body is None else json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=LIMIT_S) as answer:
         text = answer.read()
         return json.loads(text) if text else None, (answer.headers["set-cookie"] or "").partition(";")[0]
 
@@ -101,5 +102,5 @@ def test_a_token_a_clients_page_and_a_decision(page: str, broker: RunningBroker)
     def written() -> list[Any]:
         return [json.loads(each.value) for each in read_all(broker.internal, DECISIONS) if each.key == FINGERPRINT.encode()]
 
-    assert eventually(lambda: bool(written()))
+    until(written)
     assert (written()[-1]["by"], written()[-1]["why"]) == ("alice", closing_it["why"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import RunningBroker, start_broker, with_topics
-from observe import eventually
+from patience import until
 from replay import Input, comes_out
 from scale import scaled
 from standalone import OTHER_SPARKS, SPARK, for_submit, secret, standalone
@@ -92,7 +92,7 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
                 cluster.kill_job()
                 submit()
             comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
-            assert eventually(lambda: read_job(broker.internal).progress["gauges"].spark_version.startswith(f"{minor}."))
+            until(lambda: read_job(broker.internal).progress["gauges"].spark_version.startswith(f"{minor}."))
             assert "Traceback" not in cluster.log(), cluster.log()
             defaults = (conf / "spark-defaults.conf").read_text()
             secrets = PASSWORD.encode(), KEY, defaults.split("spark.authenticate.secret ")[1].split()[0].encode()

@@ -17,7 +17,8 @@ import pytest
 from bucket import bucket
 from conftest import RunningBroker, start_broker
 from hadoop import hdfs, yarn
-from observe import children, eventually, is_gone, read_all
+from observe import children, is_gone, read_all
+from patience import LIMIT_S, until
 from replay import Input, comes_out, results
 from standalone import SPARK, Standalone, for_submit
 
@@ -62,7 +63,7 @@ class Job:
         ]  # fmt: skip
 
     def ready(self) -> None:
-        self.processes.await_ready("stream", timeout_s=180)
+        self.processes.await_ready("stream", timeout_s=LIMIT_S)
 
     def kill(self) -> None:
         """With -9: Python, its JVM and all workers."""
@@ -71,7 +72,7 @@ class Job:
         for pid in below:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        assert eventually(lambda: all(is_gone(pid) for pid in below))
+        until(lambda: all(is_gone(pid) for pid in below))
 
     @property
     def log(self) -> str:
@@ -80,7 +81,7 @@ class Job:
     def command(self, *words: str) -> tuple[int, str]:
         """A command's exit status, and what it says."""
         command = [sys.executable, "-m", "clientscope", *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         return done.returncode, done.stdout + done.stderr
 
 
@@ -112,7 +113,7 @@ def test_f22_in_a_store_kills_lose_nothing_and_the_commands_read_it(tmp_path: Pa
             before = results(broker.internal)
             published = len(read_all(broker.internal, RESULTS))
             commands_read_it(job)
-            assert eventually(lambda: len(read_all(broker.internal, RESULTS)) > published, 120), "again, after the reset"
+            until(lambda: len(read_all(broker.internal, RESULTS)) > published, why="again, after the reset")
             assert results(broker.internal) == before, "and alike"
             said = "".join(path.read_text(errors="replace") for path in (tmp_path / "logs").iterdir())
             assert [value for name, value in variables.items() if "ACCESS_KEY" in name and value in said] == []

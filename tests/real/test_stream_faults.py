@@ -24,7 +24,8 @@ import pytest
 from conftest import RunningBroker, start_broker
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import MessageSizeTooLargeError
-from observe import children, command_line, eventually, is_gone, java_below, metrics, read_all
+from observe import children, command_line, is_gone, java_below, metrics, read_all
+from patience import LIMIT_S, until
 from record_bytes import config_record
 from replay import Input, Place, comes_out, quarantined, results, rows
 from scale import scaled
@@ -81,7 +82,7 @@ class Job:
         return (self.folder / "logs" / "stream.log").read_text(errors="replace")
 
     def ready(self) -> None:
-        self.processes.await_ready("stream", timeout_s=180)
+        self.processes.await_ready("stream", timeout_s=LIMIT_S)
 
     def kill(self, whole: bool = True) -> None:
         """With -9: the Python process, whose JVM then notices and ends; or ``whole``, and the JVM and all workers are gone as well."""
@@ -90,7 +91,7 @@ class Job:
         for pid in below:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        assert eventually(lambda: all(is_gone(pid) for pid in below))
+        until(lambda: all(is_gone(pid) for pid in below))
 
     def workers(self) -> list[int]:
         """Spark's Python workers: what its daemon has forked."""
@@ -146,7 +147,7 @@ def larger_than_the_quarantine_takes(servers: str) -> tuple[Place, bytes]:
     def sent() -> bool:
         nonlocal where
         try:
-            where = producer.send(CONFIGS, key=b"large", value=value).get(timeout=30)
+            where = producer.send(CONFIGS, key=b"large", value=value).get(LIMIT_S)
         except MessageSizeTooLargeError:  # the setting needs a moment
             return False
         return True
@@ -155,7 +156,7 @@ def larger_than_the_quarantine_takes(servers: str) -> tuple[Place, bytes]:
     with closing(kafka.KafkaAdminClient(bootstrap_servers=servers)) as admin:
         takes(2 * len(value))
         with closing(kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=2 * len(value))) as producer:
-            assert eventually(sent)
+            until(sent)
         takes(limits[0])
     return (where.topic, where.partition, where.offset), value
 
@@ -211,7 +212,7 @@ def test_f20_one_record_in_a_hundred_is_none_and_no_query_is_started_again(job: 
         return {key[1:]: number for key, number in every if key[0] == "clientscope_stream_quarantined_total" and number}
 
     # Counted once a batch is done: its records are on the topic by then.
-    assert eventually(lambda: counted() == Counter((value["reason"], each[0]) for each, value in reported.items())), counted()
+    until(counted, Counter((value["reason"], each[0]) for each, value in reported.items()))
     assert job.restarts() == dict.fromkeys(QUERIES, 0)
     job.processes.check()
 
@@ -249,7 +250,7 @@ def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_cont
         with closing(kafka.KafkaProducer(bootstrap_servers=job.servers)) as producer:
             for how in ("exit", "segfault", "memory"):
                 value = config_record(client_id=f"deadly:{how}")
-                where = producer.send(CONFIGS, key=how.encode(), value=value).get(timeout=30)
+                where = producer.send(CONFIGS, key=how.encode(), value=value).get(LIMIT_S)
                 deadly[where.topic, where.partition, where.offset] = value
         job.skipped.update({place: len(value) for place, value in deadly.items()})
         job.input.write(100)
@@ -298,7 +299,7 @@ def kill_now_and_then(job: Job, seed: int, drivers: int, workers: int) -> None:
     for what in plan:
         job.input.write(chance.randrange(50, 200))
         if what == "worker":
-            assert eventually(lambda: bool(job.workers()), 180), "it may have been killed while it started"
+            until(job.workers, why="it may have been killed while it started")
             time.sleep(chance.uniform(0, 0.3))
             alive = sorted(job.workers())
             if alive:

@@ -23,7 +23,8 @@ import pytest
 from certificates import Authority, Pair
 from confluent_kafka.admin import AdminClient
 from conftest import RunningGateway, running_gateway
-from observe import eventually, gateway_connections, metrics, read_all
+from observe import gateway_connections, metrics, read_all
+from patience import LIMIT_S, eventually, until
 from tls_cluster import TOPIC, Cluster, connect, in_front, raw, tls_cluster, upstream
 
 from clientscope.client import KafkaProducer
@@ -71,21 +72,21 @@ def test_f13_who_the_client_is_and_what_it_pushes_is_known(
         settings = {"bootstrap_servers": gateway.address, "security_protocol": "SSL", "ssl_cafile": str(authority.certificate)}
         with closing(KafkaProducer(client_id=client_id, **settings)) as producer:
             big = os.urandom(900_000)
-            assert producer.send(TOPIC, big).get(timeout=20) is not None
+            assert producer.send(TOPIC, big).get(LIMIT_S) is not None
             assert set(gateway_connections(gateway.metrics_url)) == {("kafka-python", kafka.__version__)}
         assert any(message.value == big for message in read_all(cluster.plan.internal, TOPIC))
         admin = AdminClient(
             {"bootstrap.servers": gateway.address, "security.protocol": "SSL", "ssl.ca.location": str(authority.certificate)}
         )
-        assert [broker.port for broker in admin.list_topics(timeout=10).brokers.values()] == [int(gateway.address.split(":")[1])]
+        assert [broker.port for broker in admin.list_topics(timeout=LIMIT_S).brokers.values()] == [int(gateway.address.split(":")[1])]
         # librdkafka leaves its first connection, and comes again by the address that the broker advertises.
-        assert eventually(lambda: "confluent-kafka-python" in {name for name, _ in gateway_connections(gateway.metrics_url)})
+        until(lambda: "confluent-kafka-python" in {name for name, _ in gateway_connections(gateway.metrics_url)})
 
         def recorded() -> dict[int, Any]:
             found = (decode(ClientConfigRecord, message.value) for message in read_all(cluster.plan.internal, CONFIGS))
             return {record.origin: record for record in found if record.client_id == client_id}
 
-        assert eventually(lambda: recorded().keys() == {Origin.PUSHED, Origin.OBSERVED}, 20)
+        until(lambda: recorded().keys() == {Origin.PUSHED, Origin.OBSERVED})
         for record in recorded().values():
             assert (record.security_protocol, record.client_software_name, record.principal) == ("SSL", "kafka-python", "User:ANONYMOUS")
 
@@ -95,7 +96,7 @@ def test_f13_plain_text_to_the_gateway_and_tls_to_the_broker(cluster: Cluster, a
         with RawClient.connect(gateway.address, "plain-first") as client:
             assert client.api_versions("plain", "1").error_code == 0
             assert client.push_config([("acks", "all", 1, False)]).error_code == 0
-        assert eventually(lambda: any(r.kind == Kind.CLOSED for r in records(cluster, "plain-first")))
+        until(lambda: any(r.kind == Kind.CLOSED for r in records(cluster, "plain-first")))
         assert {(r.security_protocol, r.principal) for r in records(cluster, "plain-first")} == {("PLAINTEXT", "User:ANONYMOUS")}
     assert "the broker asks for certificates, but behind the gateway it sees User:ANONYMOUS" in (tmp_path / "gateway.log").read_text()
 
@@ -142,10 +143,10 @@ def test_f13_what_is_no_tls_of_today_is_refused_and_counted(cluster: Cluster, au
     with in_front(cluster, tmp_path, *pair.flags(), "--unauthenticated-timeout-ms", "1500") as gateway:
         for attempt in REFUSED.values():
             attempt(gateway, authority)
-        assert eventually(lambda: failed(gateway) == dict.fromkeys(REFUSED, 1.0)), failed(gateway)
+        until(lambda: failed(gateway), dict.fromkeys(REFUSED, 1.0))
         with raw(gateway, authority, "after") as client:
             assert client.api_versions("after", "1").error_code == 0
-            assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("after", "1"): 1})
+            until(lambda: gateway_connections(gateway.metrics_url), {("after", "1"): 1})
     log = (tmp_path / "gateway.log").read_text()
     assert "Traceback" not in log
     assert "ERROR" not in log
@@ -157,11 +158,9 @@ def test_f13_handshakes_count_toward_the_limits(cluster: Cluster, authority: Aut
         time.sleep(0.2)
         with pytest.raises(OSError):
             raw(gateway, authority, "one-too-many")
-        assert eventually(
-            lambda: metrics(gateway.metrics_url).get(("clientscope_gateway_connections_refused_total", "max_connections"), 0) == 1
-        )
+        until(lambda: metrics(gateway.metrics_url).get(("clientscope_gateway_connections_refused_total", "max_connections"), 0), 1)
         held.pop().close()
-        assert eventually(lambda: failed(gateway) == {"connection_lost": 1.0})
+        until(lambda: failed(gateway), {"connection_lost": 1.0})
         with raw(gateway, authority, "room") as client:
             assert client.api_versions("room", "1").error_code == 0
         for one in held:
@@ -190,7 +189,7 @@ def test_a_load_balancers_header_comes_before_tls(cluster: Cluster, authority: A
         silent = connect(gateway)
         refused = "clientscope_gateway_connections_refused_total"
         wanted = {"max_connections_per_ip": 1, "proxy_header_invalid": 1, "proxy_header_timeout": 1}
-        assert eventually(lambda: {k: metrics(gateway.metrics_url).get((refused, k)) for k in wanted} == wanted)
+        until(lambda: {k: metrics(gateway.metrics_url).get((refused, k)) for k in wanted}, wanted)
         silent.close()
     assert {record.client_address for record in records(cluster, "behind 203.0.113.7")} == {"203.0.113.7"}
 
@@ -229,7 +228,7 @@ def test_f13_rotation_drops_no_established_connection(cluster: Cluster, authorit
         with raw(gateway, authority, "still") as still:
             assert serial(still) == second
         assert before.api_versions("before", "2").error_code == 0
-        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {("before", "2"): 1})
+        until(lambda: gateway_connections(gateway.metrics_url), {("before", "2"): 1})
 
 
 def test_f13_a_clients_certificate_names_its_principal(cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path) -> None:
@@ -241,11 +240,11 @@ def test_f13_a_clients_certificate_names_its_principal(cluster: Cluster, authori
             with pytest.raises(OSError), raw(gateway, authority, "nobody", own) as client:
                 client.api_versions("nobody", "1")
         wanted = {"peer_did_not_return_a_certificate": 1, "certificate_verify_failed": 2}
-        assert eventually(lambda: failed(gateway) == wanted), failed(gateway)
+        until(lambda: failed(gateway), wanted)
         with raw(gateway, authority, "alice-app", alice) as client:
             assert client.api_versions("alice", "1").error_code == 0
             assert client.push_config([("acks", "all", 1, False)]).error_code == 0
-        assert eventually(lambda: bool(records(cluster, "alice-app")))
+        until(lambda: records(cluster, "alice-app"))
         assert {(r.principal, r.principal_source) for r in records(cluster, "alice-app")} == {
             (r"User:CN=alice,OU=ops,O=Acme\, Inc,C=DE", PrincipalSource.CERTIFICATE)
         }
@@ -257,7 +256,7 @@ def refused_start(cluster: Cluster, *flags: str) -> str:
     started = run(
         [sys.executable, "-m", "clientscope.cli", "gateway", "--bootstrap-servers", cluster.plan.internal, "--listen", cluster.secure,
          "--upstream", f"127.0.0.1:{cluster.secure_port}", "--listener-name", "SECURE", *flags],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=LIMIT_S, check=False,
     )  # fmt: skip
     assert started.returncode == 2
     return started.stderr
@@ -269,7 +268,7 @@ def test_f13_a_broker_with_another_certificate_is_not_talked_to(cluster: Cluster
         with pytest.raises(OSError), raw(gateway, authority, "client") as client:
             client.api_versions("client", "1")
         failures = ("clientscope_gateway_upstream_failures_total", "SSLCertVerificationError")
-        assert eventually(lambda: metrics(gateway.metrics_url).get(failures, 0) == 1)
+        until(lambda: metrics(gateway.metrics_url).get(failures, 0), 1)
     assert "Traceback" not in (tmp_path / "gateway.log").read_text()
 
 
@@ -313,12 +312,12 @@ def test_f13_a_broker_whose_certificate_has_expired_or_is_anothers_is_not_talked
             server.show(pair)
             with pytest.raises(OSError), RawClient.connect(gateway.address, "client") as client:
                 client.api_versions("client", "1")
-            assert eventually(lambda n=number: metrics(gateway.metrics_url).get(failures, 0) == n)  # type: ignore[misc]
+            until(lambda n=number: metrics(gateway.metrics_url).get(failures, 0) == n)  # type: ignore[misc]
         assert server.shaken == asked, "not a byte of a client's"
         server.show(authority.sign("newer-broker"))
         with RawClient.connect(gateway.address, "client") as client:
             client.send_frame(struct.pack(">hhih", 18, 0, 1, -1))
-            assert eventually(lambda: server.shaken == asked + 1), "it is the certificate that was refused"
+            until(lambda: server.shaken, asked + 1, why="it is the certificate that was refused")
     assert "Traceback" not in (tmp_path / "gateway.log").read_text()
 
 
@@ -330,7 +329,7 @@ def test_when_the_broker_ends_a_connection_the_tls_client_learns_it(
         client.socket.sendall(struct.pack(">ihhih", 10, 9999, 0, 1, -1))  # no such api key: the broker closes
         assert client.socket.recv(1) == b""
         closed = "clientscope_gateway_connections_closed_total"
-        assert eventually(lambda: metrics(gateway.metrics_url).get((closed, "broker_closed"), 0) == 1)
+        until(lambda: metrics(gateway.metrics_url).get((closed, "broker_closed"), 0), 1)
     assert "returning true" not in (tmp_path / "gateway.log").read_text()
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from conftest import RunningGateway, running_gateway
-from observe import connection_records, count, eventually, gateway_connections, metrics, workers
+from observe import connection_records, count, gateway_connections, metrics, workers
+from patience import until
 
 from clientscope.client.raw import RawClient
 from clientscope.records.layouts import Kind
@@ -37,18 +38,18 @@ def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(
         ExitStack() as stack,
     ):
         clients = [connect(gateway, stack) for _ in range(60)]
-        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {NAME: 60})
-        assert eventually(lambda: len(workers(gateway.pid)) == 3)
+        until(lambda: gateway_connections(gateway.metrics_url), {NAME: 60})
+        until(lambda: len(workers(gateway.pid)), 3)
         running = workers(gateway.pid)
         os.kill(running.pop(), signal.SIGKILL)
         left = [client for client in clients if is_open(client)]
         assert 0 < len(left) < 60
-        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left)})
+        until(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left)})
         lost = 60 - len(left)
-        assert eventually(lambda: count(gateway, "connections_closed", "worker_lost") == lost)
+        until(lambda: count(gateway, "connections_closed", "worker_lost"), lost)
         again = [connect(gateway, stack) for _ in range(40)]
         assert all(map(is_open, [*left, *again]))
-        assert eventually(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left) + 40})
+        until(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left) + 40})
         assert metrics(gateway.metrics_url)["clientscope_gateway_event_loop_lag_seconds_count", "worker"] > 0
     records = connection_records(broker.internal, "killed")
     assert [record.sequence for record in records] == list(range(len(records)))
@@ -60,13 +61,13 @@ def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(
 
 def test_a_gateway_that_can_make_no_more_workers_stops_and_says_so(broker: Any, tmp_path: Path) -> None:
     with running_gateway(broker.internal, broker.client, tmp_path, "--workers", "2") as gateway:
-        assert eventually(lambda: len(workers(gateway.pid)) == 2)
+        until(lambda: len(workers(gateway.pid)), 2)
         first, second = workers(gateway.pid)
         template = int(Path(f"/proc/{first}/stat").read_text().rpartition(")")[2].split()[1])
         os.kill(template, signal.SIGKILL)
         os.kill(first, signal.SIGKILL)
-        assert eventually(lambda: "the gateway stops, to be started again" in (tmp_path / "gateway.log").read_text())
-        assert eventually(lambda: not Path(f"/proc/{second}").exists())
+        until(lambda: "the gateway stops, to be started again" in (tmp_path / "gateway.log").read_text())
+        until(lambda: not Path(f"/proc/{second}").exists())
 
 
 def test_limits_hold_for_all_workers_together(broker: Any, tmp_path: Path) -> None:
@@ -75,5 +76,5 @@ def test_limits_hold_for_all_workers_together(broker: Any, tmp_path: Path) -> No
         host, port = gateway.address.split(":")
         for _ in range(60):
             stack.enter_context(socket.create_connection((host, int(port)), 10))
-        assert eventually(lambda: sum(gateway_connections(gateway.metrics_url).values()) == 30)
-        assert eventually(lambda: count(gateway, "connections_refused", "max_connections") == 30)
+        until(lambda: sum(gateway_connections(gateway.metrics_url).values()), 30)
+        until(lambda: count(gateway, "connections_refused", "max_connections"), 30)

@@ -18,7 +18,8 @@ import kafka
 import pytest
 from conftest import start_broker
 from kafka.protocol.admin import AlterClientQuotasRequest
-from observe import children, eventually
+from observe import children
+from patience import LIMIT_S, until
 
 from clientscope.commands.xray.raised import raised
 from clientscope.errors import EnvironmentProblem
@@ -137,14 +138,14 @@ def test_what_requests_do_not_show_comes_from_the_admin_api(cluster: Cluster) ->
         assert [entry.error_code for entry in answer.entries] == [0]
         producer.init_transactions()
         producer.begin_transaction()
-        producer.send(TOPIC, b"x").get(30)
-        assert eventually(lambda: (consumer.poll(0.5), bool(consumer.assignment()))[1], 60)
+        producer.send(TOPIC, b"x").get(LIMIT_S)
+        until(lambda: (consumer.poll(0.5), bool(consumer.assignment()))[1])
         looking = cluster.xray("--seconds", "3", "--yes", "--output-format", "json")
         while looking.poll() is None:
             producer.send(TOPIC, b"x")
             consumer.poll(0.2)
         out, err = looking.communicate()
-        summary, _ = cluster.xray("--seconds", "0.1", "--yes").communicate(timeout=60)
+        summary, _ = cluster.xray("--seconds", "0.1", "--yes").communicate(timeout=LIMIT_S)
     assert looking.returncode == 0, err
     made = json.loads(out)
     (group,) = (each for each in made["groups"] if each["group"] == "new")
@@ -169,7 +170,7 @@ def test_what_requests_do_not_show_comes_from_the_admin_api(cluster: Cluster) ->
 @pytest.mark.faults
 def test_a_level_that_cannot_be_set_is_one_clear_line(cluster: Cluster) -> None:
     refused = cluster.xray("--seconds", "1")
-    out, err = refused.communicate(timeout=60)
+    out, err = refused.communicate(timeout=LIMIT_S)
     assert (refused.returncode, out) == (2, "")
     assert "no terminal to ask on" in err
     assert "--yes" in err
@@ -194,15 +195,15 @@ def test_where_nothing_is_raised_nothing_is_left_to_restore(cluster: Cluster, tm
 @pytest.mark.faults
 def test_two_runs_do_not_disturb_each_other(cluster: Cluster) -> None:
     first = cluster.xray("--seconds", "60", "--yes")
-    assert eventually(lambda: cluster.level() == "DEBUG", 30)
+    until(cluster.level, "DEBUG")
     second = cluster.xray("--seconds", "1", "--yes")
-    _, err = second.communicate(timeout=60)
+    _, err = second.communicate(timeout=LIMIT_S)
     assert second.returncode == 2
     assert "another clientscope xray looks at this broker" in err
     assert cluster.level() == "DEBUG"
     first.terminate()
-    first.communicate(timeout=60)
-    assert eventually(lambda: cluster.level() == "WARN", 30)
+    first.communicate(timeout=LIMIT_S)
+    until(cluster.level, "WARN")
 
 
 @pytest.mark.faults
@@ -211,7 +212,7 @@ def test_a_logger_that_is_at_debug_stays_so(cluster: Cluster) -> None:
         set_logger_level(admin, 1, "DEBUG")
         try:
             looked = cluster.xray("--seconds", "1", "--yes", "--output-format", "json")
-            looked.communicate(timeout=60)
+            looked.communicate(timeout=LIMIT_S)
             assert logger_level(admin, 1) == "DEBUG"
         finally:
             set_logger_level(admin, 1, "WARN")
@@ -232,26 +233,26 @@ def test_f51_the_level_is_restored_whatever_is_killed(cluster: Cluster) -> None:
                 os.kill(pid, signal.SIGKILL)
         with suppress(ProcessLookupError):
             os.kill(run.pid, signal.SIGKILL if number % 3 else signal.SIGTERM)
-        run.communicate(timeout=60)
+        run.communicate(timeout=LIMIT_S)
         if both and cluster.level() == "DEBUG":
             again = cluster.xray("--seconds", "0.1", "--yes")
-            _, err = again.communicate(timeout=60)
+            _, err = again.communicate(timeout=LIMIT_S)
             assert "is back at WARN: an earlier run was killed" in err
-        assert eventually(lambda: cluster.level() == "WARN", 30), number
-    assert eventually(lambda: not list(cluster.state.rglob("*.json")), 30)
+        until(cluster.level, "WARN", why=number)
+    until(lambda: not list(cluster.state.rglob("*.json")))
 
 
 @pytest.mark.faults
 @LONG  # its watchdog waits for 20 s
 def test_f51_a_run_that_is_stopped_does_not_keep_the_level(cluster: Cluster) -> None:
     run = cluster.xray("--seconds", "1", "--yes")
-    assert eventually(lambda: cluster.level() == "DEBUG", 30)
+    until(cluster.level, "DEBUG")
     os.kill(run.pid, signal.SIGSTOP)
     try:
-        assert eventually(lambda: cluster.level() == "WARN", 40)
+        until(cluster.level, "WARN")
     finally:
         os.kill(run.pid, signal.SIGCONT)
-        run.communicate(timeout=60)
+        run.communicate(timeout=LIMIT_S)
     assert cluster.level() == "WARN"
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import deltalake
 import pytest
 from conftest import start_broker
-from observe import eventually, files_below, read_all
+from observe import files_below, read_all
+from patience import LIMIT_S, eventually, until
 
 from clientscope.commands.xray import XraySettings
 from clientscope.commands.xray.publishing import Publishing
@@ -22,13 +23,12 @@ from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.layouts import Origin
 from clientscope.records.topics import CONFIGS, FINDINGS, QUARANTINE, RESULTS
 
-SLOW = 90.0
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 CANARIES = ("canary-7c1f9e", "iNdQUinP1aFQ", "Y2FuYXJ5")
 
 
 def api(installation: Any, path: str) -> Any:
-    with urllib.request.urlopen(f"{installation.page_url}api/v1/{path}", timeout=10) as response:
+    with urllib.request.urlopen(f"{installation.page_url}api/v1/{path}", timeout=LIMIT_S) as response:
         return json.load(response)
 
 
@@ -38,7 +38,7 @@ def published(installation: Any, *words: str, state: Path | None = None) -> tupl
         "--digest-key-file", str(installation.data_dir / "digest.key"),
     ]  # fmt: skip
     environment = {**os.environ, "COLUMNS": "140", **({"XDG_STATE_HOME": str(state)} if state else {})}
-    ran = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
     assert not [word for word in CANARIES if word in ran.stdout + ran.stderr]
     return ran.returncode, ran.stderr
 
@@ -73,7 +73,7 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(installation: Any
     of_topic = keys(installation, origin)
     assert of_topic and f"published {len(of_topic)} clients to clientscope.configs" in said
 
-    assert eventually(lambda: len(results(installation, name)) == len(of_topic), SLOW)
+    until(lambda: len(results(installation, name)) == len(of_topic))
     rows = results(installation, name)
     assert [row for row in rows if row["rules"]]
     assert {row["instance_id"] for row in rows} == {key.decode().partition("/")[0] for key in of_topic}
@@ -83,8 +83,8 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(installation: Any
         of_it = [each for each in every if any(client["gateway"] == GATEWAY_ID for client in each["clients"])]
         return any(each["state"] == "open" for each in of_it)
 
-    assert eventually(opened, SLOW), api(installation, "findings?limit=1000")
-    assert eventually(lambda: len(history(installation, origin)) == len(of_topic), SLOW), "no row is quarantined"
+    assert eventually(opened), api(installation, "findings?limit=1000")
+    until(lambda: len(history(installation, origin)) == len(of_topic), why="no row is quarantined")
 
     assert published(installation, *words)[0] == 0
     assert set(keys(installation, origin)) == set(of_topic), "a later run replaces the records"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from observe import answers, eventually
+from observe import answers
+from patience import eventually
 
 from clientscope.local.jars import jars
 from clientscope.local.java import java
@@ -34,7 +35,7 @@ class ZooKeeper:
             # Without its JMX, which needs Log4j 1's own classes.
             command += ["-Dzookeeper.jmx.log4j.disable=true", "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(properties)]
             self._child: subprocess.Popen[bytes] = spawn(command, file)
-        if not eventually(lambda: self._child.poll() is not None or answers(port), 30) or self._child.poll() is not None:
+        if not eventually(lambda: self._child.poll() is not None or answers(port)) or self._child.poll() is not None:
             self.stop()
             raise AssertionError(f"ZooKeeper is not up: {tail(log)}")
 

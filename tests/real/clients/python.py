@@ -16,8 +16,7 @@ import kafka
 import kafka.admin
 from clients.script import PARTITIONS, Client, Message, Produced
 from observe import knowing_its_topics
-
-_PATIENCE_S = 20.0
+from patience import LIMIT_S
 
 
 def _producer_settings(how: Produced) -> dict[str, Any]:
@@ -48,8 +47,8 @@ class KafkaPython(Client):
                 producer.init_transactions()
                 producer.begin_transaction()
             futures = [producer.send(topic, key=key.encode(), value=value.encode()) for key, value in messages]
-            producer.flush(timeout=_PATIENCE_S)
-            partitions = [future.get(timeout=_PATIENCE_S).partition for future in futures]
+            producer.flush(timeout=LIMIT_S)
+            partitions = [future.get(timeout=LIMIT_S).partition for future in futures]
             if how.transactional_id:
                 producer.abort_transaction() if how.abort else producer.commit_transaction()
             return partitions
@@ -57,7 +56,7 @@ class KafkaPython(Client):
     def consume(self, topic: str, group: str, count: int, at_rest: Callable[[], None]) -> list[Message]:
         settings = {"group_id": group, "auto_offset_reset": "earliest", "enable_auto_commit": False, "isolation_level": "read_committed"}
         taken: list[Message] = []
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + LIMIT_S
         with closing(knowing_its_topics(kafka.KafkaConsumer(topic, **self._common(), **settings))) as consumer:
             while len(taken) < count and time.monotonic() < deadline:
                 for batch in consumer.poll(timeout_ms=200, max_records=count - len(taken)).values():
@@ -135,7 +134,7 @@ class Aiokafka(Client):
         async def go() -> list[Message]:
             taken: list[Message] = []
             async with aiokafka.AIOKafkaConsumer(topic, **self._common(), **settings) as consumer:
-                async with asyncio.timeout(_PATIENCE_S):
+                async with asyncio.timeout(LIMIT_S):
                     while len(taken) < count:
                         for batch in (await consumer.getmany(timeout_ms=200, max_records=count - len(taken))).values():
                             taken.extend((m.partition, m.key.decode(), m.value.decode()) for m in batch)
@@ -195,7 +194,7 @@ class Confluent(Client):
 
     def create_topic(self, topic: str) -> None:
         admin = self._admin()  # its queue goes with it
-        admin.create_topics([confluent_kafka.admin.NewTopic(topic, PARTITIONS, 1)])[topic].result(_PATIENCE_S)
+        admin.create_topics([confluent_kafka.admin.NewTopic(topic, PARTITIONS, 1)])[topic].result(LIMIT_S)
 
     def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
         settings = {
@@ -209,7 +208,7 @@ class Confluent(Client):
             settings["transactional.id"] = how.transactional_id
         producer = confluent_kafka.Producer(settings)
         if how.transactional_id:
-            producer.init_transactions(_PATIENCE_S)
+            producer.init_transactions(LIMIT_S)
             producer.begin_transaction()
         partitions: dict[str, int] = {}
 
@@ -218,9 +217,9 @@ class Confluent(Client):
 
         for key, value in messages:
             producer.produce(topic, key=key, value=value, on_delivery=reported)
-        producer.flush(_PATIENCE_S)
+        producer.flush(LIMIT_S)
         if how.transactional_id:
-            producer.abort_transaction(_PATIENCE_S) if how.abort else producer.commit_transaction(_PATIENCE_S)
+            producer.abort_transaction(LIMIT_S) if how.abort else producer.commit_transaction(LIMIT_S)
         return [partitions[key] for key, _ in messages]
 
     def consume(self, topic: str, group: str, count: int, at_rest: Callable[[], None]) -> list[Message]:
@@ -234,7 +233,7 @@ class Confluent(Client):
             }
         )
         taken: list[Message] = []
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + LIMIT_S
         with closing(consumer):
             consumer.subscribe([topic])
             while len(taken) < count and time.monotonic() < deadline:
@@ -247,9 +246,9 @@ class Confluent(Client):
 
     def describe(self, topic: str) -> dict[str, Any]:
         admin = self._admin()
-        cluster = admin.describe_cluster().result(_PATIENCE_S)
+        cluster = admin.describe_cluster().result(LIMIT_S)
         resource = confluent_kafka.admin.ConfigResource("topic", topic)
-        configs = admin.describe_configs([resource])[resource].result(_PATIENCE_S)
+        configs = admin.describe_configs([resource])[resource].result(LIMIT_S)
         return {
             "cluster": cluster.cluster_id,
             "nodes": [(node.id, f"{node.host}:{node.port}" == self.address) for node in cluster.nodes],
@@ -260,11 +259,11 @@ class Confluent(Client):
         consumer = confluent_kafka.Consumer({**self._common(), "group.id": "offsets"})
         with closing(consumer):
             partitions = [confluent_kafka.TopicPartition(topic, number) for number in range(PARTITIONS)]
-            return {p.partition: consumer.get_watermark_offsets(p, _PATIENCE_S) for p in partitions}
+            return {p.partition: consumer.get_watermark_offsets(p, LIMIT_S) for p in partitions}
 
     def unknown_topic(self, topic: str) -> None:
         admin = self._admin()
-        admin.delete_topics([topic])[topic].result(_PATIENCE_S)
+        admin.delete_topics([topic])[topic].result(LIMIT_S)
 
     def error_name(self, error: Exception) -> str:
         code = error.args[0] if error.args else None
