@@ -22,9 +22,9 @@ REAL := venv chromium prometheus faketime class-data
 test-pure: venv prometheus  ## no Spark, no broker: five minutes
 	$(TIER) tests/pure $(TWO_AT_A_TIME)
 fixtures: venv   ## capture what real clients say, again (needs a JDK)
-	$(BIN)/python tests/fixtures/capture.py
+	$(BIN)/python tools/capture.py
 screenshots: venv chromium  ## the pictures of the page and of the report, again
-	$(BIN)/python tests/fixtures/page_screenshots.py && $(BIN)/python tests/fixtures/xray_screenshot.py
+	$(BIN)/python tools/page_screenshots.py && $(BIN)/python tools/xray_screenshot.py
 test-spark: venv ## one Spark session
 	$(TIER) tests/spark
 test-real: $(REAL)  ## a real broker, gateway, clients, job and browser

@@ -1,7 +1,7 @@
 """API versions that brokers of each Apache Kafka release advertise, and the releases that match what a broker advertises.
 
 The data is ``releases.json``: an entry for each release and mode (ZooKeeper or KRaft), two where a patch changed a range. It is read from
-``ApiKeys`` and ``MetadataVersion`` in Kafka's own jars, first and last patch of each release, by ``tests/fixtures/releases.py``.
+``ApiKeys`` and ``MetadataVersion`` in Kafka's own jars, first and last patch of each release, by ``tools/releases.py``.
 
 Neighbouring releases may advertise the same, and patch levels can't be distinguished: a range of releases is inferred (KIP-885).
 """

@@ -1,6 +1,6 @@
 """Every setting of the client libraries, release by release: type, default, what is allowed, deprecation, and one sentence about it.
 
-The data are in ``settings.json``, read from the libraries themselves by ``tests/fixtures/catalogue.py``; tests compare it with the
+The data are in ``settings.json``, read from the libraries themselves by ``tools/catalogue.py``; tests compare it with the
 libraries that are installed. Which settings are sensitive, `clientscope.catalog.sensitive` says, by name and type.
 """
 

@@ -1,6 +1,6 @@
 """Which versions of each API brokers of Apache Kafka's releases serve, from 2.0.0 on, patch by patch.
 
-The data is ``served.json``, read from ``ApiKeys`` in Kafka's own jars by ``tests/fixtures/releases.py``. Served is what a broker parses,
+The data is ``served.json``, read from ``ApiKeys`` in Kafka's own jars by ``tools/releases.py``. Served is what a broker parses,
 not what it advertises: a broker of 4.0 advertises Produce from 0 and serves it from 3 (KAFKA-18659). Where a release runs with ZooKeeper
 and with KRaft, an API counts as served if a broker of either mode serves it; versions that are not stable don't count.
 """

@@ -74,7 +74,7 @@ def _call(*command: str, cwd: Path | None = None, **env: str) -> None:
 
 def _java(version: str) -> Prepare:
     def prepare(folder: Path) -> Sequence[str]:
-        sys.path.insert(0, str(FIXTURES))
+        sys.path.insert(0, str(FIXTURES.parents[1] / "tools"))
         import releases
 
         releases.fetch_jars([("kafka-clients", version)], folder)

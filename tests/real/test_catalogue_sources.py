@@ -13,7 +13,7 @@ import pytest
 
 from clientscope.catalog.settings import Facts, KnownSetting, Library, libraries, numbers
 
-sys.path.append(str(Path(__file__).parents[1] / "fixtures"))
+sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
 from catalogue import Found, library
 from catalogue_go import constants, franz_gos, go_module, saramas
@@ -21,7 +21,7 @@ from catalogue_others import kafkajs
 
 pytestmark = pytest.mark.matrix
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
+FIXTURES = Path(__file__).parents[2] / "tools"
 
 
 def locked(module: str) -> Path:

@@ -19,7 +19,7 @@ from clientscope.catalog.configs import ClientType, Type
 from clientscope.catalog.dialects import dialect
 from clientscope.catalog.settings import Allowed, Facts, KnownSetting, libraries, numbers
 
-sys.path.append(str(Path(__file__).parents[3] / "fixtures"))
+sys.path.append(str(Path(__file__).parents[4] / "tools"))
 
 from catalogue import Found, library, sentence
 from catalogue_go import saramas, written

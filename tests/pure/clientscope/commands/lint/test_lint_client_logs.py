@@ -1,4 +1,4 @@
-"""``clientscope lint`` on what real clients logged (`tests/fixtures/client_logs.py`), in the layouts of collectors."""
+"""``clientscope lint`` on what real clients logged (`tools/client_logs.py`), in the layouts of collectors."""
 
 from __future__ import annotations
 
