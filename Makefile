@@ -6,49 +6,46 @@ MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 SPARKS := 3.5 4.0 4.1
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-spark test-real test-faults test-matrix test-times check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
+.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-real test-faults test-matrix test-turn check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
 demo: venv       ## everything on this machine, with real clients; Ctrl-C ends it
 	@$(BIN)/clientscope demo $(ARGS)
 
-test: venv chromium prometheus faketime check test-pure test-spark test-real   ## checks and tests, on this Python; what it leaves out: test-faults, test-matrix, test-times
 # What failed gets a second look, file by file.
 TIER := $(BIN)/python -P tests/tier.py
-# By file, so that what a file shares is started once; the files in the order of tests/conftest.py, the longest first.
-TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
+# By file or by what several files share (tests/conftest.py), so that it is started once; the longest first.
+TWO_AT_A_TIME := -n 2 --dist loadgroup --no-loadscope-reorder
 REAL := venv chromium prometheus faketime class-data
-test-pure: venv prometheus  ## no Spark, no broker: five minutes
-	$(TIER) tests/pure $(TWO_AT_A_TIME)
-fixtures: venv   ## capture what real clients say, again (needs a JDK)
-	$(BIN)/python tools/capture.py
-screenshots: venv chromium  ## the pictures of the page and of the report, again
-	$(BIN)/python tools/page_screenshots.py && $(BIN)/python tools/xray_screenshot.py
-test-spark: venv ## one Spark session
-	$(TIER) tests/spark
+test: $(REAL) check test-pure test-real   ## checks and tests, on this Python; what it leaves out: test-faults, test-matrix, test-long
+test-pure: venv prometheus  ## no broker: each module's meaning, children and sockets, one Spark session
+	$(TIER) tests/pure tests/spark $(TWO_AT_A_TIME)
 test-real: $(REAL)  ## a real broker, gateway, clients, job and browser
-	$(TIER) tests/real $(TWO_AT_A_TIME) -m "not (faults or matrix or times)"
+	$(TIER) tests/real $(TWO_AT_A_TIME) -m "not (faults or matrix or long)"
 test-faults: $(REAL)  ## what fails, restarts, is attacked or secured; CI runs it too
-	$(TIER) tests/real $(TWO_AT_A_TIME) -m faults
-test-matrix: $(REAL) .sparks/3.5/.ready  ## releases of clients, brokers and Spark, and the catalogues that are read from them
-	$(TIER) tests/real $(TWO_AT_A_TIME) -m matrix
-test-times: $(REAL)  ## statistics and memory: they take long, and want a machine of their own
-	$(TIER) tests/real $(TWO_AT_A_TIME) -m times
+	$(TIER) tests/real $(TWO_AT_A_TIME) -m "faults and not long"
+test-matrix: $(REAL) sparks  ## releases of clients, brokers and Spark, and their catalogues; SHARD=name for one of tests/shards.txt
+	$(BIN)/python -P tests/shard.py matrix $(SHARD)
+test-long: $(REAL) sparks  ## many repetitions, long statistics, memory over minutes, a million fuzzed pushes (Linux); SHARD=name for one
+	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
+	$(BIN)/python -P tests/shard.py long $(SHARD)
+test-turn: $(REAL)  ## one shard of these two, by the commit's turn: CI's, of at most four minutes, and never red
+	$(BIN)/python -P tests/shard.py --turn
 test-pythons: venv prometheus  ## the pure tests on each other Python that is here (3.11 to 3.13)
 	.ci/pythons $(TWO_AT_A_TIME)
 test-pythons-short: venv prometheus  ## the same on the oldest and the newest alone, without the files that take longest, as CI does
 	PYTHONS="3.11 3.13" TEST_SHORT_FORMS=1 .ci/pythons $(TWO_AT_A_TIME)
-test-long: venv faketime sparks  ## the long forms: ten-minute outages, 20 kills, a million fuzzed pushes, 1,000 interleavings (needs Atheris, so Linux)
-	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
-	$(BIN)/python tests/long/fuzz_push_config.py -runs=1000000
-	TEST_LONG_FORMS=1 $(BIN)/pytest tests -m long_form
+fixtures: venv   ## capture what real clients say, again (needs a JDK)
+	$(BIN)/python tools/capture.py
+screenshots: venv chromium  ## the pictures of the page and of the report, again
+	$(BIN)/python tools/page_screenshots.py && $(BIN)/python tools/xray_screenshot.py
 test-soak: venv  ## F26: twice the load for MINUTES (30); fails where what the job holds, or its batches, grow
 	@$(BIN)/python -m bench.stream --seconds 0 --backlog 0 --soak $(or $(MINUTES),30) --flat $(ARGS)
 test-backlog: venv  ## F27: PUSHES (10 million) wait for the job, and new ones come meanwhile; a quarter of an hour, 20 GB of disk
 	@$(BIN)/python -m bench.stream --seconds 0 --backlog $(or $(PUSHES),10000000) --beside-only $(ARGS)
 docs: docs-rules ## write what docs/ makes of the code anew: the tables of metrics.md, alerts.md, operating.md, readiness.md and telemetry.md, rules.md
-	$(BIN)/python docs/make/metrics.py && $(BIN)/python docs/make/readiness.py && $(BIN)/python docs/make/limits.py && $(BIN)/python docs/make/client_facts.py
+	$(BIN)/python docs/make/metrics.py && $(BIN)/python docs/make/readiness.py && $(BIN)/python docs/make/limits.py && $(BIN)/python docs/make/faults.py && $(BIN)/python docs/make/client_facts.py
 docs-rules: venv ## write docs/rules.md anew from the rules
 	$(BIN)/python -m clientscope.commands.rules.docs
 check: venv check-page ## ruff, mypy, import contracts; tsc and Biome on the page

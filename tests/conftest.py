@@ -150,16 +150,15 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test marked ``long_form(only=True)`` has no shorter form: `make test-long` alone runs it. The longest files come first.
+    """The longest files come first. A file is one group of pytest-xdist, since its tests share what it starts; so is all of tests/spark.
 
     On another Python in CI, `LONG_PURE` doesn't run.
     """
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
-    if os.environ.get("TEST_LONG_FORMS") == "1":
-        return
-    long = [item for item in items if (mark := item.get_closest_marker("long_form")) is not None and mark.kwargs.get("only")]
-    if os.environ.get("TEST_SHORT_FORMS") == "1":
-        long += [item for item in items if item.path.stem in LONG_PURE and item not in long]
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group("spark" if "tests/spark/" in item.nodeid else item.path.stem))
+    long = [item for item in items if item.path.stem in LONG_PURE] if os.environ.get("TEST_SHORT_FORMS") == "1" else []
     if long:
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]

@@ -1,4 +1,4 @@
-"""F11, long form: coverage-guided fuzzing of what reads a PushConfig request (Atheris, libFuzzer); `make test-long` runs it 10^6 times.
+"""F11: coverage-guided fuzzing of what reads a PushConfig request (Atheris, libFuzzer); `make test-long` runs it 10^6 times.
 
 What is fuzzed follows the frame's length and the header's first eight bytes, so that each input is a push. However wrong, it must be
 answered, and the request behind it be read. A crash, a hang (10 s) or memory beyond 512 MB ends it, with the input in a file.

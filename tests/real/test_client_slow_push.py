@@ -90,8 +90,7 @@ def test_a_policy_that_takes_long_holds_nobody_up_and_its_late_answer_counts(
         assert len(pushes_of(broker, "held")) == 1
 
 
-@pytest.mark.long_form(only=True)
-@pytest.mark.timeout(180)
+@pytest.mark.long
 def test_the_guards_half_minute_is_waited_out(broker: RunningBroker, gateway: Held, outcomes: Outcomes, tmp_path: Path) -> None:
     ended = tmp_path / "ended"
     with gateway(ends_once=ended) as running, closing(KafkaProducer(bootstrap_servers=running.address, client_id="guarded")) as producer:

@@ -232,8 +232,8 @@ def busy(for_s: float, *acts: Callable[[], object]) -> bool:
     return True
 
 
-@pytest.mark.times
-@pytest.mark.timeout(500)  # rates count that last for a minute
+@pytest.mark.long
+@pytest.mark.timeout(900)  # rates count that last for a minute
 def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(broker: Any, gateway: Any, job: Job) -> None:
     """Java's consumer says everything of its kind, librdkafka's producer a few; and rules need both metrics and a setting."""
 
@@ -351,8 +351,7 @@ print("done")
 """A producer and a consumer that stay for a few intervals."""
 
 
-@pytest.mark.long_form(only=True)
-@pytest.mark.timeout(600)
+@pytest.mark.matrix
 @pytest.mark.parametrize("prefixes", ["*", "org.apache.kafka.producer.", "nothing."])
 def test_no_release_of_librdkafka_aborts_or_disconnects(prefixes: str, tmp_path: Path, wheels: dict[str, Path]) -> None:
     """Asked for what fits one of its clients alone, 2.5.0 would abort; it isn't asked."""

@@ -87,8 +87,7 @@ def test_the_page(broker: RunningBroker, tmp_path: Path) -> None:
     assert not cores(tmp_path)
 
 
-@pytest.mark.long_form(only=True)
-@pytest.mark.timeout(300)
+@pytest.mark.long
 def test_the_job(broker: RunningBroker, tmp_path: Path) -> None:
     """Its Python processes by themselves; its JVM by its own option, and the limit that it inherits."""
     folders = ("--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", str(tmp_path / "history"))

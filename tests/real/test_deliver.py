@@ -23,7 +23,6 @@ from conftest import RunningBroker, start_broker
 from made_findings import leak, made
 from observe import metrics, read_all
 from patience import LIMIT_S, eventually, until
-from scale import LONG
 
 from clientscope.demo.fleet import Fleet
 from clientscope.findings.record import Application, Finding
@@ -33,7 +32,7 @@ from clientscope.records.topics import FINDINGS, STATUS
 from clientscope.status.record import ProcessStatus
 from clientscope.topic_values import parse
 
-MANY = 10_000 if LONG else 1_000
+MANY = 1_000
 CANARY = "canary-6f2c"
 
 
@@ -161,7 +160,6 @@ def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(broker
 
 
 @pytest.mark.faults
-@pytest.mark.long_form
 def test_f31_f32_a_storm_is_a_message_and_a_kill_in_mid_send_loses_and_repeats_nothing(broker: Any, tmp_path: Path) -> None:
     with serving() as well, serving(hang) as struck, serving(always=hang) as dead:
         receivers = [hook(name, server, tmp_path, "AN8*") for name, server in (("well", well), ("struck", struck), ("dead", dead))]
@@ -210,7 +208,7 @@ def test_f30_what_a_receiver_refuses_is_given_up_counted_and_said_on_the_topic_o
         assert CANARY not in running.log() + str([one.value for one in read_all(broker.internal, STATUS)])
 
 
-@pytest.mark.long_form(only=True)
+@pytest.mark.long
 def test_f30_receivers_that_misbehave_cost_others_nothing(broker: Any, tmp_path: Path) -> None:
     """A finding that is read twice is also delivered only once (F31)."""
     answers = {"refuses": status(500), "throttles": status(429, Retry_After="1"), "hangs": hang, "cuts": cut}

@@ -80,7 +80,7 @@ def test_ctrl_c_stops_everything(tmp_path: Path) -> None:
     assert processes_of(str(tmp_path)) == []
 
 
-@pytest.mark.long_form(only=True)
+@pytest.mark.long
 def test_a_demo_that_is_killed_takes_its_processes_with_it(tmp_path: Path) -> None:
     with subprocess.Popen([*COMMAND, "demo", "--data-dir", str(tmp_path / "demo"), *ports()], stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None

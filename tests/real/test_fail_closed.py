@@ -12,7 +12,6 @@ import pytest
 from conftest import RunningBroker, running_gateway
 from http_attacks import get
 from patience import LIMIT_S, eventually, until
-from scale import LONG
 
 from clientscope.client.raw import RawClient
 
@@ -44,14 +43,13 @@ def refused(folder: Path, command: str, *flags: str, **environment: str) -> str:
     return ended.stderr
 
 
-@pytest.mark.long_form
 @pytest.mark.parametrize(("command", "flag", "more"), SECRETS)
 def test_f39_a_secret_that_is_missing_or_open_to_all_ends_the_start(command: str, flag: str, more: tuple[str, ...], tmp_path: Path) -> None:
     path = tmp_path / "secret"
     said = refused(tmp_path, command, "--bootstrap-servers", NOWHERE, flag, str(path), *more)
     assert f"{path}: No such file or directory" in said
     path.write_text("canary-secret-of-forty-characters-or-more\n")
-    for mode in (0o604, 0o602, 0o666, 0o644) if LONG or flag == "--digest-key-file" else (0o604,):
+    for mode in (0o604, 0o602, 0o666, 0o644) if flag == "--digest-key-file" else (0o604,):
         path.chmod(mode)
         said = refused(tmp_path, command, "--bootstrap-servers", NOWHERE, flag, str(path), *more)
         assert "every user of this machine may use it" in said

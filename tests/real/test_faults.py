@@ -251,7 +251,7 @@ def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) ->
             consumer.close()  # while there is somebody to say so to
 
 
-@pytest.mark.long_form(only=True)  # 500 clients with the job behind are CI's: test_f19_storm.py
+@pytest.mark.long  # 500 clients with the job behind are CI's: test_f19_storm.py
 def test_f19_a_storm_of_clients_that_push_again_is_one_row_each(tmp_path: Path) -> None:
     """1,000 clients of ten thousand: each reconnects and pushes what it has pushed before, all within some ten seconds."""
     clients = [uuid.uuid4() for _ in range(1000)]

@@ -136,7 +136,7 @@ def test_the_job_tells_how_its_queries_are(installation: Any) -> None:
     until(lambda: statuses(installation.broker.internal)["query", "results"].get("lag_records"), 0, why=results)
 
 
-@pytest.mark.long_form(only=True)
+@pytest.mark.long
 def test_more_clients_than_the_job_may_know_are_a_finding(installation: Any) -> None:
     installation.processes.signal("stream", signal.SIGTERM)
     installation.processes.stop("stream")

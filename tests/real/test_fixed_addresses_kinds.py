@@ -32,7 +32,6 @@ pytestmark = pytest.mark.matrix
 
 PASSWORD = "canary-password-7f3a"
 _MODULES = "org.apache.kafka.common.security"
-LONG = pytest.mark.long_form(only=True)
 RELEASES = ["broker-2.4", "broker-2.8", "broker-3.6", "broker-3.9", "broker-4.0.0"]
 
 
@@ -100,8 +99,6 @@ def test_clients_authenticate_to_the_broker(tmp_path: Path) -> None:
             until(principals, {"User:alice"})
 
 
-@LONG
-@pytest.mark.timeout(200)
 @pytest.mark.parametrize("release", RELEASES)
 def test_an_older_release(tmp_path: Path, release: str) -> None:
     started, broker = start_broker(tmp_path / "broker", release)

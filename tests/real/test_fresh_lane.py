@@ -113,7 +113,7 @@ def batches(checkpoints: Path) -> list[int]:
     return [end - begin for begin, end in pairwise([0, *ends])]
 
 
-@pytest.mark.long_form(only=True)
+@pytest.mark.long
 def test_f27_a_new_push_is_judged_beside_a_backlog(internal: str, pushes: Pushes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()

@@ -17,7 +17,6 @@ import pytest
 from conftest import RunningGateway, running_gateway
 from observe import read_all
 from patience import until
-from scale import scaled
 
 from clientscope import topics
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
@@ -32,7 +31,7 @@ from clientscope.wire.codes import PUSH_CONFIG
 from clientscope.wire.cursor import write_uvarint
 from clientscope.wire.describe_cluster import BrokerSoftware, with_software
 
-CASES = int(scaled(60, 500))
+CASES = 60
 """On each of two listeners."""
 LAST_ID = 424_242
 PASSWORD = "correct-horse"
@@ -220,8 +219,6 @@ def without_epoch(answer: bytes) -> bytes:
     return answer.partition(struct.pack(">hhh", PUSH_CONFIG, 0, 0))[0]
 
 
-@pytest.mark.long_form
-@pytest.mark.timeout(scaled(300, 1800))
 def test_f41_the_same_as_direct_and_nobody_elses_name(installed: Installed) -> None:
     truths: dict[str, Truth] = {}
     for seed in range(CASES):

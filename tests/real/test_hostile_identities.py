@@ -138,7 +138,7 @@ def test_f46_a_client_that_leaks_and_is_gone_within_a_second_is_found_and_report
     assert all(LEAKED.encode() not in (message.value or b"") for message in read_all(site.internal, FINDINGS))
 
 
-@pytest.mark.long_form(only=True)
+@pytest.mark.long
 def test_records_of_clients_that_are_gone_leave_the_topic_once_and_others_stay(site: Site) -> None:
     gone, stays = uuid.uuid4(), uuid.uuid4()
     with ExitStack() as stack:

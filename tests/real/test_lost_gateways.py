@@ -12,7 +12,6 @@ import pytest
 from conftest import start_broker
 from observe import metrics, read_all
 from patience import LIMIT_S, until
-from scale import scaled
 from steady_load import open_findings
 
 from clientscope.demo.fleet import Fleet
@@ -36,8 +35,7 @@ def last_heartbeat(servers: str) -> tuple[int, int]:
     return max((record.sequence, at) for record, at in records if record.kind == Kind.HEARTBEAT)
 
 
-@pytest.mark.long_form(only=True)
-@pytest.mark.timeout(scaled(600, 900))
+@pytest.mark.long
 def test_a_living_gateway_outlives_an_outage_of_internal_and_a_killed_one_is_lost(tmp_path: Path) -> None:
     started, broker = start_broker(tmp_path / "broker")
     processes = Fleet(tmp_path / "logs", lambda line: None)
@@ -66,7 +64,7 @@ def test_a_living_gateway_outlives_an_outage_of_internal_and_a_killed_one_is_los
         assert [value is not None for _, value in own_values(broker.internal)] == [True]
 
         started.stop()
-        time.sleep(scaled(20, 180))  # many heartbeats
+        time.sleep(20)  # many heartbeats
         started.start()
         until(lambda: not is_measured())
         back = time.monotonic()

@@ -84,10 +84,7 @@ FETCHED = {
 
 
 @pytest.mark.matrix
-@pytest.mark.parametrize(
-    "release", ["2.1", "4.4", *(pytest.param(release, marks=pytest.mark.long_form(only=True)) for release in ("2.8", "3.9"))]
-)
-@pytest.mark.timeout(200)
+@pytest.mark.parametrize("release", ["2.1", "4.4", *(pytest.param(release, marks=pytest.mark.matrix) for release in ("2.8", "3.9"))])
 def test_java(cluster: RunningBroker, gateway: RunningGateway, release: str) -> None:
     name, path = f"java-{release}", ":".join(str(each) for each in jars(f"client-{release}"))
     subprocess.run([java(), "-Xmx256m", "-cp", path, str(PROGRAM), gateway.address, name], check=True, capture_output=True, timeout=LIMIT_S)
@@ -300,7 +297,6 @@ def shown(installation: Installation, client_id: str) -> tuple[str, str, set[str
     return found["configuration"]["origin"], acks, {each["code"] for each in found["findings"] if each["state"] == "open"}
 
 
-@pytest.mark.timeout(200)
 def test_rules_judge_it_the_page_shows_it_and_what_is_pushed_comes_first(installation: Installation) -> None:
     with admin.connected(installation.broker.internal) as client:
         client.create_topics(TOPICS)

@@ -37,13 +37,10 @@ from clientscope.wire.describe_cluster import BrokerSoftware
 pytestmark = pytest.mark.matrix
 
 AUTHORIZER = {"authorizer.class.name": "kafka.security.authorizer.AclAuthorizer", "allow.everyone.if.no.acl.found": "true"}
-LONG = pytest.mark.long_form(only=True)
 RELEASES = {"broker-2.4": "2.4.1", "broker-2.8": "2.8.2", "broker-3.6": "3.6.2", "broker-3.9": "3.9.2"}
 
 
-@pytest.fixture(
-    scope="module", params=["broker-2.4", *(pytest.param(release, marks=LONG) for release in RELEASES if release != "broker-2.4")]
-)
+@pytest.fixture(scope="module", params=RELEASES)
 def release(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -83,11 +80,7 @@ def command(*words: str) -> str:
     return ended.stdout
 
 
-IN_CI = ("confluent-kafka", "java 4.4")
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in IN_CI else LONG) for name in CLIENTS])
+@pytest.mark.parametrize("name", CLIENTS)
 def test_f05_a_client_of_an_older_broker_sees_the_same_as_direct(broker: RunningBroker, gateway: RunningGateway, name: str) -> None:
     seen: list[object] = []
     with CLIENTS[name](broker.internal) as client:

@@ -38,7 +38,7 @@ MODULES = [
 QUIET = "service: {telemetry: {metrics: {level: none}}}\n"
 """Metrics about the Collector itself would take a port that another one may have."""
 
-pytestmark = [pytest.mark.long_form(only=True), pytest.mark.timeout(1800)]  # the first build on a machine compiles a thousand packages
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]  # the first build on a machine compiles a thousand packages
 
 
 @pytest.fixture(scope="module")

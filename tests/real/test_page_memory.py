@@ -16,7 +16,7 @@ from clientscope.clock import now_ms
 ROUNDS = 8
 
 
-@pytest.mark.long_form(only=True)
+@pytest.mark.long
 def test_rows_that_come_and_go_leave_nothing_behind() -> None:
     with serving(Fleet(now_ms(), clients=95)) as server, started() as browser, watched(browser) as opens:
         guests = (replace(server.fleet.members[0], client_id=f"a-guest-{number}", number=1_000 + number) for number in count())

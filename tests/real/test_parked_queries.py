@@ -1,7 +1,6 @@
 """F47: only the query that fails is parked: a full disk of history, INTERNAL away, records that are gone unread.
 
-One broker and one job run through all of it, under load. An oracle replays the input without Spark (`replay`). The long forms: a disk that
-is full for ten minutes, and INTERNAL away for fifteen.
+One broker and one job run through all of it, under load. An oracle replays the input without Spark (`replay`).
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from observe import java_below, metrics, page, read_all
 from patience import LIMIT_S, eventually, until
 from replay import comes_out, rows
-from scale import LONG, scaled
 from steady_load import SteadyLoad, latencies, open_findings
 
 from clientscope.demo.fleet import Fleet
@@ -94,7 +92,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobOnASmallDisk]:
     directory = tmp_path_factory.mktemp("parked")
     extra = {"log.retention.check.interval.ms": "500", "log.initial.task.delay.ms": "500"}
     started, running = start_broker(directory / "broker", extra=extra)
-    with volume(directory / "history", int(scaled(48, 512))) as disk:
+    with volume(directory / "history", 48) as disk:
         job = JobOnASmallDisk(started, running, disk, directory)
         try:
             job.start()
@@ -113,19 +111,13 @@ def now_ms() -> int:
     return int(time.time() * 1000)
 
 
-@pytest.mark.long_form
-@pytest.mark.timeout(scaled(300, 1800))
 def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job: JobOnASmallDisk) -> None:
     with SteadyLoad(job.servers, A_SECOND) as load:
-        writes(load, int(scaled(50, 600)))  # until all is warm
-        began = now_ms()
-        writes(load, int(scaled(50, 1800)))
+        writes(load, 50)  # until all is warm
         filled = now_ms()
         job.disk.fill()
         assert eventually(job.only_history_is_parked), job.of_queries("query_running")
         assert eventually(lambda: job.said_parked("open")), open_findings(job.servers, "OP005")
-        time.sleep(scaled(5, 600))
-        until = now_ms() - 5_000
         status, said = job.probe("readyz")
         assert (status, [line.split()[:5] for line in said]) == (503, [[query, "is", "parked", "and", "retried:"] for query in HISTORY]), (
             said
@@ -134,10 +126,6 @@ def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job:
         assert job.probe("healthz")[0] == 200, "no restart makes room"
         assert [job.of_queries("query_restarts")[query] for query in LIVE] == [0, 0, 0]
         until(lambda: all(latencies(job.servers, filled, now_ms())), why="results, gauges and findings come out meanwhile")
-        before, during = latencies(job.servers, began, filled), latencies(job.servers, filled, until)
-        print(f"before: {before.said()}\nwhile the disk is full: {during.said()}")
-        if LONG:
-            assert all(during.p99()[name] < 2 * p99 + 1_000 for name, p99 in before.p99().items())
         job.disk.relieve()
         assert eventually(job.is_ready), job.probe("readyz")
     assert eventually(lambda: job.said_parked("resolved")), open_findings(job.servers, "OP005")
@@ -145,8 +133,6 @@ def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job:
     job.processes.check()
 
 
-@pytest.mark.long_form
-@pytest.mark.timeout(scaled(400, 2400))
 def test_f47_a_job_outlives_internal_and_continues_by_itself(job: JobOnASmallDisk) -> None:
     with SteadyLoad(job.servers, A_SECOND) as load:
         writes(load)
@@ -158,17 +144,13 @@ def test_f47_a_job_outlives_internal_and_continues_by_itself(job: JobOnASmallDis
             job.processes.check()
             status, said = job.probe("readyz")
             assert status == 200 or all("is the broker up" in line for line in said), said
-            return status == 503 and time.monotonic() > began + scaled(20, 900)
+            return status == 503 and time.monotonic() > began + 20
 
         until(is_over, why="it says within seconds that Kafka doesn't answer")
         assert healthy == {200}, "no restart brings Kafka back"
         job.started.start()
-        back, back_ms = time.monotonic(), now_ms()
         assert eventually(job.is_ready), job.probe("readyz")
-        print(f"ready {time.monotonic() - back:.1f} s after Kafka was back")
-        writes(load, int(scaled(50, 600)))
-        if LONG:
-            print(f"afterwards: {latencies(job.servers, back_ms + 30_000, now_ms() - 5_000).said()}")
+        writes(load, 50)
     job.comes_out_as_replayed()
     job.processes.check()
 

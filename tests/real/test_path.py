@@ -345,7 +345,7 @@ def test_f35_erasure_waits_for_what_the_job_has_still_to_read(installation: Any)
     assert name not in deltalake.DeltaTable(history / "pushes").to_pyarrow_table(columns=["client_id"])["client_id"].to_pylist()
 
 
-@pytest.mark.long_form(only=True)  # as a client id is, which is above
+@pytest.mark.long  # as a client id is, which is above
 def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -> None:
     history, name = installation.data_dir / "history", "User:forget-me-too-51c3"
     with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:

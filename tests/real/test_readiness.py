@@ -10,7 +10,7 @@ from readiness_clients import CLIENTS, SEEN_ON, TARGETS, Workshop, watched
 
 from clientscope.readiness import ObservedClient, Readiness, judge_readiness
 
-pytestmark = [pytest.mark.matrix, pytest.mark.long_form(only=True), pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")

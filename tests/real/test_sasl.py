@@ -26,7 +26,6 @@ from kafka.protocol.sasl import (
 )
 from observe import gateway_connections, metrics, read_all
 from patience import LIMIT_S, until
-from scale import scaled
 
 from clientscope import topics
 from clientscope.client import KafkaProducer
@@ -39,7 +38,7 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS
 
 TOPIC = "test.sasl"
 PASSWORD = "canary-password-7f3a"
-REAUTHENTICATE_MS = int(scaled(5_000, 30_000))
+REAUTHENTICATE_MS = 5_000
 _MODULES = "org.apache.kafka.common.security"
 _LISTENER = "listener.name.client"
 
@@ -143,7 +142,7 @@ def test_clientscope_push_as_the_applications_own_user(plan: BrokerPlan, gateway
     assert "--kafka-security-protocol" in ended.stderr and PASSWORD not in ended.stderr
 
 
-@pytest.mark.long_form(only=True)
+@pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_f12_real_clients_authenticate_ten_times_on_one_connection(plan: BrokerPlan, gateway: RunningGateway) -> None:
     """They begin anew half a second before a short session ends, which a busy machine may take from them."""

@@ -85,7 +85,7 @@ class Job:
         return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.long_form(only=True)
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("store", [in_s3, on_hdfs])
 def test_f22_in_a_store_kills_lose_nothing_and_the_commands_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: object) -> None:
@@ -123,7 +123,7 @@ def test_f22_in_a_store_kills_lose_nothing_and_the_commands_read_it(tmp_path: Pa
             started.stop()
 
 
-@pytest.mark.long_form(only=True)
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_f21_on_yarn_with_both_folders_on_its_hdfs(tmp_path: Path) -> None:
     """Executors are YARN's containers, and have our code from the zip alone (`standalone`)."""

@@ -28,7 +28,6 @@ from observe import children, command_line, is_gone, java_below, metrics, read_a
 from patience import LIMIT_S, until
 from record_bytes import config_record
 from replay import Input, Place, comes_out, quarantined, results, rows
-from scale import scaled
 
 from clientscope.config import StreamSettings
 from clientscope.demo.fleet import Fleet
@@ -242,7 +241,6 @@ def spawned_below(pid: int) -> Iterator[set[int]]:
         watching.join()
 
 
-@pytest.mark.long_form
 def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_continue(job: Job) -> None:
     driver = job.processes.pid("stream"), jvm(job)
     deadly: dict[Place, bytes] = {}
@@ -276,7 +274,6 @@ def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_cont
     job.processes.check()
 
 
-@pytest.mark.long_form(only=True)
 def test_f21_they_stay_skipped_when_all_is_read_again(job: Job) -> None:
     assert job.skipped, "by the test before"
     job.input.write(100)
@@ -323,9 +320,8 @@ def kill_now_and_then(job: Job, seed: int, drivers: int, workers: int) -> None:
     job.ready()
 
 
-@pytest.mark.long_form
-@pytest.mark.timeout(scaled(300, 3600))
-def test_f22_kills_at_random_points_lose_nothing_and_repeat_only_what_is_alike(job: Job) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=[pytest.mark.long, pytest.mark.timeout(3600)])])
+def test_f22_kills_at_random_points_lose_nothing_and_repeat_only_what_is_alike(job: Job, kills: int) -> None:
     """Of an executor: test_cluster.py."""
-    kill_now_and_then(job, SEED, drivers=int(scaled(1, 20)), workers=int(scaled(1, 20)))
+    kill_now_and_then(job, SEED, drivers=kills, workers=kills)
     job.comes_out_as_replayed()

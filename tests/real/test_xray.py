@@ -30,9 +30,10 @@ from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
 
 TOPIC = "orders"
-LONG = pytest.mark.long_form(only=True)
-LONG_FORM = os.environ.get("TEST_LONG_FORMS") == "1"
-RELEASES = ["broker", *(pytest.param(name, marks=LONG) for name in ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.6", "broker-3.9"))]
+RELEASES = [
+    "broker",
+    *(pytest.param(name, marks=pytest.mark.matrix) for name in ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.6", "broker-3.9")),
+]
 
 
 class Cluster:
@@ -70,7 +71,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.timeout(200)
 def test_it_shows_real_clients_and_restores_the_level(release: str, tmp_path: Path) -> None:
     for cluster in running(tmp_path, release):
         before = cluster.level()
@@ -219,12 +219,11 @@ def test_a_logger_that_is_at_debug_stays_so(cluster: Cluster) -> None:
 
 
 @pytest.mark.faults
-@pytest.mark.long_form
 @pytest.mark.timeout(900)
 def test_f51_the_level_is_restored_whatever_is_killed(cluster: Cluster) -> None:
     """Kills the run at random moments, mostly with -9; every fourth time the watchdog too, and then the next start restores."""
     chance = random.Random(51)  # noqa: S311  # moments, not secrets
-    for number in range(40 if LONG_FORM else 6):
+    for number in range(6):
         run = cluster.xray("--seconds", "3", "--yes")
         time.sleep(chance.uniform(0.2, 4.5))
         both = number % 4 == 3
@@ -242,8 +241,7 @@ def test_f51_the_level_is_restored_whatever_is_killed(cluster: Cluster) -> None:
     until(lambda: not list(cluster.state.rglob("*.json")))
 
 
-@pytest.mark.faults
-@LONG  # its watchdog waits for 20 s
+@pytest.mark.long  # its watchdog waits for 20 s
 def test_f51_a_run_that_is_stopped_does_not_keep_the_level(cluster: Cluster) -> None:
     run = cluster.xray("--seconds", "1", "--yes")
     until(cluster.level, "DEBUG")

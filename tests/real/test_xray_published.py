@@ -64,7 +64,6 @@ def keys(installation: Any, origin: Origin) -> dict[bytes, int]:
     return found
 
 
-@pytest.mark.timeout(400)
 def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(installation: Any) -> None:
     origin, name = Origin.REQUEST_LOG, "request_log"
     words = ["xray", str(FIXTURES / "request_logs" / "broker.log")]
@@ -95,7 +94,6 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(installation: Any
     installation.processes.check()
 
 
-@pytest.mark.timeout(200)
 def test_a_look_at_a_running_cluster_publishes_its_clients_with_their_broker(installation: Any, tmp_path: Path) -> None:
     log = installation.data_dir / "broker" / "broker.log"
     before = set(keys(installation, Origin.REQUEST_LOG))
@@ -109,8 +107,7 @@ def test_a_look_at_a_running_cluster_publishes_its_clients_with_their_broker(ins
     assert {record.client_address for record in records} == {"127.0.0.1"}
 
 
-@pytest.mark.long_form(only=True)  # half a minute until the writer gives up
-@pytest.mark.timeout(300)
+@pytest.mark.long  # half a minute until the writer gives up
 def test_what_kafka_does_not_acknowledge_is_counted_and_an_error(tmp_path: Path) -> None:
     started, broker = start_broker(tmp_path / "broker")
     try:

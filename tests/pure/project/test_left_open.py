@@ -62,7 +62,12 @@ def test_who_leaves_something_open_fails_and_nobody_else(tmp_path: Path) -> None
         "--tb=no",
         str(tmp_path),
     ]
-    environment = {**os.environ, "PYTHONPATH": f"{CONFTEST.parent}:{CONFTEST.parent / 'pure'}", "PYTEST_XDIST_WORKER": "", "PYTEST_ADDOPTS": ""}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{CONFTEST.parent}:{CONFTEST.parent / 'pure'}",
+        "PYTEST_XDIST_WORKER": "",
+        "PYTEST_ADDOPTS": "",
+    }
     ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment)
     failed = [line.split("::")[1].split(" ")[0] for line in ended.stdout.splitlines() if line.startswith("ERROR")]
     assert failed == ["test_database_left", "test_file_left", "test_fixture_left"], ended.stdout + ended.stderr

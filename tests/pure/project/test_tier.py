@@ -13,6 +13,10 @@ from pathlib import Path
 
 import pytest
 
+sys.path.append(str(Path(__file__).parents[2]))
+
+from shard import Shard, shards, turn
+
 ROOT = Path(__file__).parents[3]
 TRIES = """
 from pathlib import Path
@@ -109,7 +113,21 @@ def test_run_that_stopped_gets_no_second_look(tmp_path: Path, what: str) -> None
 
 def test_each_marker_of_a_tier_has_its_command() -> None:
     markers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["markers"]
-    tiers = [re.match(r"\w+", marker)[0] for marker in markers if not marker.startswith("long_form")]  # type: ignore[index]
+    tiers = [re.match(r"\w+", marker)[0] for marker in markers]  # type: ignore[index]
     makefile = (ROOT / "Makefile").read_text()
-    assert re.findall(r"^test-(\w+):.*\n.* -m \1$", makefile, re.MULTILINE) == tiers
+    assert [tier for tier in tiers if f"\ntest-{tier}: " in makefile] == tiers
     assert f'-m "not ({" or ".join(tiers)})"' in makefile
+
+
+def test_each_file_of_a_tier_with_shards_is_in_one() -> None:
+    listed = shards((ROOT / "tests" / "shards.txt").read_text())
+    for tier in ("matrix", "long"):
+        means = re.compile(rf"pytest\.mark\.{tier}\b" + r"|\beach_client\(" * (tier == "matrix"))
+        marked = [path.stem for path in (ROOT / "tests").rglob("test_*.py") if means.search(path.read_text())]
+        assert sorted(name for each in listed if each.tier == tier for name in each.files) == sorted(marked), tier
+
+
+def test_commit_says_which_quick_shard_has_its_turn() -> None:
+    listed = [Shard("matrix", name, "2026-11-28", seconds, ("test_x",)) for name, seconds in {"a": 240, "b": 241, "c": 1, "d": 0}.items()]
+    assert {turn(f"{number:040x}", listed).name for number in range(2**28, 2**28 + 50)} == {"a"}
+    assert {turn(f"{number:012x}" + 28 * "0", listed).name for number in range(50)} == {"a", "c"}

@@ -26,5 +26,5 @@ CLIENTS: dict[str, Callable[[str], Client]] = {
 
 
 def each_client(in_short: Container[str] = frozenset(CLIENTS) - {"java 3.7"}) -> list[Any]:
-    """Names for a test's parameters; those that aren't ``in_short`` run in its long form alone."""
-    return [name if name in in_short else pytest.param(name, marks=pytest.mark.long_form(only=True)) for name in CLIENTS]
+    """Names for a test's parameters; those that aren't ``in_short`` belong to `make test-matrix`."""
+    return [name if name in in_short else pytest.param(name, marks=pytest.mark.matrix) for name in CLIENTS]

@@ -61,7 +61,7 @@ def test_f44_a_leak_of_another_principal_is_reported_after_pushes_under_invented
     leak_after(250)
 
 
-@pytest.mark.long_form(only=True)
+@pytest.mark.long
 def test_f44_a_leak_of_another_principal_is_reported_after_12500_pushes_under_invented_ids() -> None:
     """With the bounds as they are."""
     leak_after(12_500)
