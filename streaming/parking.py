@@ -68,13 +68,14 @@ class Parking:
 
     Args:
         settles_s: so long after a start it counts as running where it has had nothing to do.
+        pause_s: the first pause after a failure.
     """
 
-    def __init__(self, settles_s: float = 15.0) -> None:
+    def __init__(self, settles_s: float = 15.0, pause_s: float = 1.0) -> None:
         self.phase = QueryPhase.RUNNING
         self.failure = Failure("")
         self._settles_s = settles_s
-        self._restarts = Restarts()
+        self._restarts = Restarts(pause_s)
         self._started_s: float | None = None
         self._at_s = 0.0
         self._said: bool | None = None

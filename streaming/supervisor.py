@@ -23,7 +23,7 @@ from streaming.supervision import BeginsAnew, Running, Watched
 
 log = logging.getLogger(__name__)
 
-_LOOK_S, _FIRST_LOOK_S = 1.0, 0.1
+_FIRST_LOOK_S = 0.1
 """Until a query has read its source, the job's start waits for it."""
 
 _REPORT_S = 5.0
@@ -43,6 +43,7 @@ class Supervisor:
         live: queries whose results somebody waits for; the others write now and then.
         search: finds the record that kills a query's workers; see `streaming.culprits.search`.
         report: called in a query's thread with its name and itself, every few seconds while it runs.
+        look_s: seconds between two looks at a query, and before a query that failed is first started again.
 
     Attributes:
         watched: the queries.
@@ -59,7 +60,9 @@ class Supervisor:
         search: Callable[[str, Failure], bool],
         report: Callable[[str, Running], None],
         history_interval_s: float,
+        look_s: float = 1.0,
     ) -> None:
+        self._look_s = look_s
         self.ends: RecordsLost | None = None
         self._live = live
         self._checkpoints, self._conditions, self._metrics, self._report = checkpoints, conditions, metrics, report
@@ -118,12 +121,11 @@ class Supervisor:
         parked = partial(self._is_parked, name)
         if name not in PLANS:
             # What has no checkpoint can't have a damaged one, and fails at no record that others don't: it waits until they have found it.
-            return Watched(name, start, parked=parked, parking=Parking(_SETTLES_S))
+            return Watched(name, start, parked=parked, parking=Parking(_SETTLES_S, self._look_s))
         # History may have nothing to write for so long, and fails only then.
         settles_s = _SETTLES_S if name in self._live else _SETTLES_S + 2 * history_interval_s
-        return Watched(
-            name, partial(self._start, name, start), partial(self._prepare, name), partial(search, name), parked, Parking(settles_s)
-        )
+        parking = Parking(settles_s, self._look_s)
+        return Watched(name, partial(self._start, name, start), partial(self._prepare, name), partial(search, name), parked, parking)
 
     def _start(self, query: str, start: Callable[[], Running]) -> Running:
         """Starts a query, with a new checkpoint if Spark refuses at once the one that it has."""
@@ -138,7 +140,7 @@ class Supervisor:
 
     def _run(self, each: Watched) -> None:
         reported_s = 0.0
-        while not self._stopping.wait(_LOOK_S if each.begun or each.running is None else _FIRST_LOOK_S):
+        while not self._stopping.wait(self._look_s if each.begun or each.running is None else _FIRST_LOOK_S):
             now = time.monotonic()
             try:
                 each.look(now)

@@ -40,7 +40,7 @@ class Job:
             checkpoints.begin(query)
         self.supervisor = Supervisor(
             {name: self.starts(name) for name in self.queries}, ("gauges", "results", "findings"), checkpoints, self.conditions,
-            self.metrics, lambda query, failure: False, lambda name, running: None, 60.0,
+            self.metrics, lambda query, failure: False, lambda name, running: None, 60.0, look_s=0.02,
         )  # fmt: skip
 
     def starts(self, name: str) -> Callable[[], Any]:
@@ -78,7 +78,7 @@ def job(checkpoints: SimpleNamespace) -> Iterator[Job]:
 
 def eventually(condition: Callable[[], bool]) -> bool:
     pause = threading.Event()
-    return any(condition() or pause.wait(0.05) for _ in range(400))
+    return any(condition() or pause.wait(0.01) for _ in range(2_000))
 
 
 def test_a_query_that_waits_for_kafka_holds_up_no_other(job: Job) -> None:
