@@ -56,7 +56,8 @@ class CountingBroker(ScriptedBroker):
 
 
 @pytest.fixture
-def broker() -> Iterator[Callable[..., CountingBroker]]:
+def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., CountingBroker]]:
+    monkeypatch.setattr(module, "ROUNDS", Backoff(0.001, 0.001))
     brokers: list[CountingBroker] = []
 
     def make(**settings: Any) -> CountingBroker:
@@ -272,8 +273,7 @@ def test_nobody_there_fails_in_time_and_says_so_once(caplog: pytest.LogCaptureFi
     assert len(warnings(caplog)) == 1
 
 
-def test_a_broker_that_comes_later_gets_it(broker: Brokers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ROUNDS", Backoff(0.001, 0.001))
+def test_a_broker_that_comes_later_gets_it(broker: Brokers) -> None:
     port = free_port()
     future = push(SETTINGS, dialect="java", bootstrap_servers=f"127.0.0.1:{port}", default_api_timeout_ms=30_000)
     time.sleep(0.1)

@@ -8,11 +8,11 @@ import signal
 import time
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +38,18 @@ PATIENT_DEADLINE_S = 2.0
 """Longer than a busy machine keeps an innocent push from its turn."""
 
 
-@pytest.fixture(autouse=True)
-def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = str(TESTS / "pure")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]))
+@cache
+def template() -> SpawnedTemplate:
+    """One for all tests: each forks policies' processes of its own from it."""
+    return SpawnedTemplate()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _importable() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(TESTS / "pure"), os.environ.get("PYTHONPATH", "")]))
+        yield
+    template().close()
 
 
 @pytest.fixture
@@ -59,9 +67,8 @@ class Case:
         self.registry = CollectorRegistry()
         guard = PolicyGuard(**limits.pop("guard", {}))
         plan = PolicyPlan(limits.pop("class_name", ACTING), configs, **limits)
-        self.template = SpawnedTemplate()
         metrics = PolicyMetrics(self.registry, lambda: 0)
-        self.runner = PolicyRunner(plan, self.template.fork_policy, self._publish, self._count, metrics, guard)
+        self.runner = PolicyRunner(plan, template().fork_policy, self._publish, self._count, metrics, guard)
 
     def _count(self, what: str, reason: str) -> None:
         self.counted[what, reason] += 1
@@ -96,13 +103,12 @@ def data(**settings: str) -> ClientConfigData:
 @asynccontextmanager
 async def running(configs: dict[str, Any] | None = None, patience_s: float = 5.0, **limits: Any) -> AsyncIterator[Case]:
     case = Case(configs or {}, **limits)
-    with closing(case.template):
-        await case.runner.start()
-        try:
-            yield case
-        finally:
-            await case.runner.close(patience_s)
-            assert templates() == []
+    await case.runner.start()
+    try:
+        yield case
+    finally:
+        await case.runner.close(patience_s)
+        assert templates() == []
 
 
 async def eventually(condition: Callable[[], bool], timeout_s: float = 20.0) -> bool:
@@ -339,11 +345,10 @@ async def test_reconfiguring_while_it_runs(caplog: pytest.LogCaptureFixture, cap
 @in_a_loop
 async def test_a_policy_that_can_not_start_is_an_error(class_name: str, configs: dict[str, Any], message: str) -> None:
     it = Case(configs, class_name=class_name)
-    with closing(it.template):
-        with pytest.raises(SettingsError, match=message) as caught:
-            await it.runner.start()
-        assert "hunter2" not in str(caught.value)
-        assert templates() == []
+    with pytest.raises(SettingsError, match=message) as caught:
+        await it.runner.start()
+    assert "hunter2" not in str(caught.value)
+    assert templates() == []
 
 
 @in_a_loop
