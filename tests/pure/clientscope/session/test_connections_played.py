@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from connection_model import Case, play
 
-_CASES, _STEP = 3_000, 1_500
+_CASES, _STEP = 1_000, 500
 
 
 def _play(seeds: range) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet, rows
 from record_bytes import connection_record
@@ -125,14 +128,22 @@ def test_few_applications_are_no_fleet() -> None:
     assert not fleet.findings("AN403")
 
 
+def closes(fleet: Fleet, addresses: Iterable[str], every_ms: int = SECOND, reads: int = 1, **fields: Any) -> None:
+    """Connections of one application from these addresses are closed, one after the other; the records are read so often."""
+    closed = {"kind": Kind.CLOSED, "principal": "User:a", "client_id": "batch-1", **fields}
+    records = [
+        (fleet.now + number * every_ms, connection_record(number, connection_id=1_000 + number, client_address=address, **closed))
+        for number, address in enumerate(addresses)
+    ]
+    for _ in range(reads):
+        fleet.engine.apply(rows(connected, records))
+    fleet.now += len(records) * every_ms
+    fleet.later(SECOND)
+
+
 def test_a_client_that_reconnects_in_a_storm_and_ends_it() -> None:
     fleet = Fleet()
-    for _ in range(150):
-        connection = fleet.connect("batch-1")
-        software = {"client_software_name": "librdkafka", "client_software_version": "2.6.1"}
-        fleet.close(connection, principal="User:a", client_id="batch-1", client_address="10.0.0.1", **software)
-        fleet.now += SECOND
-    fleet.later(SECOND)
+    closes(fleet, ["10.0.0.1"] * 150, client_software_name="librdkafka", client_software_version="2.6.1")
     found = fleet.one("AN404")
     assert (found.application.client_id, found.state, found.severity) == ("batch", "open", "medium")
     assert found.evidence == [
@@ -153,35 +164,22 @@ def test_counts_repeated_record_once(closings: int, reads: int, is_storm: bool, 
     fleet = Fleet()
     if caught_up:
         fleet.engine.connections_are_read()
-    closed = {"kind": Kind.CLOSED, "principal": "User:a", "client_id": "batch-1"}
-    records = [(fleet.now + number * SECOND, connection_record(number, connection_id=number, **closed)) for number in range(closings)]
-    for _ in range(reads):
-        fleet.engine.apply(rows(connected, records))
-    fleet.now += closings * SECOND
-    fleet.later(SECOND)
+    closes(fleet, ["10.0.0.1"] * closings, reads=reads)
     assert [found.evidence[0] for found in fleet.findings("AN404")] == [STORM] * is_storm
 
 
 @pytest.mark.parametrize(("principal", "is_storm"), [("User:a", False), ("User:b", True)])
 def test_who_has_a_tenth_as_many_connections_open_makes_no_storm(principal: str, is_storm: bool) -> None:
     fleet = Fleet()
-    for number in range(150):
-        if number % 9 == 0:
-            fleet.connect("batch-1", principal, f"10.0.0.{number}")
-        fleet.close(fleet.connect("batch-1"), principal="User:a", client_id="batch-1", client_address="10.0.0.1")
-        fleet.now += SECOND
-    fleet.later(SECOND)
+    for number in range(17):
+        fleet.connect("batch-1", principal, f"10.0.0.{number}")
+    closes(fleet, ["10.0.0.1"] * 150)
     assert bool(fleet.findings("AN404")) is is_storm, "of another principal they are another application's"
 
 
 def test_a_storm_of_many_is_worse_and_names_where_most_of_it_is() -> None:
     fleet = Fleet()
-    for number in range(1_200):
-        few = number % 100 if number % 10 == 0 else 0
-        at = {"client_address": f"10.0.0.{few}", "client_software_version": "2.1.0"}
-        fleet.close(fleet.connect("batch-1", address=at["client_address"]), principal="User:a", client_id="batch-1", **at)
-        fleet.now += 100
-    fleet.later(SECOND)
+    closes(fleet, (f"10.0.0.{number % 100 if number % 10 == 0 else 0}" for number in range(1_200)), every_ms=100)
     found = fleet.one("AN404")
     assert found.severity == "high"
     assert found.evidence[0] == "more than 999 connections closed within five minutes"

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import pytest
 from fleets import HOUR, KEY, MINUTE, NOW, SECOND, rows
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, setting
 
@@ -160,7 +160,6 @@ def found(record: Finding) -> tuple[Any, ...]:
     return record.code, record.state, record.severity, record.client_count, record.first_seen_ms, record.last_seen_ms, record.message
 
 
-@settings(max_examples=300)
 @given(histories(*_STEPS), st.data())
 def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list[Step], data: st.DataObject) -> None:
     records = Records(history)
@@ -248,7 +247,6 @@ def without_times(of: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-@settings(max_examples=300)
 @given(jumping, st.integers(0, 2**32))
 @example([("starts", 0, 0), ("clock jumps", 1, 0), ("pushes", 0, 1)], 0)  # what is corrected is resolved
 @example([("starts", 0, 2), ("clock jumps", 0, 0), ("pushes", 0, 1), ("pushes", 0, 2), ("leaves", 0, 0)], 0)  # what is back is open
@@ -266,7 +264,6 @@ def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], seed: i
     assert without_times(known(jumped.engine, now_ms)) == without_times(known(steady.engine, now_ms))
 
 
-@settings(max_examples=300)
 @given(jumping, st.data())
 def test_clock_that_jumps_changes_nothing_at_a_start(history: list[Step], data: st.DataObject) -> None:
     records = Records(history)

@@ -85,7 +85,7 @@ def test_a_record_of_more_settings_than_anybody_has_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("name", RECORDS)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None)
 @given(st.data())
 def test_agrees_with_the_reference(name: str, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.none() | mutated(values_of(name)), max_size=6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import kinds_of, own_name
 from clientscope.catalog.settings import Facts, Release, libraries
 from clientscope.records.layouts import Origin
-from udfs.rules.engine.batch import judge
+from udfs.rules.engine.batch import Batch, judge
 from udfs.rules.engine.rule import FIRED, Case, Rule
 from udfs.rules.registry import EVERY_RULE, RULES
 
@@ -46,14 +47,21 @@ WORDS = {"acks", "retries"}
 """Settings' names that are words of a sentence, too, where no value follows."""
 
 
+@cache
+def batch_of_releases(library: str, software: str) -> Batch:
+    """A push of each release."""
+    versions = [".".join(map(str, release)) for release in libraries()[library].releases]
+    return batch_of(*(record_of(Case(FIRED, {"x": "1"}, software=software, version=version)) for version in versions))
+
+
 @pytest.mark.parametrize("rule", [rule for rule in EVERY_RULE if rule.keys], ids=lambda rule: rule.code)
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 def test_advice_names_settings_of_the_library(rule: Rule, dialect: Dialect) -> None:
     if rule.dialects and dialect.name not in rule.dialects:
         return
-    for release in libraries()[dialect.name].releases:
-        batch = batch_of(record_of(Case(FIRED, {"x": "1"}, software=dialect.software[0], version=".".join(map(str, release)))))
-        (said,), _ = batch.messages(rule, FIRED, np.array([0]))
+    releases = libraries()[dialect.name].releases
+    texts, which = batch_of_releases(dialect.name, dialect.software[0]).messages(rule, FIRED, np.arange(len(releases)))
+    for release, said in zip(releases, (texts[each] for each in which), strict=True):
         for client_type in rule.client_types - {ClientType.STREAMS}:
             there = [bool(_facts(dialect, release, client_type, key)) for key in rule.keys]
             if not (any(there) if rule.code in ENOUGH else all(there)):

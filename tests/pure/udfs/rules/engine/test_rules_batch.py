@@ -181,7 +181,7 @@ def seen(found: tuple[SettingOf, ...]) -> dict[str, tuple[str | None, str]]:
     return {each.key: (each.value, each.origin) for each in found}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 @example(
     [Push("apache-kafka-java", "4.4.0", (("linger.ms", "0", False), ("max.in.flight.requests.per.connection", "9" * 19, False)))], True
 )
