@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from played import from_client
 
 from clientscope.readiness.served import known_versions
-from clientscope.records.requested_versions import MOST_VERSIONS, pack, pair, unpack
+from clientscope.records.requested_versions import MOST_VERSIONS, pack, unpack
 from clientscope.session import requested
 from clientscope.session.handler import READ_LIMIT
 from clientscope.session.requested import SharedVersions
@@ -86,22 +87,20 @@ def test_what_a_client_makes_up_is_not_kept(versions: list[tuple[int, int]]) -> 
     assert set(seen(session)) == set(versions) & set(KNOWN)
 
 
-def test_a_version_of_a_later_broker_is_kept() -> None:
+@pytest.mark.parametrize(
+    ("range_of_key", "requested", "counted", "kept"),
+    [((999, 4, 5), [(999, 4), (999, 6)], 1, (999, 4)), ((1, 4, 17), [(1, 3), (1, 3)], 2, (1, 3))],
+    ids=["of a later broker", "that the broker refuses"],
+)
+def test_a_version_is_kept_by_what_the_broker_serves(
+    range_of_key: tuple[int, int, int], requested: list[tuple[int, int]], counted: int, kept: tuple[int, int]
+) -> None:
     served = Served()
-    body = struct.pack(">hi", 0, 1) + struct.pack(">hhh", 999, 4, 5)
+    body = struct.pack(">hi", 0, 1) + struct.pack(">hhh", *range_of_key)
     served.learn(struct.pack(">ii", 4 + len(body), 1) + body, 0)
     session = Session(True, 10_240, served=served)
-    assert requests(session, (999, 4), (999, 6)) == [Counted("requests_unserved", "unsupported_version")]
-    assert seen(session) == [(999, 4)]
-
-
-def test_a_version_that_the_broker_refuses_is_kept_and_counted_each_time() -> None:
-    served = Served()
-    body = struct.pack(">hi", 0, 1) + struct.pack(">hhh", 1, 4, 17)
-    served.learn(struct.pack(">ii", 4 + len(body), 1) + body, 0)
-    session = Session(True, 10_240, served=served)
-    assert requests(session, (1, 3), (1, 3)) == 2 * [Counted("requests_unserved", "unsupported_version")]
-    assert seen(session) == [(1, 3)]
+    assert requests(session, *requested) == counted * [Counted("requests_unserved", "unsupported_version")]
+    assert seen(session) == [kept]
 
 
 def test_of_a_connection_with_very_many_versions_the_rest_is_counted() -> None:
@@ -111,9 +110,3 @@ def test_of_a_connection_with_very_many_versions_the_rest_is_counted() -> None:
     assert said == 3 * [Counted("versions_unrecorded", "most_versions")]
     assert len(seen(session)) == MOST_VERSIONS
     assert session.passes_from_client(request(*plain[0]))
-
-
-@given(st.integers(0, 2**16 - 1), st.integers(0, 2**16 - 1), st.integers(-(2**31), 2**31 - 1))
-def test_a_pair_is_what_the_head_of_a_request_has(api_key: int, api_version: int, correlation_id: int) -> None:
-    head = struct.pack(">iHHi", 8, api_key, api_version, correlation_id)
-    assert struct.unpack(">iIi", head)[1] == pair(*struct.unpack_from(">hh", head, 4))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
 from played import Played, frames, request_id
 
-from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses, known
+from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses
 from clientscope.session.events import BROKER, Counted, Woken
 from clientscope.session.ports import BrokerPorts
 from clientscope.session.session import Session
@@ -75,16 +75,6 @@ def test_two_requests_of_one_id_are_answered_each_as_asked() -> None:
         assert answered(played, frame, asked) == expected
 
 
-def test_a_request_however_long_is_forwarded_as_it_comes() -> None:
-    played = playing()
-    frame = request(3, 12, 5, size=300_000)
-    played.client(frame[:100_000])
-    assert len(played.to_broker) == 100_000 and played.connection.session.held_bytes == 0
-    played.client(frame[100_000:] + request(3, 12, 6))
-    sent, _ = frames(bytes(played.to_broker))
-    assert sent[12:] == frame[12:] and sent[:8] == frame[:8]
-
-
 @given(st.data())
 def test_any_cutting_of_both_directions_comes_to_the_same(data: st.DataObject) -> None:
     """Requests whose answers have addresses among others that pass, all sent before the first answer comes."""
@@ -120,13 +110,6 @@ def pieces(stream: bytes, sizes: list[int]) -> list[bytes]:
         cut.append(stream[:size])
         stream = stream[size:]
     return cut
-
-
-def test_below_the_versions_with_endpoints_produce_passes_unread() -> None:
-    played = playing()
-    frame = request(0, 9, 5)
-    played.client(frame)
-    assert bytes(played.to_broker) == frame
 
 
 @pytest.mark.parametrize(
@@ -235,21 +218,6 @@ def test_an_answer_that_is_too_long_is_not_held() -> None:
     assert played.ended == "long_answer" and not played.to_client
 
 
-def test_a_producer_without_acknowledgements_is_never_stuck() -> None:
-    played = playing()
-    for number in range(3 * MOST_UNANSWERED):
-        played.client(request(0, 12, number))
-        while played.holds:
-            carriers = [frame for frame in frames(bytes(played.to_broker)) if frame[4:6] == b"\0\x12"]
-            assert carriers
-            played.broker(struct.pack(">iihi", 10, request_id(carriers[-1]), 0, 0))
-    sent = [frame for frame in frames(bytes(played.to_broker)) if frame[4:6] == b"\0\0"]
-    assert len(sent) == 3 * MOST_UNANSWERED
-    assert not played.to_client
-    played.client(request(3, 12, 7))
-    assert answered(played, answers.metadata(12)) == answers.metadata(12, SEEN)[:4] + struct.pack(">i", 7) + answers.metadata(12, SEEN)[8:]
-
-
 NEARLY_FULL = MOST_UNANSWERED - 1
 
 
@@ -291,13 +259,6 @@ def test_ids_of_the_gateways_range_gain_nothing() -> None:
     for asked in range(3):
         answer = answered(played, answers.metadata(12), asked)
         assert [(b.node_id, b.host, b.port) for b in decoded(MetadataResponse, answer, 12).brokers] == SEEN
-
-
-def test_known_versions_are_those_of_kafkas_releases() -> None:
-    assert known()[1] == (0, 15) and known()[0] == (0, 13) and known()[18] == (0, 5)
-    assert set(READ) <= known().keys()
-    assert not {4, 5, 6, 7} & known().keys()
-    assert PORTS.of(0) is None and PORTS.of(9) is None and PORTS.of(8) == ("gateway", 19_008)
 
 
 def test_settings_are_seen_in_requests_whose_answers_are_read_too() -> None:

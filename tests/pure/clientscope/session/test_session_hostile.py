@@ -19,7 +19,6 @@ from clientscope.session.unanswered import FIRST_ID, IDS, MOST_UNANSWERED
 from clientscope.wire.frames import FRAMES_PER_TURN
 from clientscope.wire.messages import ApiVersionsRequest
 
-ILLEGAL_SASL_STATE = 34
 LIST_GROUPS = 16
 
 
@@ -78,7 +77,7 @@ def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_set
     sent = list(frames(bytes(played.to_broker)))
     assert played.holds and IDS // 2 <= len(sent) <= IDS // 2 + FRAMES_PER_TURN + 1
     carrier = sent[-1]
-    assert struct.unpack_from(">h", carrier, 4)[0] == 18 and request_id(carrier) not in [request_id(frame) for frame in sent[:-1]]
+    assert struct.unpack_from(">hh", carrier, 4) == (18, 0) and request_id(carrier) not in [request_id(frame) for frame in sent[:-1]]
     while played.holds:
         own = request_id(list(frames(bytes(played.to_broker)))[-1])
         played.broker(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own))
@@ -149,25 +148,6 @@ def test_f42_requests_wait_while_64_await_an_answer_whatever_their_verdict() -> 
     assert session.identity.software_name == "n" * 5_000, "a carrier that the broker refuses changes nothing"
 
 
-def test_f43_what_is_read_of_a_connection_is_bounded_and_flows_again_with_time() -> None:
-    now_s = 0.0
-    session = Session(True, 10_240, clock=lambda: now_s)
-    played = Played(session, Verdict(0))
-    push = struct.pack(">ihhih", 10, 1324, 0, 9, -1)
-    rounds = 0
-    played.client(push * 5_000)
-    while played.held_s is None and rounds < 1_000:
-        rounds += 1
-        waiting = list(session.unanswered.ids())
-        played.broker(b"".join(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own) for own in waiting))
-    taken = len(list(frames(bytes(played.to_broker))))
-    assert taken <= LEAST_BURST_BYTES / FRAME_BYTES + 1
-    assert played.held_s is not None and played.held_s > 0
-    now_s += 16
-    played.resume()
-    assert len(list(frames(bytes(played.to_broker)))) > taken
-
-
 def reads(played: Played) -> int:
     """Sends requests that are read, each answered at once, until the client is held, or 999; returns how many went to the broker."""
     before = len(list(frames(bytes(played.to_broker))))
@@ -185,6 +165,7 @@ def test_f43_idle_client_saves_up_one_burst_and_no_more(idle_s: float, share: fl
     now_s = 1_000.0
     played = Played(Session(True, 10_240, clock=lambda: now_s))
     burst = reads(played)
+    assert 0 < burst <= LEAST_BURST_BYTES / FRAME_BYTES + 1
     now_s += idle_s
     played.resume()
     assert reads(played) == pytest.approx(share * burst, abs=1)

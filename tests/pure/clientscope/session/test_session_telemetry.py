@@ -95,13 +95,6 @@ def test_any_names_are_answered(name: str, version: str) -> None:
     assert survives(name, version) in (True, False)
 
 
-def test_a_client_without_id_gets_one_and_keeps_the_one_that_it_has(telemetry: Telemetry, clock: Clock) -> None:
-    assert telemetry.subscribe(NO_ID, WHO) == (ID, ALL)
-    own, other = uuid.UUID(int=77), uuid.UUID(int=78)
-    assert telemetry.subscribe(own, WHO) == (own, ALL)
-    assert telemetry.subscribe(uuid.UUID(int=1), replace(WHO, instance_id=other)) == (other, ALL), "KIP-1324's id, and 1 is reserved"
-
-
 def test_a_push_is_taken_once_an_interval(telemetry: Telemetry, clock: Clock) -> None:
     telemetry.subscribe(NO_ID, WHO)
     assert telemetry.take(push(), WHO) == NONE, "at once after the question: clients spread their first push"
@@ -151,12 +144,6 @@ def test_a_push_gets_the_error_that_a_broker_gives(telemetry: Telemetry, changes
     assert telemetry.take(push(**changes), WHO) == error
 
 
-def test_the_last_push_is_taken_at_any_time_and_none_after_it(telemetry: Telemetry) -> None:
-    assert telemetry.take(push(), WHO) == NONE
-    assert telemetry.take(push(terminating=True), WHO) == NONE
-    assert telemetry.take(push(terminating=True), WHO) == INVALID_REQUEST
-
-
 def test_a_last_push_that_was_refused_may_come_again(telemetry: Telemetry) -> None:
     """KAFKA-20898."""
     assert telemetry.take(push(terminating=True, compression=9), WHO) == UNSUPPORTED_COMPRESSION_TYPE
@@ -204,8 +191,3 @@ def test_instances_are_bounded(telemetry: Telemetry, monkeypatch: pytest.MonkeyP
     assert len(telemetry._instances) == 3
     assert telemetry.subscribe(uuid.UUID(int=11), WHO)[1] is None
     assert telemetry.subscribe(uuid.UUID(int=2), WHO)[1] == ALL, "it was forgotten"
-
-
-@given(st.uuids(), st.lists(st.text(max_size=20), max_size=3), st.integers(0, 2**31 - 1))
-def test_an_id_is_an_int32(instance_id: uuid.UUID, prefixes: list[str], interval_ms: int) -> None:
-    assert -(2**31) <= Subscription(tuple(prefixes), interval_ms).id_of(instance_id) < 2**31

@@ -5,10 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol.consumer import JoinGroupRequest
 from kafka.protocol.producer import ProduceRequest
 
 from clientscope.session.connection import ClientConnection
@@ -17,7 +15,6 @@ from clientscope.session.playbook import play
 from clientscope.session.session import Session
 from clientscope.session.shown import AGAIN, FIRST, MOST_SHOWN, SharedFields
 from clientscope.session.state import Counted, RequestFields, Shown
-from clientscope.wire.frames import MOST_PEEKED
 
 
 def produce(acks: int = 1, size: int = 0) -> bytes:
@@ -106,17 +103,3 @@ def test_connections_that_show_the_same_share_it() -> None:
     for made in (first, second):
         fed(made, produce())
     assert first.session.shown[0] is second.session.shown[0]
-
-
-@pytest.mark.parametrize("protocols", [1, 20])
-def test_a_request_beyond_the_bound_shows_what_stands_within_it(protocols: int) -> None:
-    protocol = JoinGroupRequest.JoinGroupRequestProtocol
-    message = JoinGroupRequest(
-        version=5, group_id="g", session_timeout_ms=1, rebalance_timeout_ms=2, member_id="", group_instance_id=None,
-        protocol_type="consumer",
-        protocols=[protocol(version=5, name="range", metadata=bytes(MOST_PEEKED // 10)) for _ in range(protocols)],
-    )  # fmt: skip
-    message.with_header(correlation_id=1, client_id="orders")
-    ((one,), _) = fed(connection(), bytes(message.encode(header=True, framed=True)))
-    assert ("protocols" in dict(one.request.fields)) == (protocols == 1)
-    assert dict(one.request.fields)["sessionTimeoutMs"] == "1"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import tracemalloc
 from typing import Any
 
 import pytest
 from gauge_rows import Topic, beat, listed, series
 
 from clientscope.kafka.writer import partition_of
-from clientscope.records import series as bounds
 from streaming.gauges import FORGET_S, Changes, GaugeEntry, Gauges
 from streaming.gauges import series as table
 from udfs.kernels.connection_counts import ENTRY
@@ -52,13 +50,6 @@ def test_only_what_changed_is_written() -> None:
     assert gauges.apply([listed(JAVA, 5, 1), listed(GO, 5, 2), beat(5)], now=0) == {}
 
 
-def test_zero_is_a_tombstone_once() -> None:
-    gauges = Gauges({}, now=0)
-    gauges.apply([series(JAVA, 0, 1)], now=0)
-    assert changed(gauges.apply([series(JAVA, 1, 0)], now=0)) == {key(JAVA): None}
-    assert gauges.apply([series(JAVA, 2, 0)], now=0) == {}
-
-
 def test_never_negative() -> None:
     assert Gauges({}, now=0).apply([series(JAVA, 0, -1)], now=0) == {}
 
@@ -90,16 +81,6 @@ def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back() -> None
     assert gauges.apply([series(JAVA, 5, 2)], now=119) == {}, "a late record is no return"
     assert gauges.apply([listed(JAVA, 1, 1), beat(1)], now=119) == {}, "a repeated heartbeat neither"
     assert changed(gauges.apply([listed(JAVA, 6, 2), beat(6)], now=120)) == {key(JAVA): 2}
-
-
-def test_a_gateway_that_is_gone_is_forgotten_after_a_day() -> None:
-    gauges = Gauges({}, now=0)
-    gauges.apply([listed(JAVA, 1, 1), beat(1)], now=100)
-    gauges.expire(200)
-    gauges.expire(200 + FORGET_S)
-    assert gauges.size()[0] == 2
-    gauges.expire(201 + FORGET_S)
-    assert gauges.size() == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -153,31 +134,11 @@ def test_a_gateway_that_writes_to_another_partition_now_is_silent_only_as_far_as
     assert changed(gauges.expire(15, dict.fromkeys(range(4), 15.1))) == {key(JAVA): None}
 
 
-def test_a_gateway_is_silent_only_as_far_as_its_own_partition_was_read() -> None:
-    gauges = Gauges({}, now=0, home=partition_of)
-    home, other = partition_of(b"g", range(4)), partition_of(b"h", range(4))
-    assert home != other
-    gauges.apply([listed(JAVA, 1, 1), beat(1, partition=home)], now=0)
-    gauges.apply([listed(GO, 1, 1, gateway="h"), beat(1, gateway="h", partition=other)], now=0)
-    assert changed(gauges.expire(0, {**dict.fromkeys(range(4), 0.0), home: 15.1})) == {key(JAVA): None}
-    assert changed(gauges.expire(0, {**dict.fromkeys(range(4), 99.0), other: 15.0})) == {}
-    assert changed(gauges.expire(0, {**dict.fromkeys(range(4), 0.0), other: 15.1})) == {key(GO, "h"): None}
-
-
 def test_a_gateway_without_a_heartbeat_is_silent_as_far_as_all_partitions_were_read() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([series(JAVA, 0, 1)], now=0)
     assert changed(gauges.expire(90, {0: 1000.0})) == {}
     assert changed(gauges.expire(90.1, {0: 90.1})) == {key(JAVA): None}
-
-
-def test_a_series_that_a_whole_heartbeat_does_not_mention_is_gone_and_older_records_are_void() -> None:
-    gauges = Gauges({}, now=0)
-    gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1)], now=0)
-    assert changed(gauges.apply([listed(GO, 5, 1), beat(5)], now=0)) == {key(JAVA): None}
-    assert gauges.size()[0] == 2, "nothing is kept of it"
-    assert gauges.apply([series(JAVA, 3, 4), series(JAVA, 4, 0)], now=0) == {}
-    assert changed(gauges.apply([series(JAVA, 6, 1)], now=0)) == {key(JAVA): 1}
 
 
 def test_a_heartbeat_counts_once_all_its_parts_have_come_in_any_order() -> None:
@@ -213,13 +174,6 @@ def test_a_restart_writes_nothing_again() -> None:
     assert again.apply([listed(JAVA, 0, 1), listed(GO, 0, 2), beat(0)], now=0) == {}
     assert again.apply([listed(JAVA, 1, 1), listed(GO, 1, 2), beat(1)], now=0) == {}
     assert changed(again.apply([series(JAVA, 2, 0)], now=0)) == {key(JAVA): None}
-
-
-def test_a_restart_gives_the_benefit_of_the_doubt_then_forgets_who_stays_silent() -> None:
-    published = Gauges({}, now=0).apply([series(JAVA, 0, 1)], now=0)
-    again = Gauges({key: value for key, value in published.items() if value}, now=50)
-    assert again.expire(60) == {}
-    assert changed(again.expire(141)) == {key(JAVA): None}
 
 
 def test_series_of_two_epochs_left_by_a_crash_end_as_the_newer() -> None:
@@ -376,23 +330,6 @@ class TestBounds:
         rows, size = gauges.size()
         assert 40 < rows < 60
         assert size <= 20_000
-
-
-def test_the_measure_is_what_the_table_takes() -> None:
-    tracemalloc.start()
-    try:
-        full = table.SeriesTable()
-        for number in range(bounds.MOST_SERIES):
-            each = bounds.series_key("CLIENT", "apache-kafka-java", f"4.4.{number}")
-            full.merge(each, table.SeriesCount(1, 10_000, 9_999, 1_000_000 + number, 1_800_000_000_000), from_heartbeat=True)
-        full.changes()
-        bounds.series_key.cache_clear()  # the cache is another's
-        real, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert len(full) == bounds.MOST_SERIES, "so many of ordinary names fit into the bytes"
-    assert full.size_bytes <= bounds.MOST_BYTES
-    assert 0.85 * real < full.size_bytes < 1.25 * real, (full.size_bytes, real)
 
 
 def test_an_entry_is_what_the_kernel_makes() -> None:
