@@ -87,18 +87,3 @@ def test_at_the_bound_connections_without_a_shape_get_none_until_another_ends() 
     pushing.shapes.forget(1)
     assert pushing.shapes.size == 0
     assert [pushing.push(pushed(), 2) for _ in range(2)] == [False, True]
-
-
-def test_what_shapes_take_is_what_they_have() -> None:
-    pushing = Pushing()
-    for connection_id in (1, 2):
-        for _ in range(2):
-            pushing.push(pushed(), connection_id)
-    both = pushing.shapes.size
-    pushing.push(pushed("another"), 1)
-    assert pushing.shapes.size == both / 2
-    pushing.push(pushed(), 2, client="d")
-    assert pushing.shapes.size == 0
-    for connection_id in (1, 2, 3):
-        pushing.shapes.forget(connection_id)
-    assert pushing.shapes.size == 0

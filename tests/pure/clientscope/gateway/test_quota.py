@@ -80,27 +80,3 @@ def test_f44_an_ipv6_host_has_one_bucket_for_all_its_addresses() -> None:
     quota = PushQuota(NO_LIMIT, NO_LIMIT, per_address=PushRate(1, 5))
     assert sum(quota.take(number, 0.0, address=f"2001:db8:1:2::{number:x}") == 0 for number in range(100)) == 5
     assert quota.take("other", 0.0, address="2001:db8:1:3::1") == 0
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 30), st.sampled_from([None, "a", "b"]), st.integers(0, 2), st.floats(0, 3)), max_size=150),
-    st.integers(1, 5),
-    st.integers(1, 8),
-)
-def test_f44_whatever_ids_are_invented_no_principal_and_no_address_gets_more_than_its_own(
-    pushes: list[tuple[int, str | None, int, float]], of_principal: int, of_address: int
-) -> None:
-    quota = PushQuota(NO_LIMIT, NO_LIMIT, 5, per_principal=PushRate(0.5, of_principal), per_address=PushRate(0.8, of_address))
-    now, passed = 0.0, []
-    for client, principal, address, pause in pushes:
-        now += pause
-        if quota.take(client, now, principal=principal, address=str(address)) == 0:
-            passed.append((principal, address, now))
-    for which, rate, burst in ((0, 0.5, of_principal), (1, 0.8, of_address)):
-        for name in {each[which] for each in passed} - {None}:
-            times = [each[2] for each in passed if each[which] == name]
-            assert all(
-                last - first + 1 <= burst + (times[last] - times[first]) * rate + 1e-6
-                for first in range(len(times))
-                for last in range(first, len(times))
-            )

@@ -140,10 +140,11 @@ async def test_the_verdict_follows_the_policy(capfd: pytest.CaptureFixture[str])
         assert await it.push(act="refuse") == Verdict(INVALID_CONFIG, "acks must be all")
         assert await it.push(act="raise") == Verdict(-1, "the policy failed")
         assert await it.push(publish="k") == Verdict(NONE)
-        assert [key for key, _ in it.published] == ["k"]
-        assert it.metric("pushes_total") == 4
+        assert await it.push(publish="l", act="wait") == Verdict(NONE), "it may wait for what it publishes"
+        assert [key for key, _ in it.published] == ["k", "l"]
+        assert it.metric("pushes_total") == 5
         assert it.metric("errors_total", reason="invalid_config") == it.metric("errors_total", reason="policy_error") == 1
-        assert it.metric("process_time_seconds_count") == 4
+        assert it.metric("process_time_seconds_count") == 5
     said = capfd.readouterr().err
     assert "ValueError at bad_policies.py:" in said and "hunter2" not in said
 
@@ -184,23 +185,16 @@ async def test_a_process_without_a_push_has_no_deadline() -> None:
         assert await it.pid() == before
 
 
-@pytest.mark.usefixtures("patient")
 @in_a_loop
-async def test_a_policy_may_wait_for_what_it_publishes() -> None:
-    async with running() as it:
-        assert await it.push(publish="k", act="wait") == Verdict(NONE)
-
-
-@pytest.mark.parametrize("act", ["sleep", "loop"])
-@in_a_loop
-async def test_f17_a_push_on_which_the_policy_hangs_costs_its_client_and_no_other(act: str) -> None:
+async def test_f17_pushes_on_which_the_policy_hangs_cost_their_client_one_deadline_and_no_other_anything() -> None:
     async with running(deadline_s=PATIENT_DEADLINE_S) as it:
         before = await it.pid()
-        bad = asyncio.ensure_future(it.push("bad", act=act))
+        bad = [asyncio.ensure_future(it.push("bad", act="sleep")) for _ in range(200)]
         await asyncio.sleep(0)
         others = await asyncio.gather(*(it.push(f"client {number}", publish=str(number)) for number in range(100)))
         assert {verdict.error_code for verdict in others} == {NONE}
-        assert (await bad).error_code == THROTTLING_QUOTA_EXCEEDED, "it is still there to push again"
+        answers = Counter(verdict.error_code for verdict in await asyncio.gather(*bad))
+        assert answers[THROTTLING_QUOTA_EXCEEDED] == 200 - it.counted["lost", "penalty"] > 0, "who still waits is to push again"
         assert await eventually(lambda: len(it.published) == 100)
         assert await eventually(lambda: it.counted["pushes", "accepted"] == 100)
         assert sorted(int(key) for key, _ in it.published) == list(range(100))
@@ -211,7 +205,7 @@ async def test_f17_a_push_on_which_the_policy_hangs_costs_its_client_and_no_othe
         assert it.metric("policy_restarts_total", reason="policy_timeout") == 1
 
 
-@pytest.mark.parametrize("act", ["exit", "segfault", "memory"])
+@pytest.mark.parametrize("act", ["segfault", "memory"])
 @in_a_loop
 async def test_f17_a_push_on_which_the_process_dies_costs_its_client_and_no_other(act: str) -> None:
     async with running(memory_bytes=256 * 1024 * 1024, deadline_s=5.0) as it:
@@ -235,18 +229,6 @@ async def test_f17_a_policy_that_leaks_gets_a_new_process_before_it_fails() -> N
         assert it.metric("policy_restarts_total", reason="memory") >= 2
         assert await eventually(lambda: it.counted["pushes", "accepted"] == 60)
         assert not [key for key in it.counted if key[0] == "lost"]
-
-
-@in_a_loop
-async def test_a_bad_clients_other_pushes_do_not_cost_a_deadline_each() -> None:
-    async with running(deadline_s=PATIENT_DEADLINE_S) as it:
-        bad = [asyncio.ensure_future(it.push("bad", act="sleep")) for _ in range(200)]
-        await asyncio.sleep(0)
-        assert (await it.push("good", publish="k")).error_code == NONE
-        assert await eventually(lambda: len(it.published) == 1)
-        answers = Counter(verdict.error_code for verdict in await asyncio.gather(*bad))
-        assert it.metric("policy_restarts_total", reason="policy_timeout") == 1
-        assert answers[THROTTLING_QUOTA_EXCEEDED] == 200 - it.counted["lost", "penalty"] > 0, "who still waits gets an answer"
 
 
 @pytest.mark.usefixtures("patient")
