@@ -24,13 +24,3 @@ def test_f27_findings_of_a_backlog_carry_the_times_of_their_events() -> None:
     assert found.opened_ms == NOW
     seconds = (NOW + 10 * MINUTE) // 1000
     assert dict(cloud_event(found))["ce_time"].startswith(time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)).encode())
-
-
-def test_f27_a_live_event_beside_it_has_its_own_time() -> None:
-    fleet = Fleet()
-    fleet.client("orders", instance=1, settings=LEAK)
-    fleet.now += 6 * HOUR
-    fleet.start()
-    fleet.client("etl", instance=2, settings={"sasl.password": "another-canary"}, client_address="10.0.0.2")
-    fleet.write()
-    assert sorted(finding.first_seen_ms for finding in fleet.findings("SK001")) == [NOW, NOW + 6 * HOUR]

