@@ -80,15 +80,9 @@ def test_a_batch_is_written_once_but_a_new_checkpoints_batches_are_not_lost(reco
     assert DeltaTable(tmp_path / "connections").to_pyarrow_table().num_rows == 2
 
 
-def test_a_batch_is_one_file_however_many_partitions_its_topic_has(records: Records, tmp_path: Path) -> None:
-    rows = records(CONNECTIONS, *(connection_record(number) for number in range(96))).repartition(48)
-    write(history.connections(rows, None), tmp_path / "connections")
-    table = DeltaTable(tmp_path / "connections")
-    assert (table.to_pyarrow_table().num_rows, len(table.file_uris())) == (96, 2), "of two days"
-
-
-def test_a_batch_that_comes_in_many_pages_is_one_file_of_each_day(records: Records, tmp_path: Path) -> None:
-    rows = history.kept(history.connections(records(CONNECTIONS, *map(connection_record, range(96))), None)).persist()
+def test_a_batch_of_many_partitions_and_pages_is_one_file_of_each_day(records: Records, tmp_path: Path) -> None:
+    values = records(CONNECTIONS, *map(connection_record, range(96))).repartition(48)
+    rows = history.kept(history.connections(values, None)).persist()
     append(record_batches(rows, 4_000), tmp_path / "connections", "query", 0)
     table = DeltaTable(tmp_path / "connections")
     assert sorted(table.to_pyarrow_table()["offset"].to_pylist()) == list(range(96))
@@ -154,11 +148,6 @@ def test_facts_of_clients_own_metrics_are_kept_and_can_be_erased(records: Record
     assert (erased.rows, erased.left) == (1, 0)
     assert DeltaTable(tmp_path / "client_facts").to_pyarrow_table()["client_id"].to_pylist() == ["app-2"]
     assert not [path for path in (tmp_path / "client_facts").rglob("*") if path.is_file() and b"app-1" in path.read_bytes()]
-
-
-def test_without_a_key_quarantine_has_no_digest(records: Records) -> None:
-    (row,) = history.quarantine(history.connections(records(CONNECTIONS, b"junk", connection_record(0)), None)).collect()
-    assert json.loads(row["value"])["digest"] is None
 
 
 def test_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_not_kept(

@@ -19,7 +19,6 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.history.batches import append
 from streaming.internals.frames import record_batches
 from streaming.transforms import history
-from streaming.transforms.results import results
 
 EXTREMES = (0, -1, -62_135_596_800_000, 4_102_444_800_000, 2**63 - 1, -(2**63))
 """1970, a moment before it, the year 1, 2100, and the ends of 64 bits; in milliseconds."""
@@ -37,11 +36,6 @@ def appended(spark: SparkSession) -> Records:
         return spark.createDataFrame(rows, "value binary, topic string, partition int, offset long, timestamp timestamp")
 
     return make
-
-
-def test_f29_results_pass_them_on(records: Records) -> None:
-    rows = results(records(CONFIGS, *(config_record(received_timestamp_ms=ms) for ms in EXTREMES)), None).collect()
-    assert [json.loads(row["value"])["received_ms"] for row in rows] == list(EXTREMES)
 
 
 STEPS = [(CONFIGS, history.pushes, "received_timestamp_ms"), (CONNECTIONS, history.connections, "timestamp_ms")]

@@ -6,7 +6,6 @@ import base64
 import gc
 import json
 import struct
-import uuid
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -26,7 +25,7 @@ from clientscope.errors import WireError
 from clientscope.records.layouts import PrincipalSource
 from clientscope.session import sasl
 from clientscope.session.session import Session
-from clientscope.session.state import Identified, Pushed, ToBroker, ToClient
+from clientscope.session.state import Identified, ToBroker, ToClient
 from clientscope.session.unanswered import FIRST_ID, IDS
 from clientscope.wire.frames import Passed
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest
@@ -224,24 +223,6 @@ def test_f41_sends_no_carrier_into_unfinished_sasl(
     sent = [struct.unpack_from(">h", frame, 4)[0] for frame in frames(bytes(played.to_broker))]
     assert (played.ended, sent.count(18), played.holds) == (ended, carriers, carriers > 0)
     assert sent[:ids] == [0] * (ids if ended is None else len(sent)), "the client's own requests, each as it was sent"
-
-
-def test_a_push_after_it_is_taken_and_names_survive_a_second_authentication() -> None:
-    session = Session(True, 10_240, sasl=True)
-    instance = uuid.UUID(int=5)
-    said = ApiVersionsRequest(version=3, client_software_name="java", client_software_version="4", client_instance_id=instance)
-    list(from_client(session, framed(said, 1, "orders")))
-    list(from_broker(session, framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), 1)))
-    handshake(session, "PLAIN")
-    authenticate(session, PLAIN, b"")
-    identity = session.identity
-    assert (identity.software_name, identity.instance_id, identity.principal) == ("java", instance, "User:alice")
-    (carrier,) = from_client(session, push())
-    assert isinstance(carrier, ToBroker)
-    (correlation_id,) = struct.unpack_from(">i", carrier.data, 8)
-    (pushed,) = from_broker(session, framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), correlation_id))
-    assert isinstance(pushed, Pushed)
-    assert session.identity == identity
 
 
 @given(

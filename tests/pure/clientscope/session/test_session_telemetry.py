@@ -104,17 +104,6 @@ def test_a_push_is_taken_once_an_interval(telemetry: Telemetry, clock: Clock) ->
     assert telemetry.take(push(), WHO) == NONE
 
 
-def test_a_question_is_answered_once_an_interval(telemetry: Telemetry, clock: Clock) -> None:
-    telemetry.subscribe(ID, WHO)
-    clock.now_s += 59
-    assert telemetry.subscribe(ID, WHO) == (ID, None)
-    assert telemetry.take(push(), WHO) == NONE
-    clock.now_s += 59
-    assert telemetry.subscribe(ID, WHO) == (ID, None), "counted from the last request of either kind"
-    clock.now_s += 1
-    assert telemetry.subscribe(ID, WHO) == (ID, ALL)
-
-
 @pytest.mark.parametrize(
     ("changes", "error"),
     [({"subscription_id": 5}, UNKNOWN_SUBSCRIPTION_ID), ({"compression": ZSTD}, UNSUPPORTED_COMPRESSION_TYPE)],

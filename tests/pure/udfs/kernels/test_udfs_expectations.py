@@ -18,7 +18,7 @@ from clientscope.session.state import Identity
 from streaming.transforms.history import connection_rows, push_rows
 from udfs.decoding.decode import decoder
 from udfs.kernels.expectations import OF_CONNECTIONS, OF_PUSHES
-from udfs.kernels.facts import of_connections, of_pushes
+from udfs.kernels.facts import of_connections
 
 KEY = DigestKey(b"k" * 32)
 LONG, LONGEST = "n" * 1_025, "𝄞" * 256
@@ -115,14 +115,6 @@ def test_each_expectation_has_a_row_that_breaks_it_alone() -> None:
 def test_the_first_of_several_is_reported() -> None:
     value = connection_record(1, kind=9, cluster_id="", counts=[])
     assert errors(connection_rows(pa.array([value], pa.binary()), None)) == ["cluster_id_given"]
-
-
-def test_facts_count_what_they_say() -> None:
-    settings = [setting("acks", "all"), setting("", "four", value_length=-1), setting("k" * 99, "1", value_state=99, config_type=-1)]
-    found = of_pushes(decoder("ClientConfigRecord")(pa.array([config_record(*settings), config_record()], pa.binary())))
-    for name in ("empty_keys", "unknown_value_states", "unknown_config_types", "negative_value_lengths"):
-        assert found[name].to_pylist() == [1, 0], name
-    assert (found["principal_length"].to_pylist(), found["client_id_length"].to_pylist()) == ([None] * 2, [len("orders-1")] * 2)
 
 
 def test_a_batch_of_nothing() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any, get_args
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pytest
 from record_bytes import config_record, setting
@@ -18,8 +16,6 @@ from udfs.decoding.decode import decoder
 from udfs.kernels import results as kernels
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules import registry as rules
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Evidence, Judgement, Rule
 
 KEY = DigestKey(b"k" * 32)
 
@@ -127,24 +123,6 @@ def test_each_push_gets_its_own_verdicts() -> None:
         assert [each["key"] for each in found["SK001"]] == [key]
         codes = [*found, *row["passed"], *row["not_evaluable"]]
         assert len(codes) == len(set(codes))
-
-
-def leveled(batch: Batch) -> Judgement:
-    outcomes = np.array([FIRED, FIRED, NOT_EVALUABLE, PASSED, FIRED], np.int8)
-    return Judgement(outcomes, np.array([2, 4, 0, 0, 2], np.int8))
-
-
-def no_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    return Evidence(np.zeros(rows.size, np.int64), [()])
-
-
-def test_a_rule_may_have_several_severities() -> None:
-    rule = Rule("AN999", "leveled", "critical", ("cost",), ("", "", ""), leveled, evidence=no_evidence)
-    pushes = Pushes(redact(decoder("ClientConfigRecord")(pa.array([config_record()] * 5, pa.binary())), KEY))
-    rows = [json.loads("{" + row["rest"][1:]) for row in kernels.results(pushes, rules=[rule]).to_pylist()]
-    assert [[each["severity"] for each in row["rules"]] for row in rows] == [["medium"], ["critical"], [], [], ["medium"]]
-    assert [row["passed"] for row in rows] == [[], [], [], ["AN999"], []]
-    assert [row["not_evaluable"] for row in rows] == [[], [], ["AN999"], [], []]
 
 
 def test_each_origin_has_its_name_and_one_of_a_later_release_counts_as_observed() -> None:

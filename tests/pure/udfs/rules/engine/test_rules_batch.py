@@ -235,7 +235,7 @@ class Watched(dict[str, Any]):
 
 @pytest.mark.parametrize("each", DIALECTS, ids=lambda each: each.name)
 @pytest.mark.parametrize("client_type", ClientType)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     values=st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES)),
     more=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES)),
@@ -247,30 +247,6 @@ def test_settling_looks_at_no_other_settings(each: Dialect, client_type: ClientT
 
 
 JAVA_SAYS = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}
-
-
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        (["acks"], ClientType.PRODUCER),
-        (["transactional.id", "client.id"], ClientType.PRODUCER),
-        (["group.id"], ClientType.CONSUMER),
-        (["fetch.min.bytes", "max.poll.records"], ClientType.CONSUMER),
-        (["group.id", "share.acquire.mode"], ClientType.SHARE_CONSUMER),
-        (["session.timeout.ms", "share.acquire.mode"], ClientType.CONSUMER),
-        (["application.id", "group.protocol"], ClientType.STREAMS),
-        (["client.id", "request.timeout.ms", "retries"], ClientType.ADMIN),
-        (["request.timeout.ms", "retries", "linger.ms"], ClientType.PRODUCER),
-        (["retries"], None),
-        (["client.id"], None),
-        ([], None),
-        (["my.own", "acks"], ClientType.PRODUCER),
-        (["acks", "group.id"], None),
-    ],
-)
-def test_a_client_is_known_by_its_keys(keys: list[str], expected: ClientType | None) -> None:
-    (found,) = batch_of(config_record(*(setting(key, "1") for key in keys), **JAVA_SAYS)).client_types
-    assert (None if found < 0 else list(ClientType)[found]) is expected
 
 
 def test_settings_that_clients_share_are_judged_as_each_ones() -> None:
@@ -295,30 +271,6 @@ def test_a_push_from_the_wire_says_nothing_of_defaults_nor_does_a_part_of_a_log(
         assert not batch.is_default(key).any()
     evidence = batch.evidence(["acks", "linger.ms", "batch.size"], np.array([0]))
     assert evidence.distinct[evidence.indices[0]] == (SettingOf("acks", "1", "pushed"), SettingOf("linger.ms", "0", "pushed"))
-
-
-@pytest.mark.parametrize("software", ["librdkafka", "in-house"])
-@pytest.mark.parametrize(
-    ("pushed", "acks"),
-    [
-        ([], None),
-        ([("acks", "0")], "0"),
-        ([("acks", " ALL ")], "all"),
-        ([("acks", "-1")], "all"),
-        ([("request.required.acks", "1")], "1"),
-        ([("Request_Required_Acks", "1")], None),
-        ([("acks", "0"), ("acks", "1")], "1"),
-        ([("request.required.acks", "0"), ("acks", "1")], "1"),
-        ([("acks", "lots")], "lots"),
-        ([("acks", "")], ""),
-    ],
-)
-def test_a_word_in_any_spelling(software: str, pushed: list[tuple[str, str]], acks: str | None) -> None:
-    text = batch_of(config_record(*(setting(*each) for each in [*pushed, ("x", "y")]), client_software_name=software)).text("acks")
-    assert text.known.tolist() == [acks is not None]
-    for word in ("0", "1", "all", "lots", ""):
-        assert text.equals(word).tolist() == [acks == word] == text.isin({word, "more"}).tolist()
-        assert text.where(lambda found, word=word: found == word).tolist() == [acks == word] == text.matches(f"^{word}$").tolist()
 
 
 def test_evidence_is_given_once_and_is_never_a_secret() -> None:
