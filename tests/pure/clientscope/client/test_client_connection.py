@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import logging
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
 import kafka
 import pytest
-from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, SILENT, ScriptedBroker, error, eventually
+from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, ScriptedBroker, error, eventually
 
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.errors import SettingsError
@@ -73,13 +72,6 @@ def test_pushes_after_authentication(broker: Brokers) -> None:
         use(client)
     assert server.orders()[0] == [API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, PUSH_CONFIG, METADATA]
     assert "hunter2" not in repr(server.pushes)
-
-
-def test_pushes_with_one_request_in_flight(broker: Brokers) -> None:
-    server = broker()
-    with closing(KafkaAdminClient(bootstrap_servers=server.address, max_in_flight_requests_per_connection=1)) as client:
-        use(client)
-    assert len(server.pushes) == 1
 
 
 def test_api_versions_of_the_users_own_says_the_same(broker: Brokers) -> None:
@@ -149,34 +141,6 @@ def test_other_fatal_errors_are_logged_and_the_client_continues(broker: Brokers,
     # kafka-python has warnings of its own, of a machine that is slow.
     ours = [record for record in caplog.records if record.levelno >= logging.WARNING and record.name.startswith("clientscope")]
     assert [record.name for record in ours] == ["clientscope.client"]
-
-
-def test_a_long_throttle_does_not_hold_the_client_up(broker: Brokers) -> None:
-    server = broker(script=(error(89, throttle_ms=3_600_000),))
-    started = time.monotonic()
-    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
-        use(client)
-    assert len(server.pushes) == 1
-    assert time.monotonic() - started < 2
-
-
-def test_an_unanswered_push_takes_half_of_the_connections_time_at_most(broker: Brokers) -> None:
-    server = broker(script=(SILENT,))
-    started = time.monotonic()
-    with closing(KafkaAdminClient(bootstrap_servers=server.address, bootstrap_timeout_ms=2000)) as client:
-        use(client)
-    assert 1 < time.monotonic() - started < 4
-    assert len(server.pushes) == 1
-
-
-def test_a_slow_answer_to_a_push_does_not_fail_the_users_request_behind_it(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "clientscope.client")
-    old, slow = broker(advertises=False), broker(script=(1.0,))
-    old.brokers = {2: slow.port}
-    with closing(with_network_settings(socket_connection_setup_timeout_ms=600)(bootstrap_servers=old.address)) as client:
-        use(client)
-        assert [order.count(PUSH_CONFIG) for order in slow.orders()] == [1, 0], "a connection that leaves it behind"
-        assert eventually(lambda: "configuration pushed" in caplog.text)
 
 
 def test_a_broker_that_closes_on_every_push_loses_three_connections(broker: Brokers) -> None:

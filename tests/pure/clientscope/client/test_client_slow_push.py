@@ -87,7 +87,7 @@ PUSHED = "configuration pushed: 2 settings"
 NOT_PUSHED = "configuration not pushed, the client continues without: "
 
 
-@pytest.mark.parametrize("seconds", [6.0, 14.0, 45.0, 59.0])
+@pytest.mark.parametrize("seconds", [6.0, 59.0])
 def test_a_slow_answer_counts_and_the_users_requests_do_not_wait_for_it(
     clock: FakeClock, broker: Brokers, client: Make, caplog: pytest.LogCaptureFixture, seconds: float
 ) -> None:
@@ -104,17 +104,21 @@ def test_a_slow_answer_counts_and_the_users_requests_do_not_wait_for_it(
     assert len(server.instance_ids) == 1
 
 
-@pytest.mark.parametrize("client_class", [KafkaProducer, KafkaConsumer, KafkaAdminClient])
+@pytest.mark.parametrize(
+    ("client_class", "settings", "held_s"),
+    [(KafkaProducer, {}, HELD_S), (KafkaConsumer, {}, HELD_S), (KafkaAdminClient, {"bootstrap_timeout_ms": 2_000}, 1.0)],
+)
 def test_no_constructor_waits_longer_for_a_push_that_nobody_answers(
-    clock: FakeClock, broker: Brokers, client: Make, client_class: Any
+    clock: FakeClock, broker: Brokers, client: Make, client_class: Any, settings: dict[str, int], held_s: float
 ) -> None:
+    """Half of the connection's time at most."""
     server = broker(SILENT)
-    client(server, client_class)
-    assert clock.monotonic() <= HELD_S
+    client(server, client_class, **settings)
+    assert 0 < clock.monotonic() <= held_s + 0.1
     assert len(server.pushes) == 1
 
 
-@pytest.mark.parametrize("throttle_s", [3, 16, 30, 59])
+@pytest.mark.parametrize("throttle_s", [3, 59])
 def test_a_quota_is_waited_out_and_the_users_requests_do_not_wait_at_all(
     clock: FakeClock, broker: Brokers, client: Make, caplog: pytest.LogCaptureFixture, throttle_s: int
 ) -> None:
@@ -143,10 +147,11 @@ def test_a_quota_for_longer_than_the_deadline_ends_it_once(
     assert clock.monotonic() < DEADLINE_S
 
 
+@pytest.mark.parametrize("answer", [SILENT, 25.0], ids=["none", "after the deadline"])
 def test_without_an_answer_it_ends_at_the_deadline_and_once(
-    clock: FakeClock, broker: Brokers, client: Make, caplog: pytest.LogCaptureFixture
+    clock: FakeClock, broker: Brokers, client: Make, caplog: pytest.LogCaptureFixture, answer: Answer
 ) -> None:
-    server = broker(SILENT)
+    server = broker(answer)
     admin = client(server, default_api_timeout_ms=20_000)
     clock.limit = CLOCK_S
     assert ended(caplog) == f"{NOT_PUSHED}timed out after 20 s"
@@ -154,14 +159,6 @@ def test_without_an_answer_it_ends_at_the_deadline_and_once(
     admin.list_topics()
     assert eventually(lambda: clock.monotonic() >= 40, timeout_s=30), "and nothing after it"
     assert (len(server.pushes), len(outcomes(caplog))) == (1, 1)
-
-
-def test_an_answer_after_the_deadline_is_none(clock: FakeClock, broker: Brokers, client: Make, caplog: pytest.LogCaptureFixture) -> None:
-    client(broker(25.0), default_api_timeout_ms=20_000)
-    clock.limit = CLOCK_S
-    assert ended(caplog) == f"{NOT_PUSHED}timed out after 20 s"
-    assert eventually(lambda: clock.monotonic() >= 40, timeout_s=30)
-    assert len(outcomes(caplog)) == 1
 
 
 def test_a_connection_that_is_lost_later_is_followed_by_another(
