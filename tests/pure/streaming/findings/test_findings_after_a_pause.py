@@ -39,17 +39,6 @@ def declares_and_leaves(fleet: Fleet) -> None:
 
 
 @pytest.mark.parametrize("later_ms", [0, 7 * MINUTE, 2 * HOUR])
-def test_restart_finds_nothing_in_requests_of_a_client_that_had_declared_and_left(later_ms: int) -> None:
-    fleet = Fleet()
-    declares_and_leaves(fleet)
-    fleet.later(later_ms)
-    assert wrong(fleet) == []
-    fleet.start()
-    fleet.later(MINUTE)
-    assert wrong(fleet) == []
-
-
-@pytest.mark.parametrize("later_ms", [0, 7 * MINUTE, 2 * HOUR])
 @pytest.mark.parametrize("read_first", ["push", "requests"])
 def test_order_of_reading_finds_nothing_in_requests_of_a_client_that_had_declared(read_first: str, later_ms: int) -> None:
     fleet = Fleet()

@@ -5,19 +5,14 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from fleets import HOUR, MINUTE, NOW, SECOND, Fleet, rows
+from fleets import HOUR, MINUTE, NOW, SECOND, Fleet
 
-from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
 from clientscope.records.layouts import Origin
-from streaming.findings.clients import PushedClients
 from streaming.findings.finding_records import Policy
-from streaming.findings.inputs import InputReader
-from streaming.findings.liveness import Liveness
-from udfs.kernels.finding_inputs import pushed
 
 BAD, GOOD = {"acks": "0", "group.id": "g"}, {"acks": "all", "group.id": "g"}
 
@@ -119,24 +114,6 @@ def test_owners_are_named_and_suppressed_ones_alert_nobody_until_the_day() -> No
     assert (found.suppressed, found.alert.why) == (None, "new")
 
 
-def test_an_accepted_one_is_closed_until_its_day() -> None:
-    fleet = Fleet()
-    fleet.client(instance=1, settings=BAD)
-    fleet.write()
-    which = fleet.one("AN101").fingerprint
-    fleet.decide(which, Decision(fingerprint=which, resolution="accepted", by="ann", why="a demo", at_ms=NOW, until=date(2027, 1, 15)))
-    fleet.later(SECOND)
-    found = fleet.one("AN101")
-    assert found.decided is not None
-    assert (found.state, found.decided.by, found.decided.why) == ("closed", "ann", "a demo")
-    fleet.later(2 * 24 * HOUR)
-    found = fleet.one("AN101")
-    assert (found.state, found.decided, found.alert and found.alert.why) == ("open", None, "reopened")
-    fleet.decide(which, None)
-    fleet.later(SECOND)
-    assert fleet.one("AN101").state == "open"
-
-
 def test_what_has_ended_leaves_the_topic_after_thirty_days() -> None:
     fleet = Fleet()
     first = fleet.client(instance=1, settings=BAD)
@@ -186,20 +163,6 @@ def test_an_application_that_is_silent_for_thirty_days_is_forgotten_and_its_find
     fleet.later(31 * 24 * HOUR)
     assert fleet.engine.sizes()["applications"] == 0
     assert fleet.one("AN101").state == "resolved"
-
-
-def test_of_too_many_clients_those_that_pushed_longest_ago_are_forgotten(caplog: pytest.LogCaptureFixture) -> None:
-    clients = PushedClients(Liveness(), most=3)
-    fleet = Fleet()
-    for number in range(5):
-        fleet.push(f"orders-{number}", instance=number + 1, client_address=f"10.0.0.{number}")
-        fleet.now += SECOND
-    for push in map(InputReader().push, rows(pushed, fleet.pushes)):
-        clients.apply(push)
-    gone, _ = clients.forget(fleet.now)
-    assert [push.client_id for push in gone] == ["orders-0", "orders-1"]
-    assert len(clients) == 3
-    assert "more than 3 clients" in caplog.text
 
 
 SEEN = {"origin": int(Origin.OBSERVED)}

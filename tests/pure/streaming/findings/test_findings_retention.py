@@ -168,25 +168,6 @@ def test_f50_of_an_application_that_is_deployed_each_day_the_last_that_are_gone_
     assert left_out(topics.job)["records"] == 0, "nothing that counts as too much"
 
 
-def test_a_client_that_stays_connected_is_kept_for_months_and_goes_thirty_days_after_it_left(topics: Topics) -> None:
-    topics.event(Kind.IDENTIFIED, 1, 1)
-    key = topics.push(1, 1)
-    for day in range(90):
-        for _ in range(4):
-            assert topics.later(6 * HOUR) == []
-            topics.event(Kind.PRESENT, 1, 1)
-        if day % 7 == 0:
-            topics.stop()
-            topics.start()
-    topics.event(Kind.CLOSED, 1, 1)
-    assert all(topics.later(DAY_MS) == [] for _ in range(29))
-    topics.stop()
-    topics.start()
-    assert topics.later(23 * HOUR) == []
-    assert topics.later(2 * HOUR) == [key]
-    assert all(topics.later(DAY_MS) == [] for _ in range(5))
-
-
 def test_a_client_is_seen_by_a_connection_that_never_pushes(topics: Topics) -> None:
     key = topics.push(1, 1)
     topics.later(20 * DAY_MS)
@@ -359,21 +340,21 @@ def test_f44_one_principal_has_so_many_records_and_no_more_and_takes_none_of_oth
     victims = {topics.push(number, number, principal="User:victim") for number in range(1, 16)}
     topics.event(Kind.IDENTIFIED, 999, 999, principal="User:mallory")
     running = topics.push(999, 999, principal="User:mallory")
-    for number in range(1_000, 1_100):
+    for number in range(1_000, 1_040):
         topics.push(number, number, principal="User:mallory")
         topics.now += SECOND
     topics.later(2 * MINUTE)
     assert victims < topics.alive() and running in topics.alive(), "nor of a client that is connected"
     assert len(topics.alive() - victims) <= 21
-    assert left_out(topics.job)["records"] >= 80, "which is reported"
+    assert left_out(topics.job)["records"] >= 20, "which is reported"
 
 
 def test_f44_all_together_have_so_many_records_and_no_more(topics: Topics, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "MOST_KEPT", 50)
     victims = {topics.push(number, number, principal="User:victim") for number in range(1, 16)}
-    for number in range(1_000, 1_200):
+    for number in range(1_000, 1_080):
         topics.push(number, number, principal=None, client_address=f"10.0.{number % 100}.1")
         topics.now += SECOND
     topics.later(2 * MINUTE)
     assert victims < topics.alive() and len(topics.alive()) <= 50
-    assert left_out(topics.job)["records"] >= 165
+    assert left_out(topics.job)["records"] >= 45

@@ -43,6 +43,7 @@ def test_it_ends_an_hour_after_the_last_record() -> None:
 
 
 def test_another_topic_another_isolation_and_another_cluster_are_none() -> None:
+    """Nor is a topic that a client with transactions only reads."""
     for read, of_consumer in (("orders", {}), ("audits", {}), ("orders.paid", {"isolation.level": "read_committed"})):
         fleet = Fleet()
         reads_and_writes(fleet, read, **of_consumer)
@@ -53,6 +54,10 @@ def test_another_topic_another_isolation_and_another_cluster_are_none() -> None:
     fleet.reports("orders-1", client_kind="producer", topics=["orders"])
     read = FactReport(whereabouts("other", "User:a", "billing-1", ELSEWHERE), fleet.now, client_kind="consumer", topics=["orders"])
     fleet.fact_reports.take([read], fleet.now)
+    fleet.client("both-1", settings={**PRODUCER, **CONSUMER})
+    fleet.client("billing-2", settings=CONSUMER, client_address=ELSEWHERE)
+    fleet.reports("both-1", client_kind="consumer", topics=["invoices"])
+    fleet.reports("billing-2", ELSEWHERE, client_kind="consumer", topics=["invoices"])
     fleet.later(MINUTE)
     assert not fleet.findings("AN212")
 
@@ -68,16 +73,6 @@ def test_who_has_a_transactional_id_even_one_that_is_kept_back_writes_in_transac
     fleet.reports("billing-1", ELSEWHERE, client_kind="consumer", topics=["orders"])
     fleet.later(MINUTE)
     assert [each.state for each in fleet.findings("AN212")] == states
-
-
-def test_who_only_reads_a_topic_does_not_write_it() -> None:
-    fleet = Fleet()
-    fleet.client("orders-1", settings={**PRODUCER, **CONSUMER})
-    fleet.client("billing-1", settings=CONSUMER, client_address=ELSEWHERE)
-    fleet.reports("orders-1", client_kind="consumer", topics=["orders"])
-    fleet.reports("billing-1", ELSEWHERE, client_kind="consumer", topics=["orders"])
-    fleet.later(MINUTE)
-    assert not fleet.findings("AN212")
 
 
 def test_many_topics_are_a_number() -> None:
