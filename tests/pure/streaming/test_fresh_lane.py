@@ -72,15 +72,6 @@ def test_it_lasts_from_far_behind_until_caught_up() -> None:
     assert not fresh.running, "as far behind as that it must be again"
 
 
-def test_one_at_a_time_however_often_one_looks() -> None:
-    script = Script()
-    fresh = running(script)
-    for _ in range(5):
-        fresh.set_unread(10**7)
-        fresh.look()
-    assert (len(script.lanes), fresh.starts, fresh.failures) == (1, 1, 0)
-
-
 def test_a_failure_is_logged_and_tried_again_after_longer_and_longer_pauses(caplog: pytest.LogCaptureFixture) -> None:
     script = Script()
     fresh = running(script)
@@ -115,17 +106,6 @@ def test_it_may_fail_for_days() -> None:
     script.now += 60
     fresh.look()
     assert fresh.running
-
-
-def test_a_failure_that_nobody_waits_for_any_more() -> None:
-    script = Script()
-    fresh = running(script)
-    script.lanes[-1].failed = "gone"
-    fresh.look()
-    fresh.set_unread(0)
-    script.now += 3600
-    fresh.look()
-    assert not fresh.running and len(script.lanes) == 1
 
 
 def test_one_that_is_behind_itself_begins_again_at_the_end() -> None:

@@ -8,9 +8,6 @@ from streaming.parking import NextStep, Parking, QueryPhase, Restarts
 FULL = Failure("No space left on device", "a disk is full", "make room")
 DEADLY = Failure("a worker died", fatal_record=True)
 DAMAGED = Failure("batch 16 doesn't exist", lasting=True)
-DAY_S = 24 * 60 * 60
-
-
 def running(settles_s: float = 15.0) -> Parking:
     parking = Parking(settles_s)
     assert parking.looked(0.0, finished=True, idle=True) == NextStep(finding=False), "what an earlier job said is over"
@@ -23,36 +20,6 @@ def test_pauses_double_up_to_a_minute_without_end_and_begin_anew_after_progress(
     for _ in range(2000):
         assert restarts.failed(100.0, progressed=False) == 160
     assert restarts.failed(100.0, progressed=True) == 101
-
-
-def test_f47_a_disk_that_is_full_for_a_month_is_tried_each_minute_and_said_once() -> None:
-    parking, now, tries, said = running(), 0.0, 0, []
-    step = parking.failed(now, FULL, finished=False)
-    while now < 30 * DAY_S:
-        said += [step.finding] if step.finding is not None else []
-        now += 30.0
-        if parking.waited(now).start:
-            parking.started(now)
-            assert parking.phase is QueryPhase.TRYING
-            assert parking.looked(now + 1, finished=False, idle=False) == NextStep(), "a batch is under way"
-            tries += 1
-            step = parking.failed(now + 2, FULL, finished=False)
-        else:
-            step = NextStep()
-        assert parking.phase is QueryPhase.PARKED
-    assert said == [True]
-    assert 30 * DAY_S / 95 < tries <= 30 * DAY_S / 60 + 10
-
-
-def test_one_failure_is_no_finding_and_two_in_a_row_are() -> None:
-    parking = running()
-    assert parking.failed(10.0, FULL, finished=False) == NextStep()
-    assert (parking.phase, parking.pause_s(10.0)) == (QueryPhase.PARKED, 1.0)
-    assert not parking.waited(10.9).start
-    assert parking.waited(11.0).start
-    parking.started(11.0)
-    assert parking.failed(12.0, FULL, finished=False) == NextStep(finding=True)
-    assert parking.pause_s(12.0) == 2.0
 
 
 def test_what_will_not_pass_by_itself_is_a_finding_at_once() -> None:
@@ -95,14 +62,3 @@ def test_workers_that_die_twice_at_the_same_place_make_a_search() -> None:
     assert not parking.failed(6.0, DEADLY, finished=True).search, "at another place"
     parking.started(8.0)
     assert not parking.failed(9.0, FULL, finished=False).search
-
-
-def test_a_query_that_must_hurry_is_started_at_once() -> None:
-    parking = running()
-    for now in (0.0, 5.0, 15.0):
-        parking.failed(now, FULL, finished=False)
-        parking.started(now + 4.0)
-    parking.failed(20.0, FULL, finished=False)
-    assert not parking.waited(21.0).start
-    parking.hurry()
-    assert parking.waited(21.0).start

@@ -211,14 +211,6 @@ def test_workers_that_die_twice_at_the_same_place_make_a_search_and_what_it_find
     assert (len(script.started), searches) == (3, [2]), "before the pause of two seconds is over"
 
 
-def test_another_failure_makes_no_search() -> None:
-    script, searches = searched(True)
-    for now in (0.0, 1.0):
-        script.query.fail("No space left on device")
-        script.look(now, now + 1)
-    assert searches == []
-
-
 @pytest.mark.parametrize("outcome", [False, TimeoutError("no broker"), ValueError("a bug")])
 def test_a_search_that_finds_nothing_changes_no_pause(outcome: bool | Exception) -> None:
     script, searches = searched(outcome)

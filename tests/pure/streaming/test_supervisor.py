@@ -171,16 +171,12 @@ def test_a_job_that_is_to_stop_at_lost_records_is_ended(checkpoints: SimpleNames
         job.supervisor.stop()
 
 
-def test_who_reads_another_topic_begins_anew_and_so_do_findings(job: Job) -> None:
-    job.supervisor.start()
-    job.supervisor.refused("results", True)
-    assert eventually(lambda: len(job.queries["findings"]) == len(job.queries["results"]) == 2)
-    assert eventually(lambda: not job.queries["results"][0].isActive)
-    assert job.queries["gauges"][0].isActive
-
-
-def test_a_query_that_is_reset_begins_anew_alone(job: Job) -> None:
+def test_who_is_reset_begins_anew_alone_and_who_reads_another_topic_with_findings(job: Job) -> None:
     job.supervisor.start()
     job.supervisor.refused("results", False)
     assert eventually(lambda: len(job.queries["results"]) == 2)
     assert len(job.queries["findings"]) == 1
+    job.supervisor.refused("results", True)
+    assert eventually(lambda: (len(job.queries["results"]), len(job.queries["findings"])) == (3, 2))
+    assert eventually(lambda: not job.queries["results"][1].isActive)
+    assert job.queries["gauges"][0].isActive

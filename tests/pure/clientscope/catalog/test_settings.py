@@ -15,14 +15,13 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 
-from clientscope.catalog.configs import ClientType, Type
+from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect
 from clientscope.catalog.settings import Allowed, Facts, KnownSetting, libraries, numbers
 
 sys.path.append(str(Path(__file__).parents[4] / "tools"))
 
 from catalogue import Found, library, sentence
-from catalogue_go import saramas, written
 from catalogue_librdkafka import KINDS, read_table, show
 from catalogue_others import python_facts, said
 
@@ -138,41 +137,6 @@ def test_defaults_of_sources_are_those_that_rules_use(name: str) -> None:
             assert dialect(name).kafka_value(setting.name, key, facts.default) == defaults[key], setting.name
             compared.add(setting.name)
     assert len(compared) >= 10
-
-
-GO = """
-const defaultClientID = "x"
-// Config is all.
-type Config struct {
-	// First has two lines
-	// (default 5).
-	First int
-	Net struct {
-		Wait, Idle time.Duration // How long (defaults to 1s).
-		// Deprecated: Old exists no more.
-		Old bool
-	}
-	ID string
-}
-
-func NewConfig() *Config {
-	c.First = 5
-	c.Net.Wait = 2 * time.Minute
-	c.ID = defaultClientID
-}
-"""
-
-
-def test_defaults_and_comments_of_go() -> None:
-    kinds, documentation = saramas(GO, {"defaultClientID": '"x"'})
-    assert kinds["producer"] == {
-        "First": [Type.INT, "5", None, False], "Net.Wait": [Type.STRING, "2m", None, False], "Net.Idle": [Type.STRING, "0s", None, False],
-        "Net.Old": [Type.BOOLEAN, "false", None, True], "ID": [Type.STRING, "x", None, False],
-    }  # fmt: skip
-    assert documentation == {"First": "Has two lines.", "Net.Wait": "How long.", "Net.Idle": "How long.", "Net.Old": "Exists no more."}
-    assert [written(each, {}) for each in ("1 << 20", "-1", "math.MaxInt32", "NewThing", "func() {}", "time.Second", "&x")] == [
-        "1048576", "-1", "2147483647", "NewThing", None, "1s", None,
-    ]  # fmt: skip
 
 
 def test_of_an_unknown_release_whatever_any_has_taken() -> None:

@@ -63,12 +63,6 @@ def test_through_a_session(version: int) -> None:
     assert list(from_broker(session, response(version))) == [ToClient(with_software(response(version), version, KAFKA))]
 
 
-def test_without_a_declaration_nothing_is_read() -> None:
-    session = Session(True, 10_240)
-    assert [type(piece) for piece in from_client(session, request(2))][-1] is Passed
-    assert [bytes(piece.data) for piece in from_broker(session, response(2)) if isinstance(piece, Passed)] == [response(2)]
-
-
 def test_a_version_that_nobody_has_seen_passes() -> None:
     session = Session(True, 10_240, software=KAFKA)
     newer = request(2)[:6] + struct.pack(">h", 3) + request(2)[8:]

@@ -11,7 +11,6 @@ import pytest
 from address_answers import BROKERS, decoded, translate, translated
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol.admin import DescribeClusterResponse
 from kafka.protocol.metadata import FindCoordinatorResponse
 from kafka.protocol.producer import ProduceResponse
 from mutated_bytes import mutated
@@ -60,13 +59,6 @@ def test_a_broker_without_a_port_is_left_out() -> None:
         )
     found = decoded(ProduceResponse, addresses.produce(answers.produce(12, [UNKNOWN]), 12, translate), 12)
     assert found.node_endpoints == [] and found.responses[0].partition_responses[1].current_leader.leader_id == 2
-
-
-def test_racks_and_fenced_brokers_stay() -> None:
-    found = decoded(DescribeClusterResponse, addresses.describe_cluster(answers.describe_cluster(2), 2, translate), 2)
-    assert [(b.broker_id, b.host, b.port, b.rack, b.is_fenced) for b in found.brokers] == [
-        (1, "gateway", 19_001, "r1", False), (2, "gateway", 19_002, None, True),
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("version", [1, 2])
