@@ -8,6 +8,8 @@ from streaming.parking import NextStep, Parking, QueryPhase, Restarts
 FULL = Failure("No space left on device", "a disk is full", "make room")
 DEADLY = Failure("a worker died", fatal_record=True)
 DAMAGED = Failure("batch 16 doesn't exist", lasting=True)
+
+
 def running(settles_s: float = 15.0) -> Parking:
     parking = Parking(settles_s)
     assert parking.looked(0.0, finished=True, idle=True) == NextStep(finding=False), "what an earlier job said is over"

@@ -126,18 +126,6 @@ def test_one_address_has_a_quota_whatever_its_clients_are_called() -> None:
     assert recorded.counts == {("telemetry_dropped", "quota_address"): 500}
 
 
-def test_a_client_that_pushes_again_has_the_same_records_as_one_whose_pushes_are_judged_in_full() -> None:
-    regular = Recorded()
-    for number in range(4):
-        data = measured({"a": number + 0.5, "b": 0.0}, {"c": number}, group_id="orders")
-        push = replace(PUSH, terminating=number == 3, metrics=gzip.compress(data.SerializeToString()))
-        regular.take(push, now_s=number * 60.0)
-        fresh = Recorded()
-        fresh.take(push)
-        assert regular.published[-1] == fresh.published[0]
-    assert regular.counts == {("telemetry_judged", "new"): 2}
-
-
 def test_another_digest_key_replaces_names_that_are_known() -> None:
     recorded, secret = Recorded(), "svc-AKIAIOSFODNN7EXAMPLE"
     again = replace(PUSH, terminating=False, metrics=gzip.compress(metrics("a", resource=secret).SerializeToString()))

@@ -39,19 +39,6 @@ def test_an_entry_per_count_and_one_per_heartbeat() -> None:
     assert (beat["opened_connections"], beat["closed_connections"], beat["host"]) == (4, 2, "edge-3")
 
 
-def test_what_a_newer_record_makes_void_is_left_out_but_heartbeats_stay_whole() -> None:
-    values = [
-        heartbeat(4, [("java", "1", 2, 2, 0)]),
-        connection_record(6, [("java", "1", 4, 4, 0)]),
-        connection_record(5, [("java", "1", 3, 3, 0), ("go", "1", 1, 1, 0)]),
-        connection_record(5, [("java", "1", 9, 9, 0)], gateway_id="h"),
-        connection_record(2, [("java", "1", 7, 7, 0)], gateway_epoch=2),
-        heartbeat(3, [("java", "1", 1, 1, 0)]),
-    ]
-    kept = [[(e["software_name"], e["sequence"]) for e in row if e["listener"]] for row in counts(pa.array(values)).to_pylist()]
-    assert kept == [[("java", 4)], [], [("go", 5)], [("java", 5)], [("java", 2)], []]
-
-
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 2), st.integers(0, 9), st.sampled_from("abc"), st.sampled_from("gh")), max_size=30))
 def test_the_newest_of_each_series_is_always_among_them(records: list[tuple[bool, int, int, str, str]]) -> None:
