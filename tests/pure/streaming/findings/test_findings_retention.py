@@ -340,12 +340,13 @@ def test_f44_one_principal_has_so_many_records_and_no_more_and_takes_none_of_oth
     victims = {topics.push(number, number, principal="User:victim") for number in range(1, 16)}
     topics.event(Kind.IDENTIFIED, 999, 999, principal="User:mallory")
     running = topics.push(999, 999, principal="User:mallory")
-    for number in range(1_000, 1_040):
-        topics.push(number, number, principal="User:mallory")
-        topics.now += SECOND
-    topics.later(2 * MINUTE)
-    assert victims < topics.alive() and running in topics.alive(), "nor of a client that is connected"
-    assert len(topics.alive() - victims) <= 21
+    for first in (1_000, 2_000):
+        for number in range(first, first + 40):
+            topics.push(number, number, principal="User:mallory")
+            topics.now += SECOND
+        topics.later(2 * MINUTE)
+        assert victims < topics.alive() and running in topics.alive(), "nor of a client that is connected"
+        assert 0 < len(topics.alive() - victims) <= 21
     assert left_out(topics.job)["records"] >= 20, "which is reported"
 
 

@@ -27,6 +27,7 @@ def joined(fleet: Fleet, instance: int, **changes: Any) -> int:
 def test_two_that_stay_are_a_finding_and_one_that_leaves_ends_it() -> None:
     fleet = Fleet()
     joined(fleet, 1)
+    joined(fleet, 3, settings=settings("alone"))
     other = joined(fleet, 2)
     fleet.later(MINUTE)
     assert evidence(fleet) == [], "one may be about to take the other's place"

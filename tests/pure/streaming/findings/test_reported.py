@@ -44,8 +44,11 @@ def test_where_the_setting_is_not_known_or_the_client_is_another_nothing_is_said
     for name in ("orders-1", "orders-2", "orders-4"):
         fleet.reports(name, poll_interval_max_ms=299_000)
     fleet.reports("orders-3", "10.0.0.9", poll_interval_max_ms=299_000)
+    for number, text in enumerate(("9" * 30, "٣٠٠٠٠٠", "3e5", "")):
+        fleet.client(f"hostile{number}x", settings={**CONSUMER, "max.poll.interval.ms": text})
+        fleet.reports(f"hostile{number}x", poll_interval_max_ms=299_000)
     fleet.later(MINUTE)
-    assert not fleet.findings("AN406")
+    assert not fleet.findings("AN406") and not fleet.findings("OP002")
 
 
 def test_of_several_consumers_of_one_name_the_longest_setting_counts() -> None:
