@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import UUID
 
+from fastapi.testclient import TestClient
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, RESULTS, STATUS
 from clientscope.status.record import ProcessStatus
+from sinks.dashboard.api.app import create_app
+from sinks.dashboard.http import assets
 from sinks.dashboard.state.record import TopicRecord
 from sinks.dashboard.state.state import State
 
@@ -70,3 +73,8 @@ def process(kind: Any = "query", name: str = "results", *, at_ms: int = NOW_MS, 
     made = {"condition": "ok", "started_ms": 1, "told_ms": at_ms + 90_000, "interval_ms": 5_000, **fields}
     status = ProcessStatus.model_validate({"kind": kind, "id": name, **made})
     return TopicRecord(STATUS, at_ms, status.key, status.model_dump_json().encode())
+
+
+def browser(state: State, now_ms: Callable[[], int] = lambda: NOW_MS, **parts: Any) -> TestClient:
+    """A browser of the page that shows this, on the same machine."""
+    return TestClient(create_app(state, assets.load(), now_ms, loopback_only=True, **parts), base_url="http://localhost")

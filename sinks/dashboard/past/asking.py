@@ -119,11 +119,9 @@ class Past:
         )
 
     def _end_if_idle(self) -> None:
-        if self._lock.acquire(blocking=False):  # else a question is being answered
-            try:
+        with self._lock:
+            if self._idle is threading.current_thread():  # else a question has come since
                 self._end()
-            finally:
-                self._lock.release()
 
     def _end(self) -> None:
         if self._idle is not None:

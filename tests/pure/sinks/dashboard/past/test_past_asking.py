@@ -10,20 +10,18 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import date
 from pathlib import Path
 
 import pytest
+from every import every
 from fastapi.testclient import TestClient
-from page_state import live, pushed
+from page_state import browser, live, pushed
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, finding, gauge, push, setting
 from record_bytes import setting as record_setting
 
 from clientscope.records.layouts import Kind
 from sinks.dashboard.api import routes_past
-from sinks.dashboard.api.app import create_app
-from sinks.dashboard.http import assets
 from sinks.dashboard.past import asking
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.past.problems import NoAnswer
@@ -32,17 +30,26 @@ from sinks.history.erase import ErasureSubject, erase_rows
 from sinks.history.maintain import maintain
 
 Asking = Callable[..., TestClient]
+SPAN = [NOW_MS - HOUR_MS, NOW_MS]
+PATHS = ["series", "clients", "starts?client_id=app", "findings", "findings/ended"]
+
+
+def write(folder: Path) -> Path:
+    rows = [connection(NOW_MS - HOUR_MS, Kind.OPENED, 1), connection(NOW_MS - 9, Kind.CLOSED, 2, client_id="canary")]
+    append(folder, "connections", rows)
+    append(folder, "gauges", [gauge(NOW_MS - 9 * MINUTE_MS, 3)])
+    append(folder, "pushes", [push(NOW_MS - HOUR_MS, setting("acks", "all"))])
+    append(folder, "findings", [finding(NOW_MS - HOUR_MS, 1)])
+    return folder
 
 
 @pytest.fixture
 def history(tmp_path: Path) -> Path:
-    append(
-        tmp_path, "connections", [connection(NOW_MS - HOUR_MS, Kind.OPENED, 1), connection(NOW_MS - 9, Kind.CLOSED, 2, client_id="canary")]
-    )
-    append(tmp_path, "gauges", [gauge(NOW_MS - 9 * MINUTE_MS, 3)])
-    append(tmp_path, "pushes", [push(NOW_MS - HOUR_MS, setting("acks", "all"))])
-    append(tmp_path, "findings", [finding(NOW_MS - HOUR_MS, 1)])
-    return tmp_path
+    return write(tmp_path)
+
+
+def asks_of(past: Past, state: State | None = None) -> TestClient:
+    return browser(state or State(), lambda: NOW_MS, past=past)
 
 
 @pytest.fixture
@@ -51,19 +58,23 @@ def asks() -> Iterator[Asking]:
 
     def ask(folder: Path | None, **changed: float) -> TestClient:
         pasts.append(Past(folder and str(folder), **changed))
-        app = create_app(State(), assets.load(), lambda: NOW_MS, loopback_only=True, past=pasts[-1])
-        return TestClient(app, base_url="http://localhost")
+        return asks_of(pasts[-1])
 
     yield ask
     for past in pasts:
         past.close()
 
 
-PATHS = ["series", "clients", "starts?client_id=app", "findings", "findings/ended"]
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Past]:
+    """One process for all tests that change nothing: to start one takes a second."""
+    past = Past(str(write(tmp_path_factory.mktemp("history"))))
+    yield past
+    past.close()
 
 
-def test_everything_is_answered_in_the_models_of_the_api(history: Path, asks: Asking) -> None:
-    client = asks(history)
+def test_everything_is_answered_in_the_models_of_the_api(shared: Past) -> None:
+    client = asks_of(shared)
     assert client.get("/api/v1/history").json() == {"configured": True}
     series = client.get("/api/v1/history/series").json()
     assert (series["step_ms"], max(n or 0 for n in series["connections"])) == (5 * MINUTE_MS, 3)
@@ -75,73 +86,64 @@ def test_everything_is_answered_in_the_models_of_the_api(history: Path, asks: As
     found = client.get("/api/v1/history/findings", params={"q": "code:AN*"}).json()
     assert (found["total"], found["items"][0]["message"]) == (1, "Set acks.")
     assert client.get("/api/v1/history/findings/ended").json()["total"] == 0
-    for path in PATHS:
-        assert client.get(f"/api/v1/history/{path}").status_code == 200
 
 
-def test_incomplete_answer_is_read_again(history: Path, asks: Asking) -> None:
+def test_starts_are_complete_as_far_as_the_topic_has_none_later(shared: Past) -> None:
+    later = NOW_MS + MINUTE_MS  # the client may have pushed before that, too: only its newest push is known
+    for live_ms, complete_ms in ((NOW_MS - HOUR_MS, NOW_MS), (NOW_MS - MINUTE_MS, NOW_MS - HOUR_MS), (later, NOW_MS - HOUR_MS)):
+        client = asks_of(shared, live(pushed(9, record_setting("acks", "1"), at_ms=live_ms)))
+        for path in ("starts", "diff"):
+            answer = client.get(f"/api/v1/history/{path}", params={"client_id": "app", "to": NOW_MS}).json()
+            assert answer["complete_ms"] == complete_ms, (path, live_ms)
+
+
+@pytest.mark.parametrize(
+    ("path", "position"),
+    [
+        ("clients?q=app%20lisener:x", 4), ("clients?sort=-nothing", 0), ("findings?q=listener:x", 0), ("findings/ended?sort=code,x", 5),
+        ("clients/export?q=nope:1", 0), (f"series?from={NOW_MS + 1}", None), (f"series?from={NOW_MS - 9}&to={NOW_MS - 9}", None),
+        (f"series?from=0&to={NOW_MS}", None), ("starts", None),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_reported_with_its_place(shared: Past, path: str, position: int | None) -> None:
+    answer = asks_of(shared).get(f"/api/v1/history/{path}")
+    body = answer.json()
+    assert (answer.status_code, body.get("position")) == (400, position)
+    assert body["hint"] if position is None else body["expected"]
+
+
+def test_no_history_no_table_no_disk(tmp_path: Path, asks: Asking) -> None:
+    for folder, words in ((None, "--history-dir"), (tmp_path, "clientscope stream"), (tmp_path / "unmounted", "clientscope stream")):
+        client = asks(folder)
+        for path in (*PATHS, "clients/export"):
+            answer = client.get(f"/api/v1/history/{path}")
+            assert (answer.status_code, words in answer.json()["hint"]) == (404, True), path
+        assert client.get("/api/v1/history").json() == {"configured": folder is not None}
+
+
+def test_tables_that_grow_are_damaged_or_are_no_tables_of_the_jobs(
+    history: Path, asks: Asking, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client = asks(history)
 
-    def listed(path: str = "clients", to_ms: int = NOW_MS, **asked: str) -> tuple[list[str], int | None]:
-        answer = client.get(f"/api/v1/history/{path}", params={"from": NOW_MS - DAY_MS, "to": to_ms, **asked}).json()
-        return [item.get("client_id") for item in answer["items"]], answer["complete_ms"]
+    def listed(to_ms: int = NOW_MS) -> tuple[list[str], int | None]:
+        answer = client.get("/api/v1/history/clients", params={"from": NOW_MS - DAY_MS, "to": to_ms}).json()
+        return [item["client_id"] for item in answer["items"]], answer["complete_ms"]
 
     assert listed() == (["app", "canary"], NOW_MS - 9)
     append(history, "connections", [connection(NOW_MS - 5, Kind.OPENED, 3, client_id="late")])
     assert listed() == (["app", "late", "canary"], NOW_MS - 5), "its table has more"
     append(history, "connections", [connection(NOW_MS + 5, Kind.HEARTBEAT, 0)])
     assert listed() == (["app", "late", "canary"], NOW_MS)
-    assert listed(to_ms=NOW_MS - 2 * HOUR_MS) == ([], None), "before there was any history"
+    assert listed(NOW_MS - 2 * HOUR_MS) == ([], None), "before there was any history"
 
-
-def test_starts_are_complete_as_far_as_the_topic_has_none_later(history: Path) -> None:
-    later = NOW_MS + MINUTE_MS  # the client may have pushed before that, too: only its newest push is known
-    for live_ms, complete_ms in ((NOW_MS - HOUR_MS, NOW_MS), (NOW_MS - MINUTE_MS, NOW_MS - HOUR_MS), (later, NOW_MS - HOUR_MS)):
-        past, state = Past(str(history)), live(pushed(9, record_setting("acks", "1"), at_ms=live_ms))
-        app = create_app(state, assets.load(), lambda: NOW_MS, loopback_only=True, past=past)
-        with closing(past):
-            client = TestClient(app, base_url="http://localhost")
-            for path in ("starts", "diff"):
-                answer = client.get(f"/api/v1/history/{path}", params={"client_id": "app", "to": NOW_MS}).json()
-                assert answer["complete_ms"] == complete_ms, (path, live_ms)
-
-
-def test_a_file_has_all_that_is_filtered_and_no_formula(history: Path, asks: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes_past, "ROWS_AT_ONCE", 2)
-    rows = [connection(NOW_MS - 99, Kind.CLOSED, number, client_id=f'=HYPERLINK("{number}")') for number in range(5, 10)]
-    append(history, "connections", rows)
-    client = asks(history)
-    asked = {"q": "HYPERLINK", "sort": "-client_id"}
-    text = client.get("/api/v1/history/clients/export", params={**asked, "format": "csv"}).text
-    head, *lines = csv.reader(text.splitlines())
-    assert head[:4] == ["client_id", "application", "owner", "brokers"]
-    assert [line[0] for line in lines] == [f'\'=HYPERLINK("{number}")' for number in range(9, 4, -1)]
-    listed = client.get("/api/v1/history/clients", params=asked).json()["items"]
-    assert client.get("/api/v1/history/clients/export", params={**asked, "format": "json"}).json() == listed
-    assert client.get("/api/v1/history/clients/export?q=nope:1").status_code == 400
-    assert asks(None).get("/api/v1/history/clients/export").status_code == 404
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_no_history_no_table_no_disk(tmp_path: Path, asks: Asking, path: str) -> None:
-    for folder, words in ((None, "--history-dir"), (tmp_path, "clientscope stream"), (tmp_path / "unmounted", "clientscope stream")):
-        answer = asks(folder).get(f"/api/v1/history/{path}")
-        assert answer.status_code == 404
-        assert words in answer.json()["hint"]
-    assert asks(None).get("/api/v1/history").json() == {"configured": False}
-
-
-def test_a_table_that_is_half_written_or_loses_its_files_is_said_and_the_next_question_is_answered(
-    history: Path, asks: Asking, caplog: pytest.LogCaptureFixture
-) -> None:
-    client = asks(history)
     log = history / "gauges" / "_delta_log" / "00000000000000000000.json"
     whole = log.read_text()
-    files = list((history / "connections").rglob("*.parquet"))
+    files = every((history / "connections").rglob("*.parquet"))
     log.write_text(whole[: len(whole) // 2])
     for file in files:
         file.rename(file.with_suffix(".away"))
-    for path in ("series", "clients"):
+    for path in ("series", f"clients?from={NOW_MS - 3 * DAY_MS}"):
         answer = client.get(f"/api/v1/history/{path}")
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
         assert answer.json()["detail"] == "history can't be read now"
@@ -151,20 +153,28 @@ def test_a_table_that_is_half_written_or_loses_its_files_is_said_and_the_next_qu
     log.write_text(whole)
     for file in files:
         file.with_suffix(".away").rename(file)
-    for path in ("series", "clients"):
+    for path in PATHS:
         assert client.get(f"/api/v1/history/{path}").status_code == 200
 
+    monkeypatch.setattr(routes_past, "ROWS_AT_ONCE", 2)
+    rows = [connection(NOW_MS - 99, Kind.CLOSED, number, client_id=f'=HYPERLINK("{number}")') for number in range(5, 10)]
+    append(history, "connections", rows)
+    asked = {"q": "HYPERLINK", "sort": "-client_id"}
+    text = client.get("/api/v1/history/clients/export", params={**asked, "format": "csv"}).text
+    head, *lines = csv.reader(text.splitlines())
+    assert head[:4] == ["client_id", "application", "owner", "brokers"]
+    assert [line[0] for line in lines] == [f'\'=HYPERLINK("{number}")' for number in range(9, 4, -1)], "no formula"
+    items = client.get("/api/v1/history/clients", params=asked).json()["items"]
+    assert client.get("/api/v1/history/clients/export", params={**asked, "format": "json"}).json() == items
 
-def test_what_is_no_table_of_the_jobs(history: Path, asks: Asking) -> None:
     shutil.rmtree(history / "gauges")
     shutil.copytree(history / "findings", history / "gauges")
-    client = asks(history)
     assert client.get("/api/v1/history/series").status_code == 503
     assert client.get("/api/v1/history/findings").status_code == 200
 
 
 def test_while_it_is_compacted_and_erased(history: Path, asks: Asking) -> None:
-    for number in range(3, 40):
+    for number in range(3, 12):
         append(history, "connections", [connection(NOW_MS - DAY_MS - number, Kind.CLOSED, number, client_id=f"app-{number}")])
     client = asks(history)
     answers: list[int] = []
@@ -192,41 +202,49 @@ def test_while_it_is_compacted_and_erased(history: Path, asks: Asking) -> None:
     assert (listed["total"], listed["items"]) == (0, [])
 
 
-def test_a_question_that_takes_too_long_is_ended_and_the_next_one_is_answered(history: Path, asks: Asking) -> None:
+def test_a_question_that_takes_too_long_is_ended_and_the_next_one_is_answered(
+    history: Path, asks: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
     late = asks(history, deadline_s=0.01).get("/api/v1/history/series")
     assert (late.status_code, late.json()["hint"]) == (503, "ask for a shorter range, or try again")
     assert "retry-after" in late.headers
+    monkeypatch.setenv("CLIENTSCOPE_KAFKA_SASL_PASSWORD", "canary-of-the-environment")
     past = Past(str(history))
     try:
-        past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+        past.ask("series", span=SPAN)
         process_id = past.process_id
         assert process_id is not None
+        assert "canary" not in Path(f"/proc/{process_id}/environ").read_text()
         os.kill(process_id, signal.SIGKILL)  # as the kernel does where memory runs out
         with pytest.raises(NoAnswer) as error:
-            past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+            past.ask("series", span=SPAN)
         assert error.value.status == 503
-        assert past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])["points"]
+        assert past.ask("series", span=SPAN)["points"]
     finally:
         past.close()
     assert past.process_id is None and not Path(f"/proc/{process_id}").exists(), "nothing is left of it"
     with pytest.raises(NoAnswer):
-        past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+        past.ask("series", span=SPAN)
 
 
-def two_ask(past: Past) -> list[str]:
-    """What each of two is refused for, or nothing; the process stands still until the first of them has heard."""
+@pytest.mark.parametrize("one_too_many", [False, True])
+def test_who_waits_for_too_long_or_is_one_too_many_comes_again(history: Path, monkeypatch: pytest.MonkeyPatch, one_too_many: bool) -> None:
+    """The process stands still until the first of two has heard."""
+    if one_too_many:
+        monkeypatch.setattr(asking, "MOST_WAITING", 1)
+    past = Past(str(history), deadline_s=60, wait_s=60 if one_too_many else 0.01)
     heard: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def ask() -> None:
         try:
-            past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+            past.ask("series", span=SPAN)
         except NoAnswer as error:
             heard.put(f"{error.kind} {error.status}")
         else:
             heard.put("")
 
     try:
-        past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+        past.ask("series", span=SPAN)
         assert past.process_id is not None
         os.kill(past.process_id, signal.SIGSTOP)
         threads = [threading.Thread(target=ask) for _ in range(2)]
@@ -236,52 +254,16 @@ def two_ask(past: Past) -> list[str]:
         os.kill(past.process_id, signal.SIGCONT)
         for thread in threads:
             thread.join(20)
-        return [first, heard.get(timeout=20)]
+        assert [first, heard.get(timeout=20)] == ["busy 503", ""]
     finally:
         past.close()
-
-
-def test_who_waits_for_too_long_or_is_one_too_many_comes_again(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert two_ask(Past(str(history), deadline_s=60, wait_s=0.01)) == ["busy 503", ""]
-    monkeypatch.setattr(asking, "MOST_WAITING", 1)
-    assert two_ask(Past(str(history), deadline_s=60, wait_s=60)) == ["busy 503", ""]
 
 
 def test_the_process_ends_when_nobody_asks(history: Path) -> None:
     past = Past(str(history), idle_s=0.01)
-    past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
+    past.ask("series", span=SPAN)
     until = time.monotonic() + 20
     while past.process_id is not None and time.monotonic() < until:
         time.sleep(0.01)
     assert past.process_id is None
-    assert past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])["points"]
     past.close()
-
-
-@pytest.mark.parametrize(
-    ("path", "position"),
-    [("clients?q=app%20lisener:x", 4), ("clients?sort=-nothing", 0), ("findings?q=listener:x", 0), ("findings/ended?sort=code,x", 5)],
-)
-def test_a_mistake_is_reported_with_its_place(history: Path, asks: Asking, path: str, position: int) -> None:
-    answer = asks(history).get(f"/api/v1/history/{path}")
-    assert (answer.status_code, answer.json()["position"]) == (400, position)
-    assert answer.json()["expected"]
-
-
-@pytest.mark.parametrize("query", [f"from={NOW_MS + 1}", f"from={NOW_MS - 9}&to={NOW_MS - 9}", f"from=0&to={NOW_MS}"])
-def test_a_time_that_is_none(history: Path, asks: Asking, query: str) -> None:
-    answer = asks(history).get(f"/api/v1/history/series?{query}")
-    assert answer.status_code == 400
-    assert answer.json()["hint"]
-    assert asks(history).get("/api/v1/history/starts").status_code == 400, "whose?"
-
-
-def test_no_secret_of_the_environment_is_passed_on(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CLIENTSCOPE_KAFKA_SASL_PASSWORD", "canary-of-the-environment")
-    past = Past(str(history))
-    try:
-        past.ask("series", span=[NOW_MS - HOUR_MS, NOW_MS])
-        assert past.process_id is not None
-        assert "canary" not in Path(f"/proc/{past.process_id}/environ").read_text()
-    finally:
-        past.close()

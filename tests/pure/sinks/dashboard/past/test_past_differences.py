@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, push, setting
+from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, push, setting
 
 from clientscope.records.layouts import ValueState
 from sinks.dashboard.past import differences, pushes, tables
@@ -15,6 +15,12 @@ from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Span, Tables
 
 SPAN = Span(NOW_MS - HOUR_MS, NOW_MS)
+
+
+def ago(minutes: int) -> int:
+    return NOW_MS - minutes * MINUTE_MS
+
+
 HELD_BACK = setting("sasl.jaas.config", None, value_state=int(ValueState.KEY_INFIX), value_length=90, value_digest=bytes(range(32)))
 
 
@@ -29,6 +35,15 @@ def changed(one: dict[str, Any]) -> list[tuple[str, str | None, str | None]]:
 
 def instance(ms: int, name: str, acks: str, **more: Any) -> dict[str, Any]:
     return push(ms, setting("acks", acks), setting("client.id", name), HELD_BACK, client_id=name, **more)
+
+
+SEEN = {"origin": 1, "client_software_name": "sarama", "client_software_version": "1.4"}
+
+
+def seen(ms: int, *settings: tuple[str, str], name: str = "app", gateway: int = 1, **more: Any) -> dict[str, Any]:
+    """What one gateway saw of a client's requests."""
+    who = {"client_id": name, "client_instance_id": bytes([*[0] * 15, gateway]), **SEEN}
+    return push(ms, *(setting(key, value) for key, value in settings), **{**who, **more})
 
 
 def test_clients_that_changed_alike_are_one_difference(tmp_path: Path) -> None:
@@ -57,109 +72,110 @@ def test_clients_that_changed_alike_are_one_difference(tmp_path: Path) -> None:
     assert differing(tmp_path, client_id="orders-99") == []
 
 
-def test_a_new_instance_is_compared_with_its_application(tmp_path: Path) -> None:
-    append(tmp_path, "pushes", [instance(NOW_MS - 9 * DAY_MS, "orders-7", "all"), instance(NOW_MS - 60_000, "orders-8", "1")])
-    (one,) = differing(tmp_path, application="orders")
-    assert changed(one) == [("acks", "all", "1")], "a week and two days before; that its name differs is no change"
-    assert one["before"]["client_id"] == "orders-7"
-
-
-def test_nothing_before_it(tmp_path: Path) -> None:
-    consumer = (setting("group.id", "g"), setting("fetch.min.bytes", "1"))
-    append(
-        tmp_path,
-        "pushes",
+ALL_TO_1, LZ4 = ("acks", "all", "1"), ("compression.type", "lz4")
+LEAKED = "[key_prefix, 16 bytes]"
+CHANGED: dict[str, tuple[list[dict[str, Any]], dict[str, str], list[tuple[int, int | None, Any]]]] = {
+    # What was pushed or seen; whose; when what came newly was pushed and what was before it, in minutes before now, and the changes.
+    "a new instance is compared with its application, a week before; its name is no change": (
+        [instance(ago(9 * 1440), "orders-7", "all"), instance(ago(1), "orders-8", "1")],
+        {"application": "orders"}, [(1, 9 * 1440, [ALL_TO_1])],
+    ),
+    "neither what is too old nor a consumer of its name is a start before it": (
         [
-            instance(NOW_MS - 31 * DAY_MS, "orders-1", "all"),
-            push(NOW_MS - DAY_MS, *consumer, client_id="orders-1"),
-            instance(NOW_MS - 9, "orders-1", "1"),
+            instance(ago(31 * 1440), "orders-1", "all"),
+            push(ago(1440), setting("group.id", "g"), setting("fetch.min.bytes", "1"), client_id="orders-1"),
+            instance(ago(1), "orders-1", "1"),
+        ], {"application": "orders"}, [(1, None, None)],
+    ),
+    "a push is not compared with a log": (
+        [push(ago(120), setting("acks", "all"), client_id="a", origin=3), push(ago(1), setting("acks", "1"), client_id="a")],
+        {"client_id": "a"}, [(1, None, None)],
+    ),
+    "restarts without a change are said once": (
+        [instance(ago(number), "orders-1", "all") for number in reversed(range(1, 120))], {"client_id": "orders-1"}, [(1, 61, [])],
+    ),
+    "the ends of the range are compared": (
+        [instance(ago(minutes), "orders-1", acks) for minutes, acks in ((70, "all"), (40, "0"), (30, "1"), (20, "0"))],
+        {"client_id": "orders-1"}, [(20, 70, [("acks", "all", "0")])],
+    ),
+    "settings seen of requests are no start and never unset": (
+        [
+            instance(ago(180), "app", "1"), instance(ago(30), "app", "0"),
+            *(seen(ago(at), ("acks", "1"), *([] if at % 2 else [LZ4]), gateway=at % 3) for at in reversed(range(1, 200, 7))),
+        ], {"client_id": "app"}, [(30, 180, [("acks", "1", "0")])],
+    ),
+    "two instances that differ all the time have not changed": (
+        [seen(ago(200 - n), ("acks", ("1", "all")[n % 2]), client_address=f"10.0.0.{n % 2}") for n in range(199)], {"client_id": "app"}, [],
+    ),
+    "an old value seen beside others is compared": (
+        [
+            seen(ago(180), ("acks", "1"), LZ4), seen(ago(120), LZ4), seen(ago(30), ("acks", "all")),
+            seen(ago(20), ("compression.type", "none")),
         ],
-    )
-    (one,) = differing(tmp_path, application="orders")
-    assert (one["before"], one["changes"], one["client_type"]) == (None, None, "producer"), (
-        "a consumer of the same name is no start before it"
-    )
+        {"client_id": "app"}, [(20, 120, [("acks", "1", "all"), (*LZ4, "none")])],
+    ),
+    "a secret by today's rules is no value": (
+        [
+            push(ago(1440), setting("acks", "all"), HELD_BACK, client_id="a"),
+            push(ago(1), setting("acks", "all"), setting("sasl.jaas.config", "password=hunter2"), client_id="a"),
+        ], {"client_id": "a"}, [(1, 1440, [("sasl.jaas.config", "[key_infix, 90 bytes, 00010203]", LEAKED)])],
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("from_ms", [NOW_MS - 60_000, NOW_MS - 59_999])
-def test_the_range_is_exact(tmp_path: Path, from_ms: int) -> None:
-    append(tmp_path, "pushes", [instance(NOW_MS - 60_000, "orders-1", "all"), instance(NOW_MS - 1, "orders-1", "1")])
-    (one,) = differing(tmp_path, Span(from_ms, NOW_MS), client_id="orders-1")
-    assert one["after"]["pushed_ms"] == NOW_MS - 1
-    assert (one["before"] is None, one["changes"] is None) == (from_ms == NOW_MS - 60_000, from_ms == NOW_MS - 60_000)
-    ended_before = differing(tmp_path, Span(NOW_MS - 60_000, NOW_MS - 1), client_id="orders-1")
-    assert [each["after"]["pushed_ms"] for each in ended_before] == [NOW_MS - 60_000]
+@pytest.mark.parametrize(("rows", "whose", "expected"), CHANGED.values(), ids=CHANGED)
+def test_compares_with_the_start_before(tmp_path: Path, rows: Any, whose: dict[str, str], expected: Any) -> None:
+    append(tmp_path, "pushes", rows)
+    found = differing(tmp_path, **whose)
+
+    def minutes(side: dict[str, Any] | None) -> int | None:
+        return None if side is None else (NOW_MS - side["pushed_ms"]) // MINUTE_MS
+
+    assert [
+        (minutes(each["after"]), minutes(each["before"]), each["changes"] if each["changes"] is None else changed(each)) for each in found
+    ] == expected
+    assert not any(each["after"]["seen"] for each in found if each["after"]["software_name"] != "sarama")
 
 
-def test_more_than_are_compared_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(differences, "MOST_COMPARED", 5)
-    append(tmp_path, "pushes", [instance(NOW_MS - number, f"orders-{number}", "all") for number in range(1, 9)])
-    answer = differences.differences(Tables(tmp_path), SPAN, Whose(application="orders"))
-    assert (answer["unread"], answer["items"][0]["clients"]) == (3, 5)
-
-
-def test_a_secret_is_no_value(tmp_path: Path) -> None:
-    leaked = setting("sasl.jaas.config", "password=hunter2")
-    append(
-        tmp_path,
-        "pushes",
-        [instance(NOW_MS - DAY_MS, "a", "all"), push(NOW_MS - 9, setting("acks", "all"), leaked, client_id="a")],
-    )
-    (one,) = differing(tmp_path, client_id="a")
-    assert "hunter2" not in str(one) and ("sasl.jaas.config", "[key_infix, 90 bytes, 00010203]", "[key_prefix, 16 bytes]") in changed(one)
-
-
-MINUTE_MS = 60_000
-SEEN = {"origin": 1, "client_software_name": "sarama", "client_software_version": "1.4"}
-
-
-def seen(ms: int, *settings: tuple[str, str], name: str = "app", gateway: int = 1, **more: Any) -> dict[str, Any]:
-    """What one gateway saw of a client's requests."""
-    who = {"client_id": name, "client_instance_id": bytes([*[0] * 15, gateway]), **SEEN}
-    return push(ms, *(setting(key, value) for key, value in settings), **{**who, **more})
-
-
-def when(one: dict[str, Any]) -> tuple[int, list[tuple[str, str | None, str | None]]]:
-    return (one["after"]["pushed_ms"] - NOW_MS) // MINUTE_MS, changed(one)
-
-
-def test_restart_without_change_is_said_once(tmp_path: Path) -> None:
-    append(tmp_path, "pushes", [instance(NOW_MS - number * MINUTE_MS, "orders-1", "all") for number in reversed(range(1, 120))])
-    (one,) = differing(tmp_path, client_id="orders-1")
-    assert (when(one), one["clients"]) == ((-1, []), 1)
-
-
-def test_settings_seen_of_requests_are_no_start_and_never_unset(tmp_path: Path) -> None:
-    few, more = [("acks", "1")], [("acks", "1"), ("compression.type", "lz4")]
-    rows = [instance(NOW_MS - 3 * HOUR_MS, "app", "1"), instance(NOW_MS - 30 * MINUTE_MS, "app", "0")]
-    for minutes in reversed(range(1, 200, 7)):
-        rows.append(seen(NOW_MS - minutes * MINUTE_MS, *(few if minutes % 2 else more), gateway=minutes % 3))
+@pytest.mark.parametrize("before", [120, 20 * 1440])
+def test_change_of_client_that_never_pushes(tmp_path: Path, before: int) -> None:
+    rows = [
+        seen(ago(before), ("acks", "1"), LZ4),
+        seen(ago(30), ("acks", "all"), LZ4, ("max.request.size", "9")),
+        seen(ago(10), ("acks", "all"), client_software_version="1.5"),  # less was seen: nothing is unset
+        seen(ago(9), ("fetch.min.bytes", "1"), ("group.id", "g")),  # a consumer of its name
+    ]
     append(tmp_path, "pushes", rows)
     (one,) = differing(tmp_path, client_id="app")
-    assert (when(one), one["after"]["seen"]) == ((-30, [("acks", "1", "0")]), False)
+    assert (one["after"]["pushed_ms"], changed(one)) == (ago(10), [("acks", "1", "all")])
+    assert [(one[side]["seen"], one[side]["software_version"]) for side in ("before", "after")] == [(True, "1.4"), (True, "1.5")]
+    assert differing(tmp_path, Span(ago(9), NOW_MS), client_id="app") == []
 
 
-def test_push_is_never_compared_with_log(tmp_path: Path) -> None:
-    logged = push(NOW_MS - 2 * HOUR_MS, setting("acks", "all"), setting("retries", "5"), client_id="a", origin=3)
-    append(tmp_path, "pushes", [logged, push(NOW_MS - 9, setting("acks", "1"), client_id="a")])
-    (one,) = differing(tmp_path, client_id="a")
-    assert (one["before"], one["changes"]) == (None, None)
+def test_the_range_is_exact(tmp_path: Path) -> None:
+    append(tmp_path, "pushes", [instance(ago(1), "orders-1", "all"), instance(NOW_MS - 1, "orders-1", "1")])
+    for from_ms, to_ms, expected in (
+        (ago(1), NOW_MS, [(NOW_MS - 1, False)]), (ago(1) + 1, NOW_MS, [(NOW_MS - 1, True)]), (ago(1), NOW_MS - 1, [(ago(1), False)]),
+    ):  # fmt: skip
+        found = differing(tmp_path, Span(from_ms, to_ms), client_id="orders-1")
+        assert [(each["after"]["pushed_ms"], each["before"] is not None) for each in found] == expected
 
 
-def test_what_was_seen_of_clients_that_push_is_not_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_compared_is_counted_and_nothing_is_claimed_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unread(folder: str, rows: list[dict[str, Any]]) -> tuple[int, list[int]]:
+        append(tmp_path / folder, "pushes", rows)
+        answer = differences.differences(Tables(tmp_path / folder), SPAN, Whose(application="orders"))
+        return answer["unread"], [item["clients"] for item in answer["items"]]
+
     monkeypatch.setattr(differences, "MOST_COMPARED", 5)
+    names = [f"orders-{number}" for number in range(8)]
+    assert unread("many", [instance(NOW_MS - 1, name, "all") for name in names]) == (3, [5])
     java = {"client_software_name": "apache-kafka-java"}
-    names = [f"orders-{number}" for number in range(9)]
-    append(tmp_path, "pushes", [instance(NOW_MS - 9 * DAY_MS, name, "all") for name in names])
-    append(tmp_path, "pushes", [seen(NOW_MS - 9, ("acks", "all"), name=name, gateway=n, **java) for n, name in enumerate(names)])
-    assert differences.differences(Tables(tmp_path), SPAN, Whose(application="orders")) == {"unread": 0, "items": []}
-
-
-def test_two_instances_that_differ_all_the_time_have_not_changed(tmp_path: Path) -> None:
-    two = ("1", "10.0.0.1"), ("all", "10.0.0.2")
-    rows = [seen(NOW_MS - (200 - n) * MINUTE_MS, ("acks", two[n % 2][0]), client_address=two[n % 2][1]) for n in range(199)]
-    append(tmp_path, "pushes", rows)
-    assert differing(tmp_path, client_id="app") == []
+    of_pushing = [seen(NOW_MS - 9, ("acks", "all"), name=name, gateway=n, **java) for n, name in enumerate(names)]
+    assert unread("seen", [*(instance(ago(9 * 1440), name, "all") for name in names), *of_pushing]) == (0, [])
+    monkeypatch.setattr(differences, "MOST_COMPARED", 1)
+    rows = [push(ago(1440), setting("acks", "all"), client_id="orders-1", principal=f"User:{name}") for name in "ab"]
+    assert unread("before", [*rows, push(NOW_MS - 9, setting("acks", "1"), client_id="orders-1", principal="User:a")]) == (1, [])
 
 
 def test_rolling_restart_of_pods_with_one_name_is_no_change(tmp_path: Path) -> None:
@@ -174,47 +190,6 @@ def test_rolling_restart_of_pods_with_one_name_is_no_change(tmp_path: Path) -> N
     assert changed(one) == []
     listed = pushes.starts(Tables(tmp_path), Span(NOW_MS - DAY_MS, NOW_MS), Whose(client_id="app"), 0, 6)
     assert [start["changes"] for start in listed["items"]] == [[]] * 6
-
-
-def test_compares_the_ends_of_the_range(tmp_path: Path) -> None:
-    pushed = [(-70, "all"), (-40, "0"), (-30, "1"), (-20, "0")]
-    append(tmp_path, "pushes", [instance(NOW_MS + minutes * MINUTE_MS, "orders-1", acks) for minutes, acks in pushed])
-    (one,) = differing(tmp_path, client_id="orders-1")
-    assert (when(one), one["before"]["pushed_ms"]) == ((-20, [("acks", "all", "0")]), NOW_MS - 70 * MINUTE_MS)
-
-
-@pytest.mark.parametrize("before_ms", [2 * HOUR_MS, 20 * DAY_MS])
-def test_change_of_client_that_never_pushes(tmp_path: Path, before_ms: int) -> None:
-    rows = [
-        seen(NOW_MS - before_ms, ("acks", "1"), ("compression.type", "lz4")),
-        seen(NOW_MS - 30 * MINUTE_MS, ("acks", "all"), ("compression.type", "lz4"), ("max.request.size", "9")),
-        seen(NOW_MS - 10 * MINUTE_MS, ("acks", "all"), client_software_version="1.5"),  # less was seen: nothing is unset
-        seen(NOW_MS - 9 * MINUTE_MS, ("fetch.min.bytes", "1"), ("group.id", "g")),  # a consumer of its name
-    ]
-    append(tmp_path, "pushes", rows)
-    (one,) = differing(tmp_path, client_id="app")
-    assert when(one) == (-10, [("acks", "1", "all")])
-    assert [(one[side]["seen"], one[side]["software_version"]) for side in ("before", "after")] == [(True, "1.4"), (True, "1.5")]
-    assert differing(tmp_path, Span(NOW_MS - 9 * MINUTE_MS, NOW_MS), client_id="app") == []
-
-
-def test_old_value_seen_beside_others_is_compared(tmp_path: Path) -> None:
-    rows = [
-        seen(NOW_MS - 3 * HOUR_MS, ("acks", "1"), ("compression.type", "lz4")),
-        seen(NOW_MS - 2 * HOUR_MS, ("compression.type", "lz4")),
-        seen(NOW_MS - 30 * MINUTE_MS, ("acks", "all")),
-        seen(NOW_MS - 20 * MINUTE_MS, ("compression.type", "none")),
-    ]
-    append(tmp_path, "pushes", rows)
-    changes = [("acks", "1", "all"), ("compression.type", "lz4", "none")]
-    assert [change for one in differing(tmp_path, client_id="app") for change in changed(one)] == changes
-
-
-def test_claims_nothing_where_the_start_before_was_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(differences, "MOST_COMPARED", 1)
-    rows = [push(NOW_MS - DAY_MS, setting("acks", "all"), client_id="orders-1", principal=f"User:{name}") for name in "ab"]
-    append(tmp_path, "pushes", [*rows, push(NOW_MS - 9, setting("acks", "1"), client_id="orders-1", principal="User:a")])
-    assert differences.differences(Tables(tmp_path), SPAN, Whose(application="orders")) == {"unread": 1, "items": []}
 
 
 def test_more_starts_than_fit_into_memory_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

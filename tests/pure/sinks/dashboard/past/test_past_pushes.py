@@ -60,57 +60,37 @@ def test_each_push_tells_what_changed_since_the_one_before(tmp_path: Path) -> No
     assert starts(tmp_path, offset=1, limit=1, application="orders")["items"] == application["items"][1:2]
 
 
-def test_what_was_seen_of_requests_is_no_start(tmp_path: Path) -> None:
-    seen = (setting("acks", "1"), setting("client.id", "orders-1"))
-    append(
-        tmp_path,
-        "pushes",
-        [
-            push(NOW_MS - 9_000, setting("acks", "1"), setting("batch.size", "1000000"), client_id="orders-1"),
-            *(push(NOW_MS - 8_000 + origin, *seen, client_id="orders-1", origin=origin) for origin in (1, 2, 4, 99)),
-            push(NOW_MS - 5_000, setting("acks", "1"), setting("batch.size", "16384"), client_id="orders-1"),
-            *(push(NOW_MS - 4_000 + origin, *seen, client_id="orders-1", origin=origin) for origin in (1, 2, 4, 99)),
-        ],
-    )
-    found = starts(tmp_path, client_id="orders-1")
-    assert [(item["pushed_ms"] - NOW_MS, item["seen"]) for item in found["items"]] == [(-5_000, False), (-9_000, False)]
-    assert found["total"] == 2
-    second, first = ([*map(essentials, item["changes"] or ())] for item in found["items"])
-    assert (second, first) == ([("batch.size", "1000000", "16384")], [])
-
-
 def test_offset_decides_within_partition(tmp_path: Path) -> None:
-    acks = ["a", "b", "c", "d"]
     times = [NOW_MS - 9_000, NOW_MS - 60_000, NOW_MS - 59_000, NOW_MS - 1_000]  # the next leader's clock was behind
-    append(tmp_path, "pushes", [push(ms, setting("acks", value)) for ms, value in zip(times, acks, strict=True)])
+    append(tmp_path, "pushes", [push(ms, setting("acks", value)) for ms, value in zip(times, "abcd", strict=True)])
+    before = push(NOW_MS - 9 * HOUR_MS, setting("acks", "a"), client_id="again") | {"offset": 900_000}
+    after = push(NOW_MS - HOUR_MS, setting("acks", "b"), client_id="again") | {"offset": 3}  # of a topic that was made again
+    append(tmp_path, "pushes", [before, after])
+
+    def changed(limit: int, **whose: str) -> list[tuple[str, str | None, str | None]]:
+        found = [item for offset in range(0, 4, limit) for item in starts(tmp_path, offset, limit, **whose)["items"]]
+        return [essentials(change) for item in found for change in item["changes"] or ()]
+
     for limit in (1, 10):
-        found = [starts(tmp_path, offset, limit)["items"] for offset in range(0, 4, limit)]
-        changed = [essentials(change) for items in found for item in items for change in item["changes"] or ()]
-        assert changed == [("acks", "c", "d"), ("acks", "b", "c"), ("acks", "a", "b")]
+        assert changed(limit, client_id="app") == [("acks", "c", "d"), ("acks", "b", "c"), ("acks", "a", "b")]
+    assert changed(10, client_id="again") == [("acks", "a", "b")]
 
 
-def test_topic_made_again_begins_with_low_offsets(tmp_path: Path) -> None:
-    old, new = push(NOW_MS - 9 * HOUR_MS, setting("acks", "0")), push(NOW_MS - HOUR_MS, setting("acks", "1"))
-    append(tmp_path, "pushes", [old | {"offset": 900_000}, new | {"offset": 3}])
-    assert [essentials(change) for change in starts(tmp_path, client_id="app")["items"][0]["changes"]] == [("acks", "0", "1")]
+NAMES = ["' OR 1=1 --", "o'neil", "%", "_", "*", "x'); --", 'a"b', "\\", "ends\\' OR ''='"]
 
 
-@pytest.mark.parametrize("name", ["' OR 1=1 --", "o'neil", "%", "_", "*", "x'); --", 'a"b', "\\", "ends\\' OR ''='"])
-def test_a_name_means_itself_alone(tmp_path: Path, name: str) -> None:
-    append(
-        tmp_path,
-        "pushes",
-        [push(NOW_MS - 9, client_id=name, principal=f"User:{name}"), push(NOW_MS - 8, client_id="other"), push(NOW_MS - 7, client_id=None)],
-    )
-    for whose in (
-        {"client_id": name},
-        {"principal": f"User:{name}"},
-        {"client_id": name, "principal": f"User:{name}", "address": "10.0.0.1"},
-    ):
-        assert [item["client_id"] for item in starts(tmp_path, **whose)["items"]] == [name]
+def test_a_name_means_itself_alone(tmp_path: Path) -> None:
+    append(tmp_path, "pushes", [push(NOW_MS - 9, client_id=name, principal=name and f"User:{name}") for name in (*NAMES, "other", None)])
+    for name in NAMES:
+        for whose in (
+            {"client_id": name},
+            {"principal": f"User:{name}"},
+            {"client_id": name, "principal": f"User:{name}", "address": "10.0.0.1"},
+        ):
+            assert [item["client_id"] for item in starts(tmp_path, **whose)["items"]] == [name], whose
+        assert starts(tmp_path, client_id=f"{name}x") == {"total": 0, "items": []}
+        assert starts(tmp_path, client_id=name, principal="")["total"] == 0
     assert [item["client_id"] for item in starts(tmp_path, client_id="")["items"]] == [None]
-    assert starts(tmp_path, client_id=f"{name}x") == {"total": 0, "items": []}
-    assert starts(tmp_path, client_id=name, principal="")["total"] == 0
 
 
 def test_a_value_that_is_a_secret_by_todays_rules_is_withheld_though_the_table_has_it(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -72,12 +71,3 @@ def test_a_step_is_chosen_so_that_there_are_few_points(length_ms: int, step_ms: 
     span = Span(NOW_MS - length_ms, NOW_MS)
     assert step_of(span) == step_ms
     assert len(points(span, step_ms)) <= MOST_POINTS
-
-
-def test_the_ninth_version_is_other(tmp_path: Path) -> None:
-    append(tmp_path, "gauges", [gauge(NOW_MS, 20 - number, version=str(number)) for number in range(10)])
-    found = series(Tables(tmp_path), Span(NOW_MS - HOUR_MS, NOW_MS + MINUTE_MS))
-    assert [one["software_version"] for one in found["versions"]] == [str(number) for number in range(8)]
-    assert found["other"][-1] == 12 + 11
-    assert found["connections"][-1] == sum(range(11, 21))
-    assert found["connections"][:-1] == [None] * (len(found["points"]) - 1), "of which nothing was recorded"
