@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from page_state import browser
 
-import sinks.dashboard
 from clientscope.records.topics import GAUGES
 from sinks.dashboard.api import events
-from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import assets
 from sinks.dashboard.state.state import State, TopicRecord
 
 NOW = 1_000_000
-STATIC = Path(sinks.dashboard.__path__[0]) / "static"
 
 
 def gauge(count: int) -> TopicRecord:
@@ -40,8 +37,7 @@ def state() -> State:
 
 @pytest.fixture
 def client(state: State) -> TestClient:
-    app = create_app(state, assets.load(), lambda: NOW, loopback_only=True)
-    return TestClient(app, base_url="http://localhost")
+    return browser(state, lambda: NOW)
 
 
 def test_overview(client: TestClient, state: State) -> None:
@@ -110,8 +106,7 @@ def test_openapi_describes_every_answer(client: TestClient) -> None:
 
 def test_health_and_readiness(state: State) -> None:
     alive = [True]
-    app = create_app(state, assets.load(), lambda: NOW, loopback_only=True, alive=lambda: alive[0])
-    client = TestClient(app, base_url="http://localhost")
+    client = browser(state, alive=lambda: alive[0])
     assert (client.get("/healthz").status_code, client.get("/readyz").status_code) == (200, 503)
     state.live()
     assert client.get("/readyz").status_code == 200
@@ -120,16 +115,6 @@ def test_health_and_readiness(state: State) -> None:
     assert (response.status_code, response.json()["detail"]) == (503, "no broker answers")
     alive[0] = False
     assert client.get("/healthz").status_code == 503
-
-
-def test_metrics(client: TestClient, state: State) -> None:
-    state.apply([gauge(4)])
-    state.live()
-    response = client.get("/metrics")
-    assert response.headers["content-type"].startswith("text/plain; version=")
-    (line,) = [line for line in response.text.splitlines() if line.startswith("clientscope_client_connections{")]
-    assert 'client_software_name="librdkafka",client_software_version="2.6.1"' in line
-    assert line.endswith(" 4.0")
 
 
 def test_events_tell_what_changed_and_that_they_live(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,8 +141,7 @@ def test_events_tell_what_changed_and_that_they_live(state: State, monkeypatch: 
 
 
 def test_the_event_stream_ends_with_the_server(state: State) -> None:
-    app = create_app(state, assets.load(), lambda: NOW, loopback_only=True, stopping=lambda: True)
-    response = TestClient(app, base_url="http://localhost").get("/api/v1/events")
+    response = browser(state, stopping=lambda: True).get("/api/v1/events")
     assert response.headers["content-type"].startswith("text/event-stream")
     assert response.text == "retry: 1000\n\n"
 

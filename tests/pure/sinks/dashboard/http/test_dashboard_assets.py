@@ -21,9 +21,6 @@ STATIC = assets.STATIC
 MOST_COMPRESSED = 150 * 1024
 ASSETS = assets.load()
 VENDORED = json.loads((STATIC / "vendor" / "manifest.json").read_text())
-OURS = [name for name in ASSETS if not name.startswith("vendor/")]
-_IMPORT = re.compile(r"""\b(?:import|export)\b[^;"'`()]*?\bfrom\s*["']([^"']+)["']|\bimport\(?\s*["']([^"']+)["']""")
-_LOADED = re.compile(r"""(?:src|href)="(static/[^"]+)\"""")
 
 
 def test_everything_that_lies_there_is_served_or_is_about_what_is_vendored() -> None:
@@ -50,37 +47,15 @@ def test_a_browser_has_little_to_fetch() -> None:
     assert sum(sizes.values()) <= MOST_COMPRESSED, sizes
 
 
-@pytest.mark.parametrize("name", [name for name in ASSETS if name.endswith(".js")])
-def test_scripts_import_what_is_served_by_relative_names(name: str) -> None:
-    for imported in map("".join, _IMPORT.findall((STATIC / name).read_text())):
-        assert imported.startswith(("./", "../")), (name, imported)
-        target = (STATIC / name).parent.joinpath(imported).resolve().relative_to(STATIC).as_posix()
-        assert target in ASSETS, (name, imported)
-
-
-def test_the_page_loads_what_is_served_by_relative_names() -> None:
-    loaded = _LOADED.findall((STATIC / assets.PAGE).read_text())
-    assert len(loaded) >= 5
-    assert {name.removeprefix("static/") for name in loaded} <= set(ASSETS)
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_nothing_of_ours_needs_what_the_policy_forbids(name: str) -> None:
-    text = (STATIC / name).read_text()
-    for forbidden in (
-        "innerHTML",
-        "outerHTML",
-        "insertAdjacentHTML",
-        "document.write",
-        "eval(",
-        "new Function",
-        "dangerouslySetInnerHTML",
-        ' style="',
-        "javascript:",
-    ):
-        assert forbidden not in text, forbidden
-    assert not re.search(r"""(?:src|href|url\(|fetch\()\W{0,2}["'(]?(?:https?:)?//""", text)
-    assert not re.search(r"""["'`](?:/api|/static)/""", text), "absolute addresses break behind a path prefix"
+def test_nothing_of_ours_needs_what_the_policy_forbids() -> None:
+    forbidden = re.compile(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|dangerouslySetInnerHTML| style=\"|javascript:"
+        r"""|(?:src|href|url\(|fetch\()\W{0,2}["'(]?(?:https?:)?//"""
+        r"""|["'`](?:/api|/static)/"""  # absolute addresses break behind a path prefix
+    )
+    texts = {name: (STATIC / name).read_text() for name in ASSETS if not name.startswith("vendor/")}
+    assert {name: found for name, text in texts.items() if (found := forbidden.findall(text))} == {}
+    assert len(texts) > 30
 
 
 def test_a_wheel_has_every_file(tmp_path: Path) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from page_state import browser
 from starlette.testclient import TestClient
 
-from sinks.dashboard.api.app import create_app
-from sinks.dashboard.http import assets
 from sinks.dashboard.http.security import HEADERS
 from sinks.dashboard.state.state import State
 
@@ -20,8 +19,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(folder: Path) -> TestClient:
-    app = create_app(State(), assets.load(), lambda: 0, loopback_only=True, data_docs_dir=folder)
-    return TestClient(app, base_url="http://localhost")
+    return browser(State(), data_docs_dir=folder)
 
 
 def test_without_docs_there_is_nothing(client: TestClient) -> None:
