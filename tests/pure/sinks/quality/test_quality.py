@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -107,7 +106,10 @@ def test_a_finding_about_a_row_check_begins_with_the_second_failure_and_ends_onc
     assert (ended.subject, ended.failing) == (begun.subject, False)
 
 
-def test_a_sample_becomes_metrics_docs_and_a_finding(jobs: Any) -> None:
+def test_a_sample_becomes_metrics_docs_and_a_finding_and_a_process_that_is_killed_misses_nothing(
+    tmp_path: Path, jobs: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    append(tmp_path / "history", CONFIGS, pushes())  # before the job, so these are not looked at
     job = jobs()
     unbalanced = connections(connection_record(99, [("java", "4", 2, 1, 0)], timestamp_ms=NOW_MS))
     for number in (1, 2):
@@ -121,91 +123,60 @@ def test_a_sample_becomes_metrics_docs_and_a_finding(jobs: Any) -> None:
     assert job.metric("sampled_rows_total", topic=CONNECTIONS) == 102
     assert job.metric("process_peak_bytes") > 50e6
     assert (job.history / "data-docs" / "clientscope.connections.html").is_file()
-
-
-def test_rows_that_were_there_before_the_job_are_not_looked_at(tmp_path: Path, jobs: Any) -> None:
-    append(tmp_path / "history", CONFIGS, pushes())
-    job = jobs()
+    os.kill(job.process.process_id, signal.SIGKILL)
     job.write(CONFIGS, pushes(number=7))
     job.validated(1)
+    assert job.metric("process_failures_total", cause="ended") == 1
     assert job.metric("sampled_rows_total", topic=CONFIGS) == 7
+    assert "it ended without an answer" in caplog.text
 
 
-def test_the_driver_has_no_great_expectations(jobs: Any, tmp_path: Path) -> None:
+def test_the_driver_has_no_great_expectations() -> None:
+    """Nor after a look: test_quality_asking.py."""
     code = (
         "import sys, streaming.job, streaming.worker_daemon, sinks.dashboard.server, clientscope.commands.lint.linting, clientscope.cli; "
         "sys.exit(any(m in sys.modules for m in ('great_expectations', 'scipy')))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import sys\n"
-        f"sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'tests/pure')!r}, {str(ROOT / 'tests/pure/sinks/quality')!r}]\n"
-        "import test_quality as t\n"
-        f"job = t.Job(t.Path({str(tmp_path / 'other')!r}))\n"
-        "job.write(t.CONFIGS, t.pushes())\n"
-        "job.validated(1)\n"
-        "job.quality.stop()\n"
-        "sys.exit(any(m in sys.modules for m in ('great_expectations', 'scipy')))\n"
-    )
-    assert subprocess.run([sys.executable, str(script)], cwd=tmp_path, check=False).returncode == 0
 
 
-def test_a_process_that_is_killed_is_started_again_and_misses_nothing(jobs: Any, caplog: pytest.LogCaptureFixture) -> None:
-    job = jobs()
+def test_a_process_that_hangs_is_killed_and_started_again_and_a_job_with_one_stops_at_once(jobs: Any) -> None:
+    job = jobs(pause_s=0.5)  # so that the next one has more time than this one
     job.write(CONFIGS, pushes())
     job.validated(1)
-    os.kill(job.process.process_id, signal.SIGKILL)
-    job.write(CONFIGS, pushes(number=7))
-    job.validated(2)
-    assert job.metric("process_failures_total", cause="ended") == 1
-    assert job.metric("sampled_rows_total", topic=CONFIGS) == 57
-    assert "it ended without an answer" in caplog.text
 
+    def hang() -> int:
+        hanging = int(job.process.process_id)
+        os.kill(hanging, signal.SIGSTOP)
+        job.write(CONFIGS, pushes(number=7))
+        return hanging
 
-def test_a_process_that_hangs_is_killed_and_started_again(jobs: Any) -> None:
-    job = jobs(pause_s=3.0)  # so that the next one has more time than this one
-    job.write(CONFIGS, pushes())
-    job.validated(1)
-    hanging = job.process.process_id
     job.process.deadline_s = 0.2
-    os.kill(hanging, signal.SIGSTOP)
-    job.write(CONFIGS, pushes(number=7))
+    hanging = hang()
     eventually(lambda: job.metric("process_failures_total", cause="late") >= 1)
-    assert not Path(f"/proc/{hanging}").exists()
     job.process.deadline_s = SOON_S
+    assert not Path(f"/proc/{hanging}").exists()
     eventually(lambda: job.process.process_id is not None)
     job.write(CONNECTIONS, connections())
     eventually(lambda: job.metric("sampled_rows_total", topic=CONNECTIONS) == 50)
-
-
-def test_a_job_whose_process_hangs_stops_at_once(jobs: Any) -> None:
-    job = jobs()
-    job.write(CONFIGS, pushes())
-    job.validated(1)
-    os.kill(job.process.process_id, signal.SIGSTOP)
-    job.write(CONFIGS, pushes(number=7))
-    hanging = job.process.process_id
+    late = job.metric("process_failures_total", cause="late")
+    hanging = hang()
     stopping = threading.Thread(target=job.quality.stop)
     stopping.start()
     stopping.join(SOON_S / 2)
     assert not stopping.is_alive()
     eventually(lambda: not Path(f"/proc/{hanging}").exists())
-    assert job.metric("process_failures_total", cause="late") == 0
-
-
-def test_the_docs_name_each_expectation() -> None:
-    text = (ROOT / "docs" / "quality.md").read_text()
-    rows = [line for line in text.splitlines() if line.startswith("| `") and "clientscope_" not in line]
-    named = Counter(name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1]))
-    assert set(named) == {each.name for suite in SUITES.values() for each in suite.expectations}
-    assert set(named.values()) == {1}
+    assert job.metric("process_failures_total", cause="late") == late
 
 
 def test_suites_have_the_jobs_tables_and_names_that_are_used_once_and_are_no_reason_of_the_decoder() -> None:
     tables = {(plan.topic, plan.table) for plan in PLANS.values() if plan.table}
     assert {(suite.topic, suite.table) for suite in SUITES.values()} == tables - {(TELEMETRY, "client_facts")}, "which has no samples"
     for topic, suite in SUITES.items():
-        names = Counter(each.name for each in suite.expectations)
-        assert set(names.values()) == {1}, topic
-        assert not set(names) & set(REASONS)
+        names = [each.name for each in suite.expectations]
+        assert len({*names}) == len(names) and not {*names} & {*REASONS}, topic
+    rows = [
+        line for line in (ROOT / "docs" / "quality.md").read_text().splitlines() if line.startswith("| `") and "clientscope_" not in line
+    ]
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(named) == sorted({each.name for suite in SUITES.values() for each in suite.expectations}), "docs/quality.md"

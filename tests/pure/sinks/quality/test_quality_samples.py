@@ -1,4 +1,4 @@
-"""Samples of new files: bounded, by chance, and only what is needed is read."""
+"""Samples of new files: bounded, by chance, and only what is needed is read; the rate of the last hour, and when a failure is a finding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from quality_batches import NOW_MS, append, connections, pushes
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.quality import commits, samples
+from sinks.quality.rates import LastHour
 from sinks.quality.samples import Sample, sample
+from sinks.quality.verdicts import OF, ExpectationVerdict
 
 
 def of(history: Path, topic: str, most_read: int = 1_000, most_rows: int = 1_000) -> Sample | None:
@@ -71,3 +73,25 @@ def test_columns_that_name_a_client_are_not_read(tmp_path: Path, monkeypatch: py
     of(tmp_path, CONFIGS)
     names = {path.split(".")[0] for path in asked[0]}
     assert names == {"partition", "offset", "timestamp", "received_timestamp_ms", "digest_key_id", "configs"}
+
+
+def test_the_rate_is_that_of_the_last_hour_by_kafkas_clock() -> None:
+    hour = LastHour()
+    reported = [hour.ratio(minute * 60_000, 1_000) for minute in range(1, 71)]
+    assert reported[:11] == [None] * 11, "ten minutes aren't known before"
+    assert reported[11:] == [pytest.approx(1)] * 59
+    assert hour.ratio(71 * 60_000, 10_900) == pytest.approx(10)
+    assert hour.ratio(72 * 60_000, 0) == pytest.approx(100 / (100 + (59 * 1_000 + 10_900) / 60), rel=0.02)
+    assert hour.ratio(72 * 60_000, 5) is None, "no time has passed"
+    quiet = LastHour()
+    for minute in range(1, 21):
+        quiet.ratio(minute * 60_000, 1)
+    assert quiet.ratio(21 * 60_000, 500) == pytest.approx(600 / 101), "a few clients make no storm"
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 4, 5, 7, 9])
+def test_what_fails_now_and_then_never_flaps(every: int) -> None:
+    verdict = ExpectationVerdict()
+    changes = sum(verdict.take(number % every == 0) for number in range(500))
+    assert changes <= 1
+    assert verdict.failing is (True if every < OF else None)
