@@ -77,11 +77,8 @@ def test_the_commands_say_what_it_says(tmp_path: Path, monkeypatch: pytest.Monke
         assert json.loads(server.got[0].body)["type"] == "clientscope.test"
 
 
-def test_the_documented_text_is_the_text_of_the_message() -> None:
+def test_the_documented_message_is_what_is_sent() -> None:
     assert blocks("text") == [Texts(PAGE).body(message(made())) + "\n"]
-
-
-def test_the_body_is_what_is_sent() -> None:
     sent = json.loads(payload(message(made()), Texts(PAGE)))
     sent["data"]["text"] = "OPEN, high\n…"
     assert blocks("json") == [json.dumps(sent, indent=2, ensure_ascii=False) + "\n"]

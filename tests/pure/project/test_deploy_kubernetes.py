@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
+from every import every
 from places import ROOT
 
 from clientscope.commands.registry import COMMANDS
@@ -40,29 +40,25 @@ def test_kubernetes_takes_them() -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize(("container", "spec"), [each[1:] for each in CONTAINERS], ids=[each[0] for each in CONTAINERS])
-def test_a_container_can_do_little_and_its_volumes_are_there(container: dict[str, Any], spec: dict[str, Any]) -> None:
-    assert spec["securityContext"]["runAsNonRoot"] is True
-    assert spec["automountServiceAccountToken"] is False
-    assert container["securityContext"] == {
-        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
-    }  # fmt: skip
-    assert "memory" in container["resources"]["limits"]
-    named = {volume["name"] for volume in spec.get("volumes", ())} | {"data"}
-    assert {mount["name"] for mount in container.get("volumeMounts", ())} <= named
-    ports = {port["name"] for port in container.get("ports", ())}
-    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-        if probe in container:
-            how = container[probe].get("httpGet") or container[probe]["tcpSocket"]
-            assert how["port"] in ports
+def test_a_container_can_do_little_and_its_volumes_are_there() -> None:
+    for name, container, spec in CONTAINERS:
+        assert (spec["securityContext"]["runAsNonRoot"], spec["automountServiceAccountToken"]) == (True, False), name
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
+        }, name  # fmt: skip
+        assert "memory" in container["resources"]["limits"], name
+        named = {volume["name"] for volume in spec.get("volumes", ())} | {"data"}
+        assert {mount["name"] for mount in container.get("volumeMounts", ())} <= named, name
+        ports = {port["name"] for port in container.get("ports", ())}
+        probes = [container[probe] for probe in ("startupProbe", "readinessProbe", "livenessProbe") if probe in container]
+        assert {(probe.get("httpGet") or probe["tcpSocket"])["port"] for probe in probes} <= ports, name
 
 
-@pytest.mark.parametrize("name", [name for name, container, _ in CONTAINERS if "args" in container])
-def test_our_command_lines_are_taken_by_our_commands(name: str) -> None:
-    (container,) = [container for each, container, _ in CONTAINERS if each == name]
-    flags = [flag.replace("$(NODE_ID)", "0") for flag in container["args"]]
-    assert flags[0] == "clientscope"
-    parse(next(each.settings for each in COMMANDS if each.words in ([flags[1]], [flags[1], "run"])), flags[2:])
+def test_our_command_lines_are_taken_by_our_commands() -> None:
+    for line in every(container["args"] for _, container, _ in CONTAINERS if "args" in container):
+        program, word, *flags = (flag.replace("$(NODE_ID)", "0") for flag in line)
+        assert program == "clientscope"
+        parse(next(each.settings for each in COMMANDS if each.words in ([word], [word, "run"])), flags)
 
 
 def test_the_job_is_the_spark_operators() -> None:

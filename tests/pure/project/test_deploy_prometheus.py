@@ -21,6 +21,7 @@ from sinks.dashboard.state.state import State
 from sinks.quality.metrics import QualityMetrics
 from streaming.job_metrics import JobMetrics
 
+TESTS = ("rules_test.yml", "rules_day_test.yml")
 RUNBOOKS = ROOT / "docs" / "runbooks.md"
 
 
@@ -38,11 +39,11 @@ def test_prometheus_takes_the_settings_and_the_rules_say_what_their_tests_expect
     (tmp_path / "prometheus.yml").write_text(settings.replace("/run/secrets/reader.token", str(tmp_path / "token")))
     promtool("check", "config", str(tmp_path / "prometheus.yml"))
     promtool("check", "rules", "--lint=all", "--lint-fatal", "rules.yml")
-    promtool("test", "rules", "rules_test.yml")
+    promtool("test", "rules", *TESTS)
 
 
 def test_each_rule_says_how_bad_it_is_and_what_to_do_and_has_a_test() -> None:
-    tested = (DEPLOY / "prometheus" / "rules_test.yml").read_text()
+    tested = "".join((DEPLOY / "prometheus" / name).read_text() for name in TESTS)
     anchors = {heading.lower() for heading in re.findall(r"^## (\S+)$", RUNBOOKS.read_text(), re.MULTILINE)}
     for rule in rules():
         assert rule["labels"]["severity"] in ("critical", "warning", "info")

@@ -85,9 +85,11 @@ def test_file_whose_failed_test_is_skipped_at_second_look_is_red(tmp_path: Path)
     assert (status, out.splitlines()[-1]) == (1, "0 passed, 1 failed")
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
-@pytest.mark.parametrize("ignored", [False, True], ids=["", "in the background"])
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("stop", "ignored", "workers"),
+    [(signal.SIGINT, False, "0"), (signal.SIGTERM, False, "2"), (signal.SIGINT, True, "2")],
+    ids=["", "workers", "in the background"],
+)
 def test_stop_signal_ends_what_tests_have_started(tmp_path: Path, stop: signal.Signals, ignored: bool, workers: str) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
     (tmp_path / "test_it.py").write_text(STARTS)

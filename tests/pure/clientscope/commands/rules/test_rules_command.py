@@ -9,6 +9,7 @@ import json
 import pytest
 from command_runs import Run
 
+from udfs.rules.engine.documentation import SECTIONS
 from udfs.rules.registry import EVERY_RULE
 
 
@@ -35,14 +36,17 @@ def test_formats(clientscope: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert rows[0] == ["code", "severity", "risks"] and [row[0] for row in rows[1:]] == ["AN102", "AN101"]
     headings, first, *_ = clientscope("rules", "risk:loss").printed.splitlines()
     assert headings.split()[:4] == ["CODE", "SEVERITY", "RISKS", "NAME"] and first.split()[:4] == ["AN101", "high", "loss", "acks_zero"]
-    assert json.loads(clientscope("rules", "AN101", "-o", "json").printed)["code"] == "AN101", "one rule is one object"
+    one = json.loads(clientscope("rules", "AN108", "-o", "json").printed)
+    assert (one["client_types"], one["limits"]) == (["producer", "consumer", "share-consumer"], {"minimum_ms": 10000}), "one is an object"
+    assert one["sources"]
     assert [rule["code"] for rule in json.loads(clientscope("rules", "code:AN101", "-o", "json").printed)] == ["AN101"]
 
 
 @pytest.mark.parametrize("name", ["AN101", "an101", "acks_zero", "acks-zero"])
 def test_one_is_explained(name: str, clientscope: Run) -> None:
     out = clientscope("rules", name).printed
-    assert out.startswith("AN101 acks_zero: ") and "\nUse instead\n" in out
+    assert out.startswith("AN101 acks_zero: a producer doesn't wait") and "https://github.com/confluentinc/librdkafka/issues/1467" in out
+    assert [section for section in (*SECTIONS, "Says", "Facts") if f"\n{section}\n" not in out] == []
 
 
 @pytest.mark.parametrize(
@@ -50,6 +54,7 @@ def test_one_is_explained(name: str, clientscope: Run) -> None:
     [
         (["AN999"], "error: unknown rule 'AN999'\nhint: did you mean "),
         (["acks_zeor"], "error: unknown rule 'acks_zeor'\nhint: did you mean AN101"),
+        (["???"], "error: unknown rule '???'\nhint: list all rules: clientscope rules"),
         (["riks:loss"], "error: the search is wrong at character 1: there is no field riks\nhint: expected: risk"),
         (["key:acks", "severity:wrong"], "error: the search is wrong at character 19: "),
         (["--watch"], "error: --watch is not for rules"),
