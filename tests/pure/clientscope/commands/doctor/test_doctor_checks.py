@@ -1,22 +1,34 @@
-"""The run of checks: one that fails or hangs is not checked, and the others run."""
+"""The run of checks, its output, and the checks of this machine: Java, PySpark, disk, ports, keys, tokens and certificates."""
 
 from __future__ import annotations
 
+import io
+import json
+import socket
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
-from clientscope.commands.doctor.brokers import check_brokers
+import pytest
+from certificates import Authority
+from rich.console import Console
+
+from clientscope.commands.doctor import machine
 from clientscope.commands.doctor.checks import CHECKS, DoctorCheck, run_all
-from clientscope.commands.doctor.result import CheckResult, Outcome, ok
+from clientscope.commands.doctor.files import check_certificates, check_files, expiry
+from clientscope.commands.doctor.ports import check_ports
+from clientscope.commands.doctor.result import CheckResult, Outcome, not_checked, ok, problem, warning
+from clientscope.commands.doctor.shown import as_json, block, counted, print_end, summary, worst
 from clientscope.commands.doctor.situation import Situation
-from clientscope.config import KafkaSettings
+from clientscope.config import GatewaySettings, KafkaSettings, PageSettings, ServeSettings, StreamSettings
 from clientscope.errors import EnvironmentProblem
-from clientscope.kafka.access import KafkaAccess
+from clientscope.local.java import java
 from clientscope.local.process import free_port
 
 
-def nobody() -> Situation:
-    return Situation(KafkaSettings(), None, None, None, None)
+def situation(stream: StreamSettings | None = None, gateway: GatewaySettings | None = None) -> Situation:
+    return Situation(KafkaSettings(), gateway, stream, None, None)
 
 
 def fails(_: Situation) -> Iterator[CheckResult]:
@@ -34,7 +46,7 @@ def well(_: Situation) -> Iterator[CheckResult]:
 
 
 def test_the_others_run() -> None:
-    found = dict(run_all(nobody(), (DoctorCheck("a", fails), DoctorCheck("b", hangs, limit_s=0.1), DoctorCheck("c", well))))
+    found = dict(run_all(situation(), (DoctorCheck("a", fails), DoctorCheck("b", hangs, limit_s=0.1), DoctorCheck("c", well))))
     assert [[(each.outcome, each.text) for each in results] for results in found.values()] == [
         [(Outcome.OK, "first"), (Outcome.NOT_CHECKED, "no right")],
         [(Outcome.NOT_CHECKED, "no answer within 0 s")],
@@ -48,10 +60,173 @@ def test_titles_are_unique_and_what_others_need_comes_before() -> None:
     assert titles.index("files") < titles.index("brokers") < min(titles.index(each) for each in ("listeners", "topics", "clocks", "bypass"))
 
 
-def test_no_broker() -> None:
-    situation = nobody()
-    assert [each.outcome for each in check_brokers(situation)] == [Outcome.NOT_CHECKED]
-    address = f"127.0.0.1:{free_port()}"
-    situation.access = KafkaAccess(address)
-    (found,) = check_brokers(situation)
-    assert found.outcome is Outcome.PROBLEM and f"no broker answers at {address}" in found.text and situation.admin is None
+HOSTILE = "client ```\n[red]x[/red]\x1b[31m"
+RESULTS = [
+    ("a", [ok("1"), ok("2")]),
+    ("b", [ok("3"), warning(HOSTILE, "do"), problem("bad", "fix", "run 'it'")]),
+    ("c", [not_checked("why")]),
+]
+
+
+def test_summary() -> None:
+    lines = summary({"Java": "17"}, RESULTS)
+    assert lines == [
+        "Java: 17", "a: ok", "b: 1 ok", "b: warning: client '''�[red]x[/red]�[31m", "b: problem: bad", "c: not checked: why",
+    ]  # fmt: skip
+    assert counted(RESULTS) == "1 problem, 1 warning, 1 not checked, 3 ok"
+    assert (worst([("b", [ok("x"), warning("y"), not_checked("z")])]), worst([])) == (Outcome.WARNING, Outcome.OK)
+
+
+def test_json() -> None:
+    read = json.loads(as_json({"Java": "17"}, RESULTS))
+    assert read["worst"] == "problem" and read["versions"] == {"Java": "17"}
+    assert read["results"][4] == {"check": "b", "outcome": "problem", "text": "bad", "remedy": "fix", "command": "run 'it'"}
+
+
+def test_on_a_terminal_of_80_columns() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=80, no_color=True, highlight=False)
+    console.print(block(*RESULTS[1]))
+    assert [line.rstrip() for line in out.getvalue().splitlines()] == [
+        "b             ok           3",
+        "              warning      client ```�[red]x[/red]�[31m",
+        "                           → do",
+        "              problem      bad",
+        "                           → fix",
+        "                             $ run 'it'",
+    ]
+    print_end(console, {"Java": "x" * 100}, RESULTS)
+    assert f"\nJava: {'x' * 100}\n" in out.getvalue(), "lines to be copied are not folded"
+    assert "\x1b" not in out.getvalue()
+
+
+def java_of(folder: Path, version: str) -> None:
+    path = folder / "bin" / "java"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2024-01-16' >&2\n")
+    path.chmod(0o755)
+
+
+def checked(home: Path, monkeypatch: pytest.MonkeyPatch) -> CheckResult:
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    java.cache_clear()
+    try:
+        (found,) = machine.check_java(situation())
+    finally:
+        java.cache_clear()
+    return found
+
+
+def test_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java_of(tmp_path / "new", "21.0.5")
+    java_of(tmp_path / "old", "11.0.22")
+    found = checked(tmp_path / "new", monkeypatch)
+    assert (found.outcome, found.text) == (Outcome.OK, f"Java 21.0.5, {tmp_path}/new/bin/java")
+    found = checked(tmp_path / "old", monkeypatch)
+    assert found.outcome is Outcome.PROBLEM and "is Java 11" in found.text and "install Java 17" in found.remedy
+    assert checked(tmp_path / "none", monkeypatch).outcome is Outcome.PROBLEM
+
+
+def test_jars_are_looked_for_and_not_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLIENTSCOPE_JARS", str(tmp_path / "jars"))
+    (found,) = machine.check_spark(situation())
+    assert (found.outcome, found.command) == (Outcome.WARNING, "clientscope jars")
+    assert not (tmp_path / "jars").exists()
+
+
+def test_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = StreamSettings(checkpoint_dir=tmp_path / "a b" / "checkpoints", history_dir=tmp_path / "history")
+    for low, full, outcome in ((0, 0, Outcome.OK), (2**62, 0, Outcome.WARNING), (2**62, 2**62, Outcome.PROBLEM)):
+        monkeypatch.setattr(machine, "_LOW_BYTES", low)
+        monkeypatch.setattr(machine, "_FULL_BYTES", full)
+        (found,) = machine.check_disk(situation(stream))
+        assert found.outcome is outcome
+        assert "GiB are free" in found.text
+        assert bool(found.command) == (outcome is not Outcome.OK)
+
+
+def ports(**gateway: str) -> dict[str, CheckResult]:
+    """Results by flag."""
+    off = {"listen": "127.0.0.1:0", "metrics_listen": "127.0.0.1:0", "admin_listen": "127.0.0.1:0"}
+    found = check_ports(situation(gateway=GatewaySettings(**{**off, **gateway})))
+    return {each.text.split()[1]: each for each in found}
+
+
+def test_free_off_and_elsewhere() -> None:
+    found = ports(listen=f"127.0.0.1:{free_port()}", metrics_listen="192.0.2.1:9464")
+    assert found["--listen"].outcome is Outcome.OK and found["--listen"].text.endswith(" is free")
+    assert found["--metrics-listen"].outcome is Outcome.WARNING and "cannot listen here" in found["--metrics-listen"].text
+    assert found["--admin-listen"].outcome is Outcome.NOT_CHECKED
+
+
+def test_one_that_never_answers_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clientscope.commands.doctor.ports.TIMEOUT_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        assert ports(listen=address)["--listen"].outcome is Outcome.PROBLEM
+        assert ports(metrics_listen=address)["--metrics-listen"].outcome is Outcome.PROBLEM
+
+
+KEY, OTHER, TOKEN = "CNRYKEY0" * 5, "CNRYKEY1" * 5, "CNRYTOKEN" * 3
+
+
+def secret(path: Path, text: str, mode: int = 0o600) -> Path:
+    path.touch(mode=0o600)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+class PageOf(PageSettings):
+    """The page's settings alone."""
+
+    section = "page"
+
+
+def test_files(tmp_path: Path) -> None:
+    key, token = secret(tmp_path / "digest.key", KEY), secret(tmp_path / "to ken", f"ann {TOKEN}")
+    gateway = GatewaySettings(digest_key_file=key, admin_token_file=token, ssl_key_location=secret(tmp_path / "tls.key", "x"))
+    stream, serve = StreamSettings(digest_key_file=key), ServeSettings(reader_token_file=token)
+    everything = Situation(KafkaSettings(), gateway, stream, serve, PageOf(token_file=token))
+    assert {each.outcome for each in check_files(everything)} == {Outcome.OK}
+    assert everything.access is not None
+    token.chmod(0o644)
+    found = [each for each in check_files(everything) if each.outcome is Outcome.PROBLEM]
+    assert [each.text.split()[0] for each in found] == ["[page]", "[gateway]", "[serve]"]
+    assert {each.command for each in found} == {f"chmod 600 '{token}'"}
+    key.unlink()
+    found = [each for each in check_files(everything) if "digest" in each.text]
+    assert {each.outcome for each in found} == {Outcome.PROBLEM} and "No such file" in found[0].text
+    assert "CNRY" not in repr(found)
+
+
+def test_two_digest_keys(tmp_path: Path) -> None:
+    gateway = GatewaySettings(digest_key_file=secret(tmp_path / "a", KEY))
+    stream = StreamSettings(digest_key_file=secret(tmp_path / "b", OTHER))
+    (found,) = (each for each in check_files(situation(stream, gateway)) if each.outcome is Outcome.WARNING)
+    assert found.text == "gateway and stream have different digest keys"
+
+
+@pytest.mark.parametrize(
+    ("days", "outcome", "words"),
+    [(-0.5, Outcome.PROBLEM, "expired on"), (7, Outcome.WARNING, "expires in 7 days"), (90, Outcome.OK, "valid for 90 days")],
+)
+def test_expiry(days: float, outcome: Outcome, words: str) -> None:
+    now = datetime(2026, 5, 1, tzinfo=UTC)
+    found = expiry("x", now + timedelta(days=days), now)
+    assert found.outcome is outcome and words in found.text
+
+
+def test_certificates(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    (tmp_path / "no.pem").write_text("nothing")
+    gateway = GatewaySettings(
+        ssl_certificate_location=authority.sign("old", days=-1).certificate,
+        ssl_ca_location=authority.certificate,
+        upstream_ssl_ca_location=tmp_path / "no.pem",
+        upstream_ssl_certificate_location=tmp_path / "gone.pem",
+    )
+    found = list(check_certificates(situation(gateway=gateway)))
+    assert [each.outcome for each in found] == [Outcome.PROBLEM, Outcome.WARNING, Outcome.PROBLEM, Outcome.PROBLEM]
+    expected = ("expired", "expires in 2 days", "no certificate", "No such file")
+    assert all(words in each.text for each, words in zip(found, expected, strict=True))
