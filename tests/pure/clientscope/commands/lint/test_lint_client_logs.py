@@ -135,12 +135,6 @@ def test_processes_that_interleave_line_by_line() -> None:
     assert found == alone
 
 
-def test_another_thread_between_two_lines() -> None:
-    lines = lines_of("3.9")
-    mixed = list(chain.from_iterable((line, "[2026-11-23 20:00:00,000] WARN slow (app.Main)") for line in lines))
-    assert list(map(without_places, clients(mixed))) == list(map(without_places, clients(lines)))
-
-
 def test_librdkafka() -> None:
     producer, consumer = clients(LOGS.joinpath("librdkafka-2.16.log").read_text().splitlines())
     assert producer.version == consumer.version == "2.16.1-rdkafka-2.16.0"
@@ -184,8 +178,7 @@ def test_a_worker_of_connect_its_connectors_and_their_clients() -> None:
 def test_settings_of_a_worker_and_overrides_of_its_connectors_are_where_they_belong() -> None:
     found = list(clients(LOGS.joinpath("connect-distributed-4.3.log").read_text().splitlines()))
     assert {each.version for each in found if each.role != "Connect connector"} == {"4.3.1"}
-    assert all(each.whole for each in found)
-    assert not any(each.contradicted for each in found)
+    assert all(each.whole and not each.contradicted for each in found)
     (worker,) = (each for each in found if each.role == "Connect worker")
     values = {key: setting.value for key, setting in worker.settings.items()}
     assert (values["group.id"], values["session.timeout.ms"], values["offset.flush.interval.ms"]) == ("connect-orders", "6000", "1000")
@@ -214,16 +207,6 @@ def test_a_worker_is_judged_by_what_it_logs_and_by_no_default(linted: Run) -> No
     assert {"Connect connector orders-sink", "Connect connector orders-source"} <= {
         file["instance"]["client_id"] for file in report["files"]
     }
-
-
-def test_a_password_in_a_connectors_setting_is_found_and_not_shown(tmp_path: Path, linted: Run) -> None:
-    text = LOGS.joinpath("connect-standalone-3.9.log").read_text()
-    (tmp_path / "worker.log").write_text(
-        text.replace("transforms.add.field = line", "transforms.add.field = https://user:canary-url@host/")
-    )
-    _, out, _ = linted(str(tmp_path / "worker.log"), "--output-format", "concise")
-    assert "SK002" in out
-    assert "canary" not in out
 
 
 def test_a_message_of_another_kind_ends_the_one_before() -> None:
@@ -282,20 +265,17 @@ def test_findings_have_their_lines_and_origins(linted: Run) -> None:
 
 
 @pytest.mark.parametrize("output_format", ["full", "concise", "json", "sarif", "github"])
-def test_no_secret_is_shown(output_format: str, tmp_path: Path, linted: Run) -> None:
-    text = "\n".join(lines_of("4.4"))
+def test_no_secret_is_shown_and_no_log_is_corrected(output_format: str, tmp_path: Path, linted: Run) -> None:
+    once = "\n".join(lines_of("4.4")).replace("metric.reporters", "metric.reporterz")
     leak = "\tsasl.oauthbearer.token.endpoint.url = https://user:canary-url@idp/"
-    (tmp_path / "app.log").write_text(text.replace("\tsasl.oauthbearer.token.endpoint.url = null", leak))
-    _, out, _ = linted(str(tmp_path / "app.log"), *map(str, LOGS.glob("*.log")), "--output-format", output_format)
-    assert "AN102" in out
+    leaked = once.replace("\tsasl.oauthbearer.token.endpoint.url = null", leak)
+    text = "\n".join([leaked, once, once.replace("consumer-billing-1", "consumer-billing-7")])
+    (tmp_path / "app.log.1").write_text(text)
+    _, out, _ = linted(str(tmp_path / "app.log.1"), *map(str, LOGS.glob("*.log")), "--output-format", output_format, "--fix")
+    assert "AN102" in out and "SK002" in out
     assert "canary" not in out
-
-
-def test_starts_with_the_same_settings_are_one(tmp_path: Path, linted: Run) -> None:
-    once = "\n".join(lines_of("2.8"))
-    (tmp_path / "app.log.1").write_text("\n".join(once.replace("consumer-billing-1", f"consumer-billing-{n}") for n in range(1, 8)))
-    _, out, _ = linted(str(tmp_path / "app.log.1"))
-    assert "consumer consumer-billing-7, 2.8.2, 7 starts" in out
+    assert output_format != "full" or "consumer consumer-billing-7, 4.4.0, 2 starts" in out, "of the same settings"
+    assert (tmp_path / "app.log.1").read_text() == text
 
 
 def test_compressed_logs_standard_input_and_exit_statuses(tmp_path: Path, linted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,20 +297,12 @@ def test_compressed_logs_standard_input_and_exit_statuses(tmp_path: Path, linted
     assert (status, "no client's settings in this log" in err) == (2, True)
 
 
-def test_a_log_is_not_corrected(tmp_path: Path, linted: Run) -> None:
-    path = tmp_path / "app.log"
-    path.write_text("\n".join(lines_of("4.4")).replace("metric.reporters", "metric.reporterz"))
-    before = path.read_text()
-    linted(str(path), "--fix")
-    assert path.read_text() == before
-
-
 def test_hostile_lines_take_little_memory(tmp_path: Path, linted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Endless lines, deep nesting, messages without a second line: the client after them is found, and skipped lines are reported."""
     with (tmp_path / "app.log").open("w") as file:
         file.write(" " * (8 * MAX_LINE) + "\n")
         file.write('{"message":' + "[" * 100_000 + "\n")
-        for number in range(1_000):
+        for number in range(700):
             file.write(f"[{number}] INFO ProducerConfig values: \n\tacks = {number}\n\tkey{number} = {'v' * 100}\n")
         file.write("\tclient.id = " + "y" * 100_000 + "\n")
         file.write("\n".join(lines_of("4.4")) + "\n")

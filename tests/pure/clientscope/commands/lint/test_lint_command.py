@@ -66,17 +66,12 @@ def test_exit_statuses(words: str, status: int, here: Path, run: Run) -> None:
         (["x.properties", "--owners", "none.toml"], "error: none.toml: No such file or directory"),
         (["x.properties", "--fail-on", "sometimes"], "error: --fail-on: Input should be 'info'"),
         (["x.settings"], "error: x.settings: unknown format"),
+        ([], "usage: clientscope lint"),
     ],
 )
 def test_wrong_use_is_status_2(run: Run, arguments: list[str], message: str) -> None:
     status, _, err = run(*arguments)
     assert (status, err.startswith(message)) == (2, True), err
-
-
-def test_no_path_is_wrong_use() -> None:
-    with pytest.raises(SystemExit) as caught:
-        cli.main(["lint"])
-    assert caught.value.code == 2
 
 
 def test_what_is_wrong_with_one_file_keeps_nobody_from_the_others(here: Path, run: Run) -> None:
@@ -170,13 +165,6 @@ def test_suppressions_and_profiles_come_from_the_rules_file(here: Path, run: Run
     assert (status, err.splitlines()[0]) == (2, "error: rules.toml:3: unknown key profiles.x.offf")
 
 
-def test_what_the_file_does_not_say_counts_as_the_default(here: Path, linted: Callable[..., set[str]]) -> None:
-    (here / "x.properties").write_text(GOOD)
-    assert "AN112" in linted("x.properties")
-    (here / "x.properties").write_text(GOOD + "compression.type=lz4\n")
-    assert "AN112" not in linted("x.properties")
-
-
 def test_a_profile_judges_by_its_limits(here: Path, linted: Callable[..., set[str]]) -> None:
     (here / "x.properties").write_text(GOOD + "batch.size=32768\n")
     (here / "rules.toml").write_text("[[assign]]\nprofile = 'msk'\nprincipal = 'User:cloud'\n")
@@ -185,13 +173,6 @@ def test_a_profile_judges_by_its_limits(here: Path, linted: Callable[..., set[st
     assert "AN110" not in linted("x.properties", "--rules", "rules.toml", "--principal", "User:orders")
     assert "AN110" in linted("x.properties", "--rules", "rules.toml", "--principal", "User:cloud")
     assert "AN110" not in linted("x.properties", "--rules", "rules.toml", "--principal", "User:cloud", "--profile", "apache")
-
-
-def test_an_owner(here: Path, run: Run) -> None:
-    (here / "x.properties").write_text(BAD)
-    (here / "owners.toml").write_text("[[owner]]\nteam = 'orders'\ncontact = '#orders'\nprincipal = 'User:o*'\n")
-    assert "= owner:" not in run("x.properties", "--owners", "owners.toml")[1]
-    assert "= owner: orders (#orders)" in run("x.properties", "--owners", "owners.toml", "--principal", "User:orders")[1]
 
 
 @pytest.mark.parametrize(
@@ -212,34 +193,25 @@ def test_which_client_the_settings_are_for(names: list[str], library: str, expec
     assert files.client_types(names, dialect(library)) == expected
 
 
+PROGRAM = """
+import sys
+from clientscope.__main__ import main
+sys.argv = ["clientscope", "lint", "x.properties"]
+status = main()
+print(*(name for name in ("pandas", "pyspark", "kafka", "clientscope.findings.record", "fastapi", "rich") if name in sys.modules))
+sys.exit(status)
+"""
+
+
 def test_the_command_as_a_process(here: Path) -> None:
-    """As a shell runs it: status, no colours in a pipe, and nothing heavy loaded."""
-    (here / "x.properties").write_text(BAD)
-    code = (
-        "import sys; from clientscope.cli import main; status = main(['lint', 'x.properties', '--output-format', 'concise']); "
-        "print(*(m for m in ('pyspark', 'py4j', 'deltalake', 'fastapi', 'uvloop', 'rich') if m in sys.modules)); "
-        "sys.exit(status)"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent.parent)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False, encoding="utf-8")
-    *lines, loaded = done.stdout.split("\n")[:-1]
-    assert done.returncode == 1, done.stderr
-    assert loaded == ""
-    assert any(line.startswith("x.properties:3:6: AN101 high ") for line in lines)
-    assert "\x1b" not in done.stdout
-    entry = [sys.executable, "-m", "clientscope.cli", "lint", "x.properties"]
-    coloured = subprocess.run(entry, capture_output=True, text=True, env={**environment, "FORCE_COLOR": "1"}, check=False, encoding="utf-8")
-    assert "\x1b[31mAN101 high\x1b[0m" in coloured.stdout
-
-
-def test_a_terminal_of_few_characters(here: Path) -> None:
+    """As a shell runs it on a terminal of few characters: status, no colours in a pipe, and nothing loaded that it doesn't need."""
     (here / "x.properties").write_text(BAD + "client.id=caf\\u00e9\n")
     environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent.parent), "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run(
-        [sys.executable, "-m", "clientscope.cli", "lint", "x.properties"], capture_output=True, env=environment, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, env=environment, check=False)
     assert (done.returncode, done.stderr) == (1, b"")
-    assert done.stdout.isascii()
+    *lines, loaded = done.stdout.decode("ascii").splitlines()
+    assert "AN101 high" in lines[0] and loaded == ""
+    assert b"\x1b" not in done.stdout
 
 
 def test_a_word_about_security_is_checked_and_a_secret_in_its_place_stays_hidden(lint: Document) -> None:

@@ -58,12 +58,7 @@ def test_a_secret_is_not_ignored_so(lint: Document) -> None:
     assert any("only the rules file" in note["text"] for note in found["files"][0]["notes"])
 
 
-def test_a_value_of_a_properties_file_is_no_comment() -> None:
-    assert read(b"client.id=a # clientscope: ignore[CF103] b\n", "properties") == ([], [])
-
-
-def test_comments_are_bounded() -> None:
+def test_comments_are_bounded_and_a_value_of_a_properties_file_is_none() -> None:
     ignored, notes = read(b"# clientscope: ignore[CF103] why\nacks=2\n" * (MOST + 5), "yaml")
-    assert len(ignored) == MOST
-    assert ignored[0] == Ignored("CF103", 1, 2, "why")
-    assert len(notes) == 1
+    assert (len(ignored), ignored[0], len(notes)) == (MOST, Ignored("CF103", 1, 2, "why"), 1)
+    assert read(b"client.id=a # clientscope: ignore[CF103] b\n", "properties") == ([], [])

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clientscope.client.settings_file import parse
@@ -53,8 +53,13 @@ def test_properties() -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_line_ends(end: str) -> None:
-    assert placed(f"a=1{end}{end}#{end}b=2{end}", "properties")["b"].region == Region(4, 3, 4, 4)
+def test_line_ends_and_repeated_names(end: str) -> None:
+    found = read("x", f"a=1{end}{end}#{end}b=2{end}a=3{end}".encode(), "properties")
+    assert [(each.name, each.value, each.region) for each in found] == [
+        ("a", "1", Region(1, 3, 1, 4)), ("b", "2", Region(4, 3, 4, 4)), ("a", "3", Region(5, 3, 5, 4)),
+    ]  # fmt: skip
+    for text, file_format in (('{"a": 1, "a": 2}', "json"), ("a: 1\na: 2\n", "yaml")):
+        assert [each.value for each in read("x", text.encode(), file_format)] == ["1", "2"]
 
 
 JSON = """{
@@ -159,11 +164,6 @@ def test_lists_and_documents_of_yaml() -> None:
     assert found["[2].spec.c"].region == Region(18, 11, 18, 12)
 
 
-def test_repeated_names_come_in_their_order() -> None:
-    for text, file_format in (("a=1\na=2\n", "properties"), ('{"a": 1, "a": 2}', "json"), ("a: 1\na: 2\n", "yaml")):
-        assert [each.value for each in read("x", text.encode(), file_format)] == ["1", "2"]
-
-
 @pytest.mark.parametrize(
     ("text", "file_format", "message"),
     [
@@ -220,16 +220,6 @@ def test_aliases_cannot_grow_without_bound() -> None:
         placed("a0: &a0 {x: 1}\n" + merges, "yaml")
 
 
-def test_a_lone_surrogate_is_no_reason_to_fail() -> None:
-    assert placed('{"a": "\\ud800"}', "json")["a"].value == "?"
-
-
-@pytest.mark.parametrize("text", ["client.id=\\ud800x\n\\ud801=3\n", "a=\\ud83d\\ude00\n"])
-def test_lone_surrogates_are_none(text: str) -> None:
-    for each in read("x", text.encode(), "properties"):
-        assert f"{each.name}{each.value}".encode()
-
-
 ENDS_OF_YAML = "# a\u2028# \u0085acks: 0\n\u2029client.id: x # \U0001f600\r\nlinger.ms: 5"
 
 
@@ -252,6 +242,8 @@ hostile = st.lists(
 ).map("".join)  # fmt: skip
 
 
+@example('{"a": "\\ud800"}', "json")
+@example("client.id=\\ud800x\n\\ud801=3\n", "properties")
 @given(hostile, st.sampled_from(["properties", "json", "yaml"]))
 def test_whatever_is_in_a_file_has_its_place_or_is_refused(text: str, file_format: str) -> None:
     try:
