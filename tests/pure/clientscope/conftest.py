@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from command_runs import Run, Said
 
 from clientscope import cli
 
+_parser = cache(cli.parser)
+
 
 @pytest.fixture
-def clientscope(capsys: pytest.CaptureFixture[str]) -> Run:
+def clientscope(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command with the one parser of this process: to make one takes longer than most commands."""
+    monkeypatch.setattr(cli, "parser", _parser)
+
     def run(*words: str) -> Said:
         try:
             status = cli.main([*words])

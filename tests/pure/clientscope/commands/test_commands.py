@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from command_runs import Run
+from every import every
 
 from clientscope.commands import registry
-from clientscope.commands.command import Command, CommandGroup
+from clientscope.commands.command import CommandGroup
 from clientscope.config.option import Option, option
 
 FOLDER = Path(registry.__file__).parent
@@ -35,13 +36,9 @@ def test_every_file_is_registered() -> None:
     files = {path.stem for path in FOLDER.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
     assert files - SUPPORT == set(registry.MODULES)
     assert len(registry.MODULES) == len(set(registry.MODULES))
-
-
-@pytest.mark.parametrize("folder", ["checkpoints", "client", "findings", "history"])
-def test_every_file_of_a_group_is_registered(folder: str) -> None:
-    with_command = {path.stem for path in (FOLDER / folder).glob("*.py") if "COMMAND = Command(" in path.read_text()}
-    (group,) = (entry for entry in registry.ENTRIES if isinstance(entry, CommandGroup) and entry.name == folder)
-    assert {"_".join(command.words[1:]).replace("-", "_") for command in registry.flat(group.commands)} == with_command
+    for group in every(entry for entry in registry.ENTRIES if isinstance(entry, CommandGroup)):
+        with_command = {path.stem for path in (FOLDER / group.name).glob("*.py") if "COMMAND = Command(" in path.read_text()}
+        assert {"_".join(command.words[1:]).replace("-", "_") for command in registry.flat(group.commands)} == with_command
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -51,15 +48,16 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout == "set()\n"
 
 
-@pytest.mark.parametrize("command", registry.COMMANDS, ids=lambda command: " ".join(command.words))
-def test_a_setting_has_one_option_and_a_description(command: Command) -> None:
-    for name, field in command.settings.model_fields.items():
-        assert field.description, name
-        assert sum(isinstance(each, Option) for each in field.metadata) <= 1, name
-        assert field.json_schema_extra is None, name
-        given = option(field)
-        assert not (given.positional and (given.secret or given.short or given.flag)), name
-        assert given.positional or given.flag_only or not given.several, name
+def test_a_setting_has_one_option_and_a_description() -> None:
+    for command in every(registry.COMMANDS):
+        for name, field in command.settings.model_fields.items():
+            where = (*command.words, name)
+            assert field.description, where
+            assert sum(isinstance(each, Option) for each in field.metadata) <= 1, where
+            assert field.json_schema_extra is None, where
+            given = option(field)
+            assert not (given.positional and (given.secret or given.short or given.flag)), where
+            assert given.positional or given.flag_only or not given.several, where
 
 
 def test_two_commands_of_a_name_are_refused() -> None:
@@ -78,12 +76,3 @@ def test_a_command_without_settings_in_files_reads_none(
     monkeypatch.setenv("CLIENTSCOPE_GATEWAY_LISTN", "x")
     assert clientscope(*argv).printed
     assert "unknown" in clientscope("topics").refused
-
-
-@pytest.mark.parametrize("words", ["completion fish", "completion", "findings show", "rules AN999"])
-def test_wrong_words_are_wrong_use(words: str, clientscope: Run) -> None:
-    assert clientscope(*words.split()).refused
-
-
-def test_rules_of_an_unknown_format(clientscope: Run) -> None:
-    assert "--output: Input should be 'table', 'wide', 'json', 'jsonl', 'csv' or 'name'" in clientscope("rules", "-o", "xml").refused

@@ -59,9 +59,9 @@ def test_a_wrong_file_and_a_wrong_variable(command: Command, tmp_path: Path, mon
     assert clientscope(*words).refused.startswith("error: ")
 
 
-@ALL
+@pytest.mark.parametrize("command", {each.error_status: each for each in COMMANDS}.values(), ids=lambda command: " ".join(command.words))
 def test_what_a_command_finds_wrong_by_itself(command: Command, monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
-    """The status depends on the kind of error, not on the command."""
+    """The status depends on the kind of error, and on what the command says that its other statuses mean."""
     statuses = {}
     for error in (SettingsError("--q"), EnvironmentProblem("no broker"), _query_error(), ClientscopeError("damaged")):
 
