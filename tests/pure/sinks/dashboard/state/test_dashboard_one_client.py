@@ -6,18 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-import pytest
-from fastapi.testclient import TestClient
-from page_state import INSTANCE, NOW_MS, found, live, opened, pushed, result
+from page_state import INSTANCE, NOW_MS, browser, found, live, opened, pushed, result
 from record_bytes import config_record, setting
 
 from clientscope.api.clients import ClientDetail, Configuration, EffectiveSetting
 from clientscope.catalog.configs import Type
-from clientscope.errors import EnvironmentProblem, RecordError
+from clientscope.errors import EnvironmentProblem
 from clientscope.records.client_key import client_key
 from clientscope.records.layouts import Kind, Origin, ValueState
-from sinks.dashboard.api.app import create_app
-from sinks.dashboard.http import assets
 from sinks.dashboard.state.configuration import configuration
 from sinks.dashboard.state.fetching import Place
 from sinks.dashboard.state.one_client import OneClient
@@ -99,15 +95,6 @@ def test_hostile_settings_are_bounded_and_cleaned() -> None:
     assert not {"\x1b", "\u202e"} & set(other.key + (other.value or ""))
 
 
-def test_a_record_that_is_none_is_refused() -> None:
-    with pytest.raises(RecordError):
-        configuration(b"\x00\x00\x01", NOW_MS)
-
-
-def test_a_value_that_is_no_number_is_returned_unchanged() -> None:
-    assert by_key(made(setting("linger.ms", "soon")))["linger.ms"].value == "soon"
-
-
 class Topic:
     """Configurations by place, as a topic has them."""
 
@@ -145,48 +132,35 @@ def start(offset: int, minutes: int, *settings: Any, **fields: Any) -> TopicReco
     return pushed(offset, *settings, **changes)
 
 
+def starts_of(detail: ClientDetail) -> list[tuple[str | None, list[tuple[str, str | None, str | None]] | None]]:
+    """Each start's instance, and what changed with it."""
+    return [
+        (each.instance_id, each.changes and [(change.key, change.before, change.after) for change in each.changes])
+        for each in detail.starts or ()
+    ]
+
+
 def test_its_starts_are_compared_with_the_one_before() -> None:
     secret = [setting("ssl.key.password", None, value_state=1, value_digest=bytes([n]) * 32, value_length=9) for n in (1, 2)]
     records = [
-        start(1, 60, setting("acks", "all"), setting("linger.ms", "5"), secret[0]),
-        start(2, 30, setting("acks", "0"), secret[0]),
+        start(1, 20, setting("acks", "all"), setting("linger.ms", "5"), secret[0]),
+        start(2, 30, setting("acks", "0"), secret[0]),  # the next leader's clock is behind: its offset decides
         start(3, 20, setting("acks", "0"), secret[1]),
         start(4, 10, setting("acks", "1"), client_address="10.0.0.99"),
     ]
     topic = Topic(*records)
     state = live(*records, opened(1, client_instance_id=UUID(int=3)), found(1))
     detail = detail_of(state, topic)
-    assert detail.configuration is not None
-    assert by_key(detail.configuration)["acks"].value == "0"
-    assert detail.starts is not None
-    assert [(each.instance_id, each.this) for each in detail.starts] == [
-        (str(UUID(int=3)), True),
-        (str(UUID(int=2)), False),
-        (str(UUID(int=1)), False),
-    ]
-    newest, middle, oldest = (each.changes for each in detail.starts)
-    assert newest is not None
-    assert middle is not None
-    assert [(each.key, each.before, each.after) for each in newest] == [
-        ("ssl.key.password", "[key_prefix, 9 bytes, 01010101]", "[key_prefix, 9 bytes, 02020202]")
-    ]
-    assert [(each.key, each.before, each.after) for each in middle] == [("acks", "all", "0"), ("linger.ms", "5", None)]
-    assert oldest is None
-    assert detail.starts_of == "client"
-    assert [each.code for each in detail.findings or ()] == ["AN101"]
-    assert len(topic.asked) == 1
-
-
-def test_offset_decides_order_of_starts() -> None:
-    records = [
-        start(1, 20, setting("acks", "all")),
-        start(2, 60, setting("acks", "0")),  # the next leader's clock is behind
-    ]
-    detail = detail_of(live(*records, opened(1)), Topic(*records))
     assert detail.configuration is not None and by_key(detail.configuration)["acks"].value == "0"
-    (newest, oldest) = detail.starts or ()
-    assert [(each.key, each.before, each.after) for each in newest.changes or ()] == [("acks", "all", "0")]
-    assert oldest.changes is None
+    assert starts_of(detail) == [
+        (str(UUID(int=3)), [("ssl.key.password", "[key_prefix, 9 bytes, 01010101]", "[key_prefix, 9 bytes, 02020202]")]),
+        (str(UUID(int=2)), [("acks", "all", "0"), ("linger.ms", "5", None)]),
+        (str(UUID(int=1)), None),
+    ]
+    assert [each.this for each in detail.starts or ()] == [True, False, False]
+    assert (detail.starts_of, [each.code for each in detail.findings or ()], len(topic.asked)) == ("client", ["AN101"], 1)
+    compacted = detail_of(state, Topic(records[0], records[2]))
+    assert [changes for _, changes in starts_of(compacted)] == [None, None, None]
 
 
 def test_with_one_start_those_of_its_application_at_other_addresses_stand_beside_it() -> None:
@@ -198,7 +172,7 @@ def test_with_one_start_those_of_its_application_at_other_addresses_stand_beside
     state = live(*records, opened(1, client_id="app-2", client_instance_id=UUID(int=2)))
     detail = detail_of(state, Topic(*records))
     assert (detail.starts_of, [each.client_id for each in detail.starts or ()]) == ("application", ["app-2", "app-1"])
-    assert [(each.key, each.before, each.after) for each in (detail.starts or ())[0].changes or ()] == [("acks", "all", "0")]
+    assert starts_of(detail)[0][1] == [("acks", "all", "0")]
 
 
 SEEN = {"origin": int(Origin.OBSERVED)}
@@ -227,13 +201,6 @@ def test_what_several_gateways_have_seen_of_one_client_is_shown_together() -> No
     assert detail.starts == [], "a record of what was seen is no start"
 
 
-def test_what_is_compacted_away_is_not_compared() -> None:
-    records = [start(1, 60), start(2, 30), start(3, 20)]
-    topic = Topic(records[0], records[2])
-    detail = detail_of(live(*records, opened(1, client_instance_id=UUID(int=3))), topic)
-    assert [each.changes for each in detail.starts or ()] == [None, None, None]
-
-
 def test_it_says_why_there_is_no_configuration() -> None:
     records = [opened(1, client_instance_id=INSTANCE)]
     silent = detail_of(live(*records), Topic())
@@ -254,7 +221,7 @@ def test_it_says_why_there_is_no_configuration() -> None:
 
 def test_a_client_that_has_just_gone_is_still_shown_and_an_unknown_one_is_not() -> None:
     state = live(opened(1), pushed(5), result(5))
-    http = TestClient(create_app(state, assets.load(), lambda: NOW_MS, loopback_only=True), base_url="http://localhost")
+    http = browser(state)
     key = state.clients(1).items[0].key
     state.apply([opened(2, kind=Kind.CLOSED, connection_id=1)])
     body = http.get(f"/api/v1/clients/{key}").json()
