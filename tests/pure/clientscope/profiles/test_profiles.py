@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from clientscope.errors import SettingsError
-from clientscope.profiles import APACHE, BUILT_IN, Profile, Thresholds, owners, rules_file
+from clientscope.profiles import APACHE, BUILT_IN, owners, rules_file
 from clientscope.profiles.builtin import sources
-from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
+from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.suppressions import suppressing
-from clientscope.profiles.toml_tables import lines
 from udfs.rules.registry import RULES
 
 KNOWN = {"AN101": (), "AN107": ("low", "high"), "AN112": (), "SK001": ()}
@@ -58,12 +57,6 @@ def read(tmp_path: Path, text: str) -> rules_file.RulesFile:
     file = tmp_path / "rules.toml"
     file.write_text(text)
     return rules_file.read(file, KNOWN)
-
-
-def test_every_client_has_the_rules_own_limits_by_default() -> None:
-    assert Thresholds().profiles == (APACHE,)
-    assert Thresholds().choose("User:a", "g", "c") == 0
-    assert Profile("apache") == APACHE
 
 
 def test_a_profile_is_laid_over_its_base(tmp_path: Path) -> None:
@@ -147,22 +140,6 @@ def test_what_is_wrong_is_said_with_line_and_key(tmp_path: Path, text: str, mess
         read(tmp_path, text)
     assert message in str(caught.value)
     assert caught.value.hint
-
-
-def test_lines_of_toml() -> None:
-    text = "a = 1\n[[b]]\nc = 2\n[b.d]\n'e f'.g = 3\n[[b]]\nc = 4\n[ h . \"i.j\" ] # [k]\nl=5\n"
-    assert lines(text) == {
-        ("a",): 1, ("b", 0): 2, ("b", 0, "c"): 3, ("b", 0, "d"): 4, ("b", 0, "d", "e f", "g"): 5, ("b", 1): 6, ("b", 1, "c"): 7,
-        ("h", "i.j"): 8, ("h", "i.j", "l"): 9,
-    }  # fmt: skip
-
-
-def test_a_pattern_needs_every_field_that_it_names() -> None:
-    pattern = ClientPattern(principal=("User:a*",), path=("conf/*",))
-    assert pattern.fits(PatternSubject(principal="User:ab", path="conf/x.properties"))
-    assert not pattern.fits(PatternSubject(principal="User:ab"))
-    assert not pattern.fits(PatternSubject(principal="User:b", path="conf/x.properties"))
-    assert ClientPattern().fits(PatternSubject())
 
 
 OWNERS = """\

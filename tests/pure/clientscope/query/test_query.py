@@ -70,6 +70,7 @@ def holds(query: str, **changes: Any) -> bool:
         "orders",
         "User:ALICE",
         "ord*-7",
+        "client_id:*o*r*-7*",
         '"10.0.0.1"',
         'instance:""',
         "-instance:*",
@@ -110,6 +111,7 @@ def test_it_holds(query: str) -> None:
         "-orders",
         "nothing",
         "7*orders",
+        "client_id:*ers*7*7",
         "broker:2",
         "finding:low",
         "finding:<high",
@@ -157,10 +159,6 @@ def test_versions_are_compared_within_a_library(query: str, position: int, lengt
         parse(query, CLIENTS)
     assert (caught.value.position, caught.value.length) == (position, length)
     assert caught.value.expected[0] == "software:librdkafka version:<2.6"
-
-
-def test_versions_of_brokers_are_those_of_one_software() -> None:
-    parse("version:<4", BROKERS)
 
 
 def test_one_of_several_numbers_is_enough() -> None:
@@ -211,6 +209,7 @@ def test_a_mistake_is_shown_at_its_place(query: str, position: int, length: int,
 
 def test_findings_have_fields_of_their_own() -> None:
     parse("severity:>=high state:open,stopped owner:team-* code:SK*", FINDINGS)
+    parse("version:<4", BROKERS)  # which are of one software
     for query in ("state:gone", "severity:SK001", "software:java"):
         with pytest.raises(QueryError):
             parse(query, FINDINGS)
@@ -260,20 +259,6 @@ def test_a_term_that_is_written_finds_just_its_value(value: str) -> None:
     query = parse(term_text("principal", value), CLIENTS)
     assert matches(query, CLIENTS, CLIENT | {"principal": value or None})
     assert not matches(query, CLIENTS, CLIENT | {"principal": value + "x"})
-
-
-@given(st.lists(st.sampled_from("ab*"), max_size=8).map("".join), st.text("ab", max_size=12))
-def test_stars_stand_for_anything(pattern: str, text: str) -> None:
-    def slowly(pattern: str, text: str) -> bool:
-        if not pattern:
-            return not text
-        if pattern[0] == "*":
-            return any(slowly(pattern[1:], text[place:]) for place in range(len(text) + 1))
-        return text[:1] == pattern[0] and slowly(pattern[1:], text[1:])
-
-    if pattern:
-        query = parse(f"client_id:{pattern}", CLIENTS)
-        assert matches(query, CLIENTS, CLIENT | {"client_id": text}) == slowly(pattern, text)
 
 
 @given(st.lists(st.integers(0, 10**8), min_size=1, max_size=5), st.lists(st.integers(0, 10**8), min_size=1, max_size=5))

@@ -11,7 +11,6 @@ from seen_clients import NOW, record, seen
 
 from clientscope.readiness.seen import KEPT_MS, MOST_LISTS, MOST_UNREAD, SeenClients, uses
 from clientscope.records.layouts import Kind
-from clientscope.records.requested_versions import MOST_VERSIONS
 
 
 def shown(clients: SeenClients, now_ms: int = NOW) -> dict[str, list[tuple[int, int, int, int]]]:
@@ -114,9 +113,3 @@ def test_whatever_a_record_says_is_bounded(value: bytes, name: str, client_id: s
     for key, of in clients.clients(NOW):
         assert all(len(part) <= 256 for part in key)
         assert len(uses(of, NOW)) <= 64
-
-
-def test_of_a_record_that_no_gateway_wrote_no_more_is_kept_than_of_another() -> None:
-    clients = seen((NOW, record(requested_versions=b"\0\1\0\3" * 200_000)))
-    ((_, of),) = clients.clients(NOW)
-    assert [len(versions) for versions in of.lists] == [4 * MOST_VERSIONS]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from clientscope.catalog.releases import releases as advertised_releases
 from clientscope.errors import SettingsError
 from clientscope.readiness.served import (
-    SERVED,
     Removal,
     added_in,
     known_releases,
@@ -26,13 +22,6 @@ KIP_896 = {
 }  # fmt: skip
 """Api key → the lowest version that 4.0.0 serves, of docs/specifications.md; all others that a client uses stay from 0."""
 GONE_WITH_ZOOKEEPER = {4, 5, 6, 7}
-
-
-def test_every_patch_is_there_once_and_in_order() -> None:
-    listed = [release for entry in json.loads(SERVED.read_text())["releases"] for release in entry["releases"]]
-    assert tuple(listed) == known_releases()
-    assert len(set(listed)) == len(listed) == 64
-    assert {"2.0.0", "3.9.2", "4.0.0", "4.0.1", "4.1.1", "4.4.0"} <= set(listed)
 
 
 def test_4_0_0_raises_what_kip_896_lists_and_nothing_else() -> None:
@@ -57,13 +46,6 @@ def test_join_group_is_back_in_4_0_1_and_nothing_else_changes() -> None:
     assert {key for key in served("4.0.1") if served("4.0.1")[key] != served("4.0.0")[key]} == {11}
 
 
-def test_produce_is_advertised_from_0_and_served_from_3() -> None:
-    (advertised,) = (each.fixed[0] for each in advertised_releases() if (each.release, each.mode) == ((4, 1), "kraft"))
-    assert advertised[0] == 0
-    assert served("4.1.2")[0][0] == 3
-    assert (removed_in(0, 2), removed_in(0, 3)) == (Removal("4.0.0"), None)
-
-
 @pytest.mark.parametrize("release", known_releases())
 def test_what_is_served_is_what_some_mode_advertises_but_for_produce(release: str) -> None:
     """The other reading of the same jars (releases.json) had brokers' answers as its oracle."""
@@ -76,13 +58,6 @@ def test_what_is_served_is_what_some_mode_advertises_but_for_produce(release: st
         if offered:  # a controller of its own may have what no broker forwards
             assert (least, most) in offered, key
     assert {key for mode in modes for key in mode} <= set(served(release))
-
-
-@pytest.mark.parametrize("version", [version for version in BROKER_API_VERSIONS if version >= (2, 0)])
-def test_kafka_pythons_table_of_brokers_answers_agrees(version: tuple[int, ...]) -> None:
-    ours = [served(release) for release in known_releases() if tuple(map(int, release.split(".")))[: len(version)] == version]
-    theirs = {key: (3 if key == 0 and version >= (4, 0) else least, most) for key, (least, most) in BROKER_API_VERSIONS[version].items()}
-    assert any(all(ranges.get(key) == wanted for key, wanted in theirs.items()) for ranges in ours)
 
 
 def test_what_no_release_serves_was_not_removed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,7 +11,6 @@ from places import ROOT
 
 from clientscope.catalog.releases import api_key
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, known_releases, serves
-from clientscope.readiness.verdict import BETWEEN_BROKERS
 
 
 def seen(text: str, software: str = "", broker: str | None = "3.9.2") -> ObservedClient:
@@ -75,12 +75,10 @@ def test_verdicts(client: ObservedClient, target: str, readiness: str, reason: s
     assert bool(verdict.advice) is (readiness in ("BREAKS", "UNKNOWN"))
 
 
-@pytest.mark.parametrize("target", known_releases())
-def test_a_client_that_never_asks_is_fine_where_its_version_is_served_and_breaks_elsewhere(target: str) -> None:
-    for key in (0, 1, 2, 8, 9, 11, 19, 32, 68):
-        for version in range(20):
-            verdict = judge_readiness(ObservedClient((ApiUse(key, version),)), target)
-            assert verdict.readiness is (Readiness.FINE if serves(target, key, version) else Readiness.BREAKS), (key, version)
+def test_a_client_that_never_asks_is_fine_where_its_version_is_served_and_breaks_elsewhere() -> None:
+    for target, key, version in product(known_releases(), (0, 1, 2, 8, 9, 11, 19, 32, 68), range(20)):
+        verdict = judge_readiness(ObservedClient((ApiUse(key, version),)), target)
+        assert verdict.readiness is (Readiness.FINE if serves(target, key, version) else Readiness.BREAKS), (target, key, version)
 
 
 def test_each_reason_names_its_api_and_fine_ones_are_left_out() -> None:
@@ -109,12 +107,6 @@ def test_what_is_announced_is_a_note_and_changes_nothing() -> None:
     assert [note.split(":")[0] for note in java.notes] == ["KIP-1274"]
     assert judge_readiness(seen("ApiVersions 3, JoinGroup 9, Fetch 12", "librdkafka 2.3.0"), "4.4.0").notes == ()
     assert judge_readiness(seen("ApiVersions 3, Produce 9", "apache-kafka-java 3.9.0"), "4.4.0").notes == ()
-
-
-def test_apis_between_brokers_are_no_clients() -> None:
-    """WriteTxnMarkers is not among them: Admin.abortTransaction sends it."""
-    assert 27 not in BETWEEN_BROKERS
-    assert all(api_key(name) in BETWEEN_BROKERS for name in ("LeaderAndIsr", "StopReplica", "Envelope", "Vote", "BrokerHeartbeat"))
 
 
 TRIED: list[dict[str, Any]] = json.loads((ROOT / "tests" / "fixtures" / "readiness.json").read_text())

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -15,9 +13,8 @@ from clientscope.cluster.api_versions import AnswerState, Broker, BrokerAnswer, 
 from clientscope.cluster.comparison import compare
 from clientscope.cluster.software import BrokerWithSoftware, FoundSoftware, SoftwareSource
 from clientscope.errors import SettingsError
-from clientscope.report.api_versions import choose, lines, report, summary
+from clientscope.report.api_versions import choose, report, summary
 from clientscope.report.brokers import declared, require_known, table
-from clientscope.report.text import ids
 
 BY_RELEASE = {entry.release: {**entry.fixed, **entry.forwarded} for entry in releases() if entry.mode == "kraft"}
 OLD, NEW = BY_RELEASE[4, 3], BY_RELEASE[4, 4]
@@ -79,31 +76,6 @@ def test_some_apis() -> None:
     assert "Brokers 1–3: 2 APIs, all alike.\n" in text
 
 
-def test_none_lists_the_brokers_alone() -> None:
-    features = {"metadata.version": 30}
-    cluster = Cluster("c", [answered(1, NEW, finalized=features, supported={"metadata.version": 33}), *UPGRADE.answers[3:]])
-    text = shown(report(cluster, []))
-    assert "Produce" not in text
-    assert "1  broker-1:9092  rack-a  ApiVersions v4      77  30 (could be 33)" in text
-    assert "4  broker-4:9092  –       unknown (closed)     –  –" in text
-
-
-def test_nobody_answers() -> None:
-    text = shown(report(Cluster("c", [silent(1, AnswerState.UNREACHABLE, "refused")]), None))
-    assert "unreachable" in text
-    assert "Broker 1: unreachable; refused." in text
-
-
-def test_json_lines() -> None:
-    parsed = [json.loads(json.dumps(asdict(line))) for line in lines(UPGRADE, [0, 18, 93])]
-    assert [line["broker"] for line in parsed] == [1, 2, 3, 4]
-    assert parsed[0]["apis"] == [
-        {"key": 0, "name": "Produce", "min": 0, "max": 13, "differs": False},
-        {"key": 18, "name": "ApiVersions", "min": 0, "max": 4, "differs": True},
-    ]
-    assert (parsed[3]["state"], parsed[3]["apis"], parsed[3]["version"]) == ("unknown (closed)", [], None)
-
-
 @pytest.mark.parametrize(
     ("api", "keys"),
     [("all", None), ("ALL", None), ("none", []), ("Produce,fetch", [0, 1]), ("18, 1324", [18, 1324]), ("PushConfig", [1324])],
@@ -162,10 +134,3 @@ def test_declarations() -> None:
     }
     with pytest.raises(SettingsError, match="--jmx: the cluster has no broker 7"):
         require_known("jmx", {7: "http://x/"}, {1, 2})
-
-
-@pytest.mark.parametrize(
-    ("numbers", "text"), [([1], "1"), ([2, 1], "1 and 2"), ([1, 2, 3], "1–3"), ([1, 2, 3, 7, 9, 10], "1–3, 7, 9 and 10"), ([], "")]
-)
-def test_ids(numbers: list[int], text: str) -> None:
-    assert ids(numbers) == text

@@ -228,22 +228,12 @@ def test_json() -> None:
         "owner": {"team": "orders", "contact": "#orders"}, "fingerprint": zero["fingerprint"],
     }  # fmt: skip
     assert small["settings"][1] == {"key": "linger.ms", "value": "5", "origin": "default", "line": None, "note": None}
-    assert leak["settings"] == [
-        {"key": "sasl.jaas.config", "value": "‹redacted, 58 bytes, jaas›", "origin": "set", "line": 5, "note": None}
-    ]
-    assert {key: document[key] for key in ("version", "errors", "passed", "not_judged")} == {
-        "version": 1, "errors": list(report().errors), "passed": 1, "not_judged": 1,
-    }  # fmt: skip
-    assert document["files"][1] == {
-        "path": "test/x.properties", "client_types": ["producer"], "findings": 0, "passed": ["AN101"], "not_judged": ["AN110"],
-        "suppressed": [
-            {
-                "code": "SK001", "line": 5, "reason": "made up", "until": "2026-12-31", "where": "rules.toml:3",
-                "fingerprint": leak["fingerprint"],
-            }
-        ],
-        "notes": [], "skipped": None, "instance": None,
-    }  # fmt: skip
+    assert leak["settings"][0]["value"] == "‹redacted, 58 bytes, jaas›"
+    assert (document["version"], document["errors"], document["passed"], document["not_judged"]) == (1, list(report().errors), 1, 1)
+    file = document["files"][1]
+    assert (file["client_types"], file["passed"], file["not_judged"]) == (["producer"], ["AN101"], ["AN110"])
+    (suppressed,) = file["suppressed"]
+    assert (suppressed["until"], suppressed["where"], suppressed["fingerprint"]) == ("2026-12-31", "rules.toml:3", leak["fingerprint"])
     assert document["expired_suppressions"] == [{"code": "AN101", "until": "2026-01-01", "where": "rules.toml:9"}]
     assert document["statistics"][0] == {"code": "AN101", "findings": 1, "suppressed": 0, "passed": 1, "not_judged": 0}
 

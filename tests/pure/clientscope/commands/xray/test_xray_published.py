@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,13 @@ from rule_batches import batch_of
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import client_logs
-from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
+from clientscope.commands.xray.configurations import applications, found_clients
 from clientscope.commands.xray.inventory import Inventory, Place
 from clientscope.commands.xray.reading import read_logs
 from clientscope.digest import DigestKey
 from clientscope.logs.requests import LoggedRequest
 from clientscope.policy.found_clients import FoundClients
 from clientscope.records.codec import ClientConfigRecord, decode
-from clientscope.records.layouts import Origin
 from udfs.decoding.decode import decoder
 from udfs.kernels.expectations import judged_pushes
 from udfs.rules.engine.batch import judge
@@ -29,7 +27,6 @@ from udfs.rules.registry import RULES
 
 FIXTURES = Path(__file__).parents[4] / "fixtures"
 KEY = DigestKey(b"k" * 32)
-TODAY = date(2026, 11, 24)
 
 
 def seen(log: Path) -> tuple[Inventory, FoundClients]:
@@ -61,26 +58,6 @@ def test_every_record_is_as_history_expects_and_the_same_in_each_run(log: Path) 
     rows = judged_pushes(decoder("ClientConfigRecord")(pa.array(list(made[0].records.values()), pa.binary())))
     assert set(rows.field("decode_error").to_pylist()) == {None}
     assert not [word for word in ("canary", "iNdQUinP1aFQ", "Y2FuYXJ5") if word.encode() in b"".join(made[0].records.values())]
-
-
-@pytest.mark.parametrize("name", ["broker-2.4", "broker-2.8", "broker"])
-def test_the_job_finds_in_a_request_log_what_xray_finds(name: str) -> None:
-    inventory, found = seen(FIXTURES / "request_logs" / f"{name}.log")
-    software = sorted(record.client_software_name for record in records(found))
-    of = applications(inventory)
-    assert software == sorted(key.software_name for key in of for _ in inventory.clients[key].client_types or (None,))
-    assert {record.origin for record in records(found)} == {Origin.REQUEST_LOG}
-    assert not any(each.is_default for record in records(found) for each in record.configs)
-    of_xray = {code for read in _findings(inventory) for code in read}
-    assert of_xray <= set().union(*fired(found).values())
-
-
-def _findings(inventory: Inventory) -> list[set[str]]:
-    from clientscope.commands.lint import linting
-    from clientscope.commands.lint.settings import JudgingSettings
-
-    report = linting.report_on(list(reads(configurations(inventory, applications(inventory)))), JudgingSettings(), TODAY)
-    return [{each.rule.code for each in file.findings} for file in report.files]
 
 
 def test_the_broker_of_a_running_brokers_log_is_in_the_record() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from datetime import date
 from typing import Any
@@ -14,9 +13,9 @@ from rich.console import Console
 from clientscope.errors import SettingsError
 from clientscope.findings.record import Application, Finding, LeakPlace, Suppressed
 from clientscope.query import Query
-from clientscope.report.findings import details, formats, table
+from clientscope.report.findings import details, table
 from clientscope.report.findings.selecting import ListedStates, found_by
-from clientscope.report.listing import console, csv_line
+from clientscope.report.listing import console
 
 SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="rules.toml:4")
 
@@ -88,17 +87,6 @@ def test_hostile_names_stay_text(wide: bool) -> None:
     # what didn't come through the topic's own cleaning either
     raw = Finding.model_construct(**{**dict(made()), "message": HOSTILE})
     assert "\x1b" not in shown(table.findings([raw], NOW_MS), 400)
-
-
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", '=HYPERLINK("http://x","y")'])
-def test_a_cell_of_csv_is_no_formula(text: str) -> None:
-    finding = made(application=Application(client_id=text), message=f"{text}, and more")
-    cells_of = formats.cells(finding)
-    (row,) = csv.reader(io.StringIO(csv_line(cells_of.values())))
-    cells = dict(zip(cells_of, row, strict=True))
-    assert cells["client_id"][0] in "'\ufffd"
-    assert cells["message"][0] in "'\ufffd"
-    assert (cells["client_count"], cells["fingerprint"], cells["ended"]) == ("1", fingerprint(1), "")
 
 
 def test_all_of_one() -> None:

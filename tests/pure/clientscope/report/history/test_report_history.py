@@ -13,9 +13,7 @@ from page_state import live
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, push, setting
 from served_page import serving
 
-from clientscope.api.history import PastClient, PastStart
 from clientscope.records.layouts import Kind, ValueState
-from clientscope.report.history import clients, starts
 
 HOSTILE = "a\x1b[31mb[red]c"
 SECRET = setting("sasl.jaas.config", None, value_state=int(ValueState.KEY_INFIX), value_length=90, value_digest=bytes(range(32)))
@@ -159,16 +157,6 @@ def test_change_of_client_that_never_pushes(history: Run, monkeypatch: pytest.Mo
     assert history("starts", "--client-id", "seen", *DAY).noted.startswith("no start from ")
 
 
-def test_colours_do_not_judge(history: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``acks`` from all to 0 isn't green: before and after have the same style on a terminal."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "120")
-    out = history("diff", "--application", "orders", *DAY).printed
-    before, after = (next(line for line in out.splitlines() if f"{sign} acks" in line) for sign in "-+")
-    assert "\x1b[1m" in out, "it is shown as on a terminal"
-    assert "\x1b" not in before + after
-
-
 def test_a_hostile_client_is_shown_as_it_is(history: Run) -> None:
     for command in ("starts", "diff"):
         out = history(command, "--client-id", HOSTILE.replace("\x1b", "\ufffd"), *DAY).printed
@@ -186,8 +174,3 @@ def test_no_history(words: tuple[str, ...], clientscope: Run) -> None:
     with serving(live()) as without:
         err = clientscope("history", *words, "--url", without).failed
     assert err == "error: this page has no history\nhint: start clientscope serve with --history-dir, the streaming job's\n"
-
-
-def test_fields_are_the_apis() -> None:
-    assert set(clients.FIELDS) <= PastClient.model_fields.keys()
-    assert set(starts.FIELDS) <= PastStart.model_fields.keys()
