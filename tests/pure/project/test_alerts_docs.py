@@ -15,7 +15,6 @@ from places import ROOT
 
 from sinks.alerts import receivers
 from sinks.alerts.message import Texts
-from sinks.alerts.receivers import TABLES
 from sinks.alerts.webhook import payload
 
 DOCS = ROOT / "docs" / "alerts.md"
@@ -41,15 +40,6 @@ def test_the_receivers_file_is_read(tmp_path: Path) -> None:
     file.write_text(blocks("toml")[0].replace("/run/secrets", str(tmp_path)))
     environ = {"TICKETS_AUTHORIZATION": "Bearer x", "ONCALL_URL": "pagerduty://key@token"}
     assert [one.name for one in receivers.read(file, environ)] == ["alertmanager", "tickets", "oncall", "payments"]
-
-
-def test_the_table_has_every_key_and_of_which_kinds_it_is() -> None:
-    rows = [row.split("|") for row in TEXT.splitlines() if row.startswith("| `")]
-    of = {name: row[2].strip() for row in rows for name in re.findall(r"`(\w+)`", row[1])}
-    for key in {key for table in TABLES.values() for key in table.model_fields}:
-        kinds = [kind for kind, table in TABLES.items() if key in table.model_fields]
-        expected = "all" if len(kinds) == len(TABLES) or key in ("url", "urls") else ", ".join(kinds)
-        assert of[key] == expected, key
 
 
 def session(block: str, capsys: pytest.CaptureFixture[str]) -> str:

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from lint_docs import DOCS, rendered
 
-from clientscope.commands.lint import as_json
-from clientscope.commands.lint.findings import LintReport
-from clientscope.profiles import BUILT_IN, owners, rules_file
+from clientscope.profiles import owners, rules_file
 from udfs.rules.registry import LIMITS
 
 
@@ -32,11 +30,3 @@ def test_files_in_it_are_read(tmp_path: Path) -> None:
             assert len(owners.read(file).entries) == 2
         else:
             assert rules_file.read(file, LIMITS).suppressions
-
-
-def test_every_profile_and_every_field_is_in_it() -> None:
-    text = DOCS.read_text()
-    table = text[text.index("| profile |") : text.index("Each value")]
-    assert re.findall(r"^\| `([\w-]+)` \| ", table, re.MULTILINE) == list(BUILT_IN)
-    for field in re.findall(r'^  "(\w+)"', as_json.document(LintReport(())), re.MULTILINE):
-        assert f"`{field}" in text

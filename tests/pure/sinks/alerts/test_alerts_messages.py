@@ -99,12 +99,6 @@ def test_a_group() -> None:
     assert Texts().title(message(*findings)) == "OPEN, high: AN101 acks_zero +7"
 
 
-def test_addresses_are_counted() -> None:
-    clients = [Client(client_id="o", software_name=f"s{number}", software_version="1", address=f"10.0.0.{number}") for number in range(8)]
-    text = Texts().body(message(made(clients=clients, client_count=1_234)))
-    assert "s0 1, s1 1 +6, 10.0.0.0, 10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4 +1,229\n" in text
-
-
 @pytest.mark.parametrize(
     ("finding", "status", "first"),
     [

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alert_receivers import SECRET, command, receiver
+from alert_receivers import SECRET, receiver
 from made_findings import BILLING, leak, made
 
 from clientscope.errors import SettingsError
@@ -107,15 +107,6 @@ def test_a_secret_of_a_file_that_others_can_read_is_refused(tmp_path: Path) -> N
     with pytest.raises(SettingsError, match="more than one line") as caught:
         read(tmp_path, text)
     assert CANARY not in str(caught.value)
-
-
-def test_the_command_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "receivers.toml"
-    assert command("deliver", "--receivers", str(file)) == 2
-    assert capsys.readouterr().err.startswith(f"error: {file}: No such file")
-    file.write_text('[[receiver]]\nname = "c"\nkind = "apprise"\nurl = "env:NOTHING"\n')
-    assert command("deliver", "--test", "--receivers", str(file)) == 2
-    assert f"error: {file}:4: receiver[1].url: the environment has no NOTHING" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

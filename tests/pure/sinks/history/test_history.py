@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import time
 from datetime import date, timedelta
 from itertools import count
@@ -146,18 +145,6 @@ def test_an_erasure_matches_every_field_of_its_subject(pushes: Path) -> None:
     assert len(rows(pushes)) == 14
 
 
-def test_a_table_is_restored_by_putting_its_folder_back(pushes: Path) -> None:
-    copy = pushes.with_name("copy")
-    shutil.copytree(pushes, copy)
-    before = rows(pushes)
-    append(pushes, row(0, "later"), version=6)
-    shutil.rmtree(pushes)
-    shutil.copytree(copy, pushes)
-    assert rows(pushes) == before
-    append(pushes, row(0, "later still"), version=7)
-    assert len(rows(pushes)) == len(before) + 1
-
-
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_queries_of_the_docs_run(query: str, tmp_path: Path) -> None:
     pushed, connected = (decoder(f"Client{kind}Record").arrow_type for kind in ("Config", "Connection"))
@@ -172,11 +159,6 @@ def test_the_queries_of_the_docs_run(query: str, tmp_path: Path) -> None:
         write_deltalake(tmp_path / name, schema.empty_table())
         asking = asking.register(name, DeltaTable(tmp_path / name))
     assert pa.table(asking.execute(query).read_all()).num_columns > 1
-
-
-def test_a_table_that_names_no_clients_is_left_alone(tmp_path: Path) -> None:
-    write_deltalake(tmp_path / "gauges", pa.table({"date": [TODAY], "connections": [1]}))
-    assert erase_rows(str(tmp_path / "gauges"), ErasureSubject(client_id="x")) is None
 
 
 def test_no_table_is_said(tmp_path: Path) -> None:
