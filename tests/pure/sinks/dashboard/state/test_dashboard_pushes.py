@@ -47,22 +47,9 @@ def test_a_result_that_came_ahead_of_a_backlog_counts_once_however_long_the_back
     for offset in range(500):
         table.apply(result(offset, "passed"), NOW)
     assert table.apply(result(1_000_000, "passed"), NOW), "a topic that was made again has other pushes there"
-
-
-def test_results_ahead_are_remembered_up_to_a_limit() -> None:
-    table = PushTable(seen_limit=100)
-    for offset in range(500):
+    for offset in range(2_000, 2_500):
         table.apply(result(offset, "passed"), NOW, ahead=True)
-    assert [table.apply(result(offset, "passed"), NOW) for offset in (0, 399, 400, 499)] == [True, True, False, False]
-
-
-def test_a_result_that_comes_again_counts_once() -> None:
-    table = PushTable()
-    assert table.apply(result(1, "fired"), NOW)
-    assert not table.apply(result(1, "fired"), NOW + 1)
-    assert table.apply(result(1, "fired", partition=1), NOW)
-    assert table.pushes_of_day() == 2
-    assert table.fired_of_day() == 2
+    assert [table.apply(result(offset, "passed"), NOW) for offset in (2_000, 2_399, 2_400, 2_499)] == [True, True, False, False], "a limit"
 
 
 def test_newest_come_first_and_those_with_findings_outlive_clean_ones() -> None:
@@ -74,21 +61,16 @@ def test_newest_come_first_and_those_with_findings_outlive_clean_ones() -> None:
     assert table.pushes_of_day() == 5
 
 
-def test_origins_are_counted_by_name_and_those_of_later_releases_as_observed() -> None:
-    table = PushTable()
-    for number, origin in enumerate(("pushed", "observed", "request_log", "dreamt")):
-        table.apply(result(number, "fired", origin=origin), NOW)
-    assert table.pushes == {"pushed": 1, "observed": 2, "request_log": 1}
-    assert (table.pushes_of_day(), sum(table.by_minute().values())) == (1, 4)
-
-
-def test_observed_configurations_are_no_pushes() -> None:
+def test_observed_configurations_are_no_pushes_and_a_result_that_comes_again_counts_once() -> None:
     table = PushTable(limit=2)
-    table.apply(result(0, "fired"), NOW)
-    for offset in range(1, 4):
-        table.apply(result(offset, "fired", origin="observed"), NOW)
-    assert [found.offset for found in table.results(pushed_only=True)] == [0]
-    assert (table.pushes_of_day(), sum(table.pushes_by_minute().values()), table.fired_of_day()) == (1, 1, 4)
+    assert table.apply(result(0, "fired"), NOW) and not table.apply(result(0, "fired"), NOW + 1)
+    for offset, origin in enumerate(("observed", "request_log", "dreamt"), start=1):
+        assert table.apply(result(offset, "fired", origin=origin), NOW)
+    assert table.apply(result(0, "passed", partition=1), NOW)
+    assert [found.offset for found in table.results(pushed_only=True)] == [0, 0]
+    assert table.pushes == {"pushed": 2, "observed": 2, "request_log": 1}, "those of later releases are observed"
+    assert (table.pushes_of_day(), sum(table.pushes_by_minute().values()), sum(table.by_minute().values())) == (2, 2, 5)
+    assert table.fired_of_day() == 4
 
 
 def test_what_is_older_than_a_day_goes_and_counters_stay() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from every import every
 from page_state import live, opened, process, result
 from record_bytes import heartbeat
 
@@ -42,32 +44,44 @@ def test_each_minute_has_the_last_count_reported_in_it() -> None:
     assert found.minutes[-1] == NOW - 30_000
 
 
-def test_a_gateway_that_falls_silent_is_not_known_any_more() -> None:
-    found = of(live(beat(1, -5, [("a", "1", 3)])))
-    assert found.connections == [3, 3, 3, None, None, None]
-    found = of(live(beat(1, -5, [("a", "1", 3)]), beat(2, -1, [("a", "1", 4)])))
-    assert found.connections == [3, None, None, None, 4, 4]
+def a(minute: int, count: int, sequence: int = 1, **fields: Any) -> TopicRecord:
+    """A heartbeat that counts one version."""
+    return beat(sequence, minute, [("a", "1", count)], **fields)
 
 
-def test_gateways_add_up_whatever_the_order_of_their_partitions() -> None:
-    one = [beat(n, -5 + n, [("a", "1", n)], gateway="one") for n in range(6)]
-    two = [beat(n, -5 + n, [("a", "1", 10)], gateway="two") for n in range(6)]
-    mixed = [each for pair in zip(one, two, strict=True) for each in pair]
-    assert of(live(*one, *two)).connections == of(live(*mixed)).connections == [10, 11, 12, 13, 14, 15]
+PARTS = [beat(5 + n, 0, [("a", str(n), 2)], heartbeat_part=n, heartbeat_parts=2) for n in range(2)]
+BY_MINUTE: dict[str, tuple[list[TopicRecord], list[int | None]]] = {
+    "a gateway that falls silent is not known any more": ([a(-5, 3)], [3, 3, 3, None, None, None]),
+    "until it is heard again": ([a(-5, 3), a(-1, 4, 2)], [3, None, None, None, 4, 4]),
+    "a new process takes the place of the old one": ([a(-2, 3, 9), a(-2, 1, 0, gateway_epoch=2)], [None, None, None, 1, 1, 1]),
+    "a goodbye leaves nothing": ([a(-3, 3), beat(2, -2, [], heartbeat_interval_ms=0)], [None, None, 3, 0, None, None]),
+    "gateways add up, whatever the order of their partitions": (
+        [a(-5 + n, count, n, gateway=name) for name, count in (("one", 1), ("two", 10)) for n in range(6)], [11] * 6,
+    ),
+    "half a heartbeat is none": (PARTS[:1], [None] * 6),
+    "a heartbeat in parts counts once": (PARTS * 2, [*[None] * 5, 4]),
+}  # fmt: skip
 
 
-def test_a_new_process_takes_the_place_of_the_old_one_and_a_goodbye_leaves_nothing() -> None:
-    found = of(live(beat(9, -2, [("a", "1", 3)]), beat(0, -2, [("a", "1", 1)], gateway_epoch=2)))
-    assert found.connections == [None, None, None, 1, 1, 1]
-    found = of(live(beat(1, -3, [("a", "1", 3)]), beat(2, -2, [], heartbeat_interval_ms=0)))
-    assert found.connections == [None, None, 3, 0, None, None]
+@pytest.mark.parametrize(("records", "expected"), BY_MINUTE.values(), ids=BY_MINUTE)
+def test_a_minute_has_what_was_reported_last(records: list[TopicRecord], expected: list[int | None]) -> None:
+    assert of(live(*records)).connections == expected
+    nobody = State()
+    nobody.apply(records)
+    unread = of(nobody, 3)
+    assert (unread.connections, unread.opened, unread.pushes, unread.versions) == (*[[None] * 3] * 3, []), "before the topics were read"
 
 
-def test_a_heartbeat_in_parts_counts_once_it_is_whole() -> None:
-    parts = [beat(5 + n, 0, [("a", str(n), 2)], heartbeat_part=n, heartbeat_parts=2) for n in range(2)]
-    assert of(live(parts[0]), 1).connections == [None]
-    assert of(live(*parts), 1).connections == [4]
-    assert of(live(*parts, *parts), 1).connections == [4]
+def test_versions_and_gateways_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(series, "MOST_VERSIONS", 2)
+    counts = [(name, "1", 1) for name in "abcd"]
+    found = of(live(beat(1, 0, counts), beat(2, 0, counts[1:])), 1)
+    assert found.connections == [3]
+    assert all(count is None or count >= 0 for each in every(found.versions) for count in each.connections)
+    monkeypatch.setattr(series, "MOST_GATEWAYS", 2)
+    state = live(*(a(-1, 1, gateway=f"gw-{number}") for number in (0, 1, 2)), a(-1, 3, 2, gateway="gw-2"))
+    assert of(state).connections[-2] == 2
+    assert state.counts().dropped == {"series": 2}
 
 
 def test_the_largest_eight_and_all_others() -> None:
@@ -76,14 +90,6 @@ def test_the_largest_eight_and_all_others() -> None:
     assert [each.software_name for each in found.versions] == [f"s{number:02}" for number in range(11, 3, -1)]
     assert found.other == [1 + 2 + 3 + 4]
     assert found.connections == [sum(range(1, 13))]
-
-
-def test_more_versions_than_are_kept_apart_are_summed(monkeypatch: Any) -> None:
-    monkeypatch.setattr(series, "MOST_VERSIONS", 2)
-    counts = [(name, "1", 1) for name in "abcd"]
-    found = of(live(beat(1, 0, counts), beat(2, 0, counts[1:])), 1)
-    assert found.connections == [3]
-    assert all(count is None or count >= 0 for each in found.versions for count in each.connections)
 
 
 def test_what_opened_and_closed_counts_once_and_only_while_somebody_tells() -> None:
@@ -112,19 +118,3 @@ def test_a_day_is_kept() -> None:
     state.tick(NOW)
     assert of(state, 1_440).connections[-1] == 2
     assert of(state, 1, then).connections == [None]
-
-
-def test_nothing_is_known_before_the_topics_were_read() -> None:
-    state = State()
-    state.apply([beat(1, 0, [("a", "1", 1)])])
-    found = of(state, 3)
-    assert (found.connections, found.opened, found.pushes, found.versions) == ([None] * 3, [None] * 3, [None] * 3, [])
-
-
-def test_records_of_a_gateway_too_many_are_counted(monkeypatch: Any) -> None:
-    monkeypatch.setattr(series, "MOST_GATEWAYS", 2)
-    state = live(
-        *(beat(1, -1, [("a", "1", 1)], gateway=f"gw-{number}") for number in (0, 1, 2)), beat(2, -1, [("a", "1", 3)], gateway="gw-2")
-    )
-    assert of(state).connections[-2] == 2
-    assert state.counts().dropped == {"series": 2}
