@@ -49,7 +49,9 @@ def run(settings: PushSettings) -> int:
         return 0
     connection = _connection(settings, values)
     try:
-        require_listener(connection["bootstrap_servers"])  # an application's push waits for a gateway that isn't up yet; nobody waits here
+        if client.collected.entries:  # else the push is wrong use, wherever it goes
+            # An application's push waits for a gateway that isn't up yet; nobody waits here.
+            require_listener(connection["bootstrap_servers"])
     except KafkaConnectionError as error:
         raise EnvironmentProblem(f"not pushed: {error.args[0]}", "start the gateway, or check the addresses") from None
     instance_id = client.push(connection, settings.timeout_ms / 1000)
