@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -89,7 +88,7 @@ def driver() -> dict[str, Any]:
     return next(each for name, each, _ in CONTAINERS if name == "clientscope-stream-driver")
 
 
-def test_the_job_without_the_operator_is_the_operators(tmp_path: Path) -> None:
+def test_the_job_without_the_operator_is_the_operators() -> None:
     service, template, deployment = documents(ALONE)
     (job,) = documents("stream.yaml")
     command = driver()["command"]
@@ -97,31 +96,17 @@ def test_the_job_without_the_operator_is_the_operators(tmp_path: Path) -> None:
     assert command[at + 1 :] == job["spec"]["arguments"]
     conf = dict(each.removeprefix("--conf=").split("=", 1) for each in command[:at] if each.startswith("--conf="))
     assert job["spec"]["sparkConf"].items() <= conf.items()
-    ports = {port["name"]: port["containerPort"] for port in driver()["ports"]}
-    assert {port["name"]: port["port"] for port in service["spec"]["ports"]} == ports
-    assert [str(ports["driver"]), str(ports["blocks"])] == [conf["spark.driver.port"], conf["spark.driver.blockManager.port"]]
     assert conf["spark.driver.host"] == service["metadata"]["name"] and service["spec"]["clusterIP"] == "None"
     pod = deployment["spec"]["template"]
     assert service["spec"]["selector"] == deployment["spec"]["selector"]["matchLabels"]
     assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
-    assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]["type"]) == (1, "Recreate")
     assert pod["spec"]["serviceAccountName"] == documents("stream-access.yaml")[0]["metadata"]["name"]
     named = {each["name"] for each in driver()["env"]}
     assert {name for each in command for name in re.findall(r"\$\((\w+)\)", each)} <= named
-    assert {probe: driver()[probe]["httpGet"]["path"] for probe in ("startupProbe", "readinessProbe", "livenessProbe")} == {
-        "startupProbe": "/healthz", "readinessProbe": "/readyz", "livenessProbe": "/healthz",
-    }  # fmt: skip
     executor = yaml.safe_load(template["data"]["executor.yaml"])
     assert "clientscope/role" not in executor["metadata"]["labels"], "the service names the driver alone"
     assert executor["spec"]["containers"][0]["securityContext"] == driver()["securityContext"]
     assert not executor["spec"]["automountServiceAccountToken"] and "projected" not in template["data"]["executor.yaml"]
-    mounted = {each["mountPath"] for each in executor["spec"]["containers"][0]["volumeMounts"]}
-    assert {each["mountPath"] for each in job["spec"]["executor"]["volumeMounts"]} <= mounted
-    executor["metadata"]["name"] = "which-spark-gives-it"
-    (tmp_path / "executor.yaml").write_text(yaml.safe_dump(executor))
-    command = [sys.executable, "-m", "kubernetes_validate", "--strict", str(tmp_path / "executor.yaml")]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def test_no_image_runs_without_a_digest() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -75,20 +74,6 @@ def test_everything_about_one_client(show: Run, keys: Callable[[str], list[str]]
     assert lines.index("- acks = all") + 1 == lines.index("+ acks = 1") and "- linger.ms = 5" in lines, (
         "what changed since the start before"
     )
-
-
-@pytest.mark.parametrize("columns", [80, 140])
-def test_it_fits_into_the_terminal(show: Run, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    out = show("app").printed
-    assert max(map(len, out.splitlines())) <= columns
-    assert "2026-11-22T06:45:50+00:00" in out, "a time is whole"
-
-
-def test_json_is_the_apis(show: Run) -> None:
-    said = json.loads(show("app", "-o", "json").printed)
-    assert said["client"]["client_id"] == "app" and [start["this"] for start in said["starts"]] == [True, False]
-    assert {change["key"] for change in said["starts"][0]["changes"]} == {"acks", "linger.ms", "request.timeout.ms"}
 
 
 def test_a_client_id_of_several_names_the_candidates(show: Run, keys: Callable[[str], list[str]]) -> None:

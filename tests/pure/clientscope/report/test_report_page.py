@@ -86,14 +86,6 @@ def test_the_search_and_the_formats_are_the_apis(page: str, clients: Run) -> Non
     assert clients(page, "software:nothing").noted == "no client matches\n"
 
 
-def test_a_narrow_terminal_has_fewer_columns_rather_than_folded_names(page: str, clients: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    headings, *rows = clients(page).printed.splitlines()
-    assert headings.split() == ["CLIENT.ID", "SOFTWARE", "VERSION", "CONNECTIONS", "SINCE", "FINDINGS"] and len(rows) == 3
-    monkeypatch.delenv("COLUMNS")
-    assert "10.0.0.2" in clients(page).printed, "a pipe is as wide as it needs to be"
-
-
 @pytest.mark.parametrize(
     ("terms", "left"),
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import socket
 import time
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from clientscope.commands.doctor.checks import CHECKS, DoctorCheck, run_all
 from clientscope.commands.doctor.files import check_certificates, check_files, expiry
 from clientscope.commands.doctor.ports import check_ports
 from clientscope.commands.doctor.result import CheckResult, Outcome, not_checked, ok, problem, warning
-from clientscope.commands.doctor.shown import as_json, block, counted, print_end, summary, worst
+from clientscope.commands.doctor.shown import block, counted, print_end, summary, worst
 from clientscope.commands.doctor.situation import Situation
 from clientscope.config import GatewaySettings, KafkaSettings, PageSettings, ServeSettings, StreamSettings
 from clientscope.errors import EnvironmentProblem
@@ -75,12 +74,6 @@ def test_summary() -> None:
     ]  # fmt: skip
     assert counted(RESULTS) == "1 problem, 1 warning, 1 not checked, 3 ok"
     assert (worst([("b", [ok("x"), warning("y"), not_checked("z")])]), worst([])) == (Outcome.WARNING, Outcome.OK)
-
-
-def test_json() -> None:
-    read = json.loads(as_json({"Java": "17"}, RESULTS))
-    assert read["worst"] == "problem" and read["versions"] == {"Java": "17"}
-    assert read["results"][4] == {"check": "b", "outcome": "problem", "text": "bad", "remedy": "fix", "command": "run 'it'"}
 
 
 def test_on_a_terminal_of_80_columns() -> None:

@@ -90,10 +90,8 @@ def test_advertised() -> None:
         ("CLIENT", False, False, SILENT, Outcome.NOT_CHECKED, "no answer to ApiVersions"),
         ("INTERNAL", True, True, BROKER, Outcome.OK, "the broker itself, for clientscope"),
         ("INTERNAL", True, True, GATEWAY, Outcome.WARNING, "on a listener for brokers"),
-        ("REPLICATION", True, False, BROKER, Outcome.OK, "the broker itself, for brokers"),
         ("REPLICATION", True, False, NOBODY, Outcome.WARNING, "no connection"),
         ("OTHER", False, False, BROKER, Outcome.WARNING, "its clients bypass the gateways"),
-        ("OTHER", False, False, GATEWAY, Outcome.OK, "a gateway answers"),
     ],
 )
 def test_listeners(name: str, inside: bool, own: bool, probed: Probed, outcome: Outcome, words: str) -> None:

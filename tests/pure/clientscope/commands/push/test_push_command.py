@@ -126,9 +126,7 @@ def test_a_dry_run_shows_values_and_what_is_held_back(push: Run) -> None:
         ("group.id=g", (), "consumer, apache-kafka-java unknown"),
         ("application.id=a\ngroup.id=g", (), "streams, apache-kafka-java unknown"),
         ("group.id=g", ("--client-type", "share-consumer", "--software-version", "4.4.0"), "share-consumer, apache-kafka-java 4.4.0"),
-        ("group_id=g", ("--dialect", "aiokafka"), "consumer, aiokafka unknown"),
         ("group.id=g", ("--dialect", "librdkafka", "--software-name", "confluent-kafka-go"), "consumer, confluent-kafka-go unknown"),
-        ("groupId=g", ("--dialect", "kafkajs"), "consumer, kafkajs unknown"),
     ],
 )
 def test_who_it_is(push: Run, content: str, flags: tuple[str, ...], who: str) -> None:

@@ -106,13 +106,6 @@ def test_without_a_record_there_is_nothing_to_judge(topics: Topics, run: Run) ->
     assert "no client in the 1 records of clientscope.connections" in err
 
 
-def test_when_an_old_version_was_last_recorded_is_printed(topics: Topics, run: Run) -> None:
-    topics.write(MIXED[3:4])
-    assert f"No version that 4.0.0 doesn't serve was recorded since {utc(NOW - HOUR)}" in run()[1]
-    topics.write(MIXED)
-    assert f"A version that 4.0.0 doesn't serve was last recorded at {utc(NOW - HOUR)}." in run()[1]
-
-
 def test_an_upgraded_client_is_judged_by_what_it_used_since(topics: Topics, run: Run, listed: Listed) -> None:
     topics.write([(NOW - 3 * HOUR, used(*OLD)), (NOW - 2 * HOUR, used(*OLD, client_id="orders-2")), (NOW - HOUR, used(*NEW, **PYTHON))])
     since = utc(NOW - HOUR - 60_000)

@@ -351,12 +351,3 @@ def test_two_applications_on_two_connections_stay_apart(first: int, log: str) ->
     named = [("broker.log", _logged(first, "orders-1")), ("broker.log", _logged(first, "billing-1", OTHER))]
     nameless = [_logged(0, "", acks="0"), _logged(0, "", OTHER, acks="-1"), _logged(3, ""), _logged(18, "", OTHER)]
     assert _acks(*named, *((log, each) for each in nameless)) == [("billing-1", "all"), ("orders-1", "0")]
-
-
-@pytest.mark.parametrize("known_first", [True, False])
-def test_two_names_of_a_connection_id_name_no_request_of_another_log(known_first: bool) -> None:
-    known = [(log, _logged(3, name)) for log, name in (("a.log", "orders-1"), ("b.log", "billing-1"))]
-    nameless = [("c.log", _logged(0, "", acks="0")), ("d.log", _logged(0, "", OTHER, acks="-1"))]
-    assert _acks(*(known + nameless if known_first else nameless + known)) == [("", "0"), ("", "all")]
-    both = [("c.log", _logged(0, "", "127.0.0.1:9092-10.0.0.1:50002-1", acks=acks)) for acks in ("0", "1")]
-    assert _acks(*known, *(nameless + both if known_first else both + nameless)) == [("", "0"), ("", "?"), ("", "all")]

@@ -77,16 +77,3 @@ def test_a_wheel_has_every_file(tmp_path: Path) -> None:
 def test_a_missing_page_is_reported(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match=r"index\.html is missing"):
         assets.load(tmp_path)
-
-
-def test_views_are_known_to_one_file_alone() -> None:
-    text = (STATIC / "views.js").read_text()
-    listed = re.findall(r'\{ name: "(\w+)", title: "\w+", (?:key: "(\w)"|within: "(\w+)"), draw: (\w+) \}', text)
-    names = {name for name, *_ in listed}
-    assert {path.stem for path in (STATIC / "views").glob("*.js")} == names
-    assert len(listed) == len(re.findall(r"^  \{ name:", text, re.M))
-    keys = [key for _, key, *_ in listed if key]
-    assert len(keys) == len(set(keys)) and not set(keys) & set("gjk"), "keys that mean something else"
-    assert {within for *_, within, _ in listed if within} <= names
-    for other in ("app.js", "core/keys.js", "parts/frame.js"):
-        assert not re.search(r"views/\w+\.js", (STATIC / other).read_text()), other
