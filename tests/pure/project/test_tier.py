@@ -45,6 +45,9 @@ def child():
 def test_it(child): time.sleep(60)
 """
 
+ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin,pytest_timeout"}
+"""Plugins of the tiers alone: the others take half of a process's time."""
+
 STOPPED = {
     "too many failures": (RED + "@pytest.mark.parametrize('n', range(8))\ndef test_n(n): assert 0\n", ["-n", "0"]),
     "out of time": (RED + "def test_late(): pass\n", ["-n", "0", "--session-timeout", "0.001"]),
@@ -60,7 +63,7 @@ def tier(folder: Path, files: dict[str, str], *options: str) -> tuple[int, str]:
     for name, source in files.items():
         (folder / name).write_text(source)
     command = [sys.executable, "-P", str(ROOT / "tests" / "tier.py"), ".", *options]
-    ended = subprocess.run(command, cwd=folder, env={"PATH": os.environ["PATH"]}, check=False, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(command, cwd=folder, env=ENVIRONMENT, check=False, capture_output=True, text=True, timeout=120)
     return ended.returncode, ended.stdout
 
 
@@ -96,7 +99,7 @@ def test_stop_signal_ends_what_tests_have_started(tmp_path: Path, stop: signal.S
     command = [sys.executable, "-P", str(ROOT / "tests" / "tier.py"), ".", "-n", workers]
     if ignored:
         command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
-    running = subprocess.Popen(command, cwd=tmp_path, env={"PATH": os.environ["PATH"]}, stdout=subprocess.DEVNULL)
+    running = subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not (tmp_path / "started").exists() and time.monotonic() < deadline:
         time.sleep(0.05)

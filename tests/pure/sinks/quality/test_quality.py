@@ -106,11 +106,11 @@ def test_a_finding_about_a_row_check_begins_with_the_second_failure_and_ends_onc
     assert (ended.subject, ended.failing) == (begun.subject, False)
 
 
-def test_a_sample_becomes_metrics_docs_and_a_finding_and_a_process_that_is_killed_misses_nothing(
+def test_samples_become_metrics_docs_and_a_finding_whatever_happens_to_the_process(
     tmp_path: Path, jobs: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     append(tmp_path / "history", CONFIGS, pushes())  # before the job, so these are not looked at
-    job = jobs()
+    job = jobs(pause_s=0.5)  # so that a new process has more time than one that hangs
     unbalanced = connections(connection_record(99, [("java", "4", 2, 1, 0)], timestamp_ms=NOW_MS))
     for number in (1, 2):
         job.write(CONNECTIONS, unbalanced)
@@ -130,21 +130,6 @@ def test_a_sample_becomes_metrics_docs_and_a_finding_and_a_process_that_is_kille
     assert job.metric("sampled_rows_total", topic=CONFIGS) == 7
     assert "it ended without an answer" in caplog.text
 
-
-def test_the_driver_has_no_great_expectations() -> None:
-    """Nor after a look: test_quality_asking.py."""
-    code = (
-        "import sys, streaming.job, streaming.worker_daemon, sinks.dashboard.server, clientscope.commands.lint.linting, clientscope.cli; "
-        "sys.exit(any(m in sys.modules for m in ('great_expectations', 'scipy')))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
-
-
-def test_a_process_that_hangs_is_killed_and_started_again_and_a_job_with_one_stops_at_once(jobs: Any) -> None:
-    job = jobs(pause_s=0.5)  # so that the next one has more time than this one
-    job.write(CONFIGS, pushes())
-    job.validated(1)
-
     def hang() -> int:
         hanging = int(job.process.process_id)
         os.kill(hanging, signal.SIGSTOP)
@@ -155,18 +140,27 @@ def test_a_process_that_hangs_is_killed_and_started_again_and_a_job_with_one_sto
     hanging = hang()
     eventually(lambda: job.metric("process_failures_total", cause="late") >= 1)
     job.process.deadline_s = SOON_S
-    assert not Path(f"/proc/{hanging}").exists()
+    assert not Path(f"/proc/{hanging}").exists(), "one that gives no answer in time is killed"
     eventually(lambda: job.process.process_id is not None)
     job.write(CONNECTIONS, connections())
-    eventually(lambda: job.metric("sampled_rows_total", topic=CONNECTIONS) == 50)
+    eventually(lambda: job.metric("sampled_rows_total", topic=CONNECTIONS) == 152)
     late = job.metric("process_failures_total", cause="late")
     hanging = hang()
     stopping = threading.Thread(target=job.quality.stop)
     stopping.start()
     stopping.join(SOON_S / 2)
-    assert not stopping.is_alive()
+    assert not stopping.is_alive(), "a job whose process hangs stops at once"
     eventually(lambda: not Path(f"/proc/{hanging}").exists())
     assert job.metric("process_failures_total", cause="late") == late
+
+
+def test_the_driver_has_no_great_expectations() -> None:
+    """Nor after a look: test_quality_asking.py."""
+    code = (
+        "import sys, streaming.job, streaming.worker_daemon, sinks.dashboard.server, clientscope.commands.lint.linting, clientscope.cli; "
+        "sys.exit(any(m in sys.modules for m in ('great_expectations', 'scipy')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
 def test_suites_have_the_jobs_tables_and_names_that_are_used_once_and_are_no_reason_of_the_decoder() -> None:
