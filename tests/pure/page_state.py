@@ -12,7 +12,7 @@ from record_bytes import config_record, connection_record, setting
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.records.layouts import Kind
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, RESULTS, STATUS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.status.record import ProcessStatus
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import assets
@@ -60,9 +60,18 @@ def found(number: int, **fields: Any) -> TopicRecord:
     return TopicRecord(FINDINGS, NOW_MS - 40_000, fingerprint.encode(), json.dumps(value).encode())
 
 
-def live(*records: TopicRecord, owners: Owners = NO_OWNERS) -> State:
+def gauge(count: int | None, name: str = "librdkafka", *, gateway: str = "gw", at_ms: int = NOW_MS, **fields: Any) -> TopicRecord:
+    """How many connections of a client's software a gateway has; None is a tombstone."""
+    place = {
+        "cluster": "c", "broker": 1, "gateway": gateway, "listener": "CLIENT", "software_name": name, "software_version": "1.0",
+    }  # fmt: skip
+    value = None if count is None else json.dumps({**place, "connections": count, **fields}).encode()
+    return TopicRecord(GAUGES, at_ms, json.dumps([*place.values()]).encode(), value)
+
+
+def live(*records: TopicRecord, owners: Owners = NO_OWNERS, **limits: int) -> State:
     """A state that has read these to their end."""
-    state = State(owners)
+    state = State(owners, **limits)
     state.apply(records)
     state.live()
     return state

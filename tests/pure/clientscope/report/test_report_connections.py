@@ -14,7 +14,7 @@ from rich.console import Console
 
 from clientscope.api.gateway import GATEWAY_CONNECTIONS, GatewayConnection
 from clientscope.errors import EnvironmentProblem
-from clientscope.report.connections import FIELDS, fetch, table
+from clientscope.report.connections import fetch, table
 from clientscope.report.text import age
 
 
@@ -80,11 +80,6 @@ def test_an_answer_of_another_form_is_said_and_not_quoted(body: bytes, problem: 
     with serving(always=status(200, body)) as server, pytest.raises(EnvironmentProblem, match=problem) as caught:
         fetch(f"127.0.0.1:{server.port}")
     assert "canary" not in str(caught.value)
-
-
-def test_it_is_listed_under_the_names_of_the_kip_and_sorted_by_them() -> None:
-    (named,) = GATEWAY_CONNECTIONS.dump_python(ALL[:1], by_alias=True)
-    assert set(named) == set(FIELDS)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from clientscope.api.clients import ClientList, ConnectedClient
 from clientscope.config import PageSettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
-from clientscope.records.topics import GAUGES
 from clientscope.report.api import Api
 from clientscope.report.clients import FIELDS
 from sinks.dashboard.http.access import Access, Token
@@ -27,13 +26,6 @@ from sinks.dashboard.state.record import TopicRecord
 HOSTILE = "a\x1b[31mb[red]c"
 SHOWN = HOSTILE.replace("\x1b", "\ufffd")
 SECRET = "0123456789abcdef0123"
-
-
-def gauge(name: str, version: str, connections: int) -> TopicRecord:
-    place = {"cluster": "c", "broker": 1, "gateway": "gw", "listener": "CLIENT", "software_name": name, "software_version": version}
-    return TopicRecord(
-        GAUGES, NOW_MS, json.dumps(list(place.values())).encode(), json.dumps({**place, "connections": connections}).encode()
-    )
 
 
 def records() -> Iterator[TopicRecord]:
@@ -46,8 +38,6 @@ def records() -> Iterator[TopicRecord]:
     yield found(2, severity="low")
     yield found(3, severity="critical", confidence="low")
     yield found(4, state="closed")
-    yield gauge("java", "2.8.1", 1)
-    yield gauge("java", "4.4.0", 3)
 
 
 @pytest.fixture(scope="module")

@@ -7,26 +7,12 @@ import json
 
 import pytest
 from fastapi.testclient import TestClient
-from page_state import browser
+from page_state import browser, gauge
 
-from clientscope.records.topics import GAUGES
 from sinks.dashboard.api import events
-from sinks.dashboard.state.state import State, TopicRecord
+from sinks.dashboard.state.state import State
 
 NOW = 1_000_000
-
-
-def gauge(count: int) -> TopicRecord:
-    value = {
-        "cluster": "c",
-        "broker": 1,
-        "gateway": "gw",
-        "listener": "CLIENT",
-        "software_name": "librdkafka",
-        "software_version": "2.6.1",
-        "connections": count,
-    }
-    return TopicRecord(GAUGES, NOW, b"key", json.dumps(value).encode())
 
 
 @pytest.fixture
@@ -45,7 +31,7 @@ def test_overview(client: TestClient, state: State) -> None:
     state.live()
     body = client.get("/api/v1/overview").json()
     assert (body["feed"], body["connections"], body["now_ms"]) == ("live", 4, NOW)
-    row = {"listener": "CLIENT", "software_name": "librdkafka", "software_version": "2.6.1", "connections": 4}
+    row = {"listener": "CLIENT", "software_name": "librdkafka", "software_version": "1.0", "connections": 4}
     assert body["software"] == [row]
 
 

@@ -11,8 +11,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError
 from made_findings import made
 
-from sinks.history.erase import ErasureSubject, erase_rows
-from sinks.history.maintain import maintain
+from sinks.history.erase import Erased, ErasureSubject, erase_rows
 from sinks.history.recorder import Recorder
 
 NOW = 1_790_000_040.0  # 20 s before a minute ends
@@ -91,20 +90,13 @@ def test_what_could_not_be_written_is_written_later(recorder: Recorder, clock: C
     assert rows(tmp_path / "findings", "revision") == [(0,)]
 
 
-def test_they_are_looked_after_and_erased_like_the_others(recorder: Recorder, clock: Clock, tmp_path: Path) -> None:
+def test_they_are_erased_like_the_others(recorder: Recorder, clock: Clock, tmp_path: Path) -> None:
     recorder.look({"a": series("java", 3)}, {"1": record(1, 0)})
-    recorder.look({}, {})
-    for _ in range(3):
-        clock.s += 60
-        recorder.look({}, {"1": record(1, int(clock.s))})
-    later = (DeltaTable(tmp_path / "gauges").to_pyarrow_table()["date"][0].as_py()).replace(year=2027)
-    assert maintain(str(tmp_path / "gauges"), later, 0).files == 1
+    clock.s += 60
+    recorder.look({}, {"1": record(1, 1)})
     principal = made(1).application.principal
-    assert principal
-    done = erase_rows(str(tmp_path / "findings"), ErasureSubject(principal=principal))
-    assert done is not None
-    assert (done.rows, done.left) == (4, 0)
-    assert erase_rows(str(tmp_path / "gauges"), ErasureSubject(principal=principal)) is None
+    assert erase_rows(str(tmp_path / "findings"), ErasureSubject(principal=principal)) == Erased("findings", 2, 2, 0)
+    assert erase_rows(str(tmp_path / "gauges"), ErasureSubject(principal=principal)) is None, "which names nobody"
 
 
 def test_what_is_erased_just_before_it_is_written_is_not_written(recorder: Recorder, tmp_path: Path) -> None:

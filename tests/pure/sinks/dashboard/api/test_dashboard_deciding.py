@@ -39,7 +39,7 @@ def topic() -> Topic:
 
 def client(topic: Topic | None) -> TestClient:
     decided = {"resolution": "accepted", "by": "bob", "why": "w", "at_ms": 1, "until": UNTIL}
-    state = live(found(1, kind="leak", code="SK001"), found(2), found(3, state="closed", decided=decided))
+    state = live(found(1, kind="leak", code="SK001"), found(2, use_instead="acks=all"), found(3, state="closed", decided=decided))
     access = Access(anyone=Visitor("alice", "admin"))
     return browser(state, access=access, deciding=Deciding(topic))
 
@@ -101,7 +101,9 @@ def test_one_finding_and_groups_of_them() -> None:
     http = client(None)
     assert http.get(f"/api/v1/findings/{LEAK}").json()["code"] == "SK001"
     assert http.get(f"/api/v1/findings/{9:032x}").status_code == 404
-    assert [each["label"] for each in http.get("/api/v1/findings/groups?group=code").json()["items"]] == ["AN101", "SK001"]
+    of_settings, of_leaks = http.get("/api/v1/findings/groups?group=code").json()["items"]
+    assert (of_settings["label"], of_settings["name"], of_settings["use_instead"]) == ("AN101", "acks-zero", "acks=all")
+    assert (of_leaks["label"], of_leaks["worst"]) == ("SK001", "high")
     for group in ("code", "principal", "owner", "severity"):
         for each in http.get(f"/api/v1/findings/groups?group={group}").json()["items"]:
             assert http.get("/api/v1/findings", params={"q": each["q"]}).json()["total"] == each["findings"]

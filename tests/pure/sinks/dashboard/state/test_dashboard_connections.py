@@ -4,33 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from record_bytes import connection_record
+
 from clientscope.api.clients import ConnectionRow
 from clientscope.query import Query
-from clientscope.records.codec import ClientConnectionRecord
+from clientscope.records.codec import ClientConnectionRecord, decode
 from clientscope.records.layouts import Kind
 from sinks.dashboard.rows import lists
 from sinks.dashboard.state.connections import ConnectionTable
 
 
 def record(kind: Kind, connection: int = 1, sequence: int = 0, **fields: Any) -> ClientConnectionRecord:
-    return ClientConnectionRecord(
-        **{
-            "kind": kind,
-            "cluster_id": "c",
-            "broker_id": 1,
-            "gateway_id": "gw",
-            "gateway_epoch": 100,
-            "sequence": sequence,
-            "timestamp_ms": 1_000 + sequence,
-            "connection_id": connection,
-            "listener_name": "CLIENT",
-            "client_id": "app",
-            "client_address": "10.0.0.1",
-            "client_software_name": "unknown",
-            "client_software_version": "unknown",
-            **fields,
-        }
-    )
+    named = {"gateway_id": "gw", "gateway_epoch": 100, "connection_id": connection, "client_id": "app", **fields}
+    return decode(ClientConnectionRecord, connection_record(sequence, kind=kind, **named))
 
 
 def heartbeat(sequence: int = 0, interval_ms: int = 1_000, **fields: Any) -> ClientConnectionRecord:

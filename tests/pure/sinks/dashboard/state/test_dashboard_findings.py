@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 from fastapi.testclient import TestClient
 from made_findings import NOW_MS, fingerprint, leak, made
-from page_state import browser, result
+from page_state import browser, live, result
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -39,13 +39,6 @@ def record(finding: Finding) -> TopicRecord:
 
 def tombstone(number: int) -> TopicRecord:
     return TopicRecord(FINDINGS, NOW_MS, fingerprint(number).encode(), None)
-
-
-def live(*records: TopicRecord) -> State:
-    state = State()
-    state.apply(records)
-    state.live()
-    return state
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import page_state
 import pytest
 from kafka import TopicPartition
 from kafka.errors import KafkaTimeoutError
@@ -90,8 +90,7 @@ class Reader:
 
 
 def gauge(count: int) -> bytes:
-    names = {"cluster": "c", "broker": 1, "gateway": "gw", "listener": "L", "software_name": "n", "software_version": "v"}
-    return json.dumps({**names, "connections": count}).encode()
+    return page_state.gauge(count).value or b""
 
 
 def until(condition: Callable[[], bool]) -> None:

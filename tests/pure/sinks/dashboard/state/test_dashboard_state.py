@@ -9,8 +9,9 @@ import page_state
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from page_state import live
+from record_bytes import connection_record
 
-from clientscope.records.codec import ClientConnectionRecord, encode
 from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
 from sinks.dashboard.state.pushes import DAY_MS
@@ -19,50 +20,18 @@ from sinks.dashboard.state.state import DISAGREE_AFTER_MS, SOFTWARE_ROWS, State,
 NOW = 20 * DAY_MS
 
 
-def gauge(count: int | None, name: str = "librdkafka", gateway: str = "gw", at: int = NOW, **fields: Any) -> TopicRecord:
-    key = ["c", 1, gateway, "CLIENT", name, "1.0"]
-    value = {
-        "cluster": "c",
-        "broker": 1,
-        "gateway": gateway,
-        "listener": "CLIENT",
-        "software_name": name,
-        "software_version": "1.0",
-        "connections": count,
-        **fields,
-    }
-    return TopicRecord(GAUGES, at, json.dumps(key).encode(), None if count is None else json.dumps(value).encode())
+def gauge(count: int | None, *name: str, at: int = NOW, **fields: Any) -> TopicRecord:
+    return page_state.gauge(count, *name, at_ms=at, **fields)
 
 
 def connection(kind: int, sequence: int = 0, at: int = NOW, **fields: Any) -> TopicRecord:
-    record = ClientConnectionRecord(
-        **{
-            "kind": kind,
-            "cluster_id": "c",
-            "broker_id": 1,
-            "gateway_id": "gw",
-            "gateway_epoch": 1,
-            "sequence": sequence,
-            "timestamp_ms": at,
-            "connection_id": 1,
-            "client_id": "app",
-            "heartbeat_interval_ms": 1_000,
-            **fields,
-        }
-    )
-    return TopicRecord(CONNECTIONS, at, b"gw", encode(record))
+    named = {"connection_id": 1, "client_id": "app", "gateway_id": "gw", "heartbeat_interval_ms": 1_000, "heartbeat_parts": 1}
+    return TopicRecord(CONNECTIONS, at, b"gw", connection_record(sequence, kind=kind, timestamp_ms=at, **{**named, **fields}))
 
 
 def result(offset: int, outcome: str = "passed", at: int = NOW) -> TopicRecord:
     codes = {named: ["AN101"] if outcome == verdict else [] for named, verdict in (("rules", "fired"), ("passed", "passed"))}
     return page_state.result(offset, at_ms=at, **codes)
-
-
-def live(*records: TopicRecord, **limits: int) -> State:
-    state = State(**limits)
-    state.apply(records)
-    state.live()
-    return state
 
 
 def sums(state: State) -> dict[str, int]:

@@ -19,15 +19,12 @@ JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required passwor
         ("user\u202egnp.exe", "user�gnp.exe"),
         ("\ud800", "?"),
         ("ø日本", "ø日本"),
+        ("x" * 256, "x" * 256),
+        ("x" * 257, "x" * 255 + "…"),
     ],
 )
 def test_clean(text: str, shown: str) -> None:
     assert clean(text) == shown
-
-
-def test_clean_bounds() -> None:
-    assert clean("x" * 256) == "x" * 256
-    assert clean("x" * 257) == "x" * 255 + "…"
 
 
 @pytest.mark.parametrize(
@@ -45,11 +42,8 @@ def test_a_secret_that_someone_wrote_into_a_result_is_dropped(setting: dict[str,
     assert shown.reason == reason
     assert shown.length == len(setting["value"])
     assert "hunter2" not in shown.model_dump_json()
-
-
-def test_a_harmless_value_is_shown() -> None:
-    shown = Setting.model_validate({"key": "acks", "value": "0"})
-    assert (shown.value, shown.reason) == ("0", None)
+    harmless = Setting.model_validate({"key": "acks", "value": "0"})
+    assert (harmless.value, harmless.reason) == ("0", None)
 
 
 def test_unknown_fields_are_for_later_releases() -> None:
