@@ -6,7 +6,7 @@ MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 SPARKS := 3.5 4.0 4.1
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-real test-faults test-matrix test-turn check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
+.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-real test-faults test-matrix test-turn mutants check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -32,6 +32,10 @@ test-long: $(REAL) sparks  ## many repetitions, long statistics, memory over min
 	$(BIN)/python -P tests/shard.py long $(SHARD)
 test-turn: $(REAL)  ## one shard of these two, by the commit's turn: CI's, of at most four minutes, and never red
 	$(BIN)/python -P tests/shard.py --turn
+mutants: .mutmut/.ready  ## how many of COUNT (200) small changes to the parts that decide the tests notice; ten minutes
+	PYTHONPATH=.mutmut $(BIN)/python tests/mutants.py $(COUNT)
+.mutmut/.ready: | venv  # beside the environment: it is no dependency of anything
+	@$(BIN)/pip install --quiet --disable-pip-version-check --target .mutmut mutmut==3.8.1 && rm -rf .mutmut/pytest* .mutmut/_pytest* .mutmut/pluggy* && touch $@
 test-pythons: venv prometheus  ## the pure tests on each other Python that is here (3.11 to 3.13)
 	.ci/pythons $(TWO_AT_A_TIME)
 test-pythons-short: venv prometheus  ## the same on the oldest and the newest alone, without the files that take longest, as CI does
@@ -158,4 +162,4 @@ faketime:        # a clock that jumps, for F40
 	  else echo "error: the tests need libfaketime; run: sudo apt-get install --no-install-recommends faketime" >&2; exit 1; fi; }
 
 clean:           ## remove the environment and the demo's data
-	rm -rf $(VENV) .venv-3.* .sparks data .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-3.* .sparks .mutmut mutants data .pytest_cache .mypy_cache .ruff_cache

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import page_past
 import pytest
-from page_browser import Opens, follow, serious, watched
+from page_browser import Opens, follow, watched
 from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, connection, gauge
@@ -204,25 +204,6 @@ def test_what_a_client_measured_itself_beside_its_settings(shared: PageServer, o
     expect(own).to_contain_text("Java's clients from 3.7.2 on")
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 360)])
-def test_it_fits_and_can_be_read(shared: PageServer, opens: Opens, scheme: str, width: int) -> None:
-    page = opens(f"{shared.url}?view=history", color_scheme=scheme, viewport={"width": width, "height": 900})
-    for view in ("", "&show=findings", "&show=ended", f"&show=starts&client_id={shared.fleet.members[0].client_id}", "&versions=table"):
-        follow(page, f"?view=history&range=30d{view}")
-        expect(page.locator("main .loading")).to_have_count(0)
-        expect(page.locator(".list tr.row, .starts > li").first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
-        assert serious(page) == [], (view, scheme, width)
-    for address in ("", "&figures=table"):
-        one_client(page, shared.fleet)
-        follow(page, f"{page.url}{address}")
-        expect(page.locator("figure.curve, table.figures").first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
-        assert "table" in address or serious(page) == [], (scheme, width)
-    there = page.get_by_role("navigation", name="Views").get_by_role("link", name="History").bounding_box()
-    assert there is not None and there["x"] + there["width"] <= width, "in sight without scrolling"
-
-
 def test_nothing_yet_and_failures_say_what_to_do(opens: Opens, tmp_path: Path) -> None:
     with serving() as server:
         page = opens(f"{server.url}?view=history")
@@ -284,41 +265,3 @@ def test_a_single_sample_is_drawn_and_the_chart_follows_the_search(opens: Opens,
         page.locator("#search").fill("code:AN101")
         expect(page.locator(".card .notice")).to_have_text("The chart is of all clients: this search is for findings.")
         expect(page.locator(".legend li")).to_contain_text("librdkafka 2.5.3")
-
-
-CUT = """() => [...document.querySelectorAll("main *, .facets *")].filter((each) => {
-  const text = [...each.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data).join(" ");
-  if (!/\\d+\\.\\d+\\.\\d+/.test(text) || each.closest(".hidden, option, script, .plot") || !each.checkVisibility()) return false;
-  for (let around = each; around && around.tagName !== "MAIN"; around = around.parentElement) {
-    if (getComputedStyle(around).overflowX === "hidden" && around.scrollWidth > around.clientWidth) return true;
-  }
-  return false;
-}).map((each) => each.textContent.trim())"""
-"""Texts with a version of which a part can't be seen."""
-
-
-@pytest.mark.parametrize("width", [1440, 1024, 390])
-def test_versions_are_whole_in_every_view(shared: PageServer, opens: Opens, width: int) -> None:
-    page = opens(shared.url, viewport={"width": width, "height": 900})
-    client = shared.state.clients(1, q="version:2.16.0-rdkafka-2.16.0").items[0].key
-    views = (
-        "overview&mix=all",
-        "clients",
-        "clients&group=software",
-        f"client&key={client}",
-        "readiness",
-        "readiness&group=software",
-        "brokers",
-    )
-    for view in (*views, "history", f"history&show=starts&client_id={shared.fleet.members[0].client_id}", "findings"):
-        follow(page, f"?view={view}")
-        expect(page.locator("main :is(tr.row, .starts, .plot, .state)").first).to_be_attached()
-        expect(page.locator("main .loading")).to_have_count(0)
-        assert page.evaluate(CUT) == [], (view, width)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, (view, width)
-    expect(page.locator("nav.ways")).to_be_visible()
-    follow(page, "?view=overview&mix=all")
-    mix = page.locator("section", has=page.locator("#mix"))
-    for where in (mix, page.locator(".legend").first):
-        expect(where.get_by_text("2.16.0-rdkafka-2.16.0")).to_be_visible()
-        expect(where.get_by_text("3.9.1-ccs")).to_be_visible()

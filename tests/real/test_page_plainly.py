@@ -21,37 +21,6 @@ from clientscope.clock import now_ms
 SEEN_ONLY = "seen-only"
 """A client that pushed nothing."""
 
-OVERLAPS = """() => {
-  const found = [], walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
-  const texts = [];
-  while (walker.nextNode()) {
-    const node = walker.currentNode;
-    const hidden = ".hidden, .changes, .plot, .scroll, .wide-table, thead, details:not([open]) > :not(summary), script, option, select";
-    if (!node.data.trim() || node.parentElement.closest(hidden)) continue;
-    const range = document.createRange();
-    range.selectNodeContents(node);
-    for (const { left, right, top, bottom } of range.getClientRects()) {
-      const box = { left, right, top, bottom };
-      for (let around = node.parentElement; around; around = around.parentElement) {
-        if (getComputedStyle(around).overflow === "visible") continue;
-        const edge = around.getBoundingClientRect();
-        box.left = Math.max(box.left, edge.left), box.right = Math.min(box.right, edge.right);
-        box.top = Math.max(box.top, edge.top), box.bottom = Math.min(box.bottom, edge.bottom);
-      }
-      const cell = node.parentElement.closest("td, th, dd, li")?.getBoundingClientRect();
-      if (cell && box.right > cell.right + 2) found.push(`${node.data.trim().slice(0, 40)} beyond its cell`);
-      if (box.right - box.left > 1 && box.bottom - box.top > 1) texts.push([node.data.trim().slice(0, 40), box, node]);
-    }
-  }
-  texts.forEach(([a, one, here], i) => texts.slice(i + 1).forEach(([b, two, there]) => {
-    const wide = Math.min(one.right, two.right) - Math.max(one.left, two.left);
-    const high = Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top);
-    if (here !== there && wide > 2 && high > 4) found.push(`${a} | ${b}`);
-  }));
-  return found;
-}"""
-"""Texts of the page's content that lie on one another; what scrolls by itself isn't looked at."""
-
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[PageServer]:
@@ -228,23 +197,6 @@ def test_columns_are_chosen_and_the_address_has_them(shared: PageServer, opens: 
     page.locator("summary", has_text="Columns").click()
     page.get_by_role("link", name="Usual columns").click()
     expect(headings.filter(has_text="Principal")).to_have_count(1)
-
-
-def test_nothing_overlaps_on_a_telephone(shared: PageServer, opens: Opens) -> None:
-    page = opens(shared.url, viewport={"width": 360, "height": 800})
-    for address in ("?health=open", "?view=clients", "?view=clients&group=broker", "?view=findings", "?view=findings&group=code"):
-        page.goto(f"{shared.url}{address}")
-        is_drawn(page)
-        assert page.evaluate(OVERLAPS) == [], address
-    page.goto(f"{shared.url}?view=findings")
-    to = page.locator(".list tr.row a.to").first.get_attribute("href")
-    for address in ("?view=brokers", "?view=readiness", "?view=rule&code=AN101", str(to)):
-        page.goto(f"{shared.url}{address}")
-        is_drawn(page)
-        assert page.evaluate(OVERLAPS) == [], address
-    page.goto(first_client(shared))
-    is_drawn(page)
-    assert page.evaluate(OVERLAPS) == []
 
 
 def test_numbers_and_names_say_of_what(shared: PageServer, opens: Opens) -> None:
