@@ -6,7 +6,7 @@ MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 SPARKS := 3.5 4.0 4.1
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-real test-faults test-matrix test-turn mutants check check-page format-page test-long test-soak test-backlog bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
+.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-real test-faults test-matrix test-turn mutants check check-page format-page test-long test-soak test-backlog bench-guard bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -59,6 +59,8 @@ check-page:      ## the page's JavaScript: types (JSDoc), lint, format
 format-page:     ## format the page's JavaScript, and fix what Biome can
 	.ci/node format
 
+bench-guard: venv  ## what this commit costs beside its parent, in CPU: decoding, a read, lint, a batch of results (three minutes)
+	@$(BIN)/python -m bench.guard $(ARGS)
 bench-stream: venv  ## how soon pushes become results and findings, with 1, 3 and 12 partitions, and how fast a backlog is read (ten minutes)
 	@$(BIN)/python -m bench.stream $(ARGS)
 bench-restart: venv  ## how soon findings appear after a restart with 100,000 clients, and in how much memory (some minutes)

@@ -87,6 +87,11 @@ def cases(spark: SparkSession, scratch: Path) -> dict[str, Case]:
     }
 
 
+def fleet_of(spark: SparkSession, count: int) -> Case:
+    """Results of that many pushes of a fleet."""
+    return Case(partial(verdicts, digest_key=_KEY), results.TYPE, _cached(_frame(spark, list(islice(fleet(), count)))))
+
+
 def _packed(values: pa.Array) -> pa.Array:
     """As the job has it, without what is Kafka's."""
     times, partitions = (pa.repeat(pa.scalar(0, kind), len(values)) for kind in (pa.int64(), pa.int32()))

@@ -59,7 +59,10 @@ def outcomes(chosen: dict[str, list[str]]) -> dict[str, list[str]]:
         said = json.loads(meta.read_text())
         meta.write_text(json.dumps({**said, "exit_code_by_key": dict.fromkeys(said["exit_code_by_key"])}))
     everything = [name for names in chosen.values() for name in names]
-    subprocess.run([sys.executable, "-m", "mutmut", "run", "--max-children", "2", *everything], check=True, stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "mutmut", "run", "--max-children", "2", *everything]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    if ended.returncode:
+        raise SystemExit(ended.stdout[-5_000:] + ended.stderr)
     status = {
         name: status_by_exit_code[code]
         for meta in Path("mutants").rglob("*.py.meta")

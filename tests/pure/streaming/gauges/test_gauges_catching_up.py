@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 
 import pytest
 from gauge_rows import Topic, beat, listed
-from scale import scaled
 
 from clientscope.kafka.writer import partition_of
 from streaming.gauges import GaugeEntry, Gauges, ReadClock, read_clock
 
-HISTORIES, AT_ONCE = int(scaled(300, 1_000)), 100
+HISTORIES, AT_ONCE = 300, 100
 ENDS = 250.0
 RETURNS_S = 36.0
 """The longest that a gateway needs to write again after Kafka was away: kafka-python's backoff."""
@@ -199,7 +198,6 @@ def stays(history: History, job: Job, gateway: Gateway, at: float) -> bool:
     }
 
 
-@pytest.mark.long_form
 @pytest.mark.parametrize("first", range(0, HISTORIES, AT_ONCE))
 def test_no_living_gateway_is_lost_and_a_dead_one_is_gone_in_time(first: int) -> None:
     wrong: list[str] = []
