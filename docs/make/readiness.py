@@ -1,7 +1,7 @@
 """Writes the tables of docs/readiness.md: what releases removed, libraries' minimums, announcements, and which clients were tried.
 
 ``python docs/make/readiness.py``; a test compares. The clients come from tests/fixtures/readiness.json, which
-``python tests/real/readiness_clients.py`` writes.
+``python tools/readiness_clients.py`` writes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Clients of every age, for `clientscope.readiness`: each produces a record, consumes it in a group, and commits; or it fails.
 
-``python tests/real/readiness_clients.py`` runs all of them against real brokers, and writes tests/fixtures/readiness.json, of which
+``python tools/readiness_clients.py`` runs all of them against real brokers, and writes tests/fixtures/readiness.json, of which
 docs/readiness.md and a pure test are made. With words it runs the clients whose names have one of them, and keeps the others' lines.
 """
 
@@ -23,16 +23,20 @@ from pathlib import Path
 from typing import Any
 
 import kafka
-from conftest import start_broker
-from tap import Tap
+from releases import fetch_jars
 
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.readiness import ObservedClient
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
-SOURCES = FIXTURES / "clients" / "readiness"
-RECORDED = FIXTURES / "readiness.json"
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path[:0] = [str(TESTS / "real"), str(TESTS / "pure")]
+
+from conftest import start_broker  # noqa: E402
+from tap import Tap  # noqa: E402
+
+SOURCES = Path(__file__).with_name("readiness_programs")
+RECORDED = TESTS / "fixtures" / "readiness.json"
 SEEN_ON = {"3.9.2": "broker-3.9", "2.4.1": "broker-2.4"}
 TARGETS = {"4.0.0": "broker-4.0.0", "4.0.1": "broker-4.0.1", "4.4.0": "broker"}
 """Release → the configuration of ivy.xml that runs it."""
@@ -74,10 +78,7 @@ def _call(*command: str, cwd: Path | None = None, **env: str) -> None:
 
 def _java(version: str) -> Prepare:
     def prepare(folder: Path) -> Sequence[str]:
-        sys.path.insert(0, str(FIXTURES.parents[1] / "tools"))
-        import releases
-
-        releases.fetch_jars([("kafka-clients", version)], folder)
+        fetch_jars([("kafka-clients", version)], folder)
         paths = [folder / f"kafka-clients-{version}.jar", *(jar for jar in jars("broker") if jar.name.startswith("slf4j-api"))]
         class_path = ":".join(map(str, paths))
         _call(str(Path(java()).with_name("javac")), "-cp", class_path, "-d", str(folder), str(SOURCES / "ProduceConsume.java"))
