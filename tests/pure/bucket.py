@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from observe import eventually
+from patience import until
 
 from clientscope.local.process import free_port, spawn, stop
 
@@ -45,4 +45,4 @@ def _created(url: str, server: subprocess.Popen[bytes]) -> None:
             return False
         return True
 
-    assert eventually(done, 60)
+    until(done)

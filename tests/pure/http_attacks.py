@@ -7,7 +7,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -142,13 +142,3 @@ class Peaks:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._watching.join()
-
-
-def eventually(holds: Callable[[], bool], patience_s: float = 30.0) -> bool:
-    """Whether it comes true."""
-    deadline = time.monotonic() + patience_s
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True

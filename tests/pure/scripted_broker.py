@@ -8,7 +8,6 @@ import struct
 import threading
 import time
 import uuid
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -37,16 +36,6 @@ Answer = PushConfigResponse | str | float
 
 def error(code: int = 0, throttle_ms: int = 0) -> PushConfigResponse:
     return PushConfigResponse(version=0, error_code=code, throttle_time_ms=throttle_ms)
-
-
-def eventually(condition: Callable[[], bool], timeout_s: float = 30.0) -> bool:
-    """Whether a condition comes true in time."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 class ScriptedBroker(socketserver.ThreadingTCPServer):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from job_topics import begun, cluster
+from patience import until
 from py4j.protocol import Py4JNetworkError
 from scripted_query import ScriptedQuery
 
@@ -76,25 +77,20 @@ def job(checkpoints: SimpleNamespace) -> Iterator[Job]:
     job.supervisor.stop()
 
 
-def eventually(condition: Callable[[], bool]) -> bool:
-    pause = threading.Event()
-    return any(condition() or pause.wait(0.01) for _ in range(2_000))
-
-
 def test_a_query_that_waits_for_kafka_holds_up_no_other(job: Job) -> None:
     answers = threading.Event()
     job.waits["gauges"] = lambda: answers.wait(30) and None
     job.supervisor.start()
     try:
         job.queries["gauges"][0].fail("broken")
-        assert eventually(lambda: "gauges is parked" in job.supervisor.problems())
+        until(lambda: "gauges is parked" in job.supervisor.problems())
         ticks = job.queries["findings"][0].ticks
-        assert eventually(lambda: job.queries["findings"][0].ticks >= ticks + 3)
+        until(lambda: job.queries["findings"][0].ticks >= ticks + 3)
         assert (job.metric("query_running", "findings"), job.metric("query_running", "gauges")) == (1, 0)
         assert job.supervisor.stuck() == ""
     finally:
         answers.set()
-    assert eventually(lambda: len(job.queries["gauges"]) == 2)
+    until(lambda: len(job.queries["gauges"]), 2)
 
 
 class UnreachableQuery(ScriptedQuery):
@@ -120,7 +116,7 @@ def test_a_query_is_still_supervised_after_its_jvm_has_reset_connections(job: Jo
     (watched,) = [each for each in job.supervisor.watched if each.name == "gauges"]
     watched.running = query
     job.supervisor.start()
-    assert eventually(lambda: query.ticks > 0)
+    until(lambda: query.ticks > 0)
     assert (query.resets, job.supervisor.problems(), job.supervisor.stuck()) == (0, "", "")
 
 
@@ -128,7 +124,7 @@ def test_each_parked_query_has_a_line_and_a_finding_once_it_fails_again(job: Job
     job.supervisor.start()
     for name in ("history_pushes", "history_connections"):
         job.queries[name][0].fail(FULL)
-    assert eventually(lambda: all(len(job.queries[name]) == 2 for name in ("history_pushes", "history_connections")))
+    until(lambda: all(len(job.queries[name]) == 2 for name in ("history_pushes", "history_connections")))
     job.conditions.take()
     for name in ("history_pushes", "history_connections"):
         job.queries[name][1].fail(FULL)
@@ -138,7 +134,7 @@ def test_each_parked_query_has_a_line_and_a_finding_once_it_fails_again(job: Job
         said.update({each.subject: each.message for each in job.conditions.take() if each.failing})
         return len(said) == 2
 
-    assert eventually(both_are_said)
+    until(both_are_said)
     assert [line.split(": ")[0] for line in job.supervisor.problems().splitlines()] == [
         "history_pushes is parked and retried",
         "history_connections is parked and retried",
@@ -150,7 +146,7 @@ def test_records_that_are_gone_are_skipped_and_counted(job: Job, checkpoints: Si
     checkpoints.lose()
     job.supervisor.start()
     job.queries["results"][0].fail("Some data may have been lost because they are not available in Kafka any more")
-    assert eventually(lambda: len(job.queries["results"]) == 2)
+    until(lambda: len(job.queries["results"]), 2)
     place = {"query": "results", "topic": PLANS["results"].topic, "partition": "0"}
     assert job.metrics.registry.get_sample_value("clientscope_stream_lost_records", place) == 3
     assert [each.message.split(":")[0] for each in job.conditions.take() if each.code == "OP006"] == [
@@ -165,7 +161,7 @@ def test_a_job_that_is_to_stop_at_lost_records_is_ended(checkpoints: SimpleNames
     job.supervisor.start()
     try:
         job.queries["results"][0].fail("Some data may have been lost because they are not available in Kafka any more")
-        assert eventually(lambda: job.supervisor.ends is not None)
+        until(lambda: job.supervisor.ends is not None)
         assert "offsets from 50 to 52, 3 records" in str(job.supervisor.ends)
     finally:
         job.supervisor.stop()
@@ -174,9 +170,9 @@ def test_a_job_that_is_to_stop_at_lost_records_is_ended(checkpoints: SimpleNames
 def test_who_is_reset_begins_anew_alone_and_who_reads_another_topic_with_findings(job: Job) -> None:
     job.supervisor.start()
     job.supervisor.refused("results", False)
-    assert eventually(lambda: len(job.queries["results"]) == 2)
+    until(lambda: len(job.queries["results"]), 2)
     assert len(job.queries["findings"]) == 1
     job.supervisor.refused("results", True)
-    assert eventually(lambda: (len(job.queries["results"]), len(job.queries["findings"])) == (3, 2))
-    assert eventually(lambda: not job.queries["results"][1].isActive)
+    until(lambda: (len(job.queries["results"]), len(job.queries["findings"])), (3, 2))
+    until(lambda: not job.queries["results"][1].isActive)
     assert job.queries["gauges"][0].isActive

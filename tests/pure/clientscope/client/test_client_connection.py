@@ -10,7 +10,8 @@ from typing import Any
 
 import kafka
 import pytest
-from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, ScriptedBroker, error, eventually
+from patience import until
+from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, ScriptedBroker, error
 
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.errors import SettingsError
@@ -263,7 +264,7 @@ def test_pushes_once_though_connections_close_for_being_idle(broker: Brokers) ->
         for connections in (2, 3, 4):
             use(client)
             assert len(server.connections) == connections
-            assert eventually(lambda: client._manager._conns == {}), "closed by the client"
+            until(lambda: client._manager._conns, {}, why="closed by the client")
     assert len(server.pushes) == 1
     assert server.instance_ids == {client.client_instance_id}
 
@@ -273,7 +274,7 @@ def test_pushes_once_though_the_broker_restarts(broker: Brokers) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
         use(client)
         server.close_connections()
-        assert eventually(lambda: len(server.connections) > 2), "kafka-python connects again by itself"
+        until(lambda: len(server.connections) > 2, why="kafka-python connects again by itself")
         use(client)
     assert len(server.pushes) == 1
 

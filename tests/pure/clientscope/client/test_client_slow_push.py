@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from fake_clock import BrokerOnTheClock, FakeClock
-from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, SILENT, Answer, error, eventually
+from patience import until
+from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, SILENT, Answer, error
 
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.wire.codes import API_VERSIONS, PUSH_CONFIG
@@ -78,7 +79,7 @@ def all_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
 def ended(caplog: pytest.LogCaptureFixture) -> str:
     """The outcome that is logged, once there is one."""
-    assert eventually(lambda: bool(outcomes(caplog)), timeout_s=30)
+    until(lambda: outcomes(caplog))
     (outcome,) = outcomes(caplog)
     return outcome
 
@@ -157,7 +158,7 @@ def test_without_an_answer_it_ends_at_the_deadline_and_once(
     assert ended(caplog) == f"{NOT_PUSHED}timed out after 20 s"
     assert clock.monotonic() == pytest.approx(20, abs=0.5)
     admin.list_topics()
-    assert eventually(lambda: clock.monotonic() >= 40, timeout_s=30), "and nothing after it"
+    until(lambda: clock.monotonic() >= 40, why="and nothing after it")
     assert (len(server.pushes), len(outcomes(caplog))) == (1, 1)
 
 
@@ -203,7 +204,7 @@ def test_while_no_node_advertises_it_any_more_it_is_tried_again(
     admin.list_topics()
     assert outcomes(caplog) == []
     clock.limit = 20.0
-    assert eventually(lambda: clock.monotonic() >= 20, timeout_s=30)
+    until(lambda: clock.monotonic() >= 20)
     assert (len(server.pushes), outcomes(caplog)) == (1, [])
     server.keys = advertising
     clock.limit = 30.0

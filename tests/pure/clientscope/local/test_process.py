@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from observe import eventually
+from patience import until
 
 from clientscope.local import process
 from clientscope.local.process import StopRequest, free_port, spawn, stop
@@ -140,7 +140,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_child_ends_with_a_parent_that_is_killed() -> None:
     done = subprocess.run([sys.executable, "-c", KILLED_PARENT], capture_output=True, timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    assert eventually(lambda: not is_running(int(done.stdout)), 30)
+    until(lambda: not is_running(int(done.stdout)))
 
 
 def test_a_child_whose_parent_is_gone_before_it_could_ask_does_not_start() -> None:

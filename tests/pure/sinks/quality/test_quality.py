@@ -8,12 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import until
 from places import ROOT
 from prometheus_client import CollectorRegistry
 from quality_batches import NOW_MS, append, connections, pushes
@@ -51,14 +51,7 @@ class Job:
 
     def validated(self, number: int, outcome: str = "passed") -> None:
         """Returns once so many have been."""
-        eventually(lambda: sum(self.metric("validations_total", topic=topic, outcome=outcome) for topic in SUITES) >= number)
-
-
-def eventually(holds: Any) -> None:
-    deadline = time.monotonic() + SOON_S
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+        until(lambda: sum(self.metric("validations_total", topic=topic, outcome=outcome) for topic in SUITES) >= number)
 
 
 @pytest.fixture
@@ -138,19 +131,19 @@ def test_samples_become_metrics_docs_and_a_finding_whatever_happens_to_the_proce
 
     job.process.deadline_s = 0.2
     hanging = hang()
-    eventually(lambda: job.metric("process_failures_total", cause="late") >= 1)
+    until(lambda: job.metric("process_failures_total", cause="late") >= 1)
     job.process.deadline_s = SOON_S
     assert not Path(f"/proc/{hanging}").exists(), "one that gives no answer in time is killed"
-    eventually(lambda: job.process.process_id is not None)
+    until(lambda: job.process.process_id is not None)
     job.write(CONNECTIONS, connections())
-    eventually(lambda: job.metric("sampled_rows_total", topic=CONNECTIONS) == 152)
+    until(lambda: job.metric("sampled_rows_total", topic=CONNECTIONS) == 152)
     late = job.metric("process_failures_total", cause="late")
     hanging = hang()
     stopping = threading.Thread(target=job.quality.stop)
     stopping.start()
     stopping.join(SOON_S / 2)
     assert not stopping.is_alive(), "a job whose process hangs stops at once"
-    eventually(lambda: not Path(f"/proc/{hanging}").exists())
+    until(lambda: not Path(f"/proc/{hanging}").exists())
     assert job.metric("process_failures_total", cause="late") == late
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from http_attacks import eventually, get
+from http_attacks import get
 from page_state import found, live
+from patience import until
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from clientscope import config, pages
@@ -157,7 +158,7 @@ def answered(setting: str, served: Mapping[str, pages.App]) -> Iterator[str]:
     address = f"127.0.0.1:{free_port()}"
     stop = pages.serve(setting, address, served, refusals(CollectorRegistry()))
     try:
-        assert eventually(lambda: get(f"http://{address}/nothing")[0] == 404)
+        until(lambda: get(f"http://{address}/nothing")[0], 404)
         yield f"http://{address}"
     finally:
         stop()
