@@ -6,7 +6,6 @@ import json
 from datetime import date
 from pathlib import Path
 
-import numpy as np
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame
@@ -21,8 +20,6 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
 from sinks.dashboard.past import clients, pushes
 from sinks.dashboard.past.tables import Span, Tables
 from sinks.history.batches import append
-from sinks.history.erase import ErasureSubject, erase_rows
-from sinks.quality import commits, samples
 from streaming.internals.frames import record_batches, to_table
 from streaming.reporting_clients import COLUMNS, ReportingClients
 from streaming.transforms import history
@@ -45,17 +42,6 @@ def test_pushes_are_kept_redacted_with_their_place(records: Records, tmp_path: P
     (hidden,) = table[0]["configs"]
     assert (hidden["config_value"], hidden["value_digest"]) == (None, digest_key.digest(SECRET))
     assert not any(SECRET.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-
-
-def test_connections_are_kept(records: Records, tmp_path: Path) -> None:
-    rows = history.connections(records(CONNECTIONS, connection_record(0), heartbeat(1, [("java", "4.4.0", 1, 1, 0)])), None)
-    write(rows, tmp_path / "connections")
-    table = DeltaTable(tmp_path / "connections").to_pyarrow_table().sort_by("offset").to_pylist()
-    assert [row["kind"] for row in table] == [0, 4]
-    assert table[1]["counts"][0]["open_connections"] == 1
-    # A close's reason is a field of the record, not that of a failure to decode.
-    assert "reason" in table[0]
-    assert "decode_error" not in table[0]
 
 
 def test_the_page_reads_what_the_job_has_written(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
@@ -106,28 +92,7 @@ def test_poison_is_recorded_by_place_reason_length_and_digest(records: Records, 
     assert SECRET not in str(rows)
 
 
-def test_samples_are_taken_of_what_the_job_has_written_once(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
-    write(history.pushes(records(CONFIGS, config_record(setting("acks", "all")), config_record()), digest_key), tmp_path / "pushes")
-    found, version = {}, 0
-    for batch_id, values in enumerate(([connection_record(0)], [connection_record(1, [("java", "4", 2, 1, 0)]), heartbeat(2)])):
-        rows = history.connections(records(CONNECTIONS, *values), digest_key)
-        write(rows, tmp_path / "connections", batch_id=batch_id)
-        new = commits.since(str(tmp_path / "connections"), version)
-        version = new.next_version
-        found[batch_id] = samples.sample(CONNECTIONS, str(tmp_path / "connections"), new.files, 1_000, 1_000, np.random.default_rng(1))
-    first, second = found[0], found[1]
-    assert first is not None and second is not None
-    assert (first.facts["sequence"].to_pylist(), sorted(second.facts["sequence"].to_pylist())) == ([0], [1, 2])
-    assert (first.rows, second.rows, sum(second.facts["unbalanced_counts"].to_pylist())) == (1, 2, 1)
-    assert first.facts["appended_ms"].to_pylist() == [first.newest_ms]
-    pushed = samples.sample(
-        CONFIGS, str(tmp_path / "pushes"), commits.since(str(tmp_path / "pushes"), 0).files, 1_000, 1_000, np.random.default_rng(1)
-    )
-    assert pushed is not None
-    assert sorted(pushed.facts["settings"].to_pylist()) == [0, 1]
-
-
-def test_facts_of_clients_own_metrics_are_kept_and_can_be_erased(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
+def test_facts_of_clients_own_metrics_are_kept_and_shown(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
     sent = f"{PREFIX}producer.record.send.total"
     values = [telemetry_record(measured({}, {sent: 60.0 * each}), client_id=f"app-{each}") for each in (1, 2)]
     rows = history.telemetry(records(TELEMETRY, *values, b"junk", b""), digest_key)
@@ -143,11 +108,6 @@ def test_facts_of_clients_own_metrics_are_kept_and_can_be_erased(records: Record
     clients.take(to_table(history.kept(rows).select(F.unix_millis("timestamp").alias("at_ms"), *COLUMNS)), 1_767_398_400_000)
     (instances,) = clients.families(1_767_398_400_000)[0].samples
     assert instances.value == 1, "both have one id"
-    erased = erase_rows(str(tmp_path / "client_facts"), ErasureSubject(client_id="app-1"))
-    assert erased is not None
-    assert (erased.rows, erased.left) == (1, 0)
-    assert DeltaTable(tmp_path / "client_facts").to_pyarrow_table()["client_id"].to_pylist() == ["app-2"]
-    assert not [path for path in (tmp_path / "client_facts").rglob("*") if path.is_file() and b"app-1" in path.read_bytes()]
 
 
 def test_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_not_kept(
