@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet
 
-from clientscope.findings.record import MOST_CLIENTS, Finding
+from clientscope.findings.record import Finding
 
 LEAK = {"acks": "all", "ssl.truststore.password": "hunter2-canary"}
 CLEAN = {"acks": "all"}
@@ -66,21 +66,6 @@ def test_who_had_it_stays_named_with_the_time_at_which_they_left() -> None:
     fleet.later(3 * HOUR)
     assert [client_id for client_id, _ in named(fleet.one("AN101"))] == ["orders-2", "orders-1"], "when nothing else is known of them"
     assert fleet.one("AN101").clients[0].software_version and fleet.one("AN101").clients[0].principal == "User:a"
-
-
-def test_those_who_are_connected_are_named_first_and_ten_at_most() -> None:
-    fleet = Fleet()
-    for number in range(MOST_CLIENTS):
-        connection = fleet.client(f"orders-{number}", number + 1, settings={"acks": "0"})
-        fleet.later(SECOND)
-        fleet.close(connection)
-    fleet.client("orders-99", 99, settings={"acks": "0"})
-    fleet.later(2 * MINUTE)
-    clients = fleet.one("AN101").clients
-    assert len(clients) == MOST_CLIENTS
-    assert (clients[0].client_id, clients[0].disconnected_ms) == ("orders-99", None)
-    times = [client.disconnected_ms for client in clients[1:]]
-    assert None not in times and times == sorted(times, key=lambda ms: -(ms or 0))
 
 
 @pytest.mark.parametrize("settings", [LEAK, {"acks": "0"}])

@@ -14,25 +14,14 @@ from udfs.arrays.json_text import arrays, literals, members
 TEXT = st.none() | st.text(st.characters(exclude_categories=["Cs"])) | st.text(st.sampled_from('a"\\\x00\x1f\n\x7f\u2028\u00e9'))
 
 
-@given(st.lists(TEXT))
-def test_strings(values: list[str | None]) -> None:
-    column = literals(pa.array([*values, "behind"], pa.string()).slice(0, len(values)))
-    assert [json.loads(text) for text in column.to_pylist()] == values
-
-
-@given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)))
-def test_integers(values: list[int | None]) -> None:
-    assert [json.loads(text) for text in literals(pa.array(values, pa.int64())).to_pylist()] == values
-
-
-@given(st.lists(st.tuples(TEXT, st.none() | st.integers(0, 99), st.lists(TEXT, max_size=3))))
-def test_members_and_arrays(rows: list[tuple[str | None, int | None, list[Any]]]) -> None:
+@given(st.lists(st.tuples(TEXT, st.none() | st.integers(-(2**63), 2**63 - 1), st.lists(TEXT, max_size=3))))
+def test_values_members_and_arrays(rows: list[tuple[str | None, int | None, list[Any]]]) -> None:
     texts, numbers, lists = ([row[column] for row in rows] for column in range(3))
     flat = literals(pa.array([text for each in lists for text in each], pa.string()))
     offsets = [sum(map(len, lists[:i])) for i in range(len(lists) + 1)]
     written = arrays(pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat))
     expected = [{"a": text, "b": number, 'c"': each} for text, number, each in rows]
-    plain = {"a": pa.array(texts, pa.string()), "b": pa.array(numbers, pa.int64())}
+    plain = {"a": pa.array([*texts, "behind"], pa.string()).slice(0, len(texts)), "b": pa.array(numbers, pa.int64())}
     assert [json.loads(text) for text in members(plain, {'c"': written}, "{", "}").to_pylist()] == expected
     last = members({"b": plain["b"], "a": plain["a"]}, {}, "{", "}")  # a string at the end
     assert [json.loads(text) for text in last.to_pylist()] == [{"b": each["b"], "a": each["a"]} for each in expected]
