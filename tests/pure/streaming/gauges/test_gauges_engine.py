@@ -261,6 +261,24 @@ def test_f29_a_timestamp_that_cannot_be_right_is_kafkas_own_and_flagged(timestam
     assert gauges.expire(15.1) != {}
 
 
+@pytest.mark.parametrize(
+    ("behind_ms", "is_right", "skew_minutes"),
+    [(86_400_000, True, -1_440), (86_400_001, False, -1_440), (-300_000, True, 0), (-300_001, False, 5)],
+)
+def test_f29_a_gateways_time_counts_from_a_day_behind_to_five_minutes_ahead(behind_ms: int, is_right: bool, skew_minutes: int) -> None:
+    now_ms = 1_800_000_000_000
+    times = {"timestamp_ms": now_ms - behind_ms, "appended_ms": now_ms}
+    changes = Gauges({}, now=0).apply([listed(JAVA, 1, 2, **times), beat(1, **times)], now=0)
+    assert json.loads(changes[key(JAVA)] or b"")["timestamp_ms"] == (times["timestamp_ms"] if is_right else now_ms)
+    assert row(changes)["clock_skew_minutes"] == skew_minutes
+
+
+def test_an_older_heartbeat_that_comes_whole_leaves_the_parts_of_a_newer_one() -> None:
+    gauges = Gauges({}, now=0)
+    gauges.apply([beat(20, heartbeat_parts=2), beat(10), series(GO, 15, 1)], now=0)
+    assert changed(gauges.apply([beat(21, heartbeat_part=1, heartbeat_parts=2)], now=0)) == {key(GO): None}
+
+
 class TestBounds:
     """F28, F37: at most so many series, or bytes, of a gateway; the rest is in ``other``, and the sum stays the truth."""
 
@@ -306,8 +324,10 @@ class TestBounds:
     def test_the_gateways_own_other_is_added(self) -> None:
         gauges, topic = Gauges({}, now=0), Topic()
         own = [listed(OTHER, 0, 100)]
-        topic.write(gauges.apply(own + self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4}), now=0))
-        assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "other": 104}
+        topic.write(gauges.apply(own + self.heartbeat(0, {"unknown": 1, "a": 1, "b": 2, "c": 3, "d": 4}), now=0))
+        assert self.sums(topic) == {"unknown": 1, "a": 1, "b": 2, "c": 3, "other": 104}
+        (other,) = (value for value in topic.series() if value["software_name"] == "other")
+        assert (other["opened"], other["closed"]) == (9 + 9, 0 + 5), "as many as each has opened and closed"
         topic.write(gauges.apply([series(OTHER, 1, 101)], now=0))
         assert self.sums(topic)["other"] == 105
 
