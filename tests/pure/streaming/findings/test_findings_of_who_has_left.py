@@ -35,6 +35,19 @@ def test_f46_a_leak_missing_from_the_next_push_is_reported_with_its_severity() -
     assert restarted(fleet).one("SK001").alert == leak.alert
 
 
+def test_f46_a_leak_that_returns_as_briefly_is_reported_again() -> None:
+    fleet = Fleet()
+    for _ in range(2):
+        fleet.now += SECOND
+        connection = fleet.client(instance=1, settings=LEAK)
+        fleet.now += 10
+        fleet.push(connection=connection, instance=1, settings=CLEAN)
+        fleet.later(MINUTE)
+    leak = fleet.one("SK001")
+    assert leak.state == "stopped" and leak.reopened == 1
+    assert leak.alert is not None and (leak.alert.number, leak.alert.why) == (2, "reopened")
+
+
 def test_f46_a_severity_that_is_worse_for_an_instant_is_reported() -> None:
     fleet = Fleet()
     fleet.client("orders-1", 1, settings={"acks": "all", "interceptor.classes": "password=Kq7Zt9XwLm2Pv"})
