@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from certificates import Authority
+from command_runs import Run
 from rich.console import Console
 
 from clientscope.commands.doctor import machine
@@ -51,6 +53,16 @@ def test_the_others_run() -> None:
         [(Outcome.NOT_CHECKED, "no answer within 0 s")],
         [(Outcome.OK, "well")],
     ]
+
+
+def test_an_invalid_setting_of_a_process_is_a_result_and_not_shown(tmp_path: Path, clientscope: Run) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(f'[kafka]\n"bootstrap.servers" = "127.0.0.1:{free_port()}"\n[gateway]\nbroker_jmx = "ftp://me:CNRYSECRET@x"\n')
+    status, out, err = clientscope("doctor", "--config", str(file), "-o", "json")
+    found = {each["check"]: (each["outcome"], each["text"]) for each in json.loads(out)["results"]}
+    assert (status, found["settings"]) == (1, ("problem", f"invalid setting of gateway: {file}, [gateway] broker_jmx"))
+    assert "CNRYSECRET" not in out + err
+    assert {found[check][0] for check in ("listeners", "topics", "rights", "clocks", "bypass")} == {"not checked"}, "without a broker"
 
 
 def test_titles_are_unique_and_what_others_need_comes_before() -> None:
