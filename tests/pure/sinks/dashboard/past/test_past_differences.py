@@ -134,7 +134,7 @@ def test_compares_with_the_start_before(tmp_path: Path, rows: Any, whose: dict[s
     assert [
         (minutes(each["after"]), minutes(each["before"]), each["changes"] if each["changes"] is None else changed(each)) for each in found
     ] == expected
-    assert not any(each["after"]["seen"] for each in found if each["after"]["software_name"] != "sarama")
+    assert [each["after"]["seen"] for each in found] == [each["after"]["software_name"] == "sarama" for each in found]
 
 
 @pytest.mark.parametrize("before", [120, 20 * 1440])
