@@ -1,7 +1,7 @@
 """Commands of ours in processes that are forked from one which has imported everything, and that differ in nothing else from new ones.
 
-For tests that run commands dozens of times: importing Spark's Python, Arrow and pandas takes each more than a second of CPU time. Run as
-a program, this reads a command's arguments from each line, in JSON, and answers in a line with its exit status, stdout and stderr.
+Importing what a command needs takes up to a second of CPU time, and tests run hundreds of commands. Run as a program, this reads what to
+run from each line, in JSON, and answers in a line with its exit status, stdout and stderr.
 """
 
 from __future__ import annotations
@@ -14,53 +14,63 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
-from patience import LIMIT_S
+_lock = threading.Lock()
 
 
-class Forked:
-    """The process that commands are forked from; it has no thread of its own."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Runs ``clientscope`` with these arguments, for a command that ends by itself.
-
-        Raises:
-            subprocess.TimeoutExpired: it has not ended within `LIMIT_S`; it is killed.
-        """
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        print(json.dumps(arguments), file=self._process.stdin, flush=True)
-        status, stdout, stderr = json.loads(self._process.stdout.readline())
-        if status is None:
-            raise subprocess.TimeoutExpired(arguments, LIMIT_S, stdout, stderr)
-        return subprocess.CompletedProcess(arguments, status, stdout, stderr)
+@cache
+def _server() -> subprocess.Popen[str]:
+    """The process that commands are forked from; it has no thread of its own, and ends with the tests, which hold its stdin."""
+    return subprocess.Popen([sys.executable, "-P", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-@contextmanager
-def forked() -> Iterator[Forked]:
-    """Such a process, for as long as the context lasts."""
-    with subprocess.Popen([sys.executable, "-P", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Forked(process)
+def clientscope(*words: str, stdin: str = "", limit_s: float = 0.0, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command that ends by itself, with these variables besides the tests' own.
+
+    Raises:
+        subprocess.TimeoutExpired: it has not ended within ``limit_s``, or `LIMIT_S`; it is killed.
+    """
+    from patience import LIMIT_S  # which the program doesn't have
+
+    limit_s = limit_s or LIMIT_S
+    with _lock:
+        serving = _server()
+        assert serving.stdin is not None and serving.stdout is not None
+        print(json.dumps([words, stdin, {**os.environ, **environment}, limit_s]), file=serving.stdin, flush=True)
+        status, stdout, stderr = json.loads(serving.stdout.readline())
+    if status is None:
+        raise subprocess.TimeoutExpired(words, limit_s, stdout, stderr)
+    return subprocess.CompletedProcess(words, status, stdout, stderr)
 
 
-def _become(arguments: list[str], stdout: Path, stderr: Path) -> None:
+def printed(*words: str, **environment: str) -> str:
+    """What a command prints that ends well."""
+    ended = clientscope(*words, **environment)
+    assert ended.returncode == 0, (ended.returncode, ended.stdout, ended.stderr)
+    return ended.stdout
+
+
+def _become(words: list[str], environment: Mapping[str, str], streams: list[Path]) -> None:
     """The command, in the process that was just forked; doesn't return."""
     from clientscope.cli import main
 
     os.setsid()
-    for number, path in enumerate((Path(os.devnull), stdout, stderr)):
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, path in enumerate(streams):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), number)
+    sys.stdin = os.fdopen(0)  # the program's own has read ahead
     status = 1
     try:
-        status = main(arguments)
+        status = main(words)
     except SystemExit as ended:
         status = int(ended.code or 0)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -69,18 +79,20 @@ def _become(arguments: list[str], stdout: Path, stderr: Path) -> None:
 
 def _serve() -> None:
     for line in sys.stdin:
+        words, stdin, environment, limit_s = json.loads(line)
         with tempfile.TemporaryDirectory() as name:
-            stdout, stderr = Path(name) / "stdout", Path(name) / "stderr"
+            streams = [Path(name) / stream for stream in ("stdin", "stdout", "stderr")]
+            streams[0].write_text(stdin)
             pid = os.fork()
             if pid == 0:
-                _become(json.loads(line), stdout, stderr)
+                _become(words, environment, streams)
             handle = os.pidfd_open(pid)
-            ended, _, _ = select.select([handle], [], [], LIMIT_S)
+            ended, _, _ = select.select([handle], [], [], limit_s)
             os.close(handle)
             if not ended:
                 os.killpg(pid, signal.SIGKILL)
             status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-            print(json.dumps([status if ended else None, stdout.read_text(), stderr.read_text()]), flush=True)
+            print(json.dumps([status if ended else None, *(stream.read_text() for stream in streams[1:])]), flush=True)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import RunningBroker, start_broker
+from forked import clientscope
 from patience import LIMIT_S
 
 from clientscope.catalog.releases import infer, releases
@@ -31,8 +30,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
 
 
 def run(*flags: str, columns: int = 100, status: int = 0) -> str:
-    command = [sys.executable, "-m", "clientscope.cli", "api-versions", *flags]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S, env={"COLUMNS": str(columns)})
+    ended = clientscope("api-versions", *flags, COLUMNS=str(columns))
     assert ended.returncode == status, ended.stderr
     return ended.stdout if status == 0 else ended.stderr
 
@@ -143,7 +141,7 @@ def test_a_broker_that_is_not_there(alone: RunningBroker) -> None:
 def test_one_that_says_nothing_is_unreachable(alone: RunningBroker) -> None:
     host, _, port = alone.advertised.rpartition(":")
     with socket.create_server((host, int(port))):
-        (answer,) = ask({"bootstrap_servers": alone.client, "request_timeout_ms": 1000}).answers
+        (answer,) = ask({"bootstrap_servers": alone.client, "request_timeout_ms": 1000, "socket_connection_setup_timeout_ms": 1000}).answers
     assert answer.state is AnswerState.UNREACHABLE
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import urllib.request
 from typing import Any
 
 import pytest
 from conftest import running_gateway, start_broker
+from forked import clientscope
 from kafka.protocol.admin import DescribeClusterRequest
 from patience import LIMIT_S
 
@@ -20,8 +19,7 @@ pytestmark = pytest.mark.faults
 
 
 def run(*flags: str, status: int = 0) -> str:
-    command = [sys.executable, "-m", "clientscope.cli", "brokers", *flags]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S, env={"COLUMNS": "120"})
+    ended = clientscope("brokers", *flags, COLUMNS="120")
     assert ended.returncode == status, ended.stderr
     return ended.stdout if status == 0 else ended.stderr
 

@@ -17,7 +17,7 @@ import kafka
 import pytest
 from conftest import RunningBroker, start_broker
 from deltalake import DeltaTable
-from forked import Forked, forked
+from forked import clientscope
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import PolicyViolationError
 from observe import java_below, metrics, page, read_all
@@ -45,7 +45,6 @@ class Rig:
 
     broker: RunningBroker
     folder: Path
-    commands: Forked
     stream_url: str = field(default_factory=lambda: f"http://127.0.0.1:{free_port()}/")
 
     def __post_init__(self) -> None:
@@ -99,7 +98,7 @@ class Rig:
         return found
 
     def run(self, *words: str) -> tuple[int, str]:
-        done = self.commands.run(*words, "--bootstrap-servers", self.broker.internal)
+        done = clientscope(*words, "--bootstrap-servers", self.broker.internal)
         return done.returncode, done.stdout + done.stderr
 
     def checkpoint(self, query: str) -> Path:
@@ -138,16 +137,10 @@ class Rig:
         topics.create(self.broker.internal, partitions=partitions)
 
 
-@pytest.fixture(scope="module")
-def commands() -> Iterator[Forked]:
-    with forked() as commands:
-        yield commands
-
-
 @pytest.fixture
-def rig(commands: Forked, tmp_path: Path) -> Iterator[Rig]:
+def rig(tmp_path: Path) -> Iterator[Rig]:
     started, broker = start_broker(tmp_path / "broker")
-    rig = Rig(broker, tmp_path, commands)
+    rig = Rig(broker, tmp_path)
     try:
         yield rig
     finally:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 import uuid
 from typing import Any
 
 import pytest
+from forked import clientscope, printed
 from patience import LIMIT_S
 
 from clientscope.client.raw import RawClient
 
 
 def listed(gateway: Any, *flags: str) -> str:
-    command = [sys.executable, "-m", "clientscope.cli", "connections", "--admin", gateway.admin, *flags]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S, env={"COLUMNS": "140"}).stdout
+    return printed("connections", "--admin", gateway.admin, *flags, COLUMNS="140")
 
 
 def test_json_and_table(gateway: Any) -> None:
@@ -47,7 +45,6 @@ def test_only_this_machine_under_its_own_name(gateway: Any) -> None:
     request = urllib.request.Request(f"http://{gateway.admin}/v1/connections", headers={"Host": "attacker.example:80"})
     with pytest.raises(urllib.error.HTTPError, match="403"):
         urllib.request.urlopen(request, timeout=LIMIT_S)
-    command = [sys.executable, "-m", "clientscope.cli", "gateway", "--admin-listen", "0.0.0.0:9465"]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S)
+    ended = clientscope("gateway", "--admin-listen", "0.0.0.0:9465")
     assert ended.returncode == 2
     assert "is not loopback" in ended.stderr

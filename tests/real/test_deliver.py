@@ -6,8 +6,6 @@ import base64
 import json
 import shutil
 import signal
-import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -20,6 +18,7 @@ import pytest
 import standardwebhooks
 from alert_receivers import SECRET, Server, cut, hang, serving, status
 from conftest import RunningBroker, start_broker
+from forked import clientscope
 from made_findings import leak, made
 from observe import metrics, read_all
 from patience import LIMIT_S, eventually, until
@@ -149,10 +148,7 @@ def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(broker
                 assert alert["annotations"]["clients"] == "1"
                 assert alert["status"]["state"] == "active"
             assert figure(running, "receiver_failing", "am", 1)
-            test = subprocess.run(
-                [sys.executable, "-m", "clientscope.cli", "deliver", "--test", "--receivers", str(tmp_path / "receivers.toml")],
-                capture_output=True, text=True, check=False, timeout=LIMIT_S,
-            )  # fmt: skip
+            test = clientscope("deliver", "--test", "--receivers", str(tmp_path / "receivers.toml"))
             assert (test.returncode, test.stdout) == (1, "am 1: connection refused\nam 2: ok\nam 3: ok\n")
             assert [one["labels"]["alertname"] for one in alerts_of(first) or ()].count("clientscope_test") == 1
             running.write(finding.model_copy(update={"state": "resolved", "ended_ms": 1}))

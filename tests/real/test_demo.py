@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import clientscope
 from patience import LIMIT_S
 
 from clientscope.local.process import free_port
@@ -43,8 +44,7 @@ def processes_of(marker: str) -> list[str]:
 
 def error_of(*command: str, **environment: str) -> tuple[int, str]:
     """Exit status and standard error of a command."""
-    env = {**os.environ, **environment}
-    result = subprocess.run([*COMMAND, *command], env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    result = clientscope(*command, **environment)
     return result.returncode, result.stderr
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,10 +12,11 @@ from typing import Any
 import pytest
 from certificates import Authority
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from forked import clientscope
 from kafka import KafkaAdminClient, KafkaConsumer
 from kafka.admin import ConfigResource, ConfigResourceType
 from observe import knowing_its_topics
-from patience import LIMIT_S, eventually, until
+from patience import eventually, until
 
 from clientscope.local.process import free_port
 from clientscope.records.topics import GAUGES, QUARANTINE
@@ -58,8 +57,7 @@ def settings(home: Path, broker: RunningBroker, gateway_listen: str, metrics: st
 
 def doctor(file: Path, *flags: str) -> tuple[int, str]:
     """Its exit status and all that it prints."""
-    command = [sys.executable, "-m", "clientscope", "doctor", "--config", str(file), *flags]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    ended = clientscope("doctor", "--config", str(file), *flags)
     assert "Traceback" not in ended.stderr, ended.stderr
     for canary in CANARIES:
         assert canary not in ended.stdout + ended.stderr

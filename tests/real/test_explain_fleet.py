@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-from patience import LIMIT_S
+from forked import printed
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "request_logs"
 
 
-def command(*words: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "clientscope", *words], capture_output=True, text=True, timeout=LIMIT_S, check=False, env={**os.environ}
-    )
-    assert done.returncode == 0, done.stderr
-    return done
-
-
 def test_who_has_which_value(broker: Any) -> None:
     servers = ("--bootstrap-servers", broker.internal)
-    command("xray", str(FIXTURES / "broker-2.8.log"), str(FIXTURES / "broker.log"), "--publish", *servers)
-    explained = {each["library"]: each for each in json.loads(command("explain", "acks", "--fleet", "-o", "json", *servers).stdout)}
+    printed("xray", str(FIXTURES / "broker-2.8.log"), str(FIXTURES / "broker.log"), "--publish", *servers)
+    explained = {each["library"]: each for each in json.loads(printed("explain", "acks", "--fleet", "-o", "json", *servers))}
     java = explained["java"]["fleet"]
     assert java["clients"] >= 1
     assert {each["value"] for each in java["values"]} <= {"all", "0", "1"}
     assert sum(each["clients"] for each in java["values"]) + java["others"] == java["clients"]
     assert explained["sarama"]["fleet"] == {"clients": 0, "values": [], "others": 0}
-    text = command("explain", "acks", "--software", "java", "--fleet", *servers)
-    assert f"  In the fleet, {java['clients']} client" in text.stdout
-    withheld = command("explain", "ssl.key.password", "--software", "java", "--fleet", *servers).stdout
+    text = printed("explain", "acks", "--software", "java", "--fleet", *servers)
+    assert f"  In the fleet, {java['clients']} client" in text
+    withheld = printed("explain", "ssl.key.password", "--software", "java", "--fleet", *servers)
     assert "‹withheld" in withheld or "no client's value is known" in withheld

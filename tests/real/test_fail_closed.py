@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from conftest import RunningBroker, running_gateway
+from forked import clientscope
 from http_attacks import get
-from patience import LIMIT_S, eventually, until
+from patience import eventually, until
 
 from clientscope.client.raw import RawClient
 
@@ -32,12 +31,11 @@ NOWHERE = "127.0.0.1:9"
 """Where no broker is: what is wrong with a secret is said before anything is connected to."""
 
 
-def refused(folder: Path, command: str, *flags: str, **environment: str) -> str:
+def refused(folder: Path, command: str, *flags: str) -> str:
     """What a command says that doesn't start."""
     (folder / "receivers.toml").write_text('[[receiver]]\nname = "am"\nkind = "alertmanager"\nurls = ["https://alertmanager.example/"]\n')
     receivers = ("--receivers", str(folder / "receivers.toml")) if command == "deliver" else ()
-    words = [sys.executable, "-m", "clientscope", command, *receivers, *flags]
-    ended = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    ended = clientscope(command, *receivers, *flags)
     assert ended.returncode in (1, 2), ended
     assert "Traceback" not in ended.stderr
     return ended.stderr

@@ -99,6 +99,7 @@ def topic(broker: Any) -> str:
     return TOPIC
 
 
+@pytest.mark.faults
 def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, topic: str) -> None:
     """The first MiB at some 64 KB/s, the rest as fast as it goes: half an hour's test in half a minute.
 
@@ -164,6 +165,7 @@ class Reader:
         return dict(counts)
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("comes_back", [True, False], ids=["back", "lost"])
 def test_f15_a_gateway_dies_with_1000_connections(tmp_path: Path, comes_back: bool) -> None:
     started, broker = start_broker(tmp_path / "broker")

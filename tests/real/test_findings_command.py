@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from forked import clientscope
 from made_findings import fingerprint, leak, made
 from observe import read_all
-from patience import LIMIT_S
 
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
@@ -41,9 +39,7 @@ def cluster(broker: Any) -> Iterator[str]:
 
 
 def run(cluster: str, *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "clientscope.cli", "findings", *words, "--bootstrap-servers", cluster]
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.environ.get("PYTHONPATH", ""), "LOGNAME": "grace"}
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S, env=environment)
+    ended = clientscope("findings", *words, "--bootstrap-servers", cluster, LOGNAME="grace", COLUMNS="200")
     assert ended.returncode == status, ended.stderr
     return ended
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import start_broker
+from forked import clientscope
 from page_browser import Opens, watched
 from patience import LIMIT_S, eventually, until
 from played_fleet import MAY_LOSE, OWNERS, SECRET, STORM_ADDRESS, STORM_CLOSED, PlayedFleet
@@ -42,19 +40,15 @@ class Site:
     owners_file: Path
     changed: str
 
-    def cli(self, *arguments: str, stdin: str | None = None, ended: int = 0, columns: int = 140) -> str:
+    def cli(self, *arguments: str, stdin: str = "", ended: int = 0, columns: int = 140) -> str:
         """What a command prints on a terminal of that width."""
-        command = [sys.executable, "-m", "clientscope.cli", *arguments]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("CLIENTSCOPE_")}
-        environment["COLUMNS"] = str(columns)
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=environment)
+        done = clientscope(*arguments, stdin=stdin, COLUMNS=str(columns))
         assert done.returncode == ended, (done.returncode, done.stdout, done.stderr)
         return done.stdout
 
     def has_history(self) -> bool:
         """Whether the orders' first starts are in it; the job makes the table with the first push."""
-        command = [sys.executable, "-m", "clientscope.cli", "history", "starts", "--application", "orders", "--url", self.page]
-        return "orders" in subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False).stdout
+        return "orders" in clientscope("history", "starts", "--application", "orders", "--url", self.page).stdout
 
     def rows(self, *arguments: str) -> Any:
         """What a command that asks the page prints as JSON."""

@@ -19,6 +19,8 @@ from test_data_path import fetch
 
 from clientscope.client.raw import RawClient
 
+pytestmark = pytest.mark.faults
+
 MIB = 1024 * 1024
 BUDGET = 32 * MIB
 ROOM = 64 * MIB

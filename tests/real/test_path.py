@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -23,6 +21,7 @@ import kafka
 import pyarrow.parquet
 import pytest
 from dashboards import queries, rules
+from forked import printed
 from observe import files_below, java_below, metrics, read_all
 from patience import LIMIT_S, eventually, until
 from real_prometheus import prometheus
@@ -271,8 +270,7 @@ def test_every_query_of_the_dashboards_and_alerting_rules_runs_on_a_real_prometh
 
 
 def history_command(installation: Any, *flags: str) -> str:
-    command = [sys.executable, "-m", "clientscope", "history", *flags, "--history-dir", str(installation.data_dir / "history")]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S).stdout
+    return printed("history", *flags, "--history-dir", str(installation.data_dir / "history"))
 
 
 def erase_command(installation: Any, *flags: str) -> str:

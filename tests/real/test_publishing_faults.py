@@ -37,6 +37,8 @@ from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord
 from clientscope.records.layouts import Kind, Origin
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 
+pytestmark = pytest.mark.faults
+
 TOPIC = "test.outage"
 QUEUE = 300
 FLAGS = ("--publish-queue-records", str(QUEUE))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from conftest import running_gateway
+from forked import clientscope
 from observe import read_all
-from patience import LIMIT_S, until
+from patience import until
 
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
 from clientscope.local.process import free_port
@@ -18,12 +18,11 @@ from clientscope.records.client_key import instance_of
 from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.topics import CONFIGS
 
-COMMAND = [sys.executable, "-m", "clientscope.cli", "push"]
 PUSHED = re.compile(r"pushed (\d+) settings? of (\S+) \((.+), client instance ([0-9a-f-]{36})\)(.*)\n")
 
 
 def run(path: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, "--properties", str(path), *flags], check=False, capture_output=True, text=True, timeout=LIMIT_S)
+    return clientscope("push", "--properties", str(path), *flags)
 
 
 def records(broker: Any, instance_id: str, number: int = 1) -> list[Any]:

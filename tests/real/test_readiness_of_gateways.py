@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-import subprocess
-import sys
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +14,7 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from forked import clientscope
 from observe import connection_records, knowing_its_topics, statuses
 from patience import LIMIT_S, until
 
@@ -70,8 +69,7 @@ def work(gateway: RunningGateway) -> None:
 
 def listed(broker: RunningBroker, *words: str) -> tuple[int, dict[str, dict[str, Any]], str]:
     """Status, applications by name, and standard error of the command."""
-    command = [sys.executable, "-m", "clientscope.cli", "readiness", "--bootstrap-servers", broker.internal, "-o", "json", *words]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S)
+    ended = clientscope("readiness", "--bootstrap-servers", broker.internal, "-o", "json", *words)
     assert ended.returncode in (0, 1), ended.stderr
     return ended.returncode, {row["application"]: row for row in json.loads(ended.stdout)}, ended.stderr
 

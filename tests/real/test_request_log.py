@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningBroker, running_gateway, start_broker
+from forked import clientscope
 from observe import metrics
 from patience import LIMIT_S, until
 
@@ -70,9 +69,8 @@ def test_only_the_client_asked_for_is_logged_and_each_of_its_requests(own: Runni
 
 
 def test_a_file_that_cannot_be_written_is_said_at_start(broker: Any) -> None:
-    command = [sys.executable, "-m", "clientscope.cli", "gateway", "--bootstrap-servers", broker.internal, "--upstream", broker.client]
-    flags = ["--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--request-log", "/nowhere/requests.log"]
-    ended = subprocess.run([*command, *flags], check=False, capture_output=True, text=True, timeout=LIMIT_S)
+    flags = ("--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--request-log", "/nowhere/requests.log")
+    ended = clientscope("gateway", "--bootstrap-servers", broker.internal, "--upstream", broker.client, *flags)
     assert ended.returncode == 1
     assert "request-log: cannot write /nowhere/requests.log: No such file or directory" in ended.stderr
     assert "Traceback" not in ended.stderr

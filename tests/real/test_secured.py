@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from typing import Any
 import confluent_kafka
 import pytest
 from certificates import Authority
-from forked import Forked, forked
+from forked import clientscope
 from kafka.admin import (
     ACL,
     ACLFilter,
@@ -188,15 +187,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 def run(secured: Secured, process: str) -> subprocess.CompletedProcess[str]:
     """Runs a process that is expected to end by itself."""
-    return subprocess.run(
-        [sys.executable, "-m", "clientscope.cli", *secured.command(process)], capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
-
-
-@pytest.fixture(scope="module")
-def commands() -> Iterator[Forked]:
-    with forked() as commands:
-        yield commands
+    return clientscope(*secured.command(process))
 
 
 def get(url: str) -> str:
@@ -301,7 +292,7 @@ def spark_pages(ui: str) -> str:
 
 
 @pytest.mark.parametrize("process", PROCESSES)
-def test_each_right_is_needed_and_named_when_it_is_missing(secured: Secured, commands: Forked, process: str) -> None:
+def test_each_right_is_needed_and_named_when_it_is_missing(secured: Secured, process: str) -> None:
     mine = [
         acl for acl in documented() if acl.principal == f"User:{process}" and (process, acl.resource_pattern.resource_name) not in LATER
     ]
@@ -318,7 +309,7 @@ def test_each_right_is_needed_and_named_when_it_is_missing(secured: Secured, com
             assert admin.delete_acls([ACLFilter(acl.principal, "*", acl.operation, ACLPermissionType.ALLOW, pattern)])
             time.sleep(0.3)
             try:
-                ended = commands.run(*secured.command(process), *options)
+                ended = clientscope(*secured.command(process), *options)
                 said = next((line for line in ended.stderr.splitlines() if line.startswith("error: ")), "nothing")
             except subprocess.TimeoutExpired:
                 said = "nothing"
@@ -372,9 +363,7 @@ def test_our_processes_by_certificate(secured: Secured) -> None:
 
 def xray(secured: Secured, user: str, state: Path) -> subprocess.CompletedProcess[str]:
     log = str(secured.plan.data_dir / "broker.log")
-    command = [sys.executable, "-m", "clientscope.cli", "xray", "--config", secured.config(user), "--seconds", "1", "--yes", log]
-    environment = {**os.environ, "XDG_STATE_HOME": str(state)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    return clientscope("xray", "--config", secured.config(user), "--seconds", "1", "--yes", log, XDG_STATE_HOME=str(state))
 
 
 def test_xray_without_rights_is_one_line_and_with_them_it_works(secured: Secured, tmp_path: Path) -> None:
@@ -420,10 +409,7 @@ def test_what_doesnt_fit_is_said_and_is_no_traceback(secured: Secured, tmp_path:
     for key, value in changed.items():
         lines = [f'"{key}" = "{files.get(value, value)}"' if line.startswith(f'"{key}"') else line for line in lines]
     (tmp_path / "c.toml").write_text("\n".join(lines))
-    ended = subprocess.run(
-        [sys.executable, "-m", "clientscope.cli", "serve", "--config", str(tmp_path / "c.toml"), "--listen", "127.0.0.1:0"],
-        capture_output=True, text=True, timeout=LIMIT_S, check=False,
-    )  # fmt: skip
+    ended = clientscope("serve", "--config", str(tmp_path / "c.toml"), "--listen", "127.0.0.1:0")
     assert ended.returncode == (2 if "have no effect" in said else 1)
     assert said in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -434,8 +420,7 @@ def test_doctor_names_the_right_that_is_missing_and_no_password(secured: Secured
     """By the gateway's principal: its own rights, its listeners over TLS, and what it can't see."""
 
     def doctor(*flags: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
-        command = [sys.executable, "-m", "clientscope", "doctor", "--config", secured.config("gateway"), "-o", "json", *flags]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        ended = clientscope("doctor", "--config", secured.config("gateway"), "-o", "json", *flags)
         assert "canary" not in ended.stdout + ended.stderr and "Traceback" not in ended.stderr
         found: dict[str, list[dict[str, str]]] = {}
         for each in json.loads(ended.stdout)["results"]:

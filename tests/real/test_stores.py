@@ -6,8 +6,6 @@ import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +14,7 @@ from pathlib import Path
 import pytest
 from bucket import bucket
 from conftest import RunningBroker, start_broker
+from forked import clientscope
 from hadoop import hdfs, yarn
 from observe import children, is_gone, read_all
 from patience import LIMIT_S, until
@@ -80,8 +79,7 @@ class Job:
 
     def command(self, *words: str) -> tuple[int, str]:
         """A command's exit status, and what it says."""
-        command = [sys.executable, "-m", "clientscope", *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        done = clientscope(*words)
         return done.returncode, done.stdout + done.stderr
 
 
