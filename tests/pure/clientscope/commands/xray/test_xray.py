@@ -12,9 +12,10 @@ from command_runs import Document, Run
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
-from clientscope.commands.xray.completing import complete_groups
+from clientscope.commands.xray.completing import complete_groups, complete_transactions
 from clientscope.commands.xray.inventory import Inventory, Place, SeenVersion
 from clientscope.kafka.groups import DescribedGroup, DescribedMember
+from clientscope.kafka.transactions import DescribedTransaction
 from clientscope.logs import files
 from clientscope.logs.request_log import RequestLogReader
 from clientscope.logs.requests import LoggedRequest
@@ -186,6 +187,19 @@ def test_a_group_is_added_where_it_is_the_only_one_and_members_that_were_not_see
     }  # fmt: skip
     assert settings["orders-2"] == {"fetch.min.bytes": "7"}
     assert "group.id" not in settings["orders-3"]
+
+
+def test_the_timeout_of_transactions_is_added_to_the_producers_that_were_seen_with_the_id() -> None:
+    inventory = inventory_of_three(acks="-1", transactionalId="pay-1")
+    found = [DescribedTransaction("pay-1", "Ongoing", 77_000, 1_700_000_000_000), DescribedTransaction("a\x1bb", "Empty", 60_000, None)]
+    shown = complete_transactions(inventory, found)
+    assert [(each.transactional_id, each.state, each.timeout_ms, each.started, each.clients) for each in shown] == [
+        ("pay-1", "Ongoing", 77_000, "2023-11-14T22:13:20+00:00", ("orders-3",)),
+        ("a\ufffdb", "Empty", 60_000, "", ()),
+    ]
+    settings = added(inventory)
+    assert settings["orders-3"] == {"acks": "all", "transactional.id": "pay-1", "transaction.timeout.ms": "77000"}
+    assert "transaction.timeout.ms" not in settings["orders-1"]
 
 
 def test_connections_beyond_the_limits_change_only_their_count(monkeypatch: pytest.MonkeyPatch) -> None:
