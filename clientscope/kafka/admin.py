@@ -109,9 +109,8 @@ def no_broker(kafka: Kafka, error: BaseException) -> EnvironmentProblem:
     hint = "is the broker up, and is that its INTERNAL listener? set --bootstrap-servers, and [kafka] security.protocol to what it speaks"
     if used.security_protocol.startswith("SASL") and "disconnected" in str(error):  # with SCRAM a wrong password may end so
         hint = f"perhaps it doesn't accept {used.principal} with this password, and ends the connection without saying so; if not: {hint}"
-    reason = (
-        str(error).removeprefix(f"{type(error).__name__}: ")[:200] or type(error).__name__
-    )  # kafka-python's errors begin with their class
+    name = type(error).__name__  # which kafka-python's errors begin with
+    reason = str(error).removeprefix(f"{name}: ")[:200] or name
     problem = f"no broker answers at {used.bootstrap_servers} by {used.security_protocol} ({reason})"
     return EnvironmentProblem(problem, hint)
 

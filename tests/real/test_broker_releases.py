@@ -17,6 +17,7 @@ import kafka
 import pytest
 from alert_receivers import SECRET, serving
 from conftest import Installation, running_installation
+from every import every
 from observe import gateway_connections, knowing_its_topics, read_all
 from patience import LIMIT_S, eventually, until
 
@@ -99,7 +100,7 @@ def clients_of_a_release(installed: Installation, version: str) -> None:
         client.push_config([("ssl.keystore.password", CANARY, 8, False)])
     until(lambda: len(results(installed, "release-careless")), 1)
     for topic in (CONFIGS, FINDINGS, QUARANTINE):
-        assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installed.broker.internal, topic)), topic
+        assert all(CANARY.encode() not in (message.value or b"") for message in every(read_all(installed.broker.internal, topic))), topic
     until(lambda: leaks(installed))
 
 

@@ -21,6 +21,7 @@ import pyarrow.parquet
 import pytest
 from alert_receivers import Server, serving
 from canaries import Canaries, as_bytes
+from every import every
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
 from observe import read_all
 from page_browser import watched
@@ -381,5 +382,5 @@ def test_f34_the_search_finds_a_canary_however_it_is_written() -> None:
         assert canaries.found_in(as_bytes(content)) == ["here"]
     assert canaries.found_in(b"AKIA") == []
     raw = config_record(setting("acks", text)), connection_record(0, client_id=text)
-    assert all(canaries.found_in(value) == ["here"] for value in raw)
+    assert all(canaries.found_in(value) == ["here"] for value in every(raw))
     assert decode(ClientConfigRecord, raw[0]).configs[0].config_value == decode(ClientConnectionRecord, raw[1]).client_id == text

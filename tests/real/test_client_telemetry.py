@@ -24,6 +24,7 @@ import pytest
 from clients.every import CLIENTS, each_client
 from clients.script import work
 from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from every import every
 from kafka.record import MemoryRecords
 from observe import OwnMetrics, connection_records, metrics, own_metrics, read_all
 from patience import LIMIT_S, eventually, until
@@ -171,7 +172,7 @@ def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_wh
     until(lambda: len(pushed()) >= 2)
     ids = {record.client["client_instance_id"] for record in pushed()}
     assert len(ids) == 1, "one instance, whichever connection it pushes on"
-    assert all("org.apache.kafka.producer.connection.creation.total" in record.names for record in pushed())
+    assert all("org.apache.kafka.producer.connection.creation.total" in record.names for record in every(pushed()))
 
     def regular() -> bool:
         number, known = len(pushed()), judged(gateway)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from conftest import RunningGateway, running_gateway
+from every import every
 from observe import connection_records, metrics, workers
 from patience import eventually, until
 
@@ -131,7 +132,7 @@ def test_f10_both_legs_are_closed_and_said_to_be_once(
     until(lambda: rig.descriptors, descriptors, why=(rig.descriptors, descriptors))
     until(lambda: rig.upstream.gone - gone, EACH, why="the broker's leg has ended too")
     closed = metrics(rig.gateway.metrics_url)
-    assert all(closed[("clientscope_gateway_connections_closed_total", reason)] for reason in set(rig.reasons() - before))
+    assert all(closed[("clientscope_gateway_connections_closed_total", reason)] for reason in every(set(rig.reasons() - before)))
 
 
 def labels(rig: Rig) -> tuple[str, ...]:

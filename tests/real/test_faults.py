@@ -18,6 +18,7 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import RunningGateway, running_gateway, start_broker
+from every import every
 from gauge_rows import Topic, rows
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from observe import WorkerMemory, count, gateway_connections, metrics, read_all
@@ -219,7 +220,7 @@ def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) ->
             until(lambda: Reader(broker.internal).published(-1).get("held"), 1000)
             os.kill(gateway.pid, signal.SIGKILL)
             os.waitpid(gateway.pid, 0)
-        assert all(map(is_closed, clients)), "no client waits for who is gone"
+        assert all(map(is_closed, every(clients))), "no client waits for who is gone"
         clients.clear()
         dead_after = len(Reader(broker.internal).messages)
         if not comes_back:

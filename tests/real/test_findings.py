@@ -11,6 +11,7 @@ from typing import Any
 
 import kafka
 import pytest
+from every import every
 from forked import printed
 from observe import metrics, read_all, statuses
 from patience import LIMIT_S, eventually, until
@@ -95,7 +96,7 @@ def test_a_leak_outlives_the_job_and_a_person_ends_it(installation: Any) -> None
     time.sleep(2)
     after = {finding.fingerprint: essentials(finding) for finding in findings(installation)}
     assert before.items() <= after.items(), "the same answers after a restart"
-    assert all(CANARY.encode() not in message.value for message in read_all(installation.broker.internal, FINDINGS))
+    assert all(CANARY.encode() not in message.value for message in every(read_all(installation.broker.internal, FINDINGS)))
 
 
 def test_a_gateway_that_is_killed_is_a_finding_until_it_is_back(installation: Any) -> None:

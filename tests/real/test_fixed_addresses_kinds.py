@@ -18,6 +18,7 @@ import kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from conftest import running_gateway, start_broker
+from every import every
 from fixed_cluster import InFront, free_ports
 from observe import connection_records
 from patience import LIMIT_S, until
@@ -133,7 +134,7 @@ def test_pushes_requests_and_goodbyes_are_each_brokers_own(broker: Any, tmp_path
         producer.close()
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     times = {line["requestHeader"]["requestApiKeyName"]: line["totalTimeMs"] for line in lines}
-    assert {"METADATA", "PRODUCE", "PUSH_CONFIG"} <= times.keys() and all(time is not None for time in times.values())
+    assert {"METADATA", "PRODUCE", "PUSH_CONFIG"} <= times.keys() and all(time is not None for time in every(times.values()))
     records = connection_records(broker.internal, "whole/1")
     assert {record.broker_id for record in records} == {1}
     assert records[-1].kind == Kind.HEARTBEAT and records[-1].heartbeat_interval_ms == 0

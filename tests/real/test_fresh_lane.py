@@ -12,6 +12,7 @@ from pathlib import Path
 
 import confluent_kafka
 import pytest
+from every import every
 from observe import metrics
 from patience import LIMIT_S, until
 from record_bytes import config_record, setting
@@ -166,5 +167,7 @@ def test_f27_a_new_push_is_judged_beside_a_backlog(internal: str, pushes: Pushes
     assert len(batches(tmp_path / "checkpoints")) >= 2
     assert max(batches(tmp_path / "checkpoints")) <= LIVE.most, "whatever waits, a batch is as large as the memory was made for"
     assert pushes.ahead.keys() <= pushes.values.keys()
-    assert all(pushes.places[place] == "fresh" and pushes.results[place] >= 2 for place in pushes.ahead), "they come in their turn too"
+    assert all(pushes.places[place] == "fresh" and pushes.results[place] >= 2 for place in every(pushes.ahead)), (
+        "they come in their turn too"
+    )
     assert {len(values) for values in pushes.values.values()} == {1}, "two results of one push differ"

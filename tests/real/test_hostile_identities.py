@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from conftest import RunningGateway, running_gateway
+from every import every
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
 from observe import count, read_all
 from patience import LIMIT_S, eventually, until
@@ -122,7 +123,7 @@ def test_f41_a_clean_push_of_bob_under_alices_instance_id_changes_nothing_of_her
         records = site.records(instance)
         assert {record.principal for (record, *_) in records.values() if record} == {"User:alice", "User:bob"}
         assert len(records) == 2 and str(instance).encode() not in records
-        assert all(len({record.principal for record in of_key if record}) == 1 for of_key in records.values())
+        assert all(len({record.principal for record in of_key if record}) == 1 for of_key in every(records.values()))
 
 
 def test_f46_a_client_that_leaks_and_is_gone_within_a_second_is_found_and_reported(site: Site) -> None:
@@ -135,7 +136,7 @@ def test_f46_a_client_that_leaks_and_is_gone_within_a_second_is_found_and_report
         found = site.becomes("SK001", f"User:{user}", lambda each: each.settings[0].key == "ssl.key.password")
         assert (found.severity, found.kind, found.alert and found.alert.why) == ("critical", "leak", "new")
         assert found.reach is not None and len(found.reach.redacted_at) == 1
-    assert all(LEAKED.encode() not in (message.value or b"") for message in read_all(site.internal, FINDINGS))
+    assert all(LEAKED.encode() not in (message.value or b"") for message in every(read_all(site.internal, FINDINGS)))
 
 
 @pytest.mark.long
@@ -177,7 +178,7 @@ def test_f44_one_host_that_invents_ids_meets_the_quota_and_nobody_else_does(site
     refused = [answer for answer in answers if answer.error_code == THROTTLING_QUOTA_EXCEEDED]
     assert passed + len(refused) == 800
     assert 0 < passed <= 500 + 5 * (time.monotonic() - began) + 1, "what one address may have"
-    assert refused and all(0 < answer.throttle_time_ms <= 10_000 for answer in refused)
+    assert refused and all(0 < answer.throttle_time_ms <= 10_000 for answer in every(refused))
     until(lambda: count(site.gateway, "pushes_refused", "quota_address") == len(refused))
     with ExitStack() as stack:
         alice = site.client(stack, "alice", uuid.uuid4(), "127.0.0.2", "billing-1")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from conftest import RunningBroker, running_gateway
 from dashboards import DASHBOARDS, dashboard, queries_as_written
+from every import every
 from page_browser import Opens, follow, watched, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
@@ -128,7 +129,7 @@ def test_f36_the_exposition_parses_and_a_real_prometheus_asks_for_each_by_an_esc
     (connections,) = (family for family in families if family.name == "clientscope_client_connections")
     exposed = {sample.labels["client_software_name"] for sample in connections.samples}
     assert exposed >= shown - {clean(LONG)}, "a gateway cuts that, and a gauge that none wrote is left out"
-    assert all(len(name) <= 256 for name in exposed)
+    assert all(len(name) <= 256 for name in every(exposed))
     with prometheus({"clientscope-serve": hostile.url.split("/")[2]}, tmp_path) as answer:
         until(lambda: len(answer("clientscope_client_connections")) >= len(shown) - 1)
         for name in shown - {clean(LONG)}:
@@ -195,12 +196,12 @@ def test_f36_the_gateway_logs_a_line_each_and_answers_json(broker: RunningBroker
         families = text_string_to_metric_families(fetched(gateway.metrics_url))
         assert {family.name.split("_")[0] for family in families} <= {"clientscope", "python", "process"}
     lines = log.read_bytes().splitlines()
-    assert all(re.fullmatch(rb"[\x20-\x7e]+", line) for line in lines), "ASCII, and no control character"
+    assert all(re.fullmatch(rb"[\x20-\x7e]+", line) for line in every(lines)), "ASCII, and no control character"
     assert {json.loads(line)["requestHeader"]["clientId"] for line in lines} >= {text[:256] for text in texts}
     assert len(lines) >= 2 * len(texts)
     said = (tmp_path / "gateway.log").read_text().splitlines()
     assert said and all(
-        re.match(r"clientscope gateway: |\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ clientscope", line) for line in said
+        re.match(r"clientscope gateway: |\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ clientscope", line) for line in every(said)
     ), said
 
 

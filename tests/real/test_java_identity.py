@@ -21,6 +21,7 @@ import kafka
 import pytest
 from clients.java import JavaClient, py4j_jar
 from conftest import RunningGateway, running_gateway
+from every import every
 from kafka.protocol.admin import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
 from observe import OwnMetrics, gateway_connections, metrics, own_metrics, read_all
 from patience import LIMIT_S, eventually, until
@@ -165,7 +166,7 @@ def test_a_java_client_over_sasl_is_who_its_second_api_versions_says(
         identity = client.identity
     asked = api_versions_by_connection(requests, client_id)
     assert asked
-    assert all(versions[0] == 0 and len(versions) >= 2 and versions[-1] >= 3 for versions in asked), asked
+    assert all(versions[0] == 0 and len(versions) >= 2 and versions[-1] >= 3 for versions in every(asked)), asked
     until(lambda: records(plan, client_id))
     last = {record.connection_id: record for record in records(plan, client_id)}.values()
     assert {(record.client_software_name, record.client_software_version) for record in last} == {identity}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import page_past
 import pytest
+from every import every
 from page_browser import Opens, follow, watched, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
@@ -127,7 +128,7 @@ def test_updates_touch_no_field_of_any_view(server: PageServer, opens: Opens) ->
                 field.evaluate("field => field.setSelectionRange(3, 6)")
         page.evaluate("selector => { globalThis.filled = [...document.querySelectorAll(selector)]; }", FIELDS)
         before = page.evaluate(STATE)
-        assert all(value for _, value, *_ in before)
+        assert all(value for _, value, *_ in every(before))
         assert sum(focused for _, _, focused, _ in before) == min(fields, 1)
         update(server, page)
         assert page.evaluate(STATE) == before, view

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from every import every
 from page_browser import SECONDS, Opens, follow, serious, watched, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
@@ -265,7 +266,7 @@ def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
     expect(page.locator("body")).to_contain_text("no gateway uses a number twice in one epoch")
     page.locator("a", has_text="Home").click()
     expect(page).to_have_title("Data quality")
-    assert requests and all(url.startswith(f"{address}data-docs/") for url in requests), requests
+    assert requests and all(url.startswith(f"{address}data-docs/") for url in every(requests)), requests
     page.get_by_role("link", name="Back to clientscope").click()
     expect(page).to_have_url(address)
     expect(page.locator("#feed")).to_have_text("Live")

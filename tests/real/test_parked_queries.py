@@ -17,6 +17,7 @@ import kafka
 import pytest
 from conftest import RunningBroker, start_broker
 from degraded import Volume, volume
+from every import every
 from kafka.admin import ConfigResource, ConfigResourceType
 from observe import java_below, metrics, page, read_all
 from patience import LIMIT_S, eventually, until
@@ -122,7 +123,7 @@ def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job:
         assert (status, [line.split()[:5] for line in said]) == (503, [[query, "is", "parked", "and", "retried:"] for query in HISTORY]), (
             said
         )
-        assert all("No space left on device (os error 28); make room where --history-dir" in line for line in said), said
+        assert all("No space left on device (os error 28); make room where --history-dir" in line for line in every(said)), said
         assert job.probe("healthz")[0] == 200, "no restart makes room"
         assert [job.of_queries("query_restarts")[query] for query in LIVE] == [0, 0, 0]
         until(lambda: all(latencies(job.servers, filled, now_ms())), why="results, gauges and findings come out meanwhile")

@@ -21,6 +21,7 @@ import kafka
 import pyarrow.parquet
 import pytest
 from dashboards import queries, rules
+from every import every
 from forked import printed
 from observe import files_below, java_below, metrics, read_all
 from patience import LIMIT_S, eventually, until
@@ -143,7 +144,7 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
         assert [each for each, outcome in said.items() if outcome == "fired" and each.startswith("SK")] == [code]
     time.sleep(5)  # two rounds of history
     for topic in (RESULTS, FINDINGS, GAUGES, QUARANTINE, CONNECTIONS):
-        assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installation.broker.internal, topic)), topic
+        assert all(CANARY.encode() not in (message.value or b"") for message in every(read_all(installation.broker.internal, topic))), topic
     with_canary = [m for m in read_all(installation.broker.internal, CONFIGS) if CANARY.encode() in (m.value or b"")]
     assert [m.key for m in with_canary] == [b"straight"]
     written = dict(files_below(installation.data_dir, "broker"))
@@ -174,7 +175,7 @@ def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(instal
     until(lambda: quarantined().keys() >= sent.keys())
     rows = quarantined()
     assert {key: rows[key]["length"] for key in sent} == sent
-    assert all(rows[key]["reason"] and len(rows[key]["digest"]) == 64 for key in sent)
+    assert all(rows[key]["reason"] and len(rows[key]["digest"]) == 64 for key in every(sent))
     installation.processes.check()
 
 
@@ -214,7 +215,7 @@ def test_f20_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_
     with urllib.request.urlopen(f"{installation.page_url}data-docs/clientscope.connections.html", timeout=LIMIT_S) as response:
         assert "counts_add_up" in response.read().decode()
     docs = [path.read_text() for path in (installation.data_dir / "history" / "data-docs").iterdir()]
-    assert docs and not any(CANARY in text for text in docs)
+    assert docs and not any(CANARY in text for text in every(docs))
 
 
 def test_the_gauges_are_the_brokers_own_jmx_connections(installation: Any, watch: DemoWatch) -> None:
@@ -315,7 +316,7 @@ def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
     assert re.search(r"pushes: 1 row erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
     assert files_with(installation, name) == []
     newest = {message.key: message.value for message in read_all(installation.broker.internal, CONFIGS)}
-    assert not any(value is not None and name.encode() in value for value in newest.values())
+    assert not any(value is not None and name.encode() in value for value in every(newest.values()))
     pushed_by("remembered")
     assert kept(name) == 0
     until(findings, 0, why="what nobody else had leaves the topic with it")
@@ -363,7 +364,7 @@ def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -
     assert re.search(r"pushes: 2 rows erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
     assert kept() == [f"{name}-not"], "nobody else"
     on_disk = [pyarrow.parquet.read_table(path, partitioning=None)["principal"] for path in (history / "pushes").glob("date=*/*.parquet")]
-    assert not any(name in principals.to_pylist() for principals in on_disk)
+    assert not any(name in principals.to_pylist() for principals in every(on_disk))
     newest = {message.key: message.value for message in read_all(installation.broker.internal, CONFIGS)}
     assert [newest[b"g/2/%d" % (9000 + number)] is None for number in range(3)] == [True, True, False]
 

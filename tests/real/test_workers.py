@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from conftest import RunningGateway, running_gateway
+from every import every
 from observe import connection_records, count, gateway_connections, metrics, workers
 from patience import until
 
@@ -48,7 +49,7 @@ def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(
         lost = 60 - len(left)
         until(lambda: count(gateway, "connections_closed", "worker_lost"), lost)
         again = [connect(gateway, stack) for _ in range(40)]
-        assert all(map(is_open, [*left, *again]))
+        assert all(map(is_open, every([*left, *again])))
         until(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left) + 40})
         assert metrics(gateway.metrics_url)["clientscope_gateway_event_loop_lag_seconds_count", "worker"] > 0
     records = connection_records(broker.internal, "killed")

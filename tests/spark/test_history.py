@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
+from every import every
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from record_bytes import Records, config_record, connection_record, heartbeat, setting, telemetry_record
@@ -41,7 +42,7 @@ def test_pushes_are_kept_redacted_with_their_place(records: Records, tmp_path: P
     assert [row["date"] for row in table] == [date(2026, 1, 2), date(2026, 1, 3)]
     (hidden,) = table[0]["configs"]
     assert (hidden["config_value"], hidden["value_digest"]) == (None, digest_key.digest(SECRET))
-    assert not any(SECRET.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert not any(SECRET.encode() in path.read_bytes() for path in every(path for path in tmp_path.rglob("*") if path.is_file()))
 
 
 def test_the_page_reads_what_the_job_has_written(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:

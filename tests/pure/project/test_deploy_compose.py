@@ -13,6 +13,7 @@ from typing import Any
 import pyspark
 import pytest
 import yaml
+from every import every
 from places import ROOT
 
 from clientscope.commands.registry import COMMANDS
@@ -112,7 +113,7 @@ def test_the_tags_whose_digests_are_looked_up_are_pinned() -> None:
         re.findall(r"\$\{([A-Z]+_IMAGE)", (ROOT / "docker-compose.yml").read_text() + (ROOT / "deploy/kubernetes/Dockerfile").read_text())
     )
     assert set(IMAGES) == used - {"CLIENTSCOPE_IMAGE"}
-    assert all(re.fullmatch(r"docker\.io/[\w./-]+:v?\d+\.\d+\.\d+[\w.-]*", image) for image in IMAGES.values())
+    assert all(re.fullmatch(r"docker\.io/[\w./-]+:v?\d+\.\d+\.\d+[\w.-]*", image) for image in every(IMAGES.values()))
 
 
 @pytest.mark.parametrize("found", ["sha256:" + "5" * 64, "", "latest", "sha256:5", "sha256:" + "5" * 64 + "0"])

@@ -79,7 +79,7 @@ def test_the_driver_may_start_executors_and_no_more() -> None:
     assert "serviceAccount" not in job["spec"]["executor"]
     granted = [(rule["apiGroups"], resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]]
     assert {resource for groups, resource, _ in granted if groups == [""]} == {"pods", "configmaps"}, "no secrets"
-    assert all(groups == [""] for groups, _, _ in granted), "nothing of other groups"
+    assert all(groups == [""] for groups, _, _ in every(granted)), "nothing of other groups"
     assert not [each for each in granted if each[2] in ("*", "update", "patch")]
 
 
@@ -114,7 +114,7 @@ def test_no_image_runs_without_a_digest() -> None:
     made = yaml.safe_load((HERE / "kustomization.in").read_text())
     images = {each["image"] for _, each, _ in CONTAINERS} | {documents("stream.yaml")[0]["spec"]["image"]}
     assert images == {f"{each['name']}@sha256:unpinned" for each in made["images"]}
-    assert all(re.fullmatch(r"@[A-Z]+@", each["digest"]) for each in made["images"]), "nobody has looked one up here"
+    assert all(re.fullmatch(r"@[A-Z]+@", each["digest"]) for each in every(made["images"])), "nobody has looked one up here"
     assert {*made["resources"]} == {*PLAIN, "stream.yaml"} - {ALONE}, "one of the two"
     placed = yaml.safe_load((HERE / "kustomize-spark.yaml").read_text())["images"]
     assert {"path": "spec/template/spec/containers[]/env[]/value", "kind": "Deployment"} in placed

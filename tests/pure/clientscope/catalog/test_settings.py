@@ -14,6 +14,7 @@ import kafka
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
+from every import every
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect
@@ -105,15 +106,15 @@ def test_the_oldest_release_read_stands_for_those_before() -> None:
     ],
 )
 def test_what_is_allowed(allowed: Allowed, taken: tuple[str, ...], refused: tuple[str, ...], said: str) -> None:
-    assert all(allowed.takes(text) for text in taken)
-    assert not any(allowed.takes(text) for text in refused)
+    assert all(allowed.takes(text) for text in every(taken))
+    assert not any(allowed.takes(text) for text in every(refused))
     assert str(allowed) == said
 
 
 def test_every_setting_of_every_library_can_be_read() -> None:
     for each in libraries().values():
         settings = [of_setting(each.setting(name)) for name in sorted(each.names)]
-        assert all(changes for setting in settings for changes in setting.kinds.values())
+        assert all(changes for setting in every(settings) for changes in setting.kinds.values())
         assert {facts.type for setting in settings for _, facts in sum(setting.kinds.values(), ()) if facts} <= set(range(9))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import kafka
 import pytest
+from every import every
 from patience import until
 from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, ScriptedBroker, error
 
@@ -210,7 +211,7 @@ def test_kip_511_a_broker_that_supports_no_version_is_not_asked_for_ever(broker:
         KafkaAdminClient(bootstrap_servers=server.address, bootstrap_timeout_ms=300)
     connections = {tuple(version for version, *_ in connection) for connection in said(server)}
     assert tuple(asked) in connections
-    assert all(list(one) == asked[: len(one)] for one in connections), "the last one may have been cut off by the client's time"
+    assert all(list(one) == asked[: len(one)] for one in every(connections)), "the last one may have been cut off by the client's time"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from every import every
 from jmx_exporter import PAGE, exporter
 
 from clientscope.catalog.releases import releases
@@ -61,7 +62,7 @@ def test_which_source_holds() -> None:
         found = find_all([answer(n) for n in (1, 2, 3)], declared, {1: url, 2: url})
     inferred = FoundSoftware("Kafka", "4.4", SoftwareSource.INFERRED)
     assert [each.software for each in found] == [declared[1], FoundSoftware("Kafka", "4.4.0", SoftwareSource.JMX), inferred]
-    assert not any(each.problem for each in found)
+    assert not any(each.problem for each in every(found))
 
 
 @pytest.mark.parametrize("state", [AnswerState.CLOSED, AnswerState.UNREACHABLE])

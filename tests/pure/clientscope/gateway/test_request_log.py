@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every import every
 from hypothesis import given
 from hypothesis import strategies as st
 from played import from_broker, from_client
@@ -169,7 +170,7 @@ def test_a_line_is_kafkas_and_hostile_names_stay_in_it(tmp_path: Path) -> None:
     log.write(Logged("c", 5.0, head(999, -1, -5), Identity(None), None))
     log.close()
     text = (tmp_path / "requests.log").read_bytes()
-    assert text.count(b"\n") == 2 and all(32 <= byte < 127 or byte == 10 for byte in text)
+    assert text.count(b"\n") == 2 and all(32 <= byte < 127 or byte == 10 for byte in every(text))
     first, second = (json.loads(line) for line in text.splitlines())
     assert first.pop("timestampMs") == second.pop("timestampMs") == 5000
     assert first == {
@@ -193,7 +194,7 @@ def test_files_rotate_and_five_older_ones_stay(tmp_path: Path) -> None:
     log.close()
     files = sorted(path.name for path in tmp_path.iterdir())
     assert files == ["requests.log", *(f"requests.log.{number}" for number in range(1, 6))]
-    assert all(path.stat().st_size <= 2000 for path in tmp_path.iterdir())
+    assert all(path.stat().st_size <= 2000 for path in every(tmp_path.iterdir()))
 
 
 def test_stdout_and_a_file_that_cannot_be() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from every import every
 from hypothesis import given
 from hypothesis import strategies as st
 from seen_clients import NOW, record, seen
@@ -111,5 +112,5 @@ def test_whatever_a_record_says_is_bounded(value: bytes, name: str, client_id: s
     each.requested_versions = value
     clients = seen((NOW, each))
     for key, of in clients.clients(NOW):
-        assert all(len(part) <= 256 for part in key)
+        assert all(len(part) <= 256 for part in every(key))
         assert len(uses(of, NOW)) <= 64

@@ -147,3 +147,11 @@ def test_what_commands_print_is_what_the_api_says(page: str, clients: Run) -> No
         said = json.load(response)["items"]
     assert json.loads(clients(page, "-o", "json").printed) == said
     assert {field.partition(".")[0] for field in FIELDS} <= ConnectedClient.model_fields.keys()
+
+
+def test_a_narrow_terminal_has_fewer_columns_rather_than_folded_names(page: str, clients: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    headings, *rows = clients(page).printed.splitlines()
+    assert headings.split() == ["CLIENT.ID", "SOFTWARE", "VERSION", "CONNECTIONS", "SINCE", "FINDINGS"] and len(rows) == 3
+    monkeypatch.delenv("COLUMNS")
+    assert "10.0.0.2" in clients(page).printed, "a pipe is as wide as it needs to be"

@@ -5,12 +5,17 @@ from __future__ import annotations
 import html
 import json
 import logging
+import re
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 import requests
 from alert_receivers import hang, message, receiver, serving, status
+from every import every
 from made_findings import leak, made
 
 from clientscope.errors import SettingsError
@@ -87,6 +92,47 @@ def test_an_address_that_apprise_does_not_know_is_said_at_the_start() -> None:
         apprise.require_known(receiver("chat", kind="apprise", urls=("nosuchservice://canary/",)))
 
 
+@contextmanager
+def mail_server() -> Iterator[tuple[int, list[bytes]]]:
+    """A server that takes one mail."""
+    said: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rwb") as stream:
+                stream.write(b"220 hello\r\n")
+                stream.flush()
+                for line in stream:
+                    said.append(line)
+                    answer = b"354 go on\r\n" if line.upper().startswith(b"DATA") else b"250 ok\r\n"
+                    if line.upper().startswith(b"DATA"):
+                        stream.write(answer)
+                        stream.flush()
+                        while (text := stream.readline()) not in (b".\r\n", b""):
+                            said.append(text)
+                        answer = b"250 ok\r\n"
+                    stream.write(b"221 bye\r\n" if line.upper().startswith(b"QUIT") else answer)
+                    stream.flush()
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1], said
+        thread.join(10)
+
+
+def test_mail_has_no_header_by_a_client() -> None:
+    with mail_server() as (port, said):
+        url = f"mailto://127.0.0.1:{port}?smtp=127.0.0.1&from=clientscope@example.com&to=oncall@example.com"
+        evil = made(name=EVIL, message=EVIL, application=Application(client_id=EVIL, principal=EVIL))
+        assert sent_to(url, message(evil)).ok
+    header = b"".join(said[: said.index(b"\r\n")])
+    assert b"Subject: " in header
+    assert not re.search(rb"(?mi)^bcc:", b"".join(said))
+    # Python 3.13's smtplib writes "rcpt to", earlier ones "rcpt TO".
+    assert [line.lower() for line in said if line.upper().startswith(b"RCPT")] == [b"rcpt to:<oncall@example.com>\r\n"]
+
+
 @pytest.mark.parametrize("blocks", ["yes", "no"])
 def test_slack_texts_are_escaped_once_and_at_most_three_thousand_characters(blocks: str, monkeypatch: pytest.MonkeyPatch) -> None:
     findings = [
@@ -108,6 +154,6 @@ def test_slack_texts_are_escaped_once_and_at_most_three_thousand_characters(bloc
     assert url.startswith("https://hooks.slack.com/") and redirects is False
     attachment = payload["attachments"][0]
     sent = [attachment["text"]] if blocks == "no" else [block["text"]["text"] for block in attachment["blocks"] if "text" in block]
-    assert all(len(text) <= MOST_BODY for text in sent)
+    assert all(len(text) <= MOST_BODY for text in every(sent))
     assert html.escape(texts.body(message(*findings)), quote=False) in sent, "escaped, and once"
-    assert not any(mark in text for text in sent for mark in ("<!", "<@", "<http", "@everyone"))
+    assert not any(mark in text for text in every(sent) for mark in ("<!", "<@", "<http", "@everyone"))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from every import every
 from places import ROOT
 from quality_batches import NOW_MS, append, connections, import_the_library, pushes
 from record_bytes import config_record, connection_record, setting
@@ -65,7 +66,7 @@ def test_good_rows_pass_everything_that_no_row_check_has_decided(process: Proces
         validated = process.look(topic, values)
         assert (validated["topic"], validated["rows"], validated["error"]) == (topic, 50, "")
         assert {name for name, _, _ in validated["outcomes"]} == {each.name for each in SUITES[topic].of_samples}
-        assert all(success and not unexpected for _, success, unexpected in validated["outcomes"])
+        assert all(success and not unexpected for _, success, unexpected in every(validated["outcomes"]))
 
 
 BROKEN: list[tuple[str, list[bytes], str]] = [
@@ -182,7 +183,7 @@ def test_docs_are_made_every_five_minutes_kept_bounded_and_survive_a_restart(pro
     assert len([name for name in names if name.startswith("clientscope.connections-")]) == 3
     assert {"index.html", "clientscope.connections.html", "clientscope.configs.html", "notes.txt"} <= set(names)
     index = (process.docs / "index.html").read_text()
-    assert all(f'href="{name}"' in index for name in names if name.endswith("ed.html"))
+    assert all(f'href="{name}"' in index for name in every(name for name in names if name.endswith("ed.html")))
 
 
 def test_docs_need_nothing_from_elsewhere_and_their_links_lead_somewhere(process: Process) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from certificates import Authority
 from command_runs import Run
+from every import every
 from rich.console import Console
 
 from clientscope.commands.doctor import machine
@@ -234,4 +235,4 @@ def test_certificates(tmp_path: Path) -> None:
     found = list(check_certificates(situation(gateway=gateway)))
     assert [each.outcome for each in found] == [Outcome.PROBLEM, Outcome.WARNING, Outcome.PROBLEM, Outcome.PROBLEM]
     expected = ("expired", "expires in 2 days", "no certificate", "No such file")
-    assert all(words in each.text for each, words in zip(found, expected, strict=True))
+    assert all(words in each.text for each, words in every(zip(found, expected, strict=True)))

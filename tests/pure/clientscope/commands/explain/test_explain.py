@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from command_runs import Run
+from every import every
 
 
 def explained(clientscope: Run, *arguments: str) -> Any:
@@ -51,4 +52,4 @@ def test_a_release_has_what_holds_in_it(clientscope: Run) -> None:
 )
 def test_a_setting_that_is_gone_or_that_nobody_knows(words: list[str], status: int, said: list[str], clientscope: Run) -> None:
     found = clientscope("explain", *words)
-    assert found.status == status and all(text in found.out + found.err for text in said)
+    assert found.status == status and all(text in found.out + found.err for text in every(said))

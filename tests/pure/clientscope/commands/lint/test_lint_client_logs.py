@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from command_runs import Run
+from every import every
 
 from clientscope.commands.lint import client_logs
 from clientscope.commands.lint.client_logs import clients
@@ -178,7 +179,7 @@ def test_a_worker_of_connect_its_connectors_and_their_clients() -> None:
 def test_settings_of_a_worker_and_overrides_of_its_connectors_are_where_they_belong() -> None:
     found = list(clients(LOGS.joinpath("connect-distributed-4.3.log").read_text().splitlines()))
     assert {each.version for each in found if each.role != "Connect connector"} == {"4.3.1"}
-    assert all(each.whole and not each.contradicted for each in found)
+    assert all(each.whole and not each.contradicted for each in every(found))
     (worker,) = (each for each in found if each.role == "Connect worker")
     values = {key: setting.value for key, setting in worker.settings.items()}
     assert (values["group.id"], values["session.timeout.ms"], values["offset.flush.interval.ms"]) == ("connect-orders", "6000", "1000")
@@ -239,7 +240,7 @@ def test_a_log_that_ends_within_a_message_says_nothing_of_defaults(end: str, tmp
     report = json.loads(out)
     assert report["files"][0]["notes"][0]["text"] == "the log ends before the last setting, so defaults are not judged"
     assert {finding["code"] for finding in report["findings"]} >= {"AN109"}
-    assert all(setting["line"] for finding in report["findings"] for setting in finding["settings"])
+    assert all(setting["line"] for finding in every(report["findings"]) for setting in finding["settings"])
 
 
 def test_findings_have_their_lines_and_origins(linted: Run) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from every import every
 from places import TESTS
 
 from clientscope.catalog.configs import ClientType
@@ -296,7 +297,7 @@ def test_github_shows_the_worst_first_and_counts_the_rest() -> None:
     lines = list(github.lines(many(60), "t"))
     annotations = lines[: lines.index("::stop-commands::t")]
     assert Counter(line.split(" ", 1)[0] for line in annotations) == {"::error": 10, "::warning": 10}
-    assert all("SK001" in line for line in annotations[:10])
+    assert all("SK001" in line for line in every(annotations[:10]))
     assert lines[-1] == "clientscope lint: GitHub shows 10 annotations of each kind: 30 more errors, 10 more warnings in the log above"
     assert sum(line.startswith("  --> f") for line in lines) == 60, "the log has all"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from command_runs import Run
+from every import every
 
 FORMATS = ("full", "concise", "json", "sarif", "github")
 CANARY = "c4n4ry"
@@ -87,8 +88,8 @@ def test_nothing_in_a_file_reaches_the_terminal_or_the_runner(here: Path, run: R
         assert {"error", "notice"} <= {command for command, _, _ in seen} <= {"error", "warning", "notice"}
         files = {properties["file"] for _, properties, _ in seen if "file" in properties}
         assert files == {"##[error]pwned�::error::pwned,line=1:�[31m%0A/a.properties"}
-        assert all(re.fullmatch(r"[0-9]+", properties["line"]) for _, properties, _ in seen if "file" in properties)
-        assert all(re.fullmatch(r"[A-Z]{2}[0-9]{3} \w+ \(\w+\)|clientscope lint", properties["title"]) for _, properties, _ in seen)
+        assert all(re.fullmatch(r"[0-9]+", properties["line"]) for properties in every(of for _, of, _ in seen if "file" in of))
+        assert all(re.fullmatch(r"[A-Z]{2}[0-9]{3} \w+ \(\w+\)|clientscope lint", properties["title"]) for _, properties, _ in every(seen))
         assert not [data for _, _, data in seen if "\n" in data or "\r" in data]
         assert stop == len(lines) - 2
     else:

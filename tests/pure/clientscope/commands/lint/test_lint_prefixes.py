@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from command_runs import Document
+from every import every
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint.prefixes import groups, springs_own
@@ -83,7 +84,7 @@ def test_a_connectors_overrides_are_judged_under_their_names(lint: Document) -> 
     assert {("AN202", 3), ("AN101", 4), ("SK001", 5)} <= findings(document)
     by_code = {finding["code"]: finding for finding in document["findings"]}
     assert by_code["AN101"]["settings"][0]["key"] == "producer.override.acks"
-    assert all(setting["line"] for finding in document["findings"] for setting in finding["settings"]), "no default is judged"
+    assert all(setting["line"] for finding in every(document["findings"]) for setting in finding["settings"]), "no default is judged"
     assert "canary" not in json.dumps(document)
     assert set(document["files"][0]["client_types"]) == {"producer", "consumer"}
 

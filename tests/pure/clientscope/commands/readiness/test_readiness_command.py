@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from command_runs import Listed, Run
+from every import every
 
 from clientscope.commands.xray import html_file, result
 from clientscope.commands.xray import inventory as inventories
@@ -109,7 +110,7 @@ def test_groups(by: str, expected: list[tuple[str, int, int]], tmp_path: Path, r
     assert run(*words, "-o", "name")[1].splitlines() == [name for name, _, _ in expected]
     table = run(*words)[1].splitlines()
     assert table[0].split()[:2] == ["VERDICT", by.upper()]
-    assert all(name in line for line, (name, _, _) in zip(table[1:], expected, strict=False))
+    assert all(name in line for line, (name, _, _) in every(zip(table[1:], expected, strict=False)))
 
 
 def test_an_upgraded_client_is_judged_by_what_it_sends_since(tmp_path: Path, run: Run, listed: Listed) -> None:
@@ -239,7 +240,7 @@ def test_hostile_names_are_escaped(tmp_path: Path, run: Run) -> None:
     for output in ("table", "wide", "name", "csv", "json", "jsonl"):
         out = run(log, "-o", output, "--html", str(tmp_path / "page.html"))[1]
         assert "<script>alert(1)</script>{{ 7 * 7 }}" in out
-        assert all(character.isprintable() or character == "\n" for character in out)
+        assert all(character.isprintable() or character == "\n" for character in every(out))
         if output == "csv":
             (row,) = list(csv.DictReader(io.StringIO(out)))
             assert row["application"].startswith("'=1+1")
@@ -247,7 +248,7 @@ def test_hostile_names_are_escaped(tmp_path: Path, run: Run) -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7 * 7 }}[red]" in page
     assert "&lt;b&gt;lib&lt;/b&gt;" in page
     assert "<script" not in page
-    assert all(character.isprintable() or character == "\n" for character in page)
+    assert all(character.isprintable() or character == "\n" for character in every(page))
 
 
 def test_names_that_look_like_a_secret_are_not_shown(run: Run) -> None:

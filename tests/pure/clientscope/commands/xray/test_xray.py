@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from command_runs import Document, Run
+from every import every
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
@@ -86,7 +87,7 @@ def test_nothing_secret_and_no_control_character_is_shown(release: str, output: 
     assert (status, err) == (0, "")
     assert "java-billing" in out or output == "sarif"
     assert not [canary for canary in CANARIES if canary in out]
-    assert all(character.isprintable() or character == "\n" for character in out)
+    assert all(character.isprintable() or character == "\n" for character in every(out))
 
 
 def test_the_software_and_the_findings(document: Document) -> None:

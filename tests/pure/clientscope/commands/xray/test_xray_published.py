@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from command_runs import Run
+from every import every
 from rule_batches import batch_of
 
 from clientscope.catalog.configs import ClientType
@@ -80,7 +81,9 @@ def test_a_clients_own_log_adds_settings_that_no_request_shows_to_clients_of_its
     orders = {key: found[0] for (client_type, key), found in settings["java-orders-1"].items() if client_type is ClientType.PRODUCER}
     assert (orders["linger.ms"], orders["acks"]) == ("0", "1"), "what a request showed counts"
     assert "max.block.ms" not in orders, "a default"
-    assert not any(key == "linger.ms" for name, found in settings.items() if name != "java-orders-1" for _, key in found)
+    assert not any(
+        key == "linger.ms" for found in every(of for name, of in settings.items() if name != "java-orders-1") for _, key in found
+    )
     found = FoundClients("cluster", 1, 1, KEY)
     for client in found_clients(inventory, applications(inventory)):
         found.add(client)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from every import every
 from page_state import browser, live
 
 from sinks.dashboard.api.routes_rules import page
@@ -12,7 +13,7 @@ from udfs.rules.registry import EVERY_RULE
 
 def test_every_rule_has_a_page_with_nothing_left_to_fill_in() -> None:
     for made in map(page, EVERY_RULE):
-        assert made.links and all(link.startswith("https://") for link in made.links), made.code
+        assert made.links and all(link.startswith("https://") for link in every(made.links)), made.code
         for text in (made.fired, made.not_evaluable):
             assert not re.search(r"\{\w*\}", text), text
         for text in (made.what, made.why, made.example, made.use_instead):

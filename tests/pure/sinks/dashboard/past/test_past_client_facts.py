@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every import every
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append
 from past_tables import client_facts as row
 
@@ -66,7 +67,7 @@ def test_steps_are_few(tmp_path: Path, hours: int) -> None:
     append(tmp_path, "client_facts", [row(NOW_MS - 1, record_rate=1.0)])
     answer = asked(tmp_path, Span(NOW_MS - hours * HOUR_MS, NOW_MS))
     assert len(answer["points"]) <= MOST_POINTS
-    assert all(len(fact["values"]) == len(answer["points"]) for of in answer["kinds"] for fact in of["facts"])
+    assert all(len(fact["values"]) == len(answer["points"]) for of in every(answer["kinds"]) for fact in of["facts"])
     assert answer["kinds"][0]["facts"][0]["values"][-1] == 1.0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from every import every
 from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -373,7 +374,7 @@ def test_bytes_per_second_are_those_of_the_last_heartbeat() -> None:
 def test_the_key_is_the_same_in_every_copy_and_fits_into_an_address() -> None:
     one, other = live(opened(1), opened(2, client_id="b")), live(opened(7, client_id="b"), opened(9))
     assert [client.key for client in one.clients(5).items] == [client.key for client in other.clients(5).items]
-    assert all(len(client.key) == 24 and client.key.isalnum() for client in one.clients(5).items)
+    assert all(len(client.key) == 24 and client.key.isalnum() for client in every(one.clients(5).items))
 
 
 @given(st.text(max_size=40) | st.from_regex(r"[a-z]{1,5}(-[0-9a-z]{6,10}-[0-9a-z]{5}|[-.#]\d+){0,2}", fullmatch=True))

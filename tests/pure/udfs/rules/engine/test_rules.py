@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from every import every
 from rule_batches import outcomes
 
 from clientscope.catalog.configs import DEFAULT_KEYS
@@ -30,7 +31,7 @@ def test_a_rule_is_documented(rule: Rule) -> None:
     for section in (documentation.title, documentation.what, documentation.why, documentation.example, documentation.use_instead):
         assert section.strip()
     assert documentation.links, "its source has an address"
-    assert not any(link.endswith((".", ":")) for link in documentation.links)
+    assert not any(link.endswith((".", ":")) for link in every(documentation.links))
     assert documentation.title.endswith(".")
 
 

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from every import every
 from record_bytes import config_record, setting
 from rule_batches import batch_of, record_of
 
@@ -74,7 +75,7 @@ def test_advice_names_settings_of_the_library(rule: Rule, dialect: Dialect) -> N
                 either = client_type is not ClientType.PRODUCER and of(dialect, release, ClientType.PRODUCER, name)
                 assert facts or name in WORDS or (either and "consumer's" in said), (dialect.name, release, client_type, said)
                 if value and of is _exactly:
-                    assert all(each.allowed is None or each.allowed.takes(value) for each in facts), (dialect.name, release, said)
+                    assert all(each.allowed is None or each.allowed.takes(value) for each in every(facts)), (dialect.name, release, said)
 
 
 @pytest.mark.parametrize(
@@ -137,5 +138,5 @@ def test_nothing_is_said_of_answers_that_nobody_waits_for(software: str, version
     pushed += [config_record(setting("acks", "0"), setting("enable.idempotence", "false", is_default=True), **of)]
     batch = batch_of(*pushed)
     fired = [{rule.code for rule, each in zip(RULES, judge(batch, RULES), strict=True) if each.outcomes[row] == FIRED} for row in range(3)]
-    assert all("AN101" in codes for codes in fired), fired
+    assert all("AN101" in codes for codes in every(fired)), fired
     assert not [codes & ABOUT_ANSWERS for codes in fired if codes & ABOUT_ANSWERS]
