@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from every import every
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,7 +109,7 @@ def test_an_object_of_another_form_is_unreadable_or_harmless(before: str, after:
     inventory = Inventory()
     for each in found:
         inventory.add(each, Place("log", 1))
-    assert not any(client.acts_as_broker for client in every(inventory.clients.values()))
+    assert not any(client.acts_as_broker for client in inventory.clients.values())
 
 
 def test_the_end_of_a_line_of_text_is_found_by_its_last_parts() -> None:

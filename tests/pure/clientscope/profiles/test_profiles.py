@@ -7,7 +7,6 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from every import every
 
 from clientscope.errors import SettingsError
 from clientscope.profiles import APACHE, BUILT_IN, owners, rules_file
@@ -197,7 +196,7 @@ def test_a_built_in_profile_gives_a_source_for_each_value(name: str) -> None:
     stated += [f"{code} {limit}" for code, limits in profile.limits.items() for limit in limits]
     found = {} if profile is APACHE else sources(name)
     assert sorted(found) == sorted(stated)
-    assert all(len(source) > 10 for source in every(found.values()))
+    assert all(len(source) > 10 for source in found.values())
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -6,7 +6,6 @@ import struct
 from typing import Any
 
 import pytest
-from every import every
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.consumer import FetchRequest, HeartbeatRequest, JoinGroupRequest
@@ -168,4 +167,4 @@ def test_any_bytes_are_read_or_one_error(which: tuple[int, int], body: bytes, wh
         read = request_fields(*which, REQUEST_HEAD.pack(0, *which, 7) + body, REQUEST_HEAD.size, whole)
     except WireError:
         return
-    assert all(len(value) <= 256 for value in every(read.values()))
+    assert all(len(value) <= 256 for value in read.values())

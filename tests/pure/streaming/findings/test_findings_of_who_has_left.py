@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from every import every
 from fleets import HOUR, MINUTE, SECOND, Fleet
 
 from clientscope.findings.record import Finding
@@ -128,7 +127,7 @@ def test_f35_a_change_that_only_an_erased_client_shows_is_gone_with_it(erased: i
     fleet.later(wait_ms)
     fleet.erase(fleet.engine_rows()[erased - 1]["client"])
     fleet.later(MINUTE)
-    assert all(each.state == "resolved" for each in every(fleet.findings("AN401")))
+    assert all(each.state == "resolved" for each in fleet.findings("AN401"))
     fleet.erase(fleet.engine_rows()[2 - erased]["client"])
     fleet.later(MINUTE)
     assert not fleet.published
@@ -174,7 +173,7 @@ def test_no_two_findings_read_the_same() -> None:
     assert len(messages) == 8 and len(set(messages)) == len(messages)
     for finding in fleet.findings():
         assert finding.message.startswith("orders") and finding.message.endswith(finding.sentence)
-        assert all(setting.key in finding.message for setting in every(finding.settings[:2]))
+        assert all(setting.key in finding.message for setting in finding.settings[:2])
     whose = {finding.message.partition(" (")[0] for finding in fleet.findings("AN101")}
     assert whose == {
         "orders, User:a",

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import pyarrow as pa
 import pytest
-from every import every
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData
@@ -124,7 +123,7 @@ def test_every_fact_is_finite_and_not_negative(gauges: dict[str, float], counter
     data = measured(gauges, counters, milliseconds=max(0, min(milliseconds, 1_700_000_000_000)))
     found = facts(data)
     assert found.values.keys() <= {fact.name for fact in FACTS}
-    assert all(math.isfinite(value) and value >= 0 for value in every(found.values.values()))
+    assert all(math.isfinite(value) and value >= 0 for value in found.values.values())
 
 
 def test_a_row_has_who_the_client_is_and_nothing_that_a_client_says_of_that() -> None:
