@@ -7,7 +7,10 @@ from typing import Any
 
 import fleets
 import pytest
-from fleets import MINUTE, SECOND, Fleet, left_out
+from fleets import HOUR, MINUTE, SECOND, Fleet, left_out
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from clientscope.fair_share import HeldEntry, too_many
 from clientscope.findings.record import Finding
@@ -31,10 +34,14 @@ BOUNDS = {
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of some dozens, so that they are full soon."""
+    make_small(monkeypatch)
+
+
+def make_small(patch: pytest.MonkeyPatch) -> None:
     for module, (name, bound) in BOUNDS.items():
-        monkeypatch.setattr(module, name, bound)
-    monkeypatch.setattr(room, "FOR_LEAKS", 10)
-    monkeypatch.setattr(fleets, "MOST_CLIENTS", 30)
+        patch.setattr(module, name, bound)
+    patch.setattr(room, "FOR_LEAKS", 10)
+    patch.setattr(fleets, "MOST_CLIENTS", 30)
 
 
 def of(fleet: Fleet, principal: str | None, code: str = "") -> list[Finding]:
@@ -206,3 +213,64 @@ def test_addresses_together_displace_no_principal_from_half_of_the_room() -> Non
     held += [HeldEntry(f"{number}", f"@10.0.{number // 256}.{number % 256}", 5, number) for number in range(1_000)]
     left = {each.key for each in held} - {each.key for each in too_many(held, 100)}
     assert len(left) == 100 and sum(str(key).startswith("victim") for key in left) == 50
+
+
+class Tables(RuleBasedStateMachine):
+    """One client invents ids and others don't: in any order of events, the others' findings are reported."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.patch = pytest.MonkeyPatch()
+        make_small(self.patch)
+        self.fleet = Fleet()
+        self.invented = 0
+        self.has: dict[int, str] = {}
+
+    def teardown(self) -> None:
+        if hasattr(self, "patch"):
+            self.patch.undo()
+
+    @rule(
+        count=st.integers(1, 30),
+        principal=st.sampled_from([MALLORY, None]),
+        pushed=st.sampled_from([{"acks": "0"}, {"acks": "0", "retries": "0"}, {"p.password": "canary{}"}, LEAK]),
+        opens=st.booleans(),
+    )
+    def invents(self, count: int, principal: str | None, pushed: dict[str, str], opens: bool) -> None:
+        invent(self.fleet, count, principal=principal, first=self.invented, settings=pushed)
+        for number in range(self.invented, self.invented + count * opens):
+            self.fleet.connect(f"app{number}x", principal, "10.6.6.6")
+        self.invented += count
+
+    @rule(number=st.integers(0, 5), pushed=st.sampled_from(["leak", "wrong", "clean"]))
+    def lives(self, number: int, pushed: str) -> None:
+        self.fleet.now += SECOND
+        name = f"orders{'abcdef'[number]}"
+        settings = {"leak": {"sasl.password": f"canary-{name}", "acks": "all"}, "wrong": {"acks": "0"}, "clean": {"acks": "all"}}[pushed]
+        self.fleet.push(name, self.fleet.connect(name, VICTIM), number + 1, settings=settings, principal=VICTIM)
+        self.has[number] = pushed
+
+    @rule(time=st.sampled_from([SECOND, MINUTE, 2 * HOUR]))
+    def time_passes(self, time: int) -> None:
+        self.fleet.later(time)
+
+    @rule()
+    def the_job_restarts(self) -> None:
+        self.fleet.start()
+
+    @invariant()
+    def what_others_have_is_reported(self) -> None:
+        if not hasattr(self, "fleet"):
+            return
+        self.fleet.later(SECOND)
+        open_codes = {
+            (each.application.client_id, each.code) for each in of(self.fleet, VICTIM) if each.state == "open" and each.client_count
+        }
+        for number, pushed in self.has.items():
+            name, code = f"orders{'abcdef'[number]}", {"leak": "SK001", "wrong": "AN101", "clean": ""}[pushed]
+            assert not code or (name, code) in open_codes
+        assert len(self.fleet.published) <= 60 + len(BOUNDS) + 1
+
+
+TestTables = Tables.TestCase
+TestTables.settings = settings(max_examples=15, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck))
