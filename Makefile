@@ -16,7 +16,7 @@ demo: venv       ## everything on this machine, with real clients; Ctrl-C ends i
 # What failed gets a second look, file by file.
 TIER := $(BIN)/python -P tests/tier.py
 # By file or by what several files share (tests/conftest.py), so that it is started once; the longest first.
-TWO_AT_A_TIME := -n 2 --dist loadgroup --no-loadscope-reorder
+TWO_AT_A_TIME := -n 2 --dist loadfile --no-loadscope-reorder
 REAL := venv chromium prometheus faketime class-data
 test: $(REAL) check test-pure test-real   ## checks and tests, on this Python; what it leaves out: test-faults, test-matrix, test-long
 test-pure: venv prometheus  ## no broker: each module's meaning, children and sockets, one Spark session

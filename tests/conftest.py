@@ -13,7 +13,9 @@ from typing import Any
 
 import hypothesis
 import pytest
+from groups import group_of
 from quarantine import quarantined
+from xdist.scheduler import LoadFileScheduling
 
 from clientscope.errors import EnvironmentProblem
 from clientscope.local import process
@@ -142,7 +144,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.line(f"{_cpu_s[test]:.1f} s {test}")
 
 
-@pytest.hookimpl(tryfirst=True)
+class ByGroup(LoadFileScheduling):  # type: ignore[misc]
+    """pytest-xdist's ``--dist loadfile``, of groups; its own groups (3.8.0) are lost with pytest 9.2, which no longer looks at `_nodeid`."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGroup | None:
+    return ByGroup(config, log) if config.getoption("dist") == "loadfile" else None
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     for test, since, cause in _QUARANTINED:
         if item.nodeid == test:
@@ -150,14 +162,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The longest files come first. A file is one group of pytest-xdist, since its tests share what it starts; so is all of tests/spark.
+    """The longest files come first.
 
     On another Python in CI, `LONG_PURE` doesn't run.
     """
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group("spark" if "tests/spark/" in item.nodeid else item.path.stem))
     long = [item for item in items if item.path.stem in LONG_PURE] if os.environ.get("TEST_SHORT_FORMS") == "1" else []
     if long:
         config.hook.pytest_deselected(items=long)

@@ -41,7 +41,7 @@ def run(shard: Shard, end_s: float | None = None) -> int:
     """The exit status of its tests; green is written down."""
     print(f"shard {shard.name} of test-{shard.tier}: {', '.join(shard.files)}", flush=True)
     files = [str(path.relative_to(ROOT)) for name in shard.files for path in (ROOT / "tests").rglob(f"{name}.py")]
-    workers = ("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
+    workers = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
     began = time.monotonic()
     tests = subprocess.Popen([sys.executable, "-P", "tests/tier.py", *files, *workers, "-m", shard.tier, "--timeout", "3600"], cwd=ROOT)
     try:

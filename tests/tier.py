@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -37,20 +36,15 @@ class Outcomes:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:  # in setup or teardown, too
-            self._failed.setdefault(report.nodeid.partition("::")[0], set()).add(_name(report))
+            self._failed.setdefault(report.nodeid.partition("::")[0], set()).add(report.nodeid)
         elif report.passed and report.when == "call":
-            self._passed.add(_name(report))
+            self._passed.add(report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         # The exit status doesn't say that a run was stopped: after too many failures it is 1 without xdist, and 2 with it.
         if self._all_ran and not session.shouldstop and not session.shouldfail:
             failed = {os.path.relpath(session.config.rootpath / file): sorted(tests) for file, tests in sorted(self._failed.items())}
             self._file.write_text(json.dumps([sorted(self._passed.difference(*self._failed.values())), failed]))
-
-
-def _name(report: pytest.TestReport) -> str:
-    """A test's node id, without the group that pytest-xdist puts behind it."""
-    return re.sub(r"@[^]@]*$", "", report.nodeid)
 
 
 def run(*arguments: str) -> tuple[int, list[str], dict[str, list[str]]]:

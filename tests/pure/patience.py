@@ -24,10 +24,8 @@ def until(look: Callable[[], T], *expected: Any, why: str = "") -> T:
     deadline, pause_s = time.monotonic() + LIMIT_S, 0.02
     while not ((seen := look()) == expected[0] if expected else (seen := look())):
         if time.monotonic() > deadline:
-            raise AssertionError(
-                f"{why or 'it did not come'}: after {LIMIT_S:.0f} s there was {seen!r:.2000}"
-                + f", not {expected[0]!r:.2000}" * len(expected)
-            )
+            wanted = "".join(f", not {each!r:.2000}" for each in expected)
+            raise AssertionError(f"{why or 'it did not come'}: after {LIMIT_S:.0f} s there was {seen!r:.2000}{wanted}")
         time.sleep(pause_s)
         pause_s = min(1.2 * pause_s, _MOST_PAUSE_S)  # what a long wait looks at has its own use for the core
     return seen

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from groups import group_of
 from page_browser import started
 from patience import LIMIT_S
 from playwright.sync_api import Browser, expect
@@ -51,6 +55,11 @@ class Installation:
     stream_url: str
     data_dir: Path
     processes: Fleet
+
+    def api(self, path: str) -> Any:
+        """What the page's API answers."""
+        with urllib.request.urlopen(f"{self.page_url}api/v1/{path}", timeout=LIMIT_S) as response:
+            return json.load(response)
 
     def gateway_arguments(self) -> list[str]:
         """What starts the gateway, once more or again."""
@@ -107,6 +116,16 @@ def with_topics(broker: EmbeddedBroker, plan: BrokerPlan) -> RunningBroker:
 
 
 @contextmanager
+def running_broker(data_dir: Path, release: str = "broker", extra: Mapping[str, str] | None = None) -> Iterator[RunningBroker]:
+    """A broker of its own, as `start_broker` has it."""
+    started, running = start_broker(data_dir, release, extra)
+    try:
+        yield running
+    finally:
+        started.stop()
+
+
+@contextmanager
 def running_gateway(internal: str, upstream: str, log_dir: Path, *flags: str, listen: str = "") -> Iterator[RunningGateway]:
     """A gateway of its own with these flags.
 
@@ -138,9 +157,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """A broker without the job, for what needs none."""
-    started, running = start_broker(tmp_path_factory.mktemp("broker"))
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("broker")) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
@@ -174,8 +192,21 @@ def running_installation(data_dir: Path, release: str = "broker") -> Iterator[In
         started.stop()
 
 
+_journey = ExitStack()
+_installed: list[Installation] = []
+
+
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """Broker, gateway, job and page, of today's release."""
-    with running_installation(tmp_path_factory.mktemp("installation")) as installed:
-        yield installed
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """Broker, gateway, job and page of today: one for all files of the journey, whose clients have names of their own."""
+    if not _installed:
+        _installed.append(_journey.enter_context(running_installation(tmp_path_factory.mktemp("installation"))))
+    return _installed[0]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """The installation ends with the journey: a job that idles would take CPU from all that follow."""
+    if _installed and (nextitem is None or group_of(nextitem.nodeid) != "journey"):
+        _installed.clear()
+        _journey.close()

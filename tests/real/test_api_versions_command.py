@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from conftest import RunningBroker, start_broker
+from conftest import RunningBroker, running_broker
 from forked import clientscope
 from patience import LIMIT_S
 
@@ -24,9 +24,8 @@ from clientscope.wire.frames import REQUEST_HEAD
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """A broker whose listener CLIENT advertises an address where nobody listens but what a test puts there."""
-    started, running = start_broker(tmp_path_factory.mktemp("alone"))
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("alone")) as running:
+        yield running
 
 
 def run(*flags: str, columns: int = 100, status: int = 0) -> str:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import signal
-import subprocess
-import sys
-import urllib.request
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,7 @@ import kafka
 import pytest
 from alert_receivers import SECRET, serving
 from conftest import Installation, running_installation
-from every import every
+from forked import clientscope
 from observe import gateway_connections, knowing_its_topics, read_all
 from patience import LIMIT_S, eventually, until
 
@@ -35,20 +32,14 @@ RELEASES = ["broker-2.4", "broker-2.8", "broker-3.6", "broker-3.9", "broker"]
 
 def run(*words: str, notes: str = "") -> list[Any]:
     """What a command prints; it must succeed, and say ``notes`` besides or nothing."""
-    command = [sys.executable, "-m", "clientscope.cli", *words]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT_S, env={"COLUMNS": "140"})
+    ended = clientscope(*words, COLUMNS="140")
     assert (ended.returncode, bool(ended.stderr)) == (0, bool(notes)), ended.stderr
     assert notes in ended.stderr
     return [json.loads(line) for line in ended.stdout.splitlines()] if "jsonl" in words else ended.stdout.splitlines()
 
 
-def api(installed: Installation, path: str) -> Any:
-    with urllib.request.urlopen(f"{installed.page_url}api/v1/{path}", timeout=LIMIT_S) as response:
-        return json.load(response)
-
-
 def results(installed: Installation, client_id: str) -> list[dict[str, Any]]:
-    return [row for row in api(installed, "results?limit=1000")["items"] if row["client_id"] == client_id]
+    return [row for row in installed.api("results?limit=1000")["items"] if row["client_id"] == client_id]
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -83,7 +74,7 @@ def clients_of_a_release(installed: Installation, version: str) -> None:
                 until(lambda client_id=client_id: len(results(installed, client_id)) == 1, why=client_id)
 
             def counted() -> dict[tuple[str, str], int]:
-                rows = [row for row in api(installed, "gauges")["items"] if row["listener"] == "CLIENT"]
+                rows = [row for row in installed.api("gauges")["items"] if row["listener"] == "CLIENT"]
                 return {(row["software_name"], row["software_version"]): row["connections"] for row in rows if row["connections"]}
 
             own = (kafka.__name__ + "-python", kafka.__version__)
@@ -100,7 +91,7 @@ def clients_of_a_release(installed: Installation, version: str) -> None:
         client.push_config([("ssl.keystore.password", CANARY, 8, False)])
     until(lambda: len(results(installed, "release-careless")), 1)
     for topic in (CONFIGS, FINDINGS, QUARANTINE):
-        assert all(CANARY.encode() not in (message.value or b"") for message in every(read_all(installed.broker.internal, topic))), topic
+        assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installed.broker.internal, topic)), topic
     until(lambda: leaks(installed))
 
 
@@ -117,7 +108,7 @@ def commands_of_a_release(installed: Installation, version: str) -> None:
     (asked,) = run("api-versions", *where, "-o", "jsonl")
     assert asked["state"] == "answered"
     assert asked["apis"]
-    (shown,) = api(installed, "brokers")["items"]
+    (shown,) = installed.api("brokers")["items"]
     assert (shown["software_version"], shown["reason"], len(shown["apis"])) == (version, "", len(asked["apis"]))
     properties = installed.data_dir / "app.properties"
     properties.write_text(f"bootstrap.servers={installed.gateway.address}\nclient.id=release-file\nacks=1\n")

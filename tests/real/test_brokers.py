@@ -7,7 +7,7 @@ import urllib.request
 from typing import Any
 
 import pytest
-from conftest import running_gateway, start_broker
+from conftest import running_broker, running_gateway
 from forked import clientscope
 from kafka.protocol.admin import DescribeClusterRequest
 from patience import LIMIT_S
@@ -88,17 +88,16 @@ def pages(gateway: Any) -> list[tuple[str | None, str | None, str | None]]:
 
 def test_each_brokers_gateway_is_asked_before_anything_is_inferred(tmp_path: Any) -> None:
     declared = ("--broker-software-name", "Mine", "--broker-software-version", "1.0")
-    started, broker = start_broker(tmp_path / "broker")
-    try:
-        with running_gateway(broker.internal, broker.client, tmp_path / "gateway", *declared, listen=broker.advertised):
-            through, beside = ("--bootstrap-servers", broker.advertised), ("--bootstrap-servers", broker.internal)
-            jmx = ("--jmx", f"1=http://127.0.0.1:{broker.jmx_port}/metrics")
-            found = [listed(*through), listed(*through, "--software", "1=other"), listed(*through, *jmx), listed(*beside)]
-            assert [(each["software_name"], each["software_version"], each["source"]) for each in found] == [
-                ("Mine", "1.0", "gateway"),
-                ("other", None, "declared"),
-                (found[2]["software_name"], "4.4.0", "jmx"),
-                (found[3]["software_name"], "4.4", "inferred"),
-            ]
-    finally:
-        started.stop()
+    with (
+        running_broker(tmp_path / "broker") as broker,
+        running_gateway(broker.internal, broker.client, tmp_path / "gateway", *declared, listen=broker.advertised),
+    ):
+        through, beside = ("--bootstrap-servers", broker.advertised), ("--bootstrap-servers", broker.internal)
+        jmx = ("--jmx", f"1=http://127.0.0.1:{broker.jmx_port}/metrics")
+        found = [listed(*through), listed(*through, "--software", "1=other"), listed(*through, *jmx), listed(*beside)]
+        assert [(each["software_name"], each["software_version"], each["source"]) for each in found] == [
+            ("Mine", "1.0", "gateway"),
+            ("other", None, "declared"),
+            (found[2]["software_name"], "4.4.0", "jmx"),
+            (found[3]["software_name"], "4.4", "inferred"),
+        ]

@@ -16,7 +16,7 @@ from typing import Any
 import confluent_kafka
 import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
 from forked import clientscope
 from http_attacks import get
 from observe import gateway_connections, metrics, workers
@@ -32,9 +32,8 @@ PUSH = [("acks", "all", 1, True)]
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """One that leads its clients to the gateway of a test here."""
-    started, running = start_broker(tmp_path_factory.mktemp("bypass-broker"))
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("bypass-broker")) as running:
+        yield running
 
 
 TOKEN, OTHER = "a-token-of-32-characters-or-so-00", "another-token-of-32-characters-00"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from clients.every import CLIENTS, each_client
 from clients.script import RECORDS, variants, work
-from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
 from kafka.protocol.admin import DescribeClusterRequest
 from observe import connection_records, gateway_connections
 from patience import eventually, until
@@ -28,9 +28,8 @@ DECLARED = ("--broker-software-name", "Mine", "--broker-software-version", "1.0"
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """One that leads its clients to the gateway below."""
-    started, running = start_broker(tmp_path_factory.mktemp("matrix-broker"))
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("matrix-broker")) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ import deltalake
 import pytest
 from clients.every import CLIENTS, each_client
 from clients.script import work
-from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
 from every import every
 from kafka.record import MemoryRecords
 from observe import OwnMetrics, connection_records, metrics, own_metrics, read_all
@@ -62,9 +62,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def broker(folder: Path) -> Iterator[RunningBroker]:
     """One that leads its clients to the gateway below, and takes no telemetry itself."""
-    started, running = start_broker(folder)
-    yield running
-    started.stop()
+    with running_broker(folder) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -357,21 +356,20 @@ print("done")
 def test_no_release_of_librdkafka_aborts_or_disconnects(prefixes: str, tmp_path: Path, wheels: dict[str, Path]) -> None:
     """Asked for what fits one of its clients alone, 2.5.0 would abort; it isn't asked."""
     flags = (*ASKING, "--client-telemetry-metrics", prefixes)
-    started, broker = start_broker(tmp_path / "broker")
-    try:
-        with running_gateway(broker.internal, broker.client, tmp_path, *flags, listen=broker.advertised) as gateway:
-            for version, asked in WHEELS.items():
-                name = f"wheel-{version}"
-                command = [wheels[version], "-c", WORK, gateway.address, name]
-                done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-                assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
-                assert bool(telemetry(broker, name)) == (asked and prefixes != "nothing.")
-                until(lambda name=name: ends(broker, gateway, name))
-                assert ends(broker, gateway, name) <= CLIENTS_OWN
-            errors = {key[1] for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_telemetry_answered_total"}
-            assert errors == {"none"}
-    finally:
-        started.stop()
+    with (
+        running_broker(tmp_path / "broker") as broker,
+        running_gateway(broker.internal, broker.client, tmp_path, *flags, listen=broker.advertised) as gateway,
+    ):
+        for version, asked in WHEELS.items():
+            name = f"wheel-{version}"
+            command = [wheels[version], "-c", WORK, gateway.address, name]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+            assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+            assert bool(telemetry(broker, name)) == (asked and prefixes != "nothing.")
+            until(lambda name=name: ends(broker, gateway, name))
+            assert ends(broker, gateway, name) <= CLIENTS_OWN
+        errors = {key[1] for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_telemetry_answered_total"}
+        assert errors == {"none"}
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import kafka
 import pytest
-from conftest import start_broker
+from conftest import running_broker
 from patience import LIMIT_S, until
 from record_bytes import config_record
 from replay import Input, comes_out
@@ -34,8 +34,7 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
     digest_key.write_bytes(KEY.secret)
     digest_key.chmod(0o600)
     for_submit(tmp_path / "submit")
-    started, broker = start_broker(tmp_path / "broker")
-    try:
+    with running_broker(tmp_path / "broker") as broker:
         written = Input(broker.internal, SEED)
         written.write(200)
         with standalone(tmp_path / "cluster", secret(tmp_path)) as cluster:
@@ -72,5 +71,3 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
             comes_out(broker.internal, tmp_path / "history", KEY, {(where.topic, where.partition, where.offset)})
             assert re.search(r"Task \d+ in stage \S+ failed 4 times", cluster.log()[before:]), "the task is tried again before its query is"
             assert cluster.stop_job() == 0, cluster.log()
-    finally:
-        started.stop()

@@ -15,7 +15,7 @@ import deltalake
 import kafka
 import pytest
 from alert_receivers import SECRET, serving
-from conftest import RunningBroker, running_gateway, start_broker
+from conftest import RunningBroker, running_broker, running_gateway
 from cut import Slow
 from degraded import Clock, Names, clientscope, process, volume
 from every import every
@@ -222,11 +222,8 @@ def test_f40_a_slow_network_that_breaks_loses_and_repeats_nothing(tmp_path: Path
 
     With a broker of its own: at the address that the shared one advertises, another module's gateway may listen.
     """
-    started, broker = start_broker(tmp_path / "broker")
-    try:
+    with running_broker(tmp_path / "broker") as broker:
         loses_and_repeats_nothing(broker, tmp_path)
-    finally:
-        started.stop()
 
 
 def loses_and_repeats_nothing(broker: RunningBroker, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import standardwebhooks
 from alert_receivers import SECRET, Server, cut, hang, serving, status
-from conftest import RunningBroker, start_broker
+from conftest import RunningBroker, running_broker
 from forked import clientscope
 from made_findings import leak, made
 from observe import metrics, read_all
@@ -63,9 +63,8 @@ class Deliver:
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """One of its own: made-up findings are on its topics, which other tests read."""
-    started, running = start_broker(tmp_path_factory.mktemp("broker"))
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("broker")) as running:
+        yield running
 
 
 @contextmanager

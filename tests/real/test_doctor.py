@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from certificates import Authority
-from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
 from forked import clientscope
 from kafka import KafkaAdminClient, KafkaConsumer
 from kafka.admin import ConfigResource, ConfigResourceType
@@ -27,9 +27,8 @@ CANARIES = ("CNRYDIGESTKEYCNRYDIGESTKEYCNRYDIGESTKEY", "CNRYTOKENCNRYTOKENCNRY",
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """One whose topics a test may break."""
-    started, running = start_broker(tmp_path_factory.mktemp("doctor-broker"))
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("doctor-broker")) as running:
+        yield running
 
 
 def secret_file(path: Path, text: str) -> Path:

@@ -11,7 +11,7 @@ from typing import Any
 
 import kafka
 import pytest
-from conftest import RunningBroker, running_gateway, start_broker
+from conftest import RunningBroker, running_broker, running_gateway
 from observe import connection_records
 from patience import LIMIT_S, until
 from record_bytes import connection_record, heartbeat
@@ -25,9 +25,8 @@ from clientscope.records.topics import CONNECTIONS
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """One of its own, since what is written here would be read by others' tests."""
-    started, running = start_broker(tmp_path_factory.mktemp("epochs"))
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("epochs")) as running:
+        yield running
 
 
 def write(broker: Any, gateway_id: str, *values: bytes) -> None:

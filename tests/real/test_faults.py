@@ -17,7 +17,7 @@ from typing import Any
 import confluent_kafka
 import kafka
 import pytest
-from conftest import RunningGateway, running_gateway, start_broker
+from conftest import RunningGateway, running_broker, running_gateway
 from every import every
 from gauge_rows import Topic, rows
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
@@ -169,11 +169,8 @@ class Reader:
 @pytest.mark.faults
 @pytest.mark.parametrize("comes_back", [True, False], ids=["back", "lost"])
 def test_f15_a_gateway_dies_with_1000_connections(tmp_path: Path, comes_back: bool) -> None:
-    started, broker = start_broker(tmp_path / "broker")
-    try:
+    with running_broker(tmp_path / "broker") as broker:
         dies_with_1000_connections(broker, tmp_path, comes_back)
-    finally:
-        started.stop()
 
 
 def is_closed(client: RawClient) -> bool:
@@ -258,8 +255,7 @@ def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) ->
 def test_f19_a_storm_of_clients_that_push_again_is_one_row_each(tmp_path: Path) -> None:
     """1,000 clients of ten thousand: each reconnects and pushes what it has pushed before, all within some ten seconds."""
     clients = [uuid.uuid4() for _ in range(1000)]
-    started, broker = start_broker(tmp_path / "broker")
-    try:
+    with running_broker(tmp_path / "broker") as broker:
         quotas = ("--push-rate-per-address", "1000", "--push-burst-per-address", "2000")  # they come from one host
         with running_gateway(broker.internal, broker.client, tmp_path / "gateway", *quotas, listen=broker.advertised) as gateway:
             for _ in range(2):
@@ -277,8 +273,6 @@ def test_f19_a_storm_of_clients_that_push_again_is_one_row_each(tmp_path: Path) 
         latest = {message.key: decode(ClientConfigRecord, message.value) for message in messages}
         assert sorted(instance_of(key.decode()) for key in latest) == sorted(map(str, clients)), "one key each, which compaction keeps"
         assert sorted(record.client_id for record in latest.values()) == sorted(f"storm-{number}" for number in range(1000))
-    finally:
-        started.stop()
 
 
 def test_f19_a_client_without_an_id_is_not_mistaken_for_another(gateway: Any, broker: Any) -> None:

@@ -6,8 +6,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,9 +15,10 @@ import confluent_kafka
 import kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
-from conftest import running_gateway, start_broker
+from conftest import running_broker, running_gateway
 from every import every
 from fixed_cluster import InFront, free_ports
+from forked import clientscope
 from observe import connection_records
 from patience import LIMIT_S, until
 
@@ -102,21 +101,16 @@ def test_clients_authenticate_to_the_broker(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_an_older_release(tmp_path: Path, release: str) -> None:
-    started, broker = start_broker(tmp_path / "broker", release)
-    try:
-        with in_front_of(broker.internal, tmp_path / "logs") as in_front:
-            round_trip({"bootstrap.servers": in_front.gateway.address})
-            through = AdminClient({"bootstrap.servers": in_front.gateway.address}).list_topics(timeout=LIMIT_S).brokers
-            assert [(b.id, b.port) for b in through.values()] == [(1, in_front.ports[0])]
-    finally:
-        started.stop()
+    with running_broker(tmp_path / "broker", release) as broker, in_front_of(broker.internal, tmp_path / "logs") as in_front:
+        round_trip({"bootstrap.servers": in_front.gateway.address})
+        through = AdminClient({"bootstrap.servers": in_front.gateway.address}).list_topics(timeout=LIMIT_S).brokers
+        assert [(b.id, b.port) for b in through.values()] == [(1, in_front.ports[0])]
 
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    started, running = start_broker(tmp_path_factory.mktemp("fixed-push"))
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("fixed-push")) as running:
+        yield running
 
 
 def test_pushes_requests_and_goodbyes_are_each_brokers_own(broker: Any, tmp_path: Path) -> None:
@@ -146,13 +140,9 @@ def test_a_gateway_that_could_serve_no_broker_does_not_start(broker: Any, first:
     with socket.socket() as other:
         other.bind(("127.0.0.1", ports[0]))
         other.listen()
-        ended = subprocess.run(
-            [
-                sys.executable, "-m", "clientscope.cli", "gateway", "--bootstrap-servers", broker.internal,
-                "--listen", f"127.0.0.1:{free_port()}", "--broker-ports", f"{ports[0]}-{ports[-1]}", "--first-broker-id", str(first),
-                "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
-            ],
-            capture_output=True, text=True, check=False, timeout=LIMIT_S,
+        ended = clientscope(
+            "gateway", "--bootstrap-servers", broker.internal, "--listen", f"127.0.0.1:{free_port()}", "--broker-ports",
+            f"{ports[0]}-{ports[-1]}", "--first-broker-id", str(first), "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
         )  # fmt: skip
     assert ended.returncode == status
     assert f"error: {said}" in ended.stderr or f"error: listen: {said}" in ended.stderr

@@ -1,12 +1,11 @@
 """KIP-1324's "Test Plan", heading by heading and sentence by sentence, in its order.
 
-Brokers and gateways are real wherever one can be made to do what the sentence is about; faults are played by `ScriptedBroker`.  A
-broker that supports the push is a broker behind a gateway, and one that doesn't is the same broker without.
+Brokers and gateways are real; what only a scripted broker does is in tests/pure. A broker that supports the push is a broker behind a
+gateway, and one that doesn't is the same broker without.
 """
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import uuid
@@ -19,8 +18,7 @@ import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway
 from observe import metrics, read_all
-from patience import LIMIT_S, eventually, until
-from scripted_broker import SILENT, ScriptedBroker, error
+from patience import LIMIT_S, until
 from test_push_command import PUSHED, run
 
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
@@ -32,7 +30,7 @@ from clientscope.records.client_key import instance_of
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
 from clientscope.records.layouts import Origin
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from clientscope.wire.codes import API_VERSIONS, CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, INVALID_CONFIG, NONE, PUSH_CONFIG
+from clientscope.wire.codes import CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, INVALID_CONFIG, NONE, PUSH_CONFIG
 
 TOPIC = "test.plan"
 RETRIABLE = 7  # REQUEST_TIMED_OUT
@@ -74,19 +72,13 @@ def custom_policy(broker: RunningBroker, processed: Path) -> Iterator[RunningGat
             yield running
 
 
-@pytest.fixture
-def scripted() -> Iterator[ScriptedBroker]:
-    with closing(ScriptedBroker()) as running:
-        yield running
-
-
 def pushed(broker: RunningBroker, instance_id: uuid.UUID | None, expected: int = 1) -> list[Any]:
     """The pushes of a client instance that were published; a push that Kafka is slow to acknowledge is answered before."""
 
     def read() -> list[Any]:
         return [message.value for message in read_all(broker.internal, CONFIGS) if instance_of(message.key.decode()) == str(instance_id)]
 
-    eventually(lambda: len(read()) >= expected)
+    until(lambda: len(read()) >= expected)
     return [decode(ClientConfigRecord, value) for value in read()]
 
 
@@ -273,84 +265,8 @@ def test_clients_move_from_a_new_broker_to_old_ones(broker: RunningBroker, tmp_p
                 assert len(pushed(broker, client.client_instance_id)) == 1
 
 
-# Integration Tests: Retries
-
-
-def test_client_retries_push_config_on_retriable_errors(scripted: ScriptedBroker) -> None:
-    scripted.script = [error(RETRIABLE), error(89)]
-    with closing(KafkaAdminClient(bootstrap_servers=scripted.address, retry_backoff_ms=10)) as client:
-        use(client)
-    assert scripted.orders()[0][:4] == [API_VERSIONS, PUSH_CONFIG, PUSH_CONFIG, PUSH_CONFIG]
-    assert PUSH_CONFIG not in [key for order in scripted.orders()[1:] for key in order]
-
-
-@pytest.mark.parametrize("code", [CONFIG_TOO_LARGE, INVALID_CONFIG])
-def test_client_does_not_retry_on_config_too_large_or_invalid_config(
-    scripted: ScriptedBroker, code: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    scripted.script = [error(code)]
-    with closing(KafkaAdminClient(bootstrap_servers=scripted.address)) as client:
-        use(client)
-    assert len(scripted.pushes) == 1
-    assert len(warnings_of(caplog)) == 1
-
-
-def test_exponential_backoff_is_applied_correctly(scripted: ScriptedBroker) -> None:
-    """Each pause is at least what is left of it by jitter, the longest too; test_client_handshake.py has how it is computed."""
-    scripted.script = [error(RETRIABLE)] * 5
-    with closing(KafkaAdminClient(bootstrap_servers=scripted.address, retry_backoff_ms=20, retry_backoff_max_ms=100)) as client:
-        use(client)
-    times = scripted.push_times
-    pauses = [(later - earlier) * 1000 for earlier, later in itertools.pairwise(times)]
-    assert len(pauses) == 5
-    for pause, least in zip(pauses, [16, 32, 64, 80, 80], strict=True):
-        assert pause >= least
-
-
-# Integration Tests: Timeout Handling
-
-
-def test_handshake_respects_default_api_timeout_ms(scripted: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
-    scripted.script = [error(RETRIABLE)] * 1000
-    settings = {"default_api_timeout_ms": 300, "retry_backoff_ms": 40, "retry_backoff_max_ms": 50}
-    with closing(KafkaAdminClient(bootstrap_servers=scripted.address, **settings)) as client:
-        use(client)
-    assert 1 < len(scripted.pushes) <= 300 / (40 * 0.8) + 1
-    (warning,) = warnings_of(caplog)
-    assert "0.3 s" in warning
-
-
-def test_client_continues_if_handshake_times_out(scripted: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
-    scripted.script = [SILENT] * 1000
-    with closing(KafkaAdminClient(bootstrap_servers=scripted.address, default_api_timeout_ms=300)) as client:
-        use(client)
-        until(lambda: warnings_of(caplog))
-        use(client)
-    (warning,) = warnings_of(caplog)
-    assert warning == "configuration not pushed, the client continues without: timed out after 0.3 s"
-
-
-def test_timeout_does_not_block_subsequent_operations(scripted: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
-    scripted.script = [SILENT] * 1000
-    with closing(KafkaAdminClient(bootstrap_servers=scripted.address, default_api_timeout_ms=300)) as client:
-        for _ in range(3):
-            use(client)
-        until(lambda: warnings_of(caplog))
-        scripted.close_connections()
-        until(lambda: len(scripted.connections) > 3, why="its next connection")
-        use(client)
-    assert [order.count(PUSH_CONFIG) for order in scripted.orders()] == [1] + [0] * (len(scripted.connections) - 1)
-
-
-# Integration Tests: Throttling
-
-
-def test_client_waits_for_throttle_time_ms_before_retrying_if_throttled(scripted: ScriptedBroker) -> None:
-    scripted.script = [error(89, throttle_ms=400)]
-    with closing(KafkaAdminClient(bootstrap_servers=scripted.address, retry_backoff_ms=1)) as client:
-        use(client)
-    first, second = scripted.push_times
-    assert second - first >= 0.4
+# Integration Tests: Retries, Timeout Handling, Throttling: on a clock of their own, in test_client_handshake.py, test_client_connection.py
+# and test_client_slow_push.py of tests/pure/clientscope/client.
 
 
 def test_client_that_a_real_gateway_throttles_gets_through_in_the_end(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import confluent_kafka
 import pytest
-from conftest import start_broker
+from conftest import running_broker
 from kafka import KafkaConsumer, TopicPartition
 from observe import read_all
 from patience import LIMIT_S, until
@@ -26,9 +26,8 @@ BACKLOG, LEFT = 400_000, 100_000
 
 @pytest.fixture
 def internal(tmp_path: Path) -> Iterator[str]:
-    started, running = start_broker(tmp_path / "broker")
-    yield running.internal
-    started.stop()
+    with running_broker(tmp_path / "broker") as running:
+        yield running.internal
 
 
 def test_finding_of_a_new_secret_is_ahead_of_a_backlog(internal: str, tmp_path: Path) -> None:

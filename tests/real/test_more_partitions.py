@@ -10,7 +10,7 @@ from contextlib import closing
 
 import kafka
 import pytest
-from conftest import RunningBroker, start_broker
+from conftest import RunningBroker, running_broker
 from every import every
 from patience import until
 
@@ -31,9 +31,8 @@ KEYS = 100
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    started, running = start_broker(tmp_path_factory.mktemp("more-partitions"))
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("more-partitions")) as running:
+        yield running
 
 
 class Load:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import subprocess
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,7 +14,7 @@ import aiokafka
 import confluent_kafka
 import kafka
 import pytest
-from conftest import Installation, RunningBroker, RunningGateway, running_gateway, start_broker
+from conftest import Installation, RunningBroker, RunningGateway, running_broker, running_gateway
 from observe import metrics, read_all
 from patience import LIMIT_S, until
 
@@ -37,13 +35,10 @@ TOPICS = {"orders": {"num_partitions": 1, "replication_factor": 1}}
 
 @contextmanager
 def running_cluster(folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[RunningBroker]:
-    started, broker = start_broker(folder, extra=extra)
-    try:
+    with running_broker(folder, extra=extra) as broker:
         with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as client:
             client.create_topics(TOPICS, wait_for_metadata=True)
         yield broker
-    finally:
-        started.stop()
 
 
 @pytest.fixture(scope="module")
@@ -276,16 +271,11 @@ def test_without_it_nothing_is_recorded(tmp_path: Path) -> None:
 
 def detail(installation: Installation, client_id: str) -> dict[str, Any]:
     """All about a connected client; empty while the page doesn't list it."""
-    for each in get(installation, "clients?limit=1000")["items"]:
+    for each in installation.api("clients?limit=1000")["items"]:
         if each["client_id"] == client_id:
-            found: dict[str, Any] = get(installation, f"clients/{quote(each['key'], safe='')}")
+            found: dict[str, Any] = installation.api(f"clients/{quote(each['key'], safe='')}")
             return found
     return {}
-
-
-def get(installation: Installation, path: str) -> Any:
-    with urllib.request.urlopen(f"{installation.page_url}api/v1/{path}", timeout=LIMIT_S) as response:
-        return json.load(response)
 
 
 def shown(installation: Installation, client_id: str) -> tuple[str, str, set[str]] | None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 from clients.every import CLIENTS
 from clients.script import variants, work
-from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
+from forked import printed
 from kafka import KafkaAdminClient
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 from observe import gateway_connections, read_all
-from patience import LIMIT_S, until
+from patience import until
 from test_api_versions import CASES, INSTANCE, replay, same_but_for_our_key
 from test_client_matrix import was_real_work
 
@@ -48,9 +47,8 @@ def release(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def broker(release: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     extra = AUTHORIZER if release == "broker-2.4" else {}
-    started, running = start_broker(tmp_path_factory.mktemp("older") / release, release, extra)
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("older") / release, release, extra) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -64,20 +62,6 @@ def test_each_answer_is_the_brokers_own_but_for_our_key(broker: RunningBroker, g
     for payload in CASES.values():
         same_but_for_our_key(broker, gateway, payload)
     assert api_versions.error_code(replay(gateway.address, CASES["v5"])) == UNSUPPORTED_VERSION
-
-
-def command(*words: str) -> str:
-    """What `clientscope` prints; it must succeed."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "clientscope.cli", *words],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        env={"COLUMNS": "140"},
-    )
-    assert (ended.returncode, ended.stderr) == (0, "")
-    return ended.stdout
 
 
 @pytest.mark.parametrize("name", CLIENTS)
@@ -98,20 +82,20 @@ def test_f52_each_command_says_what_the_broker_is(release: str, broker: RunningB
     """Its id, address and controller, its release by its API ranges and by its JMX, and who is connected."""
     where = ("--bootstrap-servers", broker.internal, "-o", "jsonl")
     major_minor, full = release.removeprefix("broker-"), RELEASES[release]
-    (inferred,) = map(json.loads, command("brokers", *where).splitlines())
+    (inferred,) = map(json.loads, printed("brokers", *where).splitlines())
     assert (inferred["software_name"], inferred["software_version"], inferred["source"]) == ("Kafka", major_minor, "inferred")
     assert (inferred["broker"], f"{inferred['host']}:{inferred['port']}", inferred["controller"]) == (1, broker.internal, True)
-    (read,) = map(json.loads, command("brokers", *where, "--jmx", f"1=http://127.0.0.1:{broker.jmx_port}/metrics").splitlines())
+    (read,) = map(json.loads, printed("brokers", *where, "--jmx", f"1=http://127.0.0.1:{broker.jmx_port}/metrics").splitlines())
     assert (read["software_version"], read["source"], read["problem"]) == (full, "jmx", None)
-    (asked,) = map(json.loads, command("api-versions", *where).splitlines())
+    (asked,) = map(json.loads, printed("api-versions", *where).splitlines())
     assert asked["state"] == "answered"
     assert {"Produce", "Fetch", "Metadata", "ApiVersions"} <= {api["name"] for api in asked["apis"]}
-    assert major_minor in command("api-versions", *where[:2])
+    assert major_minor in printed("api-versions", *where[:2])
     with closing(RawClient.connect(gateway.address, "listed")) as client:
         client.api_versions("listed", "1.0", version=3)
-        (line,) = map(json.loads, command("connections", "--admin", gateway.admin, "-o", "jsonl", "client_id:listed").splitlines())
+        (line,) = map(json.loads, printed("connections", "--admin", gateway.admin, "-o", "jsonl", "client_id:listed").splitlines())
     assert (line["ClientName"], line["ClientVersion"], line["SecurityProtocol"]) == ("listed", "1.0", "PLAINTEXT")
-    assert "topics" in command("topics", "--bootstrap-servers", broker.internal)
+    assert "topics" in printed("topics", "--bootstrap-servers", broker.internal)
     (answer,) = ask({"bootstrap_servers": gateway.address}).answers
     assert answer.software == BrokerSoftware(None if release == "broker-2.4" else "Kafka", None), "DescribeCluster came with 2.8"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import confluent_kafka
 import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
 from every import every
 from observe import children, count, metrics, process_name, read_all
 from patience import LIMIT_S, until
@@ -32,9 +32,8 @@ RECORDS = 2_000
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """One that leads its clients to the gateway below."""
-    started, running = start_broker(tmp_path_factory.mktemp("isolation-broker"))
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("isolation-broker")) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import Any
 import confluent_kafka
 import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
 from observe import connection_records, gateway_connections, metrics, read_all
 from patience import LIMIT_S, until
 
@@ -30,9 +30,8 @@ FLAGS = ("--proxy-protocol-from", f"{BALANCER},fd00::/8", "--unauthenticated-tim
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """A broker whose advertised address is free: at the shared one's stands the shared gateway."""
-    started, running = start_broker(tmp_path_factory.mktemp("own"))
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("own")) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from typing import Any
 
 import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
+from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
 from forked import clientscope
 from observe import connection_records, knowing_its_topics, statuses
 from patience import LIMIT_S, until
@@ -45,9 +45,8 @@ def asks(client: RawClient, api_key: int, version: int) -> None:
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    started, running = start_broker(tmp_path_factory.mktemp("readiness") / "broker", "broker-3.9")
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("readiness") / "broker", "broker-3.9") as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Any
 
 import kafka
 import pytest
-from conftest import RunningBroker, running_gateway, start_broker
+from conftest import RunningBroker, running_broker, running_gateway
 from every import every
 from forked import clientscope
 from observe import metrics
@@ -25,9 +25,8 @@ TOPIC = "test.requests"
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """A broker whose advertised address is free: at the shared one's stands the shared gateway."""
-    started, running = start_broker(tmp_path_factory.mktemp("own"))
-    yield running
-    started.stop()
+    with running_broker(tmp_path_factory.mktemp("own")) as running:
+        yield running
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

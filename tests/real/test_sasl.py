@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -18,6 +16,7 @@ import kafka
 import pytest
 from conftest import RunningGateway, running_gateway
 from every import every
+from forked import clientscope
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 from kafka.protocol.sasl import (
     SaslAuthenticateRequest,
@@ -123,9 +122,7 @@ def test_clientscope_push_as_the_applications_own_user(plan: BrokerPlan, gateway
     flags = ("--kafka-security-protocol", "SASL_PLAINTEXT", "--kafka-sasl-mechanism", "SCRAM-SHA-256", "--kafka-sasl-username", "bob")
 
     def push(*flags: str, given: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "clientscope.cli", "push", "--properties", str(path), *flags]
-        environment = {**os.environ, "CLIENTSCOPE_KAFKA_SASL_PASSWORD": given}
-        return subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=LIMIT_S)
+        return clientscope("push", "--properties", str(path), *flags, CLIENTSCOPE_KAFKA_SASL_PASSWORD=given)
 
     ended = push(*flags, given=PASSWORD)
     assert ended.returncode == 0, ended.stderr
@@ -232,7 +229,7 @@ def test_f12_a_push_before_authentication_has_succeeded_closes(plan: BrokerPlan,
         with pytest.raises(ConnectionError):
             client.push_config(SETTING)
     until(lambda: ("early", "1.0") not in gateway_connections(gateway.metrics_url))
-    assert all(record.principal is None for record in every(connection_records(plan, client_id)))
+    assert all(record.principal is None for record in connection_records(plan, client_id))
     with RawClient.connect(gateway.address, client_id) as client:
         client.api_versions("late", "1.0")
         assert authenticated(client) == 0

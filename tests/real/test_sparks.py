@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import RunningBroker, start_broker, with_topics
+from conftest import RunningBroker, running_broker, with_topics
 from patience import until
 from replay import Input, comes_out
 from standalone import OTHER_SPARKS, SPARK, for_submit, secret, standalone
@@ -102,8 +102,7 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
 @pytest.mark.long
 def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(tmp_path: Path) -> None:
     key = private(tmp_path / "digest.key", KEY)
-    started, broker = start_broker(tmp_path / "broker")
-    try:
+    with running_broker(tmp_path / "broker") as broker:
         written = Input(broker.internal, SEED)
         for minor in ("4.0", "4.1", NEWEST):
             for_submit(tmp_path / minor / "submit", release(minor).jars)
@@ -118,8 +117,6 @@ def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(tmp_path
                 comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
                 assert cluster.stop_job() == 0, cluster.log()
                 assert "is damaged" not in cluster.log()
-    finally:
-        started.stop()
 
 
 def spoken(cluster: Path) -> list[tuple[Path, bytes]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from bucket import bucket
-from conftest import RunningBroker, start_broker
+from conftest import RunningBroker, running_broker, start_broker
 from forked import clientscope
 from hadoop import hdfs, yarn
 from observe import children, is_gone, read_all
@@ -129,8 +129,7 @@ def test_f21_on_yarn_with_both_folders_on_its_hdfs(tmp_path: Path) -> None:
     key = tmp_path / "digest.key"
     key.touch(0o600)
     key.write_bytes(KEY.secret)
-    started, broker = start_broker(tmp_path / "broker")
-    try:
+    with running_broker(tmp_path / "broker") as broker:
         written = Input(broker.internal, SEED)
         written.write(200)
         with hdfs(tmp_path / "hdfs") as store, yarn(tmp_path / "yarn", store) as conf:
@@ -155,8 +154,6 @@ def test_f21_on_yarn_with_both_folders_on_its_hdfs(tmp_path: Path) -> None:
                 assert cluster.stop_job() == 0, cluster.log()
             finally:
                 cluster.stop()
-    finally:
-        started.stop()
 
 
 def commands_read_it(job: Job) -> None:

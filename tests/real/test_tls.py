@@ -8,14 +8,12 @@ import signal
 import socket
 import ssl
 import struct
-import sys
 import threading
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from subprocess import run
 from typing import Any
 
 import kafka
@@ -23,6 +21,7 @@ import pytest
 from certificates import Authority, Pair
 from confluent_kafka.admin import AdminClient
 from conftest import RunningGateway, running_gateway
+from forked import clientscope
 from observe import gateway_connections, metrics, read_all
 from patience import LIMIT_S, eventually, until
 from tls_cluster import TOPIC, Cluster, connect, in_front, raw, tls_cluster, upstream
@@ -253,10 +252,9 @@ def test_f13_a_clients_certificate_names_its_principal(cluster: Cluster, authori
 
 def refused_start(cluster: Cluster, *flags: str) -> str:
     """What a gateway says that doesn't start."""
-    started = run(
-        [sys.executable, "-m", "clientscope.cli", "gateway", "--bootstrap-servers", cluster.plan.internal, "--listen", cluster.secure,
-         "--upstream", f"127.0.0.1:{cluster.secure_port}", "--listener-name", "SECURE", *flags],
-        capture_output=True, text=True, timeout=LIMIT_S, check=False,
+    started = clientscope(
+        "gateway", "--bootstrap-servers", cluster.plan.internal, "--listen", cluster.secure,
+        "--upstream", f"127.0.0.1:{cluster.secure_port}", "--listener-name", "SECURE", *flags,
     )  # fmt: skip
     assert started.returncode == 2
     return started.stderr

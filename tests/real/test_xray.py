@@ -16,7 +16,7 @@ from pathlib import Path
 import confluent_kafka
 import kafka
 import pytest
-from conftest import start_broker
+from conftest import running_broker
 from kafka.protocol.admin import AlterClientQuotasRequest
 from observe import children
 from patience import LIMIT_S, until
@@ -56,13 +56,10 @@ class Cluster:
 
 
 def running(folder: Path, release: str) -> Iterator[Cluster]:
-    started, broker = start_broker(folder / "broker", release)
-    try:
+    with running_broker(folder / "broker", release) as broker:
         with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
             admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
         yield Cluster(broker.internal, folder / "broker" / "broker.log", folder / "state")
-    finally:
-        started.stop()
 
 
 @pytest.fixture(scope="module")

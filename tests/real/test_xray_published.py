@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 import deltalake
 import pytest
-from conftest import start_broker
+from conftest import running_broker
+from forked import clientscope
 from observe import files_below, read_all
-from patience import LIMIT_S, eventually, until
+from patience import eventually, until
 
 from clientscope.commands.xray import XraySettings
 from clientscope.commands.xray.publishing import Publishing
@@ -27,24 +23,21 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 CANARIES = ("canary-7c1f9e", "iNdQUinP1aFQ", "Y2FuYXJ5")
 
 
-def api(installation: Any, path: str) -> Any:
-    with urllib.request.urlopen(f"{installation.page_url}api/v1/{path}", timeout=LIMIT_S) as response:
-        return json.load(response)
-
-
 def published(installation: Any, *words: str, state: Path | None = None) -> tuple[int, str]:
-    command = [
-        sys.executable, "-m", "clientscope.cli", *words, "--publish", "--bootstrap-servers", installation.broker.internal,
-        "--digest-key-file", str(installation.data_dir / "digest.key"),
-    ]  # fmt: skip
-    environment = {**os.environ, "COLUMNS": "140", **({"XDG_STATE_HOME": str(state)} if state else {})}
-    ran = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
+    flags = (
+        "--publish",
+        "--bootstrap-servers",
+        installation.broker.internal,
+        "--digest-key-file",
+        str(installation.data_dir / "digest.key"),
+    )
+    ran = clientscope(*words, *flags, COLUMNS="140", **({"XDG_STATE_HOME": str(state)} if state else {}))
     assert not [word for word in CANARIES if word in ran.stdout + ran.stderr]
     return ran.returncode, ran.stderr
 
 
 def results(installation: Any, origin: str) -> list[dict[str, Any]]:
-    return [row for row in api(installation, "results?limit=1000")["items"] if row["origin"] == origin]
+    return [row for row in installation.api("results?limit=1000")["items"] if row["origin"] == origin]
 
 
 def history(installation: Any, origin: Origin) -> list[dict[str, Any]]:
@@ -78,11 +71,11 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(installation: Any
     assert {row["instance_id"] for row in rows} == {key.decode().partition("/")[0] for key in of_topic}
 
     def opened() -> bool:
-        every = api(installation, "findings?limit=1000")["items"]
+        every = installation.api("findings?limit=1000")["items"]
         of_it = [each for each in every if any(client["gateway"] == GATEWAY_ID for client in each["clients"])]
         return any(each["state"] == "open" for each in of_it)
 
-    assert eventually(opened), api(installation, "findings?limit=1000")
+    assert eventually(opened), installation.api("findings?limit=1000")
     until(lambda: len(history(installation, origin)) == len(of_topic), why="no row is quarantined")
 
     assert published(installation, *words)[0] == 0
@@ -109,12 +102,9 @@ def test_a_look_at_a_running_cluster_publishes_its_clients_with_their_broker(ins
 
 @pytest.mark.long  # half a minute until the writer gives up
 def test_what_kafka_does_not_acknowledge_is_counted_and_an_error(tmp_path: Path) -> None:
-    started, broker = start_broker(tmp_path / "broker")
-    try:
+    with running_broker(tmp_path / "broker") as broker:
         publishing = Publishing(XraySettings(paths=("-",), bootstrap_servers=broker.internal))
         for number in range(3):
             publishing.clients.add(FoundClient(None, "librdkafka", "2.8.0", f"c-{number}", None, ()))
-    finally:
-        started.stop()
     (error,) = publishing.send()
     assert error.startswith("3 of 3 clients are not published")

@@ -16,7 +16,7 @@ from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, 
 
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.errors import SettingsError
-from clientscope.wire.codes import API_VERSIONS, PUSH_CONFIG
+from clientscope.wire.codes import API_VERSIONS, CONFIG_TOO_LARGE, INVALID_CONFIG, PUSH_CONFIG
 
 
 @pytest.fixture
@@ -49,6 +49,20 @@ def with_network_settings(**settings: Any) -> type[KafkaAdminClient]:
             return {**configs, "kafka_client": functools.partial(configs["kafka_client"], **settings)}
 
     return Subclass
+
+
+@pytest.mark.parametrize(
+    ("codes", "pushes"),
+    [((7, 89), 3), ((CONFIG_TOO_LARGE,), 1), ((INVALID_CONFIG,), 1)],  # 7 REQUEST_TIMED_OUT, 89 THROTTLING_QUOTA_EXCEEDED
+)
+def test_retriable_errors_alone_are_retried_on_the_same_connection(broker: Brokers, codes: tuple[int, ...], pushes: int) -> None:
+    server = broker()
+    server.script = [error(code) for code in codes]
+    with closing(KafkaAdminClient(bootstrap_servers=server.address, retry_backoff_ms=10)) as client:
+        use(client)
+    first, *others = server.orders()
+    assert first[: pushes + 1] == [API_VERSIONS] + pushes * [PUSH_CONFIG]
+    assert PUSH_CONFIG not in [key for order in others for key in order]
 
 
 def test_pushes_before_any_request_of_the_users_and_once(broker: Brokers) -> None:
