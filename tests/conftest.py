@@ -145,7 +145,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 class ByGroup(LoadFileScheduling):  # type: ignore[misc]
-    """pytest-xdist's ``--dist loadfile``, of groups; its own groups (3.8.0) are lost with pytest 9.2, which no longer looks at `_nodeid`."""
+    """pytest-xdist's ``--dist loadfile``, of groups; its own (3.8.0) are lost with pytest 9.2, which no longer looks at `_nodeid`."""
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)

@@ -140,7 +140,7 @@ def test_a_broker_that_is_not_there(alone: RunningBroker) -> None:
 def test_one_that_says_nothing_is_unreachable(alone: RunningBroker) -> None:
     host, _, port = alone.advertised.rpartition(":")
     with socket.create_server((host, int(port))):
-        (answer,) = ask({"bootstrap_servers": alone.client, "request_timeout_ms": 1000, "socket_connection_setup_timeout_ms": 1000}).answers
+        (answer,) = ask({"bootstrap_servers": alone.client, "request_timeout_ms": 1000}).answers
     assert answer.state is AnswerState.UNREACHABLE
 
 
