@@ -205,8 +205,8 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
-    """The installation ends with the journey: a job that idles would take CPU from all that follow."""
-    if _installed and (nextitem is None or group_of(nextitem.nodeid) != "journey"):
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """The installation ends with the group that has it: a job that idles would take CPU from all that follow."""
+    if _installed and (nextitem is None or group_of(nextitem.nodeid) != group_of(item.nodeid)):
         _installed.clear()
         _journey.close()
