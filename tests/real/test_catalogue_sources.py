@@ -21,7 +21,7 @@ from catalogue_others import kafkajs
 
 pytestmark = pytest.mark.matrix
 
-FIXTURES = Path(__file__).parents[2] / "tools"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def locked(module: str) -> Path:
