@@ -32,7 +32,7 @@ test-long: $(REAL) sparks  ## many repetitions, long statistics, memory over min
 	$(BIN)/python -P tests/shard.py long $(SHARD)
 test-turn: $(REAL)  ## one shard of these two, by the commit's turn: CI's, of at most four minutes, and never red
 	$(BIN)/python -P tests/shard.py --turn
-mutants: .mutmut/.ready  ## how many of COUNT (200) small changes to the parts that decide the tests notice; ten minutes
+mutants: .mutmut/.ready  ## how many of COUNT (200) small changes to the parts that decide the tests notice
 	PYTHONPATH=.mutmut $(BIN)/python tests/mutants.py $(COUNT)
 .mutmut/.ready: | venv  # beside the environment: it is no dependency of anything
 	@$(BIN)/pip install --quiet --disable-pip-version-check --target .mutmut mutmut==3.8.1 && rm -rf .mutmut/pytest* .mutmut/_pytest* .mutmut/pluggy* && touch $@

@@ -66,7 +66,7 @@ def exchanges() -> Iterator[tuple[str, bytes, bytes]]:
         yield f"Metadata v12, {brokers} brokers", _request(3, 12, 20), _metadata(brokers)
 
 
-def _microseconds(addresses: BrokerAddresses | None, request: bytes, answer: bytes) -> float:
+def microseconds(addresses: BrokerAddresses | None, request: bytes, answer: bytes) -> float:
     connection = ClientConnection(Session(False, 10_240, addresses=addresses))
     for side in (CLIENT, BROKER):
         list(connection.handle(Connected(side)))
@@ -84,7 +84,7 @@ def main() -> None:
         found: tuple[list[float], list[float]] = ([], [])
         for _ in range(ROUNDS):
             for times, addresses in zip(found, (None, BrokerAddresses(BrokerPorts("gateway", 9093, 50, 1), brokers=BROKERS)), strict=True):
-                times.append(_microseconds(addresses, request, answer))
+                times.append(microseconds(addresses, request, answer))
         table.add_row(name, *(f"{statistics.median(times):.1f}" for times in found))
     Console().print(table)
 

@@ -43,10 +43,10 @@ def decoding() -> float:
 
 def reading() -> float:
     """20,000 Fetch requests of 10-KB answers through a connection without sockets."""
-    from bench.addresses import EXCHANGES, _microseconds, exchanges
+    from bench.addresses import EXCHANGES, exchanges, microseconds
 
     fetch = next((request, answer) for name, request, answer in exchanges() if name.startswith("Fetch"))
-    return sum(_microseconds(None, *fetch) for _ in range(5)) * EXCHANGES / 1e6
+    return sum(microseconds(None, *fetch) for _ in range(5)) * EXCHANGES / 1e6
 
 
 def linting() -> float:

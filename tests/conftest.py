@@ -22,7 +22,7 @@ from clientscope.local import process
 from clientscope.local.java import java
 
 # A busy machine makes no test fail: neither one example's time nor the time in which examples are made.
-# CI takes the same examples each time, as with Hypothesis's own profile for it; `make test` and `make test-long` look for new ones.
+# CI takes the same examples each time, as with Hypothesis's own profile for it; on a developer's machine `make test` looks for new ones.
 hypothesis.settings.register_profile(
     "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], derandomize="CI" in os.environ
 )

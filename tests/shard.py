@@ -56,18 +56,19 @@ def run(shard: Shard, end_s: float | None = None) -> int:
     return status
 
 
-def turn(commit: str, listed: list[Shard]) -> Shard:
-    """Whose turn it is at a commit; what needs other Sparks, of a gigabyte, has none."""
+def turn(commit: str, listed: list[Shard]) -> Shard | None:
+    """Whose turn it is at a commit: None if no shard is known to be quick. What needs other Sparks, of a gigabyte, has no turn."""
     quick = [each for each in listed if 0 < each.seconds <= TURN_S and "test_sparks" not in each.files]
-    return quick[int(commit[:12], 16) % len(quick)]
+    return quick[int(commit[:12], 16) % len(quick)] if quick else None
 
 
 def main(tier: str, name: str = "") -> int:
     listed = shards(LIST.read_text())
     if tier == "--turn":
         said = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
-        status = run(turn(said.stdout, listed), END_S)
-        print(f"the shard was {'red, which is reported and not fatal' if status else 'green'}", flush=True)
+        if (shard := turn(said.stdout, listed)) is not None:
+            status = run(shard, END_S)
+            print(f"the shard was {'red, which is reported and not fatal' if status else 'green'}", flush=True)
         return 0
     chosen = [each for each in listed if each.tier == tier and name in ("", each.name)]
     if not chosen:

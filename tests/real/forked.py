@@ -28,22 +28,21 @@ def _server() -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-P", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def clientscope(*words: str, stdin: str = "", limit_s: float = 0.0, **environment: str) -> subprocess.CompletedProcess[str]:
+def clientscope(*words: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs a command that ends by itself, with these variables besides the tests' own.
 
     Raises:
-        subprocess.TimeoutExpired: it has not ended within ``limit_s``, or `LIMIT_S`; it is killed.
+        subprocess.TimeoutExpired: it has not ended within `LIMIT_S`; it is killed.
     """
     from patience import LIMIT_S  # which the program doesn't have
 
-    limit_s = limit_s or LIMIT_S
     with _lock:
         serving = _server()
         assert serving.stdin is not None and serving.stdout is not None
-        print(json.dumps([words, stdin, {**os.environ, **environment}, limit_s]), file=serving.stdin, flush=True)
+        print(json.dumps([words, stdin, {**os.environ, **environment}, LIMIT_S]), file=serving.stdin, flush=True)
         status, stdout, stderr = json.loads(serving.stdout.readline())
     if status is None:
-        raise subprocess.TimeoutExpired(words, limit_s, stdout, stderr)
+        raise subprocess.TimeoutExpired(words, LIMIT_S, stdout, stderr)
     return subprocess.CompletedProcess(words, status, stdout, stderr)
 
 

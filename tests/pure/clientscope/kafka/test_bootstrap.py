@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 import subprocess
 import sys
 
 import pytest
+from kafka.errors import KafkaConnectionError
+
+from clientscope.kafka.bootstrap import require_listener
 
 _TRIES = """
 import gc, os, socket, sys, threading, kafka
@@ -29,3 +34,14 @@ def test_f47_a_client_that_finds_no_broker_leaves_nothing_behind(name: str) -> N
     """In a process of its own: pytest keeps errors, and they what was open."""
     ended = subprocess.run([sys.executable, "-c", _TRIES, name], capture_output=True, text=True, check=True, timeout=60)
     assert ended.stdout == "True\n", ended
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), OSError(errno.EHOSTUNREACH, "no route"), socket.gaierror(socket.EAI_AGAIN, "later")])
+def test_what_may_answer_later_is_left_to_kafka_python(monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
+    def connects(address: tuple[str, int], *_: object) -> None:
+        raise ConnectionRefusedError if address[1] == 1 else error
+
+    monkeypatch.setattr(socket, "create_connection", connects)
+    require_listener("a:1,b:2")
+    with pytest.raises(KafkaConnectionError, match="a:1 refuses connections; c:1 refuses connections"):
+        require_listener(["a:1", "c:1"])
