@@ -89,7 +89,7 @@ def nothing_is_left_open(request: pytest.FixtureRequest) -> Iterator[None]:
     parsed sources that tests share made it a second.
     """
     yield
-    getattr(request.node, "funcargs", {}).clear()  # pytest itself holds what fixtures gave until the test's report is made
+    (getattr(request.node, "funcargs", None) or {}).clear()  # pytest itself holds what fixtures gave until the test's report is made
     gc.collect()
     gc.freeze()
 

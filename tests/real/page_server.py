@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
 from page_fleet import OWNERS, Fleet
+from patience import until
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clientscope.clock import now_ms
-from clientscope.local.process import free_port
 from sinks.dashboard.api.app import LOCAL, create_app
 from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http import assets
@@ -21,8 +21,6 @@ from sinks.dashboard.http.access import Access
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.state import State, TopicRecord
-
-STARTED_WITHIN_S = 20
 
 Decision = tuple[str, bytes | None]
 """Of a fingerprint; None takes one back."""
@@ -116,18 +114,15 @@ def serving(
         deciding=Deciding(lambda fingerprint, value, headers: decisions.append((fingerprint, value))),
     )
     proxy = Stripping(app, prefix)
-    port = free_port()
-    server = uvicorn.Server(uvicorn.Config(proxy, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=2))
-    thread = threading.Thread(target=server.run, name="page")
-    thread.start()
-    try:
-        until = time.monotonic() + STARTED_WITHIN_S
-        while not server.started:
-            assert thread.is_alive() and time.monotonic() < until, "the server did not start"
-            time.sleep(0.01)
-        yield PageServer(state, made, f"http://127.0.0.1:{port}{prefix}", proxy, decisions)
-    finally:
-        stopping.set()
-        server.should_exit = True
-        thread.join()
-        past.close()
+    server = uvicorn.Server(uvicorn.Config(proxy, log_config=None, access_log=False, timeout_graceful_shutdown=2))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, args=([listening],), name="page")
+        thread.start()
+        try:
+            until(lambda: server.started or not thread.is_alive())
+            yield PageServer(state, made, f"http://127.0.0.1:{listening.getsockname()[1]}{prefix}", proxy, decisions)
+        finally:
+            stopping.set()
+            server.should_exit = True
+            thread.join()
+            past.close()
