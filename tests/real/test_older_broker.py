@@ -65,16 +65,17 @@ def test_each_answer_is_the_brokers_own_but_for_our_key(broker: RunningBroker, g
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_f05_a_client_of_an_older_broker_sees_the_same_as_direct(broker: RunningBroker, gateway: RunningGateway, name: str) -> None:
-    seen: list[object] = []
+def test_f05_a_client_of_an_older_broker_sees_the_same_as_direct(
+    release: str, broker: RunningBroker, gateway: RunningGateway, name: str
+) -> None:
     with CLIENTS[name](broker.internal) as client:
-        direct = work(client, "direct")
+        direct, identity = work(client, "direct"), client.identity
         client.address = gateway.address
-        through = work(client, "through", lambda: seen.append(gateway_connections(gateway.metrics_url)))
-        identity, ways = client.identity, list(variants(client, ""))
+        through = work(client, "through", lambda: until(lambda: identity in gateway_connections(gateway.metrics_url)))
+        ways = list(variants(client, ""))
     assert through == direct
-    was_real_work(direct, ways)
-    assert identity in seen[-1]  # type: ignore[operator]
+    # kafka-python 3.0.12 asks each answer for the type of endpoints, which DescribeCluster has since Kafka 3.7, and ends with a KeyError.
+    was_real_work(direct, ways, describes=name != "kafka-python" or release not in ("broker-2.8", "broker-3.6"))
     until(lambda: gateway_connections(gateway.metrics_url) == {} == jmx_connections(broker.jmx_port))
 
 
@@ -96,7 +97,7 @@ def test_f52_each_command_says_what_the_broker_is(release: str, broker: RunningB
         (line,) = map(json.loads, printed("connections", "--admin", gateway.admin, "-o", "jsonl", "client_id:listed").splitlines())
     assert (line["ClientName"], line["ClientVersion"], line["SecurityProtocol"]) == ("listed", "1.0", "PLAINTEXT")
     assert "topics" in printed("topics", "--bootstrap-servers", broker.internal)
-    (answer,) = ask({"bootstrap_servers": gateway.address}).answers
+    (answer,) = ask({"bootstrap_servers": gateway.address}, with_software=True).answers
     assert answer.software == BrokerSoftware(None if release == "broker-2.4" else "Kafka", None), "DescribeCluster came with 2.8"
 
 
