@@ -329,14 +329,14 @@ def head(key: int) -> bytes:
 
 WORK = """
 import sys, time, confluent_kafka, confluent_kafka.admin
-address, name = sys.argv[1:]
+address, name, limit_s = *sys.argv[1:3], float(sys.argv[3])
 common = {"bootstrap.servers": address, "client.id": name}
 admin = confluent_kafka.admin.AdminClient(common)  # its queue goes with it
-admin.create_topics([confluent_kafka.admin.NewTopic(name, 1)])[name].result(LIMIT_S)
+admin.create_topics([confluent_kafka.admin.NewTopic(name, 1)])[name].result(limit_s)
 producer = confluent_kafka.Producer(common)
 consumer = confluent_kafka.Consumer({**common, "group.id": name, "auto.offset.reset": "earliest"})
 producer.produce(name, b"first")
-producer.flush(LIMIT_S)
+producer.flush(limit_s)
 consumer.subscribe([name])
 taken, end = 0, time.monotonic() + 6
 while time.monotonic() < end or not taken:
@@ -344,7 +344,7 @@ while time.monotonic() < end or not taken:
     producer.poll(0.05)
     message = consumer.poll(0.05)
     taken += message is not None and message.error() is None
-producer.flush(LIMIT_S)
+producer.flush(limit_s)
 consumer.close()
 print("done")
 """
@@ -362,7 +362,7 @@ def test_no_release_of_librdkafka_aborts_or_disconnects(prefixes: str, tmp_path:
     ):
         for version, asked in WHEELS.items():
             name = f"wheel-{version}"
-            command = [wheels[version], "-c", WORK, gateway.address, name]
+            command = [wheels[version], "-c", WORK, gateway.address, name, str(LIMIT_S)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
             assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
             assert bool(telemetry(broker, name)) == (asked and prefixes != "nothing.")
