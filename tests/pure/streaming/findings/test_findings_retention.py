@@ -116,6 +116,20 @@ def topics() -> Topics:
     return made
 
 
+def redeployed(topics: Topics, clients: range) -> None:
+    """All are new at the day's begin, and gone at its end."""
+    for client in clients:
+        topics.event(Kind.IDENTIFIED, client, client)
+        topics.push(client, client)
+    for _ in range(2):
+        topics.later(12 * HOUR - SECOND)
+        for client in clients:
+            topics.event(Kind.PRESENT, client, client)
+    for client in clients:
+        topics.event(Kind.CLOSED, client, client)
+    topics.now += 2 * SECOND
+
+
 def test_f50_months_of_daily_redeploys_with_and_without_restarts() -> None:
     """A fleet that is new each day: the topic has those of thirty days, and each tombstone is written once."""
     ended = {}
@@ -124,16 +138,7 @@ def test_f50_months_of_daily_redeploys_with_and_without_restarts() -> None:
         topics.stop()
         sizes = []
         for day in range(40):
-            for client in (2 * day + 1, 2 * day + 2):
-                topics.event(Kind.IDENTIFIED, client, client)
-                topics.push(client, client)
-            for _ in range(2):
-                topics.later(12 * HOUR - SECOND)
-                for client in (2 * day + 1, 2 * day + 2):
-                    topics.event(Kind.PRESENT, client, client)
-            for client in (2 * day + 1, 2 * day + 2):
-                topics.event(Kind.CLOSED, client, client)
-            topics.now += 2 * SECOND
+            redeployed(topics, range(2 * day + 1, 2 * day + 3))
             if restarts:
                 topics.stop()
                 topics.start()
@@ -148,50 +153,52 @@ def test_f50_of_an_application_that_is_deployed_each_day_the_last_that_are_gone_
     topics: Topics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retention, "MOST_GONE", 20)
-    of_one_day, number = 8, 0
-    for _ in range(12):
-        today = range(number + 1, number + 1 + of_one_day)
-        number += of_one_day
-        for client in today:
-            topics.event(Kind.IDENTIFIED, client, client)
-            topics.push(client, client)
-        for _ in range(2):
-            topics.later(12 * HOUR - SECOND)
-            for client in today:
-                topics.event(Kind.PRESENT, client, client)
-        for client in today:
-            topics.event(Kind.CLOSED, client, client)
-        topics.now += 2 * SECOND
+    of_one_day = 8
+    for day in range(12):
+        redeployed(topics, range(of_one_day * day + 1, of_one_day * (day + 1) + 1))
     topics.later(HOUR)
-    alive = topics.alive()
-    assert len(alive) == retention.MOST_GONE + of_one_day, "so many, and those that were there within a day"
+    assert len(topics.alive()) == retention.MOST_GONE + of_one_day, "so many, and those that were there within a day"
     assert left_out(topics.job)["records"] == 0, "nothing that counts as too much"
 
 
-def test_a_client_is_seen_by_a_connection_that_never_pushes(topics: Topics) -> None:
-    key = topics.push(1, 1)
-    topics.later(20 * DAY_MS)
-    topics.event(Kind.IDENTIFIED, 2, 1)
-    topics.event(Kind.CLOSED, 2, 1)
-    assert topics.later(29 * DAY_MS) == []
-    assert topics.later(2 * DAY_MS) == [key]
-
-
-def test_a_client_that_is_connected_stays_though_nothing_was_heard_of_it(topics: Topics) -> None:
-    """Its gateway should name it each six hours."""
-    topics.event(Kind.IDENTIFIED, 1, 1)
-    key = topics.push(1, 1)
-    assert topics.later(40 * DAY_MS) == []
-    topics.event(Kind.CLOSED, 1, 1)
-    assert topics.later(29 * DAY_MS) == []
-    assert topics.later(2 * DAY_MS) == [key]
-
-
-def test_another_principals_connection_under_its_id_does_not_keep_it(topics: Topics) -> None:
-    key = topics.push(1, 1)
-    topics.later(20 * DAY_MS)
-    topics.event(Kind.IDENTIFIED, 2, 1, principal="User:b")
-    assert topics.later(11 * DAY_MS) == [key]
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["pushes", 20, "opens", "closes", 29, 2, "ended"],
+        ["opens", "pushes", 40, "closes", 29, 2, "ended"],  # its gateway should name it each six hours, and didn't
+        ["pushes", 20, "another opens", 11, "ended"],
+        ["pushes", 31, "ended", "pushes", "stops", "starts", 1, "stops", "starts", 1, 30, "ended"],
+        ["pushes", "stops", 32, "starts", 0, 22, 2, "ended"],  # records of connections go back a week
+        ["pushes", 20, "stops", 3, "opens", "closes", 3, "starts", 26, 2, "ended"],
+    ],
+    ids=[
+        "it is seen by a connection that never pushes", "while it is connected it stays, though nothing is heard of it",
+        "another principal's connection under its id does not keep it", "it comes back after its tombstone, and is new",
+        "after a long outage everybody may have been there", "who was there while no job ran is read from when the last one stopped",
+    ],
+)  # fmt: skip
+def test_record_ends_thirty_days_after_its_client_was_there(topics: Topics, steps: list[str | int]) -> None:
+    """Numbers are days that pass, in which nothing ends but before `ended`."""
+    runs, ended, key = True, list[str](), ""
+    for step in steps:
+        match step:
+            case "pushes":
+                key = topics.push(1, 1)
+            case "opens" | "another opens":
+                topics.event(Kind.IDENTIFIED, 2, 1, principal="User:a" if step == "opens" else "User:b")
+            case "closes":
+                topics.event(Kind.CLOSED, 2, 1)
+            case "stops" | "starts":
+                runs = step == "starts"
+                topics.start() if runs else topics.stop()
+            case "ended":
+                assert (ended, topics.alive()) == ([key], set())
+                ended = []
+            case int(days):
+                assert ended == []
+                topics.now += 0 if runs else days * DAY_MS
+                ended = topics.later(days * DAY_MS) if runs else []
+    assert ended == []
 
 
 def test_one_without_an_instance_id_goes_a_day_after_its_connection(topics: Topics) -> None:
@@ -203,19 +210,6 @@ def test_one_without_an_instance_id_goes_a_day_after_its_connection(topics: Topi
     topics.event(Kind.CLOSED, 1)
     assert topics.later(23 * HOUR) == []
     assert topics.later(2 * HOUR) == [key]
-
-
-def test_a_client_that_comes_back_after_its_tombstone_is_new(topics: Topics) -> None:
-    key = topics.push(1, 1)
-    assert topics.later(31 * DAY_MS) == [key]
-    assert topics.alive() == set()
-    assert topics.push(2, 1) == key
-    for _ in range(2):
-        topics.stop()
-        topics.start()
-        assert topics.later(DAY_MS) == []
-    assert topics.alive() == {key}
-    assert topics.later(30 * DAY_MS) == [key]
 
 
 def test_two_jobs_end_each_record_and_no_newer_one(topics: Topics) -> None:
@@ -284,30 +278,6 @@ def test_where_nothing_was_noted_a_job_ends_nothing_early() -> None:
     topics.now += 29 * DAY_MS
     topics.start()
     assert topics.later(29 * DAY_MS) == []
-    assert topics.later(2 * DAY_MS) == [key]
-
-
-def test_after_a_long_outage_everybody_may_have_been_there(topics: Topics) -> None:
-    """Connection records go back a week."""
-    key = topics.push(1, 1)
-    topics.stop()
-    topics.now += 32 * DAY_MS
-    topics.start()
-    assert topics.later(MINUTE) == []
-    assert topics.later(22 * DAY_MS) == []
-    assert topics.later(2 * DAY_MS) == [key]
-
-
-def test_who_was_there_while_no_job_ran_is_read_from_when_the_last_one_stopped(topics: Topics) -> None:
-    key = topics.push(1, 1)
-    topics.later(20 * DAY_MS)
-    topics.stop()
-    topics.now += 3 * DAY_MS
-    topics.event(Kind.IDENTIFIED, 2, 1)
-    topics.event(Kind.CLOSED, 2, 1)
-    topics.now += 3 * DAY_MS
-    topics.start()
-    assert topics.later(26 * DAY_MS) == []
     assert topics.later(2 * DAY_MS) == [key]
 
 
