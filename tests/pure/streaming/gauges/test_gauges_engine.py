@@ -16,14 +16,18 @@ from udfs.kernels.connection_counts import ENTRY
 JAVA, GO, OTHER = ("java", "4.4.0"), ("go", "1"), ("other", "other")
 
 
-def key(name: tuple[str, str], gateway: str = "g") -> str:
-    return f'["c",1,"{gateway}","CLIENT","{name[0]}","{name[1]}"]'
+def key(name: tuple[str, str]) -> str:
+    return f'["c",1,"g","CLIENT","{name[0]}","{name[1]}"]'
 
 
 def changed(changes: Changes) -> dict[str, int | None]:
-    """The changes of series as connections by key, None for a tombstone."""
-    of_series = {key: value for key, value in changes.items() if len(json.loads(key)) == 6}
-    return {key: None if value is None else json.loads(value)["connections"] for key, value in of_series.items()}
+    """The changes of series as connections by the software's name, with the gateway if it isn't "g"; None for a tombstone."""
+    found: dict[str, int | None] = {}
+    for key, value in changes.items():
+        _, _, gateway, *series = json.loads(key)
+        if series:
+            found[series[1] if gateway == "g" else f"{gateway} {series[1]}"] = value and json.loads(value)["connections"]
+    return found
 
 
 def row(changes: Changes, gateway: str = "g") -> dict[str, Any]:
@@ -41,24 +45,57 @@ def test_a_value_is_compact_json_with_the_series_in_key_and_value() -> None:
     }
 
 
-def test_only_what_changed_is_written() -> None:
+EARLY, LATE = {"heartbeat_part": 0, "heartbeat_parts": 2}, {"heartbeat_part": 1, "heartbeat_parts": 2}
+THIRDS = [beat(10 + part, heartbeat_part=part, heartbeat_parts=3) for part in range(3)]
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [
+            ([series(JAVA, 0, 1), series(GO, 1, 1)], {"java": 1, "go": 1}),
+            ([series(JAVA, 2, 1), series(GO, 3, 2)], {"go": 2}),
+            ([listed(JAVA, 4, 1), listed(GO, 4, 2)], None),
+            ([beat(4)], {}),
+            ([listed(JAVA, 5, 1), listed(GO, 5, 2), beat(5)], None),
+        ],
+        [([series(JAVA, 0, -1)], None)],
+        [
+            ([series(JAVA, 0, 1), series(GO, 1, 1), series(GO, 0, 1, gateway="h")], {"java": 1, "go": 1, "h go": 1}),
+            ([series(GO, 0, 3, epoch=2)], {"java": None, "go": 3}),
+            ([series(JAVA, 99, 5, epoch=1)], None),
+        ],
+        [
+            ([series(JAVA, 0, 1)], {"java": 1}),
+            *(([entry], {}) for entry in (THIRDS[2], THIRDS[0], THIRDS[0], THIRDS[2])),
+            ([THIRDS[1]], {"java": None}),
+        ],
+        [
+            ([beat(10, **EARLY)], {}),
+            ([series(JAVA, 0, 1, epoch=2)], {"java": 1}),
+            ([beat(11, epoch=2, **LATE)], {}),
+            ([beat(10, epoch=2, **EARLY)], {"java": None}),
+        ],
+        [
+            ([series(JAVA, 0, 1)], {"java": 1}),
+            *(([beat(sequence, **EARLY)], {}) for sequence in range(10, 100, 10)),
+            ([beat(100)], {"java": None}),
+        ],
+        [([beat(20, **EARLY), beat(10), series(GO, 15, 1)], {"go": 1}), ([beat(21, **LATE)], {"go": None})],
+    ],
+    ids=[
+        "only what changed is written", "never negative", "a new epoch replaces the old one's series, and only that gateway's",
+        "a heartbeat counts once all its parts have come, in any order", "parts of an earlier process complete no heartbeat",
+        "parts that are lost make nothing void and are not kept for ever", "an older heartbeat leaves the parts of a newer one",
+    ],
+)  # fmt: skip
+def test_batches_change_series(batches: list[tuple[list[GaugeEntry], dict[str, int | None] | None]]) -> None:
+    """One after the other; None where nothing at all is written."""
     gauges = Gauges({}, now=0)
-    assert changed(gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1)], now=0)) == {key(JAVA): 1, key(GO): 1}
-    assert changed(gauges.apply([series(JAVA, 2, 1), series(GO, 3, 2)], now=0)) == {key(GO): 2}
-    first = gauges.apply([listed(JAVA, 4, 1), listed(GO, 4, 2), beat(4)], now=0)
-    assert (changed(first), row(first)["instances"]) == ({}, 0)
-    assert gauges.apply([listed(JAVA, 5, 1), listed(GO, 5, 2), beat(5)], now=0) == {}
-
-
-def test_never_negative() -> None:
-    assert Gauges({}, now=0).apply([series(JAVA, 0, -1)], now=0) == {}
-
-
-def test_a_new_epoch_replaces_the_old_ones_series_and_only_that_gateways() -> None:
-    gauges = Gauges({}, now=0)
-    gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1), series(GO, 0, 1, gateway="h")], now=0)
-    assert changed(gauges.apply([series(GO, 0, 3, epoch=2)], now=0)) == {key(JAVA): None, key(GO): 3}
-    assert gauges.apply([series(JAVA, 99, 5, epoch=1)], now=0) == {}
+    for batch, expected in batches:
+        changes = gauges.apply(batch, now=0)
+        assert changed(changes) == (expected or {})
+        assert expected is not None or changes == {}
 
 
 def test_a_farewell_takes_all_series_and_the_gateway() -> None:
@@ -68,7 +105,7 @@ def test_a_farewell_takes_all_series_and_the_gateway() -> None:
     assert gauges.size() == (1, 0)
     assert gauges.apply([series(JAVA, 0, 1), series(GO, 1, 1), beat(1)], now=0) == {}
     assert gauges.expire(1000) == {}
-    assert changed(gauges.apply([series(JAVA, 0, 1, epoch=2)], now=2000)) == {key(JAVA): 1}
+    assert changed(gauges.apply([series(JAVA, 0, 1, epoch=2)], now=2000)) == {"java": 1}
 
 
 def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back() -> None:
@@ -80,7 +117,7 @@ def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back() -> None
     assert gauges.expire(116) == {}
     assert gauges.apply([series(JAVA, 5, 2)], now=119) == {}, "a late record is no return"
     assert gauges.apply([listed(JAVA, 1, 1), beat(1)], now=119) == {}, "a repeated heartbeat neither"
-    assert changed(gauges.apply([listed(JAVA, 6, 2), beat(6)], now=120)) == {key(JAVA): 2}
+    assert changed(gauges.apply([listed(JAVA, 6, 2), beat(6)], now=120)) == {"java": 2}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +147,7 @@ def test_a_heartbeat_that_is_repeated_in_one_batch_is_as_old_as_its_first_record
     gauges = Gauges({}, now=0)
     gauges.apply([beat(1, offset=9), listed(JAVA, 1, 1), beat(1, offset=3)], now=100, appended=lambda _, offset: 90.0 + offset)
     assert changed(gauges.expire(108)) == {}
-    assert changed(gauges.expire(108.1)) == {key(JAVA): None}
+    assert changed(gauges.expire(108.1)) == {"java": None}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +160,7 @@ def test_an_older_append_time_does_not_make_a_gateway_silent_for_longer(appended
     for offset in range(len(appended)):
         gauges.apply([listed(JAVA, offset, 1), beat(offset, offset=offset)], now=110, appended=lambda _, offset: appended[offset])
     assert changed(gauges.expire(heard_at + 15)) == {}
-    assert changed(gauges.expire(heard_at + 15.1)) == {key(JAVA): None}
+    assert changed(gauges.expire(heard_at + 15.1)) == {"java": None}
 
 
 def test_a_gateway_that_writes_to_another_partition_now_is_silent_only_as_far_as_that_was_read() -> None:
@@ -131,40 +168,14 @@ def test_a_gateway_that_writes_to_another_partition_now_is_silent_only_as_far_as
     gauges = Gauges({}, now=0, home=partition_of)
     gauges.apply([listed(JAVA, 1, 1), beat(1, partition=(home + 1) % 4)], now=0)
     assert changed(gauges.expire(15, {number: 15.0 if number == home else 1000.0 for number in range(4)})) == {}
-    assert changed(gauges.expire(15, dict.fromkeys(range(4), 15.1))) == {key(JAVA): None}
+    assert changed(gauges.expire(15, dict.fromkeys(range(4), 15.1))) == {"java": None}
 
 
 def test_a_gateway_without_a_heartbeat_is_silent_as_far_as_all_partitions_were_read() -> None:
     gauges = Gauges({}, now=0)
     gauges.apply([series(JAVA, 0, 1)], now=0)
     assert changed(gauges.expire(90, {0: 1000.0})) == {}
-    assert changed(gauges.expire(90.1, {0: 90.1})) == {key(JAVA): None}
-
-
-def test_a_heartbeat_counts_once_all_its_parts_have_come_in_any_order() -> None:
-    gauges = Gauges({}, now=0)
-    gauges.apply([series(JAVA, 0, 1)], now=0)
-    parts = [beat(10 + part, heartbeat_part=part, heartbeat_parts=3) for part in range(3)]
-    for entry in (parts[2], parts[0], parts[0], parts[2]):
-        assert changed(gauges.apply([entry], now=0)) == {}
-    assert changed(gauges.apply([parts[1]], now=0)) == {key(JAVA): None}
-
-
-def test_parts_of_an_earlier_process_complete_no_heartbeat() -> None:
-    gauges = Gauges({}, now=0)
-    gauges.apply([beat(10, heartbeat_parts=2)], now=0)
-    gauges.apply([series(JAVA, 0, 1, epoch=2)], now=0)
-    last = beat(11, epoch=2, heartbeat_part=1, heartbeat_parts=2)
-    assert changed(gauges.apply([last], now=0)) == {}
-    assert changed(gauges.apply([beat(10, epoch=2, heartbeat_parts=2)], now=0)) == {key(JAVA): None}
-
-
-def test_parts_that_are_lost_make_nothing_void_and_are_not_kept_for_ever() -> None:
-    gauges = Gauges({}, now=0)
-    gauges.apply([series(JAVA, 0, 1)], now=0)
-    for sequence in range(10, 100, 10):
-        assert changed(gauges.apply([beat(sequence, heartbeat_parts=2)], now=0)) == {}
-    assert changed(gauges.apply([beat(100)], now=0)) == {key(JAVA): None}
+    assert changed(gauges.expire(90.1, {0: 90.1})) == {"java": None}
 
 
 def test_a_restart_writes_nothing_again() -> None:
@@ -173,7 +184,7 @@ def test_a_restart_writes_nothing_again() -> None:
     again = Gauges(topic.values, now=0)
     assert again.apply([listed(JAVA, 0, 1), listed(GO, 0, 2), beat(0)], now=0) == {}
     assert again.apply([listed(JAVA, 1, 1), listed(GO, 1, 2), beat(1)], now=0) == {}
-    assert changed(again.apply([series(JAVA, 2, 0)], now=0)) == {key(JAVA): None}
+    assert changed(again.apply([series(JAVA, 2, 0)], now=0)) == {"java": None}
 
 
 def test_series_of_two_epochs_left_by_a_crash_end_as_the_newer() -> None:
@@ -183,7 +194,7 @@ def test_series_of_two_epochs_left_by_a_crash_end_as_the_newer() -> None:
     for published in (older | newer, newer | older):
         again = Gauges({key: value for key, value in published.items() if value}, now=0)
         changes = again.apply([listed(GO, 1, 1, epoch=2), beat(1, epoch=2)], now=0)
-        assert (changed(changes), row(changes)["epoch"]) == ({key(JAVA): None}, 2)
+        assert (changed(changes), row(changes)["epoch"]) == ({"java": None}, 2)
 
 
 def test_a_gateways_own_row() -> None:
@@ -271,12 +282,6 @@ def test_f29_a_gateways_time_counts_from_a_day_behind_to_five_minutes_ahead(behi
     changes = Gauges({}, now=0).apply([listed(JAVA, 1, 2, **times), beat(1, **times)], now=0)
     assert json.loads(changes[key(JAVA)] or b"")["timestamp_ms"] == (times["timestamp_ms"] if is_right else now_ms)
     assert row(changes)["clock_skew_minutes"] == skew_minutes
-
-
-def test_an_older_heartbeat_that_comes_whole_leaves_the_parts_of_a_newer_one() -> None:
-    gauges = Gauges({}, now=0)
-    gauges.apply([beat(20, heartbeat_parts=2), beat(10), series(GO, 15, 1)], now=0)
-    assert changed(gauges.apply([beat(21, heartbeat_part=1, heartbeat_parts=2)], now=0)) == {key(GO): None}
 
 
 class TestBounds:
@@ -372,7 +377,7 @@ def test_f25_values_of_an_earlier_or_a_later_release_are_gone_on_with_and_what_i
     gauges = Gauges({**broken, **{name: json.dumps(value).encode() for name, value in values.items()}}, now=0)
     assert gauges.size()[0] == 3, "two series and their gateway"
     assert changed(gauges.apply([listed(JAVA, 2, 3), listed(GO, 2, 4)], now=1)) == {}, "what is published already"
-    assert changed(gauges.apply([series(JAVA, 5, 6), series(GO, 6, 7)], now=1)) == {key(JAVA): 6, key(GO): 7}
+    assert changed(gauges.apply([series(JAVA, 5, 6), series(GO, 6, 7)], now=1)) == {"java": 6, "go": 7}
 
 
 def test_entry_that_the_engine_fails_at_holds_up_no_other_gateway() -> None:
@@ -380,6 +385,6 @@ def test_entry_that_the_engine_fails_at_holds_up_no_other_gateway() -> None:
     gauges = Gauges({}, now=0, failed=lambda entry, error: failed.append((entry.gateway, type(error).__name__)))
     broken: Any = {"sequence": None}
     entries = [series(JAVA, 0, 1, gateway="f"), series(JAVA, 0, 1)._replace(**broken), series(JAVA, 1, 2), series(JAVA, 0, 3, gateway="h")]
-    assert changed(gauges.apply(entries, now=0)) == {key(JAVA, "f"): 1, key(JAVA, "h"): 3}
+    assert changed(gauges.apply(entries, now=0)) == {"f java": 1, "h java": 3}
     assert failed == [("g", "TypeError")]
-    assert changed(gauges.apply([listed(JAVA, 2, 2), beat(2)], now=0)) == {key(JAVA): 2}, "the next heartbeat has all counts again"
+    assert changed(gauges.apply([listed(JAVA, 2, 2), beat(2)], now=0)) == {"java": 2}, "the next heartbeat has all counts again"
