@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import struct
 
 import pytest
@@ -11,7 +9,6 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
 from played import Played, framed, frames, request_id
 
-from clientscope.session import sasl
 from clientscope.session.allowance import FRAME_BYTES, LEAST_BURST_BYTES
 from clientscope.session.session import Session
 from clientscope.session.state import Verdict
@@ -84,52 +81,6 @@ def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_set
     asked = [frame for frame in frames(bytes(played.to_broker)) if struct.unpack_from(">h", frame, 4)[0] != 18]
     assert b"".join(asked) == produce + list_groups(5), "nothing of the client's is changed or lost"
     assert not played.to_client, "the answers to the gateway's own requests are no client's"
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "token", "name"),
-    [
-        ("SCRAM-SHA-256", b"n,,n=attacker,r=abc,n=victim", "User:attacker"),
-        ("SCRAM-SHA-512", b"n,a=attacker,n=attacker,r=abc,tokenauth=false", "User:attacker"),
-        ("SCRAM-SHA-256", b"n,,m=n=victim,n=attacker,r=abc", "User:attacker"),
-        ("SCRAM-SHA-256", b"n,,n=at=2Cta=3Dck,r=abc", "User:at,ta=ck"),
-        ("SCRAM-SHA-256", b"n,,n=tokenid,r=abc,tokenauth=false,tokenauth=TRUE", None),
-        ("SCRAM-SHA-256", b"n,,n=tokenid,r=abc,tokenauth=true,tokenauth=false", "User:tokenid"),
-        ("SCRAM-SHA-256", b"y,,n=victim,r=abc", None),
-        ("SCRAM-SHA-256", b"n,,n=vic=tim,r=abc", None),
-        ("SCRAM-SHA-256", b"n,,n=victim", None),
-        ("SCRAM-SHA-256", b"x\nn,,n=victim,r=abc", None),
-        ("SCRAM-SHA-1", b"n,,n=victim,r=abc", None),
-        ("PLAIN", b"\0attacker\0secret\0victim", None),
-        ("PLAIN", b"victim\0attacker\0secret", None),
-        ("PLAIN", b"attacker\0attacker\0secret", "User:attacker"),
-        ("PLAIN", b"\0attacker\0", None),
-    ],
-)
-def test_f41_a_token_names_the_principal_that_kafka_reads_in_it(mechanism: str, token: bytes, name: str | None) -> None:
-    assert sasl.claimed(mechanism, token).name == name
-
-
-def bearer(subject: str) -> str:
-    return ".".join(
-        base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "none"}, {"sub": subject})
-    )
-
-
-@pytest.mark.parametrize(
-    ("first", "name"),
-    [
-        ("n,,\x01auth=Bearer {attacker}.\x01\x01", "User:attacker"),
-        ("n,,\x01auth=Bearer {victim}.\x01auth=Bearer {attacker}.\x01\x01", "User:attacker"),
-        ("n,,\x01auth=bEARER   {attacker}.\x01traceid=auth\x01\x01", "User:attacker"),
-        ("n,,auth=Bearer {victim}.\x01auth=Bearer {attacker}.\x01\x01", None),
-        ("n,,\x01auth=Bearer {victim}. {attacker}.\x01\x01", None),
-        ("n,,\x01auth=Bearer {victim}.\x01", None),
-    ],
-)
-def test_f41_a_bearer_token_is_the_one_that_kafka_checks(first: str, name: str | None) -> None:
-    text = first.format(attacker=bearer("attacker"), victim=bearer("victim"))
-    assert sasl.claimed("OAUTHBEARER", text.encode()).name == name
 
 
 def test_f42_requests_wait_while_64_await_an_answer_whatever_their_verdict() -> None:

@@ -35,8 +35,15 @@ PLAIN = b"\0alice\0canary-password"
 
 
 def jwt(payload: Any) -> bytes:
-    parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "none"}, payload)]
-    return f"n,,\x01auth=Bearer {'.'.join(parts)}.\x01\x01".encode()
+    """Without a signature."""
+    return b".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in ({"alg": "none"}, payload))
+
+
+def first_message(payload: Any) -> bytes:
+    return b"n,,\x01auth=Bearer %b.\x01\x01" % jwt(payload)
+
+
+ATTACKER, VICTIM = jwt({"sub": "attacker"}), jwt({"sub": "victim"})
 
 
 def bare(token: bytes) -> bytes:
@@ -116,9 +123,9 @@ def test_scram_only_when_the_server_has_signed(mechanism: str, first: bytes, nam
 @pytest.mark.parametrize(
     ("mechanism", "token", "answer", "code", "expected"),
     [
-        ("OAUTHBEARER", jwt({"sub": "billing-svc"}), b"", 0, ("User:billing-svc", PrincipalSource.TOKEN, True)),
+        ("OAUTHBEARER", first_message({"sub": "billing-svc"}), b"", 0, ("User:billing-svc", PrincipalSource.TOKEN, True)),
         # A refused token is answered without an error code, and is refused all the same.
-        ("OAUTHBEARER", jwt({"sub": "mallory"}), b'{"status":"invalid_token"}', 0, (None, PrincipalSource.NONE, False)),
+        ("OAUTHBEARER", first_message({"sub": "mallory"}), b'{"status":"invalid_token"}', 0, (None, PrincipalSource.NONE, False)),
         ("PLAIN", PLAIN, b"", 58, (None, PrincipalSource.NONE, False)),
     ],
     ids=["a token's subject", "a refused token", "a wrong password"],
@@ -236,9 +243,36 @@ def test_any_token_is_somebody_or_nobody(mechanism: str, token: bytes, before: b
     assert (principal.name is None) == (principal.source is PrincipalSource.NONE)
 
 
-@pytest.mark.parametrize("payload", [{}, {"sub": 5}, {"sub": ""}, {"sub": None}, [], "text"])
-def test_a_token_without_a_subject(payload: Any) -> None:
-    assert sasl.claimed("OAUTHBEARER", jwt(payload)) == sasl.Principal()
+@pytest.mark.parametrize(
+    ("mechanism", "token", "name"),
+    [
+        ("SCRAM-SHA-256", b"n,,n=attacker,r=abc,n=victim", "User:attacker"),
+        ("SCRAM-SHA-512", b"n,a=attacker,n=attacker,r=abc,tokenauth=false", "User:attacker"),
+        ("SCRAM-SHA-256", b"n,,m=n=victim,n=attacker,r=abc", "User:attacker"),
+        ("SCRAM-SHA-256", b"n,,n=at=2Cta=3Dck,r=abc", "User:at,ta=ck"),
+        ("SCRAM-SHA-256", b"n,,n=tokenid,r=abc,tokenauth=false,tokenauth=TRUE", None),
+        ("SCRAM-SHA-256", b"n,,n=tokenid,r=abc,tokenauth=true,tokenauth=false", "User:tokenid"),
+        ("SCRAM-SHA-256", b"y,,n=victim,r=abc", None),
+        ("SCRAM-SHA-256", b"n,,n=vic=tim,r=abc", None),
+        ("SCRAM-SHA-256", b"n,,n=victim", None),
+        ("SCRAM-SHA-256", b"x\nn,,n=victim,r=abc", None),
+        ("SCRAM-SHA-1", b"n,,n=victim,r=abc", None),
+        ("PLAIN", b"\0attacker\0secret\0victim", None),
+        ("PLAIN", b"victim\0attacker\0secret", None),
+        ("PLAIN", b"attacker\0attacker\0secret", "User:attacker"),
+        ("PLAIN", b"\0attacker\0", None),
+        ("OAUTHBEARER", b"n,,\x01auth=Bearer %b.\x01\x01" % ATTACKER, "User:attacker"),
+        ("OAUTHBEARER", b"n,,\x01auth=Bearer %b.\x01auth=Bearer %b.\x01\x01" % (VICTIM, ATTACKER), "User:attacker"),
+        ("OAUTHBEARER", b"n,,\x01auth=bEARER   %b.\x01traceid=auth\x01\x01" % ATTACKER, "User:attacker"),
+        ("OAUTHBEARER", b"n,,auth=Bearer %b.\x01auth=Bearer %b.\x01\x01" % (VICTIM, ATTACKER), None),
+        ("OAUTHBEARER", b"n,,\x01auth=Bearer %b. %b.\x01\x01" % (VICTIM, ATTACKER), None),
+        ("OAUTHBEARER", b"n,,\x01auth=Bearer %b.\x01" % VICTIM, None),
+        *(("OAUTHBEARER", first_message({"sub": nobody}), None) for nobody in (5, "", None)),
+        *(("OAUTHBEARER", first_message(payload), None) for payload in ({}, [], "text")),
+    ],
+)
+def test_f41_a_token_names_the_principal_that_kafka_reads_in_it(mechanism: str, token: bytes, name: str | None) -> None:
+    assert sasl.claimed(mechanism, token).name == name
 
 
 @pytest.mark.parametrize("sasl_listener", [False, True])
