@@ -52,17 +52,22 @@ def with_network_settings(**settings: Any) -> type[KafkaAdminClient]:
 
 
 @pytest.mark.parametrize(
-    ("codes", "pushes"),
-    [((7, 89), 3), ((CONFIG_TOO_LARGE,), 1), ((INVALID_CONFIG,), 1)],  # 7 REQUEST_TIMED_OUT, 89 THROTTLING_QUOTA_EXCEEDED
-)
-def test_retriable_errors_alone_are_retried_on_the_same_connection(broker: Brokers, codes: tuple[int, ...], pushes: int) -> None:
-    server = broker()
-    server.script = [error(code) for code in codes]
+    ("codes", "pushes", "logged"),
+    [((7, 89), 3, 0), ((CONFIG_TOO_LARGE,), 1, 1), ((INVALID_CONFIG,), 1, 1), ((42,), 1, 1), ((35,), 1, 1)],
+)  # 7 REQUEST_TIMED_OUT, 89 THROTTLING_QUOTA_EXCEEDED, 42 INVALID_REQUEST, 35 UNSUPPORTED_VERSION
+def test_retriable_errors_alone_are_retried_on_the_same_connection(
+    broker: Brokers, codes: tuple[int, ...], pushes: int, logged: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Others are logged, and the client continues."""
+    server = broker(script=[error(code) for code in codes])
     with closing(KafkaAdminClient(bootstrap_servers=server.address, retry_backoff_ms=10)) as client:
         use(client)
     first, *others = server.orders()
     assert first[: pushes + 1] == [API_VERSIONS] + pushes * [PUSH_CONFIG]
     assert PUSH_CONFIG not in [key for order in others for key in order]
+    # kafka-python has warnings of its own, of a machine that is slow.
+    ours = [record.name for record in caplog.records if record.levelno >= logging.WARNING and record.name.startswith("clientscope")]
+    assert ours == ["clientscope.client"] * logged
 
 
 def test_pushes_before_any_request_of_the_users_and_once(broker: Brokers) -> None:
@@ -115,21 +120,6 @@ def test_producer_and_consumer(broker: Brokers, client_class: Any, key: str) -> 
     assert key in [config.config_key for config in push.configs]
 
 
-def test_disabled_sends_nothing_and_no_id(broker: Brokers) -> None:
-    server = broker()
-    with closing(KafkaAdminClient(bootstrap_servers=server.address, enable_config_push=False)) as client:
-        use(client)
-    assert (server.pushes, server.instance_ids, client.client_instance_id) == ([], {None}, None)
-
-
-def test_a_broker_without_it_is_asked_nothing(broker: Brokers) -> None:
-    server = broker(advertises=False)
-    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
-        use(client)
-    assert server.pushes == []
-    assert server.instance_ids == {client.client_instance_id}
-
-
 def test_a_later_node_that_advertises_it_gets_the_push(broker: Brokers) -> None:
     old, new = broker(advertises=False), broker()
     old.brokers = {2: new.port}
@@ -146,17 +136,6 @@ def test_a_later_node_that_does_not_advertise_it_is_asked_nothing(broker: Broker
         use(client)
     assert len(new.pushes) == 2
     assert old.pushes == []
-
-
-@pytest.mark.parametrize("code", [42, 35])
-def test_other_fatal_errors_are_logged_and_the_client_continues(broker: Brokers, code: int, caplog: pytest.LogCaptureFixture) -> None:
-    server = broker(script=(error(code),))
-    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
-        use(client)
-    assert len(server.pushes) == 1
-    # kafka-python has warnings of its own, of a machine that is slow.
-    ours = [record for record in caplog.records if record.levelno >= logging.WARNING and record.name.startswith("clientscope")]
-    assert [record.name for record in ours] == ["clientscope.client"]
 
 
 def test_a_broker_that_closes_on_every_push_loses_three_connections(broker: Brokers) -> None:
@@ -201,21 +180,15 @@ def said(server: ScriptedBroker) -> list[list[tuple[int, str, str, Any]]]:
     ]
 
 
-def test_kip_511_on_unsupported_version_the_brokers_range_is_used(broker: Brokers) -> None:
-    server = broker(refusals=((35, 3),))
+@pytest.mark.parametrize(("newest", "used"), [(3, 3), (None, 0)], ids=["the broker's range", "v0 without a range"])
+def test_kip_511_on_unsupported_version_another_is_used(broker: Brokers, newest: int | None, used: int) -> None:
+    server = broker(refusals=((35, newest),))
     with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
-        instance_id = client.client_instance_id
-    same = ("kafka-python", kafka.__version__, instance_id)
-    assert said(server)[0] == [(4, *same), (3, *same)]
+        said_first = (4, "kafka-python", kafka.__version__, client.client_instance_id)
+    first, second = said(server)[0]
+    assert (first, second[0]) == (said_first, used)
+    assert used == 0 or second[1:] == said_first[1:]
     assert server.orders()[0][:3] == [API_VERSIONS, API_VERSIONS, PUSH_CONFIG]
-
-
-def test_kip_511_on_unsupported_version_without_a_range_v0_is_used(broker: Brokers) -> None:
-    server = broker(refusals=((35, None),))
-    with closing(KafkaAdminClient(bootstrap_servers=server.address)):
-        pass
-    assert [version for version, *_ in said(server)[0]] == [4, 0]
-    assert len(server.pushes) == 1
 
 
 @pytest.mark.parametrize(("newest", "asked"), [(None, [4, 0]), (4, [4]), (99, [4]), (2, [4, 2])])
@@ -259,16 +232,17 @@ def test_kip_511_invalid_request_of_one_broker_is_that_brokers_where_another_too
     assert len(second.connections) == 2
 
 
-def test_exactly_one_request_more_is_sent(broker: Brokers) -> None:
-    def requests_until_the_first_answer(advertises: bool, **settings: Any) -> list[list[int]]:
+def test_exactly_one_request_more_is_sent_where_it_is_advertised_and_wanted(broker: Brokers) -> None:
+    def orders(has_id: bool = True, advertises: bool = True, **settings: Any) -> list[list[int]]:
         server = broker(advertises=advertises)
         with closing(KafkaAdminClient(bootstrap_servers=server.address, **settings)) as client:
             use(client)
+            assert (server.instance_ids, client.client_instance_id is not None) == ({client.client_instance_id}, has_id)
         return server.orders()
 
-    without = requests_until_the_first_answer(True, enable_config_push=False)
-    assert requests_until_the_first_answer(False) == without, "a broker that doesn't advertise it"
-    pushing = requests_until_the_first_answer(True)
+    without = orders(has_id=False, enable_config_push=False)
+    assert orders(advertises=False) == without
+    pushing = orders()
     assert pushing[0].pop(1) == PUSH_CONFIG
     assert pushing == without
 
@@ -330,19 +304,12 @@ def test_a_timeout_may_be_text_as_in_a_file(broker: Brokers, value: Any) -> None
         assert len(server.pushes) == 1
 
 
-def test_an_application_that_embeds_clients_pushes_once(broker: Brokers) -> None:
+@pytest.mark.parametrize("knows", [True, False])
+def test_an_embedded_client_pushes_nothing_and_says_the_outer_ones_id_if_any(broker: Brokers, knows: bool) -> None:
     server = broker()
     with closing(KafkaAdminClient(bootstrap_servers=server.address)) as outer:
-        for embedding in (KafkaProducer, KafkaConsumer):
-            with closing(embedding(bootstrap_servers=server.address, embedded=outer.client_instance_id)) as inner:
-                assert inner.client_instance_id == outer.client_instance_id
-    assert len(server.pushes) == 1
-    assert server.instance_ids == {outer.client_instance_id}
-
-
-def test_an_embedded_client_pushes_nothing_and_says_no_id(broker: Brokers) -> None:
-    server = broker()
-    for embedding in (KafkaProducer, KafkaConsumer, KafkaAdminClient):
-        with closing(embedding(bootstrap_servers=server.address, embedded=True)) as inner:
-            assert inner.client_instance_id is None
-    assert (server.pushes, server.instance_ids) == ([], {None})
+        outer_id = outer.client_instance_id if knows else None
+        for embedding in (KafkaProducer, KafkaConsumer, KafkaAdminClient):
+            with closing(embedding(bootstrap_servers=server.address, embedded=outer_id or True)) as inner:
+                assert inner.client_instance_id == outer_id
+    assert (len(server.pushes), server.instance_ids) == (1, {outer.client_instance_id, outer_id})

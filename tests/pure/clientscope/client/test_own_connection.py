@@ -177,12 +177,6 @@ def test_each_push_is_an_instance_of_its_own(broker: Brokers) -> None:
     assert len(instance_ids) == 2
 
 
-def test_after_authentication(broker: Brokers) -> None:
-    server = broker()
-    assert pushed(server, **SASL)
-    assert server.orders() == [[API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, PUSH_CONFIG]]
-
-
 def refused_credentials(request: Any) -> Any:
     return sasl.SaslAuthenticateResponse(version=request.API_VERSION, error_code=58, error_message="Invalid username or password")
 
@@ -213,10 +207,12 @@ def test_a_broker_that_only_closes_at_the_credentials_is_asked_three_times(broke
     assert len(server.connections) == 3
 
 
-def test_no_credentials_in_any_log(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
+def test_pushes_after_authentication_and_no_log_has_the_credentials(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
+    server = broker()
     caplog.set_level(logging.DEBUG)
     caplog.set_level(logging.DEBUG, "kafka")
-    assert pushed(broker(), **SASL)
+    assert pushed(server, **SASL)
+    assert server.orders() == [[API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, PUSH_CONFIG]]
     assert "kafka.net" in caplog.text
     assert PASSWORD not in caplog.text
     for name in ("kafka.net.connection", "kafka.protocol.parser"):
@@ -245,18 +241,14 @@ def test_not_advertised_is_said_once_all_brokers_were_met(broker: Brokers, caplo
     assert warnings(caplog) == []
 
 
-def test_of_a_mixed_cluster_the_broker_that_advertises_it_gets_it(broker: Brokers) -> None:
+@pytest.mark.parametrize("newest", [4, 2])
+def test_of_a_mixed_cluster_the_broker_that_advertises_it_gets_it(broker: Brokers, newest: int) -> None:
+    """And the name, which an older one could not take."""
     old, new = broker(advertises=False), broker()
+    old.keys = {**old.keys, API_VERSIONS: newest}
     old.brokers = {1: old.port, 2: new.port}
     assert pushed(old)
     assert (len(old.pushes), len(new.pushes)) == (0, 1)
-
-
-def test_a_newer_broker_gets_the_name_that_an_older_one_could_not_take(broker: Brokers) -> None:
-    old, new = broker(advertises=False), broker()
-    old.keys = {**old.keys, API_VERSIONS: 2}
-    old.brokers = {1: old.port, 2: new.port}
-    assert pushed(old)
     assert new.connections[0][0].client_software_name == "acme-client"
 
 
