@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -38,10 +38,11 @@ def digest_key(tmp_path_factory: pytest.TempPathFactory) -> DigestKey:
 
 @pytest.fixture
 def records(spark: SparkSession) -> Records:
-    """Makes a DataFrame as ``streaming.sources.records`` does: offsets from 0, a record each second from `START`."""
+    """Makes a DataFrame as ``streaming.sources.records`` does: offsets from 0, a record each second from `START` or at these times."""
 
-    def make(topic: str, *values: bytes | None) -> DataFrame:
-        rows = [(value, topic, 0, offset, START + timedelta(seconds=offset)) for offset, value in enumerate(values)]
+    def make(topic: str, *values: bytes | None, times: Sequence[datetime] = ()) -> DataFrame:
+        at = times or [START + timedelta(seconds=offset) for offset in range(len(values))]
+        rows = [(value, topic, 0, offset, at[offset]) for offset, value in enumerate(values)]
         return spark.createDataFrame(rows, "value binary, topic string, partition int, offset long, timestamp timestamp")
 
     return make

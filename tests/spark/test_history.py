@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -126,4 +126,36 @@ def test_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_not_
     ]
     assert len(quarantined[0]["digest"]) == 64
     assert SECRET not in str(quarantined)
+    rows.unpersist()
+
+
+EXTREMES = (0, -1, -62_135_596_800_000, 4_102_444_800_000, 2**63 - 1, -(2**63))
+"""1970, a moment before it, the year 1, 2100, and the ends of 64 bits; in milliseconds."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+APPENDED = (EPOCH - timedelta(days=1), EPOCH, datetime(2100, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))
+
+
+def test_f29_history_files_by_kafkas_time_and_keeps_the_records_own(records: Records, tmp_path: Path) -> None:
+    """What a record says of its own time is never compared with anything, on a topic with LogAppendTime."""
+    written = {
+        "pushes": history.pushes(records(CONFIGS, *(config_record(received_timestamp_ms=ms) for ms in EXTREMES)), None),
+        "connections": history.connections(records(CONNECTIONS, *(connection_record(0, timestamp_ms=ms) for ms in EXTREMES)), None),
+    }
+    for name, rows in written.items():
+        write(rows, tmp_path / name)
+        table = DeltaTable(tmp_path / name).to_pyarrow_table().sort_by("offset").to_pylist()
+        assert [row["received_timestamp_ms" if name == "pushes" else "timestamp_ms"] for row in table] == list(EXTREMES)
+        assert {row["date"] for row in table} == {date(2026, 1, 2), date(2026, 1, 3)}
+
+
+def test_f29_kafkas_own_times_may_be_anything_too(records: Records, tmp_path: Path) -> None:
+    """On a topic that always had LogAppendTime they can't; on one whose setting was corrected later they can."""
+    values = [*map(connection_record, range(4)), b"junk", b"junk", b"junk"]
+    rows = history.connections(records(CONNECTIONS, *values, times=APPENDED + APPENDED[:3]), None).persist()
+    write(rows, tmp_path / "table")
+    table = DeltaTable(tmp_path / "table").to_pyarrow_table().sort_by("offset").to_pylist()
+    assert [row["date"] for row in table] == [date(1969, 12, 31), date(1970, 1, 1), date(2100, 1, 1), date(2026, 1, 2)]
+    junk = history.quarantine(rows).collect()
+    assert [json.loads(row["value"])["timestamp_ms"] for row in junk] == [-86_400_000, 0, 4_102_444_800_000]
     rows.unpersist()
