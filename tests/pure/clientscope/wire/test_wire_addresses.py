@@ -1,9 +1,10 @@
-"""wire/addresses: only addresses change, in every version; and whatever isn't such an answer is refused."""
+"""wire/addresses and wire/metadata: only addresses change, in every version; and whatever isn't such an answer is refused."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import address_answers as answers
@@ -17,6 +18,20 @@ from mutated_bytes import mutated
 
 from clientscope.errors import WireError
 from clientscope.wire import addresses
+from clientscope.wire.metadata import MOST_HELD_BYTES, MetadataWalk
+
+
+def metadata(frame: bytes, version: int, addresses: Any) -> bytes:
+    """The answer as it is rewritten, however it is cut."""
+    found = set()
+    for size in (len(frame), 11, 1):
+        walk = MetadataWalk(version, addresses)
+        places = [0, *range(8, len(frame), size), len(frame)]
+        found.add(b"".join(out for start, end in pairwise(places) for out in walk.feed(frame[start:end], end == len(frame))))
+        assert walk.held_bytes == 0
+    (rewritten,) = found
+    return rewritten
+
 
 UNKNOWN = (9, "b-9.cluster.example", 9092)
 WHOLE: list[tuple[Callable[..., bytes], Callable[..., bytes], int]] = [
@@ -24,12 +39,8 @@ WHOLE: list[tuple[Callable[..., bytes], Callable[..., bytes], int]] = [
     *((addresses.describe_cluster, answers.describe_cluster, version) for version in range(3)),
     *((addresses.produce, answers.produce, version) for version in range(10, 14)),
     *((addresses.share_acknowledge, answers.share_acknowledge, version) for version in (1, 2)),
+    *((metadata, answers.metadata, version) for version in range(14)),
 ]
-
-
-@pytest.mark.parametrize(("rewrite", "answer", "version"), WHOLE)
-def test_the_same_addresses_leave_every_byte(rewrite: Any, answer: Any, version: int) -> None:
-    assert rewrite(answer(version), version, lambda broker_id, host, port: (host, port)) == answer(version)
 
 
 @pytest.mark.parametrize(("rewrite", "answer", "version"), WHOLE)
@@ -52,11 +63,12 @@ def test_an_error_without_a_coordinator_stays(version: int) -> None:
     assert addresses.find_coordinator(error, version, translate) == error
 
 
-def test_a_broker_without_a_port_is_left_out() -> None:
-    for version in range(3):
-        assert addresses.describe_cluster(answers.describe_cluster(version, [*BROKERS, UNKNOWN]), version, translate) == (
-            answers.describe_cluster(version, translated(BROKERS))
-        )
+@pytest.mark.parametrize(("rewrite", "answer", "version"), [each for each in WHOLE if each[0] in (addresses.describe_cluster, metadata)])
+def test_a_broker_without_a_port_is_left_out(rewrite: Any, answer: Any, version: int) -> None:
+    assert rewrite(answer(version, [*BROKERS, UNKNOWN]), version, translate) == answer(version, translated(BROKERS))
+
+
+def test_an_endpoint_without_a_port_is_left_out_and_its_leader_stays() -> None:
     found = decoded(ProduceResponse, addresses.produce(answers.produce(12, [UNKNOWN]), 12, translate), 12)
     assert found.node_endpoints == [] and found.responses[0].partition_responses[1].current_leader.leader_id == 2
 
@@ -70,9 +82,25 @@ def test_addresses_of_controllers_stay(version: int) -> None:
 @given(st.data())
 def test_hostile_answers_are_read_or_refused_and_nothing_else(data: st.DataObject) -> None:
     rewrite, answer, version = data.draw(st.sampled_from(WHOLE))
-    frame = data.draw(mutated(st.just(answer(version))))
+    frame = data.draw(mutated(st.just(answer(version)))).ljust(9, b"\0")
     try:
-        rewritten = rewrite(frame.ljust(9, b"\0"), version, translate)
+        rewritten = rewrite(struct.pack(">i", len(frame) - 4) + frame[4:], version, translate)
     except WireError:
         return
-    assert struct.unpack_from(">i", rewritten) in ((len(rewritten) - 4,), struct.unpack_from(">i", frame.ljust(9, b"\0")))
+    assert struct.unpack_from(">i", rewritten) == (len(rewritten) - 4,)
+
+
+def test_topics_are_not_held() -> None:
+    walk = MetadataWalk(12, translate)
+    frame = answers.metadata(12, topics=1)
+    assert b"".join(walk.feed(frame[:-10], False)) and walk.held_bytes == 0
+    assert b"".join(walk.feed(frame[-10:], True)) == frame[-10:]
+
+
+def test_a_list_of_brokers_without_end_is_refused() -> None:
+    walk = MetadataWalk(1, translate)
+    assert not list(walk.feed(struct.pack(">iii", 2**31 - 1, 5, 2**30), False))
+    broker = struct.pack(">ih", 1, 10_000) + b"h" * 10_000 + struct.pack(">ih", 9092, -1)
+    with pytest.raises(WireError, match="long_answer"):
+        for _ in range(MOST_HELD_BYTES // len(broker) + 1):
+            list(walk.feed(broker, False))
