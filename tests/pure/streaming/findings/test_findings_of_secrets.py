@@ -65,7 +65,7 @@ def test_it_is_never_resolved_but_stops() -> None:
     fleet.close(first)
     fleet.later(MINUTE)
     assert fleet.one("SK001").state == "open", "a client that starts again isn't one that has stopped"
-    fleet.client(instance=2, settings=CLEAN)
+    second = fleet.client(instance=2, settings=CLEAN)
     fleet.later(SECOND)
     found = fleet.one("SK001")
     assert (found.state, found.client_count) == ("stopped", 0)
@@ -73,23 +73,16 @@ def test_it_is_never_resolved_but_stops() -> None:
     fleet.start()
     fleet.later(SECOND)
     assert fleet.one("SK001").state == "stopped", "it waits for a person"
-
-
-def test_it_stops_once_nobody_has_it_for_ten_minutes() -> None:
-    fleet = Fleet()
-    only = fleet.client(instance=1, settings=LEAK)
-    fleet.later(MINUTE)
-    fleet.close(only)
-    for _ in range(12):
-        fleet.later(MINUTE)
-    assert fleet.one("SK001").state == "stopped"
-    fleet.start()
-    fleet.later(SECOND)
-    assert fleet.one("SK001").state == "stopped"
-    fleet.client(instance=2, settings=LEAK)
+    again = fleet.client(instance=3, settings=LEAK)
     fleet.write()
     found = fleet.one("SK001")
     assert (found.state, found.reopened, found.alert and found.alert.why) == ("open", 1, "reopened")
+    fleet.close(second)
+    fleet.close(again)
+    for minutes, state in ((9, "open"), (4, "stopped")):
+        for _ in range(minutes):
+            fleet.later(MINUTE)
+        assert fleet.one("SK001").state == state, "once nobody has had it for ten minutes"
 
 
 def test_a_rotated_one_is_reopened_by_a_push_and_a_test_value_is_not() -> None:

@@ -195,15 +195,10 @@ def test_a_client_that_a_log_showed_counts_as_connected_for_a_moment_and_its_fin
         (client,) = fleet.one("AN101").clients
         assert (fleet.one("AN101").state, client.disconnected_ms is None, client.gateway) == ("open", False, "clientscope xray")
     assert restarted(fleet).one("AN101").state == "open"
-    fleet.push(**{**XRAY, "gateway_epoch": 8}, settings={"acks": "all"})
-    fleet.later(MINUTE)
-    assert fleet.one("AN101").state == "resolved"
-
-
-def test_a_finding_of_a_log_ends_thirty_days_after_the_last_run() -> None:
-    fleet = Fleet()
-    fleet.push(**XRAY, settings={"acks": "0"})
-    fleet.later(29 * 24 * HOUR)
-    assert fleet.one("AN101").state == "open"
-    fleet.later(2 * 24 * HOUR)
-    assert fleet.one("AN101").state == "resolved"
+    for days, state in ((26, "open"), (4, "resolved")):
+        fleet.later(days * 24 * HOUR)
+        assert fleet.one("AN101").state == state, "thirty days after the last run it is over"
+    for epoch, acks, state in ((8, "0", "open"), (9, "all", "resolved")):
+        fleet.push(**{**XRAY, "gateway_epoch": epoch}, settings={"acks": acks})
+        fleet.later(MINUTE)
+        assert fleet.one("AN101").state == state
