@@ -20,9 +20,9 @@ def act(what: str, leaked: list[bytearray]) -> None:
     if what == "sleep":
         time.sleep(5)
     elif what == "sleep a little":
-        time.sleep(0.3)
+        time.sleep(0.15)
     elif what == "refuse late":
-        time.sleep(0.3)
+        time.sleep(0.15)
         raise InvalidConfigException("acks must be all")
     elif what == "raise":
         raise ValueError("hunter2")

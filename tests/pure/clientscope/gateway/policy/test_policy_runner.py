@@ -165,13 +165,13 @@ async def test_an_answer_waits_for_kafka_and_tells_to_try_again_where_the_record
 async def test_an_answer_waits_for_the_policy_however_long_it_may_take_and_no_longer() -> None:
     async with running(deadline_s=2.0) as it:
         refused = Verdict(INVALID_CONFIG, "acks must be all")
-        assert await it.push("slow", act="refuse late") == refused, "after 300 ms"
+        assert await it.push("slow", act="refuse late") == refused, "after 150 ms"
         await asyncio.gather(*(it.push(f"{number}", act="sleep a little") for number in range(5)))
         assert not it.counted["pushes_answered_early", "timeout"] + it.counted["pushes_answered_early", "deadline"]
-    async with running(deadline_s=0.5) as it:
+    async with running(deadline_s=0.4) as it:
         before = [asyncio.ensure_future(it.push(f"{number}", act="sleep a little")) for number in range(4)]
         await asyncio.sleep(0)
-        assert await it.push("behind", act="refuse late") == Verdict(NONE), "behind 1.2 s of others"
+        assert await it.push("behind", act="refuse late") == Verdict(NONE), "behind 0.6 s of others"
         assert await eventually(lambda: it.counted["pushes_rejected_late", "invalid_config"] == 1)
         assert it.counted["pushes_answered_early", "deadline"] >= 1
         await asyncio.gather(*before)
@@ -181,7 +181,7 @@ async def test_an_answer_waits_for_the_policy_however_long_it_may_take_and_no_lo
 async def test_a_process_without_a_push_has_no_deadline() -> None:
     async with running(deadline_s=0.2) as it:
         before = await it.pid()
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(0.3)
         assert await it.pid() == before
 
 
@@ -224,23 +224,23 @@ async def test_f17_a_push_on_which_the_process_dies_costs_its_client_and_no_othe
 @in_a_loop
 async def test_f17_a_policy_that_leaks_gets_a_new_process_before_it_fails() -> None:
     async with running(memory_bytes=256 * 1024 * 1024, deadline_s=5.0) as it:
-        for number in range(60):
+        for number in range(30):
             assert (await it.push(f"client {number}", act="leak")).error_code == NONE
         assert it.metric("policy_restarts_total", reason="memory") >= 2
-        assert await eventually(lambda: it.counted["pushes", "accepted"] == 60)
+        assert await eventually(lambda: it.counted["pushes", "accepted"] == 30)
         assert not [key for key in it.counted if key[0] == "lost"]
 
 
 @pytest.mark.usefixtures("patient")
 @in_a_loop
 async def test_f17_one_bad_client_after_the_other_opens_the_circuit_and_nothing_is_lost_while_it_is_open() -> None:
-    async with running(guard={"failures": 3, "bypass_s": 1.0, "penalty_s": 1.0}) as it:
+    async with running(guard={"failures": 3, "bypass_s": 0.4, "penalty_s": 0.4}) as it:
         for number in range(3):
             assert (await it.push(f"bad {number}", act="exit")).error_code == THROTTLING_QUOTA_EXCEEDED
         refused = await it.push("good", publish="k")
-        assert refused.error_code == THROTTLING_QUOTA_EXCEEDED and 0 < refused.throttle_time_ms <= 1000
+        assert refused.error_code == THROTTLING_QUOTA_EXCEEDED and 0 < refused.throttle_time_ms <= 400
         assert it.counted["pushes_refused", "bypassed"] >= 1 and it.metric("policy_bypassed") == 1
-        await asyncio.sleep(1.05)
+        await asyncio.sleep(0.45)
         assert (await it.push("good", publish="k")).error_code == NONE
         assert it.metric("policy_bypassed") == 0
         assert await eventually(lambda: len(it.published) == 1)
@@ -260,7 +260,7 @@ async def test_pushes_that_were_answered_early_outlive_an_open_circuit() -> None
 
 @in_a_loop
 async def test_a_full_queue_is_throttled() -> None:
-    async with running(patience_s=0.1, deadline_s=1.0) as it:
+    async with running(patience_s=0.1, deadline_s=0.5) as it:
         verdicts = await asyncio.gather(*(it.push(f"{number}", act="sleep") for number in range(WAITING_PUSHES + 10)))
         # Ten find no room, and one is the first that the policy hangs on.
         assert Counter(verdict.error_code for verdict in verdicts) == {NONE: WAITING_PUSHES - 1, THROTTLING_QUOTA_EXCEEDED: 11}
@@ -271,23 +271,16 @@ async def test_a_full_queue_is_throttled() -> None:
 
 @pytest.mark.usefixtures("patient")
 @in_a_loop
-async def test_a_process_that_dies_by_itself_is_replaced_and_nobody_is_blamed() -> None:
+async def test_a_process_that_dies_by_itself_is_replaced_and_nobody_is_blamed_and_the_template_may_be_killed_too() -> None:
     async with running() as it:
         assert (await it.push("bad", act="die_later")).error_code == NONE
         assert await eventually(lambda: it.metric("policy_restarts_total", reason="policy_crash") == 1)
         assert (await it.push("bad", publish="k")).error_code == NONE
-        assert await eventually(lambda: len(it.published) == 1)
-
-
-@pytest.mark.usefixtures("patient")
-@in_a_loop
-async def test_the_template_too_may_be_killed() -> None:
-    async with running() as it:
         (template,) = templates()
         os.kill(template, signal.SIGKILL)
         assert (await it.push("bad", act="exit")).error_code == THROTTLING_QUOTA_EXCEEDED
-        assert (await it.push("good", publish="k")).error_code == NONE
-        assert await eventually(lambda: len(it.published) == 1)
+        assert (await it.push("good", publish="l")).error_code == NONE
+        assert await eventually(lambda: [key for key, _ in it.published] == ["k", "l"])
 
 
 @pytest.mark.usefixtures("patient")
