@@ -194,18 +194,6 @@ def test_f11_any_garbling_of_a_push_is_answered_and_the_next_request_is_read() -
         assert [type(c) for c in commands[-3:]] == [Counted, ToBroker, Passed], cut
 
 
-@pytest.mark.parametrize("name", ["", "-x", "ä b"])
-def test_a_name_that_the_broker_refuses_changes_nothing(name: str) -> None:
-    session = connected()
-    before = session.identity
-    body = struct.pack(">hhihB", 18, 3, 5, -1, 0)
-    text = name.encode()
-    frame = body + bytes([len(text) + 1]) + text + b"\x021\x00"
-    list(from_client(session, struct.pack(">i", len(frame)) + frame))
-    list(from_broker(session, response(INVALID_REQUEST, 3, 5)))
-    assert session.identity.software_name == before.software_name
-
-
 def test_f04_a_version_that_the_broker_lacks_makes_the_client_unknown_until_it_asks_again() -> None:
     session = connected()
     request = captured("kafka-python 3.0.12", "request")
@@ -321,13 +309,18 @@ def test_keeps_the_name_of_a_connections_first_request(later: str | None) -> Non
     assert (session.identity.client_id, session.identity.software_name) == ("orders-1", "apache-kafka-java")
 
 
-@pytest.mark.parametrize("code", [INVALID_REQUEST, UNSUPPORTED_VERSION])
-def test_keeps_the_name_where_the_broker_refuses(code: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "code", "kept"),
+    [("", INVALID_REQUEST, True), ("-x", INVALID_REQUEST, True), ("ä b", INVALID_REQUEST, True), ("a", UNSUPPORTED_VERSION, False)],
+)
+def test_keeps_the_name_where_the_broker_refuses(name: str, code: int, kept: bool) -> None:
+    """And the software that was said before, unless the broker lacks the version."""
     session = Session(True, 10_240)
     introduces(session, "orders-1")
-    list(from_client(session, requested(18, 3, None, b"\x02a\x02b\x00", 2, flexible=True)))
-    list(from_broker(session, response(code, version=0 if code == UNSUPPORTED_VERSION else 3, correlation_id=2)))
-    assert session.identity.client_id == "orders-1"
+    said = name.encode()
+    list(from_client(session, requested(18, 3, None, bytes([len(said) + 1]) + said + b"\x021\x00", 2, flexible=True)))
+    list(from_broker(session, response(code, version=3 if kept else 0, correlation_id=2)))
+    assert (session.identity.client_id, session.identity.software_name) == ("orders-1", "apache-kafka-java" if kept else "unknown")
 
 
 @pytest.mark.parametrize("first", [None, ""])
