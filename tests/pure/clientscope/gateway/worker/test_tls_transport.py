@@ -87,17 +87,23 @@ def peer(theirs: socket.socket, act: Callable[[ssl.SSLSocket], None]) -> Iterato
         thread.join()
 
 
+async def accepted(context: ssl.SSLContext, app: App) -> tuple[TlsTransport, socket.socket, socket.socket]:
+    """Before the handshake: our transport, and both ends of its connection."""
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    transport = TlsTransport(context, app)
+    await asyncio.get_running_loop().connect_accepted_socket(lambda: transport, ours)
+    return transport, ours, theirs
+
+
 def played(context: ssl.SSLContext, act: Callable[[ssl.SSLSocket], None]) -> App:
     """The protocol's side of a connection whose client does this, until it has ended."""
 
     async def main() -> App:
         app = App()
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        transport = TlsTransport(context, app)
+        transport, ours, theirs = await accepted(context, app)
         with peer(theirs, act):
             try:
-                await asyncio.get_running_loop().connect_accepted_socket(lambda: transport, ours)
                 async with asyncio.timeout(20):
                     await transport.shake_hands()
                     await app.ended.wait()
@@ -146,10 +152,7 @@ def test_bytes_that_are_no_record_end_it_with_the_reason(context: ssl.SSLContext
 def test_a_failed_handshake_is_raised_and_the_protocol_hears_nothing(context: ssl.SSLContext) -> None:
     async def main() -> App:
         app = App()
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        transport = TlsTransport(context, app)
-        await asyncio.get_running_loop().connect_accepted_socket(lambda: transport, ours)
+        transport, _, theirs = await accepted(context, app)
         with theirs:
             theirs.sendall(b"GET / HTTP/1.1\r\n\r\n")
             with pytest.raises(ssl.SSLError, match=r"(?i)http.request"):
@@ -161,11 +164,8 @@ def test_a_failed_handshake_is_raised_and_the_protocol_hears_nothing(context: ss
 
 def test_a_handshake_that_is_not_waited_for_ends_the_connection(context: ssl.SSLContext) -> None:
     async def main() -> bytes:
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
+        transport, _, theirs = await accepted(context, App())
         theirs.setblocking(False)
-        transport = TlsTransport(context, App())
-        await asyncio.get_running_loop().connect_accepted_socket(lambda: transport, ours)
         with theirs:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.05):
@@ -177,17 +177,14 @@ def test_a_handshake_that_is_not_waited_for_ends_the_connection(context: ssl.SSL
 
 def test_nothing_is_taken_off_a_socket_that_is_not_read(context: ssl.SSLContext) -> None:
     async def main() -> tuple[int, int]:
-        app = App()
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        transport = TlsTransport(context, app)
-        sent = 0
+        app, sent = App(), 0
+        transport, _, theirs = await accepted(context, app)
 
         def act(client: ssl.SSLSocket) -> None:
             nonlocal sent
             client.sendall(b"x")
             assert client.recv(1) == b"x"
-            client.settimeout(0.5)
+            client.settimeout(0.2)
             try:
                 while sent < 20_000_000:
                     sent += client.send(bytes(16_384))
@@ -195,11 +192,10 @@ def test_nothing_is_taken_off_a_socket_that_is_not_read(context: ssl.SSLContext)
                 pass
 
         with peer(theirs, act):
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: transport, ours)
             await transport.shake_hands()
             await app.began.wait()
             transport.pause_reading()
-            await asyncio.sleep(1)
+            await asyncio.sleep(0.4)
             held = len(app.got)
             transport.abort()
         return held, sent
@@ -214,18 +210,14 @@ def test_what_has_closed_by_itself_and_is_not_read_ends_all_the_same(context: ss
     monkeypatch.setattr(sides, "LINGER_S", 0.05)
 
     async def main() -> App:
-        app = App()
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        transport = TlsTransport(context, app)
-        left = Event()
+        app, left = App(), Event()
+        transport, _, theirs = await accepted(context, app)
 
         def act(client: ssl.SSLSocket) -> None:
             client.sendall(b"x")
             left.wait(20)
 
         with peer(theirs, act):
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: transport, ours)
             await transport.shake_hands()
             await app.began.wait()
             transport.write(bytes(5_000_000))
