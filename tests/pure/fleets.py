@@ -113,10 +113,12 @@ class Fleet:
             **fields,
         )
 
-    def client(self, client: str = "orders-1", instance: int | None = None, **changes: Any) -> int:
+    def client(
+        self, instance: int | None = None, settings: Mapping[str, str] | None = None, client: str = "orders-1", **changes: Any
+    ) -> int:
         """A client connects and pushes; returns its connection."""
         connection = self.connect(client, address=changes.get("client_address", "10.0.0.1"), cluster=changes.get("cluster_id", "c"))
-        self.push(client, connection, instance, **changes)
+        self.push(client, connection, instance, settings=settings or {"acks": "all"}, **changes)
         return connection
 
     def reports(self, client: str = "orders-1", address: str = "10.0.0.1", **said: float) -> None:
@@ -134,7 +136,7 @@ class Fleet:
         self._decisions[fingerprint] = decision
         self.engine.decided({fingerprint: decision})
 
-    def later(self, milliseconds: int) -> None:
+    def later(self, milliseconds: int = MINUTE) -> None:
         """Time passes, and the job writes what has changed."""
         self.now += milliseconds
         self.write()
@@ -159,6 +161,10 @@ class Fleet:
         """The only one of this code."""
         (found,) = self.findings(code)
         return found
+
+    def state(self, code: str) -> str:
+        """The state of the only one of this code."""
+        return self.one(code).state
 
     def engine_rows(self) -> list[dict[str, Any]]:
         """All pushes, as the engine gets them."""

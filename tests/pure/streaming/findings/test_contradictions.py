@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fleets import MINUTE, SECOND, Fleet
+from fleets import SECOND, Fleet
 
 from clientscope.records.layouts import Origin
 
@@ -16,25 +16,24 @@ SEEN = {"origin": int(Origin.OBSERVED)}
 def found(pushed: dict[str, str], seen: dict[str, str], **fields: Any) -> list[str]:
     """The sentences about a client that pushes the one and shows the other."""
     fleet = Fleet()
-    fleet.client(instance=1, settings=pushed, **fields)
+    fleet.client(1, pushed, **fields)
     fleet.push(instance=7, settings=seen, **SEEN, **fields)
-    fleet.later(MINUTE)
+    fleet.later()
     contradicted = [each for each in fleet.findings() if each.code == "AN405"]
     return [sentence for each in contradicted for sentence in each.evidence]
 
 
-def test_a_value_that_requests_show_otherwise_is_a_finding_and_ends_with_it() -> None:
-    fleet = Fleet()
-    fleet.client(instance=1, settings=PUSHED)
+def test_a_value_that_requests_show_otherwise_is_a_finding_and_ends_with_it(fleet: Fleet) -> None:
+    fleet.client(1, PUSHED)
     fleet.push(instance=7, settings={"acks": "1", "request.timeout.ms": "30000"}, **SEEN)
-    fleet.later(MINUTE)
+    fleet.later()
     one = fleet.one("AN405")
     assert (one.state, one.severity, one.evidence) == ("open", "medium", ["acks: all by the client, 1 in its requests"])
     assert [(each.key, each.value) for each in one.settings] == [("acks", "all")]
     fleet.push(instance=7, settings={"acks": "all", "request.timeout.ms": "30000"}, **SEEN)
-    fleet.later(MINUTE)
+    fleet.later()
     fleet.later(SECOND)
-    assert fleet.one("AN405").state == "resolved"
+    assert fleet.state("AN405") == "resolved"
 
 
 @pytest.mark.parametrize(
@@ -59,32 +58,29 @@ def test_values_are_compared_in_kafkas_spelling_and_as_the_library_uses_them() -
     assert found(turned_off, {"acks": "1", "enable.idempotence": "false"}) == []
 
 
-def test_a_client_that_only_shows_its_settings_contradicts_nothing() -> None:
-    fleet = Fleet()
+def test_a_client_that_only_shows_its_settings_contradicts_nothing(fleet: Fleet) -> None:
     fleet.connect()
     fleet.push(instance=7, settings={"acks": "1"}, **SEEN)
-    fleet.later(MINUTE)
+    fleet.later()
     assert not [each for each in fleet.findings() if each.code == "AN405"]
 
 
-def test_a_client_that_has_just_started_otherwise_contradicts_what_was_seen_before_only_after_a_while() -> None:
-    fleet = Fleet()
-    fleet.client(instance=1, settings=PUSHED)
+def test_a_client_that_has_just_started_otherwise_contradicts_what_was_seen_before_only_after_a_while(fleet: Fleet) -> None:
+    fleet.client(1, PUSHED)
     fleet.push(instance=7, settings={"acks": "all"}, **SEEN)
-    fleet.later(MINUTE)
+    fleet.later()
     fleet.push(instance=1, settings={**PUSHED, "acks": "1"})
     fleet.later(15 * SECOND)
     assert not [each for each in fleet.findings() if each.code == "AN405"], "its requests are recorded some seconds later"
-    fleet.later(MINUTE)
+    fleet.later()
     assert fleet.one("AN405").evidence == ["acks: 1 by the client, all in its requests"], "nothing else was seen since"
 
 
-def test_a_start_takes_no_contradiction_away() -> None:
-    fleet = Fleet()
-    fleet.client(instance=1, settings=PUSHED)
+def test_a_start_takes_no_contradiction_away(fleet: Fleet) -> None:
+    fleet.client(1, PUSHED)
     fleet.push(instance=7, settings={"acks": "1"}, **SEEN)
-    fleet.later(MINUTE)
+    fleet.later()
     opened = fleet.one("AN405")
     fleet.push(instance=1, settings=PUSHED)
     fleet.later(15 * SECOND)
-    assert (fleet.one("AN405").state, fleet.one("AN405").alert) == ("open", opened.alert)
+    assert (fleet.state("AN405"), fleet.one("AN405").alert) == ("open", opened.alert)

@@ -106,13 +106,12 @@ def test_f44_the_finding_of_a_full_table_ends_once_there_is_room_also_after_a_re
             fleet.pushes.clear()
             fleet.start()
         for _ in range(11):
-            fleet.later(MINUTE)
+            fleet.later()
         assert {each.state for each in fleet.findings("OP004")} == {"resolved"}
 
 
 @pytest.mark.parametrize(("principal", "secrets"), [(MALLORY, True), (None, False)])
-def test_f44_each_table_is_filled_and_a_victim_keeps_what_it_has(small: None, principal: str | None, secrets: bool) -> None:
-    fleet = Fleet()
+def test_f44_each_table_is_filled_and_a_victim_keeps_what_it_has(small: None, fleet: Fleet, principal: str | None, secrets: bool) -> None:
     numbers = [fleet.connect(f"orders{number}x", VICTIM) for number in range(4)]
     for number, connection in enumerate(numbers):
         fleet.push(f"orders{number}x", connection, number + 1, settings={"acks": "0"}, principal=VICTIM)
@@ -138,8 +137,7 @@ def test_f44_each_table_is_filled_and_a_victim_keeps_what_it_has(small: None, pr
     }
 
 
-def test_f44_what_is_evicted_leaves_the_topic_too(small: None) -> None:
-    fleet = Fleet()
+def test_f44_what_is_evicted_leaves_the_topic_too(small: None, fleet: Fleet) -> None:
     for first in range(0, 200, 10):
         invent(fleet, 10, first=first)
         fleet.later(SECOND)
@@ -147,28 +145,26 @@ def test_f44_what_is_evicted_leaves_the_topic_too(small: None) -> None:
     assert {key for key, entry in fleet.engine.book.entries.items() if entry.published} == set(fleet.published)
 
 
-def test_f44_the_same_secret_in_invented_places_hides_no_place_of_another(small: None) -> None:
-    fleet = Fleet()
+def test_f44_the_same_secret_in_invented_places_hides_no_place_of_another(small: None, fleet: Fleet) -> None:
     fleet.push("billing", fleet.connect("billing", VICTIM), 9, settings=LEAK, principal=VICTIM)
     fleet.write()
     for number in range(25):
         fleet.now += SECOND
         invent(fleet, 1, first=number, settings=LEAK)
-    fleet.later(MINUTE)
+    fleet.later()
     (leak,) = fleet.findings("SK001")
     assert VICTIM in {place.application.principal for place in leak.places}
     assert len(leak.places) <= 20
 
 
-def test_f44_who_knows_a_secret_can_not_take_its_finding_along(small: None) -> None:
+def test_f44_who_knows_a_secret_can_not_take_its_finding_along(small: None, fleet: Fleet) -> None:
     """It is found with the thief first, and counts for the one who has fewer findings."""
-    fleet = Fleet()
     invent(fleet, 8, settings=LEAK)
     fleet.push("billing", fleet.connect("billing", VICTIM), 9, settings=LEAK, principal=VICTIM)
     for number in range(100):
         fleet.now += SECOND
         invent(fleet, 1, first=100 + number, settings={"db.password": f"canary-{number}"})
-    fleet.later(MINUTE)
+    fleet.later()
     assert any(VICTIM in {place.application.principal for place in each.places} for each in fleet.findings("SK001"))
 
 

@@ -30,54 +30,51 @@ def wrong(fleet: Fleet) -> list[Any]:
 
 def declares_and_leaves(fleet: Fleet) -> None:
     """A client pushes its configuration, its requests show another one, and it leaves."""
-    connection = fleet.client(instance=1, settings=GOOD)
+    connection = fleet.client(1, GOOD)
     fleet.later(SECOND)
     fleet.push(connection=connection, settings=BAD, **SEEN)
-    fleet.later(MINUTE)
+    fleet.later()
     fleet.close(connection)
-    fleet.later(MINUTE)
+    fleet.later()
 
 
 @pytest.mark.parametrize("later_ms", [0, 7 * MINUTE, 2 * HOUR])
 @pytest.mark.parametrize("read_first", ["push", "requests"])
-def test_order_of_reading_finds_nothing_in_requests_of_a_client_that_had_declared(read_first: str, later_ms: int) -> None:
-    fleet = Fleet()
+def test_order_of_reading_finds_nothing_in_requests_of_a_client_that_had_declared(fleet: Fleet, read_first: str, later_ms: int) -> None:
     declares_and_leaves(fleet)
     fleet.now += later_ms
     push, requests = (row | {"partition": partition} for partition, row in enumerate(fleet.engine_rows()))
     fleet.pushes = []
     fleet.start()
     fleet.engine.apply([push, requests] if read_first == "push" else [requests, push], was_there=True)
-    fleet.later(MINUTE)
+    fleet.later()
     assert wrong(fleet) == []
 
 
-def test_late_record_of_requests_finds_nothing_of_a_client_that_had_declared_and_left() -> None:
-    fleet = Fleet()
-    connection = fleet.client(instance=1, settings=GOOD)
+def test_late_record_of_requests_finds_nothing_of_a_client_that_had_declared_and_left(fleet: Fleet) -> None:
+    connection = fleet.client(1, GOOD)
     fleet.later(SECOND)
     fleet.close(connection)
-    fleet.later(MINUTE)
+    fleet.later()
     fleet.push(connection=connection, settings=BAD, **SEEN)
-    fleet.later(MINUTE)
+    fleet.later()
     assert wrong(fleet) == []
 
 
-def test_restart_leaves_what_a_push_had_resolved() -> None:
-    fleet = Fleet()
+def test_restart_leaves_what_a_push_had_resolved(fleet: Fleet) -> None:
     connection = fleet.connect()
     fleet.push(connection=connection, settings=BAD, **SEEN)
     fleet.later(SECOND)
     fleet.push(connection=connection, instance=1, settings=GOOD)
     fleet.later(SECOND)
     fleet.push(connection=connection, settings=BAD, **SEEN)
-    fleet.later(MINUTE)
+    fleet.later()
     before = fleet.one("AN101")
     assert before.state == "resolved"
     fleet.close(connection)
     fleet.later(7 * MINUTE)
     fleet.start()
-    fleet.later(MINUTE)
+    fleet.later()
     after = fleet.one("AN101")
     assert (after.state, after.reopened, after.alert) == ("resolved", 0, before.alert)
 
@@ -85,21 +82,21 @@ def test_restart_leaves_what_a_push_had_resolved() -> None:
 def came_and_went_meanwhile(settings: dict[str, str], **fields: Any) -> Fleet:
     """The job has been down while a client came, pushed and left."""
     fleet = Fleet()
-    fleet.close(fleet.client(instance=1, settings=settings, **fields))
+    fleet.close(fleet.client(1, settings, **fields))
     fleet.now += 7 * MINUTE
     fleet.start()
-    fleet.later(MINUTE)
+    fleet.later()
     return fleet
 
 
 def test_finding_of_a_client_that_left_meanwhile_is_listed_without_alert_until_another_has_it() -> None:
     fleet = came_and_went_meanwhile(BAD)
-    assert (fleet.one("AN101").state, alerts(fleet)) == ("open", [])
+    assert (fleet.state("AN101"), alerts(fleet)) == ("open", [])
     fleet.later(HOUR)
     fleet.start()
-    fleet.later(MINUTE)
+    fleet.later()
     assert alerts(fleet) == []
-    fleet.client("orders-2", instance=2, settings=BAD)
+    fleet.client(2, BAD, "orders-2")
     fleet.later(SECOND)
     assert alerts(fleet) == [("AN101", "new", 1)]
 
@@ -109,12 +106,11 @@ def test_finding_of_a_client_that_left_meanwhile_is_listed_without_alert_until_a
     [(True, Origin.PUSHED), (False, Origin.PUSHED), (False, Origin.REQUEST_LOG)],
     ids=["it is still there", "nobody recorded its connections", "of a request log"],
 )
-def test_finding_of_a_client_that_is_not_known_to_have_left_alerts_at_a_start(connects: bool, origin: Origin) -> None:
-    fleet = Fleet()
+def test_finding_of_a_client_that_is_not_known_to_have_left_alerts_at_a_start(fleet: Fleet, connects: bool, origin: Origin) -> None:
     fleet.push(connection=fleet.connect() if connects else 99, instance=1, settings=BAD, origin=int(origin))
     fleet.now += 7 * MINUTE
     fleet.start()
-    fleet.later(MINUTE)
+    fleet.later()
     assert alerts(fleet) == [("AN101", "new", 1)]
 
 
@@ -122,56 +118,52 @@ def test_secret_that_leaked_meanwhile_alerts_though_its_client_has_left() -> Non
     assert alerts(came_and_went_meanwhile(SECRET)) == [("SK001", "new", 1)]
 
 
-def test_restart_resolves_nothing_by_requests_of_a_client_that_says_otherwise() -> None:
-    fleet = Fleet()
-    connection = fleet.client(instance=1, settings=BAD)
+def test_restart_resolves_nothing_by_requests_of_a_client_that_says_otherwise(fleet: Fleet) -> None:
+    connection = fleet.client(1, BAD)
     fleet.later(SECOND)
     fleet.push(connection=connection, settings=GOOD, **SEEN)
-    fleet.later(MINUTE)
+    fleet.later()
     fleet.close(connection)
     fleet.later(7 * MINUTE)
     before = fleet.one("AN101")
     assert before.state == "open"
     fleet.start()
-    fleet.later(MINUTE)
+    fleet.later()
     assert fleet.one("AN101") == before
 
 
-def test_finding_that_was_back_meanwhile_alerts_once_a_client_is_there_that_has_it() -> None:
-    fleet = Fleet()
-    first = fleet.client(instance=1, settings=BAD)
+def test_finding_that_was_back_meanwhile_alerts_once_a_client_is_there_that_has_it(fleet: Fleet) -> None:
+    first = fleet.client(1, BAD)
     fleet.later(SECOND)
     fleet.push(connection=first, instance=1, settings=GOOD)
     fleet.close(first)
-    fleet.later(MINUTE)
-    assert (fleet.one("AN101").state, alerts(fleet)) == ("resolved", [("AN101", "new", 1)])
-    fleet.close(fleet.client("orders-2", instance=2, settings=BAD))
+    fleet.later()
+    assert (fleet.state("AN101"), alerts(fleet)) == ("resolved", [("AN101", "new", 1)])
+    fleet.close(fleet.client(2, BAD, "orders-2"))
     fleet.now += 7 * MINUTE
     fleet.start()
-    fleet.later(MINUTE)
-    assert (fleet.one("AN101").state, fleet.one("AN101").reopened, alerts(fleet)) == ("open", 1, [("AN101", "new", 1)])
+    fleet.later()
+    assert (fleet.state("AN101"), fleet.one("AN101").reopened, alerts(fleet)) == ("open", 1, [("AN101", "new", 1)])
     assert fleet.one("AN401").alert is None
     fleet.start()
-    fleet.later(MINUTE)
+    fleet.later()
     assert alerts(fleet) == [("AN101", "new", 1)]
-    fleet.client("orders-3", instance=3, settings=BAD)
+    fleet.client(3, BAD, "orders-3")
     fleet.later(SECOND)
-    fleet.later(MINUTE)
+    fleet.later()
     assert alerts(fleet) == [("AN101", "reopened", 2), ("AN401", "new", 1)]
 
 
 @pytest.mark.parametrize(("origin", "observed"), [(Origin.PUSHED, False), (Origin.OBSERVED, True), (Origin.REQUEST_LOG, True)])
-def test_client_that_pushed_nothing_is_said_to_be_seen(origin: Origin, observed: bool) -> None:
-    fleet = Fleet()
-    fleet.client(instance=1, settings=BAD, origin=int(origin))
+def test_client_that_pushed_nothing_is_said_to_be_seen(fleet: Fleet, origin: Origin, observed: bool) -> None:
+    fleet.client(1, BAD, origin=int(origin))
     fleet.later(SECOND)
     assert [client.observed for client in fleet.one("AN101").clients] == [observed]
 
 
 @pytest.mark.parametrize("declares", [True, False])
-def test_finds_what_was_seen_of_clients_that_left_long_before_a_start(declares: bool) -> None:
+def test_finds_what_was_seen_of_clients_that_left_long_before_a_start(fleet: Fleet, declares: bool) -> None:
     """They are forgotten while the topic is read, since a later record comes first; of what they say otherwise nothing is found."""
-    fleet = Fleet()
     connection = fleet.connect()
     if declares:
         fleet.push(connection=connection, instance=1, settings=GOOD)
@@ -185,7 +177,7 @@ def test_finds_what_was_seen_of_clients_that_left_long_before_a_start(declares: 
     fleet.engine.apply([latest])
     for row in earlier:
         fleet.engine.apply([row], was_there=True)
-    fleet.later(MINUTE)
+    fleet.later()
     assert [(each.code, each.state, each.client_count, each.alert) for each in wrong(fleet)] == [("AN101", "open", 0, None)] * (
         not declares
     )
@@ -194,13 +186,13 @@ def test_finds_what_was_seen_of_clients_that_left_long_before_a_start(declares: 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_end_of_a_suppression_alerts_though_its_client_has_left(restarts: bool) -> None:
     fleet = Fleet(Policy(suppressions=(Suppression("AN101", ClientPattern(), "legacy", date(2027, 1, 15), "rules.toml:3"),)))
-    connection = fleet.client(instance=1, settings=BAD)
+    connection = fleet.client(1, BAD)
     fleet.later(SECOND)
     fleet.close(connection)
-    fleet.later(MINUTE)
+    fleet.later()
     if restarts:
         fleet.start()
-    fleet.later(MINUTE)
+    fleet.later()
     assert alerts(fleet) == []
     fleet.later(48 * HOUR)
     assert alerts(fleet) == [("AN101", "new", 1)]

@@ -145,8 +145,8 @@ class Histories(RuleBasedStateMachine):
 
     @rule()
     def a_minute_brings_all_counts(self) -> None:
-        self.fleet.later(MINUTE)
-        self.fleet.later(MINUTE)
+        self.fleet.later()
+        self.fleet.later()
         book, now_ms = self.fleet.engine.book, self.fleet.now
         for found in book.entries.values():
             holders = book.holders(found)
@@ -183,7 +183,7 @@ def test_places_clients_and_connections_that_make_room_leave_the_counts_right(mo
     monkeypatch.setattr(engine, "CONNECTIONS_PER_CLIENT", 1)
     fleet = Fleet(most_clients=2 * most)
     for number in range(5 * most):
-        fleet.client(f"app{number % (3 * most)}x", number + 1, settings=(LEAK, TWICE)[number % 2], client_address=f"10.0.0.{number}")
+        fleet.client(number + 1, (LEAK, TWICE)[number % 2], f"app{number % (3 * most)}x", client_address=f"10.0.0.{number}")
         fleet.later(SECOND)
         pushes = [push for application in fleet.engine.clients.applications.values() for push in application.clients.values()]
         live = {push.client for push in pushes if fleet.engine.clients.is_live(push.client)}
@@ -195,29 +195,29 @@ def test_places_clients_and_connections_that_make_room_leave_the_counts_right(mo
 def lived() -> Fleet:
     """One in which each finding has been looked at once after the start: from then on a look has a cause."""
     fleet = Fleet()
-    fleet.client(instance=1, settings={"acks": "0"})
-    fleet.later(MINUTE)
-    fleet.later(MINUTE)
-    fleet.later(MINUTE)
+    fleet.client(1, {"acks": "0"})
+    fleet.later()
+    fleet.later()
+    fleet.later()
     return fleet
 
 
 def test_a_finding_that_could_not_be_written_is_written_later() -> None:
     fleet = lived()
-    fleet.client("billing-1", instance=2, settings={"acks": "0"})
+    fleet.client(2, {"acks": "0"}, "billing-1")
     assert len(fleet.engine.changes(fleet.now)) == 1, "and then Kafka is away"
-    fleet.later(MINUTE)
+    fleet.later()
     assert len(fleet.findings("AN101")) == 2
     closed = fleet.findings("AN101")[0].fingerprint
     fleet.decide(closed, Decision(fingerprint=closed, resolution="test-value", by="b", why="w", at_ms=fleet.now))
     assert len(fleet.engine.changes(fleet.now)) == 1
-    fleet.later(MINUTE)
+    fleet.later()
     assert {each.state for each in fleet.findings("AN101")} == {"open", "closed"}
 
 
 def test_a_new_leak_is_reported_once_while_the_rest_is_still_read() -> None:
     fleet = lived()
-    fleet.client("etl-1", instance=7, settings={**LEAK, "acks": "0"})
+    fleet.client(7, {**LEAK, "acks": "0"}, "etl-1")
     events, fleet.events = fleet.events, []  # which are read later than the pushes
     fleet.start()
     early = fleet.engine.new_leaks(fleet.now)
@@ -240,7 +240,7 @@ def test_places_that_make_room_are_reported_and_counted(monkeypatch: pytest.Monk
     monkeypatch.setattr(entry, "MOST_PLACES_KEPT", 20)
     fleet = Fleet()
     for number in range(25):
-        fleet.client(f"app{number}x", number + 1, settings=LEAK)
+        fleet.client(number + 1, LEAK, f"app{number}x")
     fleet.later(SECOND)
     assert left_out(fleet.engine)["places"] == 25 - fleet.one("SK001").place_count > 0
     assert "places" in fleet.one("OP004").message

@@ -26,16 +26,14 @@ def held_bytes() -> int:
     return sum(each.size for each in kept.statistics("filename"))
 
 
-def test_a_push_has_the_whereabouts_of_its_connection() -> None:
-    fleet = Fleet()
+def test_a_push_has_the_whereabouts_of_its_connection(fleet: Fleet) -> None:
     fleet.connect("orders-1")
     fleet.push("orders-1", instance=1)
     (push,) = fleet.engine.clients.all()
     assert fleet.engine._liveness.known(There(*push.there)) is push.there
 
 
-def test_a_finding_that_all_clients_have_takes_little_for_each() -> None:
-    fleet = Fleet()
+def test_a_finding_that_all_clients_have_takes_little_for_each(fleet: Fleet) -> None:
 
     def come(numbers: range) -> None:
         fleet.are_connected(numbers)

@@ -11,9 +11,8 @@ from streaming.queries.findings import cloud_event
 LEAK = {"acks": "all", "sasl.password": "hunter2-canary"}
 
 
-def test_f27_findings_of_a_backlog_carry_the_times_of_their_events() -> None:
-    fleet = Fleet()
-    fleet.client("orders", instance=1, settings=LEAK)
+def test_f27_findings_of_a_backlog_carry_the_times_of_their_events(fleet: Fleet) -> None:
+    fleet.client(1, LEAK, "orders")
     fleet.now += 10 * MINUTE
     fleet.push("orders", 1, instance=1, settings=LEAK)
     fleet.now += 6 * HOUR  # nobody reads meanwhile

@@ -18,8 +18,8 @@ def states(fleet: Fleet) -> set[tuple[str, str | None, str, int]]:
 
 def victim(fleet: Fleet, settings: dict[str, str], **fields: Any) -> int:
     """A client that keeps running, with its findings written."""
-    connection = fleet.client("orders-1", instance=1, settings=settings, **fields)
-    fleet.later(MINUTE)
+    connection = fleet.client(1, settings, **fields)
+    fleet.later()
     return connection
 
 
@@ -43,7 +43,7 @@ def test_f41_an_anonymous_client_replaces_nobody_from_another_address() -> None:
     for principal in ("User:a", None):
         fleet = Fleet()
         fleet.push("orders-1", fleet.connect("orders-1", principal), instance=1, settings=LEAK, principal=principal)
-        fleet.later(MINUTE)
+        fleet.later()
         thief = fleet.connect("orders-1", None, address="10.6.6.6")
         fleet.push("orders-1", thief, instance=1, settings=CLEAN, principal=None, client_address="10.6.6.6")
         fleet.later(20 * MINUTE)
@@ -51,32 +51,29 @@ def test_f41_an_anonymous_client_replaces_nobody_from_another_address() -> None:
         assert (found.state, found.client_count, found.clients[0].address) == ("open", 1, "10.0.0.1")
 
 
-def test_f41_behind_one_address_another_principals_push_does_not_make_a_client_gone() -> None:
+def test_f41_behind_one_address_another_principals_push_does_not_make_a_client_gone(fleet: Fleet) -> None:
     """Its own connection is closed, others of it are open: that is known by its names, which another principal may have too."""
-    fleet = Fleet()
     pushed_on = victim(fleet, LEAK, principal="User:a")
     fleet.connect("orders-1", "User:a")
     fleet.close(pushed_on, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
     fleet.push("orders-1", fleet.connect("orders-1", "User:b"), instance=2, settings=CLEAN, principal="User:b")
     fleet.later(20 * MINUTE)
-    assert (fleet.one("SK001").state, fleet.one("SK001").client_count) == ("open", 1)
+    assert (fleet.state("SK001"), fleet.one("SK001").client_count) == ("open", 1)
 
 
-def test_f41_nor_does_another_principals_connection_keep_a_client_there() -> None:
-    fleet = Fleet()
+def test_f41_nor_does_another_principals_connection_keep_a_client_there(fleet: Fleet) -> None:
     only = victim(fleet, LEAK, principal="User:a")
     fleet.connect("orders-1", "User:b")
     fleet.close(only, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
-    fleet.later(MINUTE)
+    fleet.later()
     fleet.later(20 * MINUTE)
-    assert fleet.one("SK001").state == "stopped"
+    assert fleet.state("SK001") == "stopped"
 
 
-def test_who_does_not_authenticate_is_kafkas_anonymous_in_what_is_found() -> None:
-    fleet = Fleet()
+def test_who_does_not_authenticate_is_kafkas_anonymous_in_what_is_found(fleet: Fleet) -> None:
     connection = fleet.connect("orders-1", ANONYMOUS)
     fleet.push("orders-1", connection, instance=1, settings=LEAK, principal=ANONYMOUS)
-    fleet.later(MINUTE)
+    fleet.later()
     found = fleet.one("SK001")
     assert (found.application.principal, found.clients[0].principal) == (ANONYMOUS, ANONYMOUS)
     assert found.message.startswith("orders (sasl.password"), "which says nothing about whose it is"

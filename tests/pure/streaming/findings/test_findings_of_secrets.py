@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from every import every
-from fleets import HOUR, MINUTE, NOW, SECOND, Fleet
+from fleets import HOUR, NOW, SECOND, Fleet
 
 from clientscope.findings.decisions import Decision, Resolution
 from clientscope.findings.fingerprints import secret_fingerprint
@@ -22,12 +22,11 @@ def close(fleet: Fleet, finding: Finding, resolution: Resolution) -> None:
     fleet.decide(finding.fingerprint, made)
 
 
-def test_the_same_secret_in_several_places_is_one_finding_with_all_of_them() -> None:
-    fleet = Fleet()
-    fleet.client("orders-1", instance=1, settings=LEAK)
-    fleet.client("web-1", instance=2, settings={"db.password": SECRET}, client_address="10.0.0.2")
-    fleet.client("web-2", instance=3, settings={"db.password": SECRET}, client_address="10.0.0.3")
-    fleet.client("etl", instance=4, settings={"db.password": "another-canary"}, client_address="10.0.0.4")
+def test_the_same_secret_in_several_places_is_one_finding_with_all_of_them(fleet: Fleet) -> None:
+    fleet.client(1, LEAK)
+    fleet.client(2, {"db.password": SECRET}, "web-1", client_address="10.0.0.2")
+    fleet.client(3, {"db.password": SECRET}, "web-2", client_address="10.0.0.3")
+    fleet.client(4, {"db.password": "another-canary"}, "etl", client_address="10.0.0.4")
     fleet.write()
     first, second = fleet.findings("SK001")
     assert [(place.application.client_id, place.key, place.clients) for place in first.places] == [
@@ -41,9 +40,8 @@ def test_the_same_secret_in_several_places_is_one_finding_with_all_of_them() -> 
         assert b"canary" not in text
 
 
-def test_it_says_how_far_it_got() -> None:
-    fleet = Fleet()
-    fleet.client("orders-1", instance=1, settings=LEAK)
+def test_it_says_how_far_it_got(fleet: Fleet) -> None:
+    fleet.client(1, LEAK)
     redacted = ClientConfigRecord.Config(
         version=0, config_key="sasl.password", config_value=None, value_state=1, config_type=1, is_default=False, value_digest=b"d" * 32,
         value_length=9,
@@ -58,22 +56,21 @@ def test_it_says_how_far_it_got() -> None:
     assert (kept_back.redacted_at, kept_back.written_to) == (["gw-7"], [])
 
 
-def test_it_is_never_resolved_but_stops() -> None:
-    fleet = Fleet()
-    first = fleet.client(instance=1, settings=LEAK)
-    fleet.later(MINUTE)
+def test_it_is_never_resolved_but_stops(fleet: Fleet) -> None:
+    first = fleet.client(1, LEAK)
+    fleet.later()
     fleet.close(first)
-    fleet.later(MINUTE)
-    assert fleet.one("SK001").state == "open", "a client that starts again isn't one that has stopped"
-    second = fleet.client(instance=2, settings=CLEAN)
+    fleet.later()
+    assert fleet.state("SK001") == "open", "a client that starts again isn't one that has stopped"
+    second = fleet.client(2, CLEAN)
     fleet.later(SECOND)
     found = fleet.one("SK001")
     assert (found.state, found.client_count) == ("stopped", 0)
     fleet.later(40 * 24 * HOUR)
     fleet.start()
     fleet.later(SECOND)
-    assert fleet.one("SK001").state == "stopped", "it waits for a person"
-    again = fleet.client(instance=3, settings=LEAK)
+    assert fleet.state("SK001") == "stopped", "it waits for a person"
+    again = fleet.client(3, LEAK)
     fleet.write()
     found = fleet.one("SK001")
     assert (found.state, found.reopened, found.alert and found.alert.why) == ("open", 1, "reopened")
@@ -81,54 +78,51 @@ def test_it_is_never_resolved_but_stops() -> None:
     fleet.close(again)
     for minutes, state in ((9, "open"), (4, "stopped")):
         for _ in range(minutes):
-            fleet.later(MINUTE)
-        assert fleet.one("SK001").state == state, "once nobody has had it for ten minutes"
+            fleet.later()
+        assert fleet.state("SK001") == state, "once nobody has had it for ten minutes"
 
 
 def test_a_rotated_one_is_reopened_by_a_push_and_a_test_value_is_not() -> None:
     for resolution, after in (("rotated", "open"), ("test-value", "closed"), ("not-a-secret", "closed")):
         fleet = Fleet()
-        fleet.client(instance=1, settings=LEAK)
-        fleet.later(MINUTE)
+        fleet.client(1, LEAK)
+        fleet.later()
         close(fleet, fleet.one("SK001"), resolution)  # type: ignore[arg-type]
         fleet.later(SECOND)
         found = fleet.one("SK001")
         assert found.decided is not None
         assert (found.state, found.decided.resolution, found.ended_ms) == ("closed", resolution, fleet.now)
-        fleet.later(MINUTE)
+        fleet.later()
         fleet.push(instance=1, settings=LEAK)
         fleet.write()
-        assert (resolution, fleet.one("SK001").state) == (resolution, after)
+        assert (resolution, fleet.state("SK001")) == (resolution, after)
         fleet.start()
         fleet.later(SECOND)
-        assert (resolution, fleet.one("SK001").state) == (resolution, after)
+        assert (resolution, fleet.state("SK001")) == (resolution, after)
 
 
-def test_another_digest_is_evidence_and_no_proof() -> None:
-    fleet = Fleet()
-    fleet.client(instance=1, settings=LEAK)
-    fleet.later(MINUTE)
+def test_another_digest_is_evidence_and_no_proof(fleet: Fleet) -> None:
+    fleet.client(1, LEAK)
+    fleet.later()
     fleet.push(instance=1, settings={"sasl.password": "another-canary"})
-    fleet.later(MINUTE)
+    fleet.later()
     newer, older = fleet.findings("SK001")
     assert (older.state, newer.state) == ("stopped", "open")
     assert "perhaps it was rotated" in older.evidence[0]
     assert not newer.evidence
 
 
-def test_what_only_looks_random_alerts_nobody() -> None:
-    fleet = Fleet()
-    fleet.client(instance=1, settings={"custom.thing": "zX81kfQpL0vB7mWc9Tn4Hs2Yd6Ra3Ge5"})
+def test_what_only_looks_random_alerts_nobody(fleet: Fleet) -> None:
+    fleet.client(1, {"custom.thing": "zX81kfQpL0vB7mWc9Tn4Hs2Yd6Ra3Ge5"})
     fleet.write()
     found = fleet.one("SK004")
     assert (found.state, found.confidence, found.alert) == ("open", "low", None)
-    fleet.client("web", instance=2, settings={"acks": "0"}, client_address="10.0.0.2")
+    fleet.client(2, {"acks": "0"}, "web", client_address="10.0.0.2")
     fleet.write()
     assert fleet.findings()[-1].code == "SK004", "what is sure comes first"
 
 
-def test_tokens_without_end_are_one_finding() -> None:
-    fleet = Fleet()
+def test_tokens_without_end_are_one_finding(fleet: Fleet) -> None:
     for number in range(25):
         fleet.push(instance=1, settings={"sasl.password": f"{SECRET}-{number}"})
         fleet.now += SECOND
@@ -138,23 +132,21 @@ def test_tokens_without_end_are_one_finding() -> None:
     assert sum(finding.state == "open" for finding in found) == 1
 
 
-def test_a_setting_that_is_kept_back_without_being_a_secret_is_no_leak() -> None:
-    fleet = Fleet()
-    fleet.client(instance=1, settings={"security.protocol": "SASL_SSL"})
+def test_a_setting_that_is_kept_back_without_being_a_secret_is_no_leak(fleet: Fleet) -> None:
+    fleet.client(1, {"security.protocol": "SASL_SSL"})
     fleet.write()
     found = fleet.one("SK003")
     assert (found.kind, found.severity, found.first_seen_ms) == ("setting", "info", NOW)
     fleet.later(SECOND)
     fleet.push(instance=1, settings=CLEAN)
     fleet.write()
-    assert fleet.one("SK003").state == "resolved"
+    assert fleet.state("SK003") == "resolved"
 
 
-def test_f34_a_secret_within_a_key_is_a_finding_that_names_it_by_its_digest() -> None:
-    fleet = Fleet()
-    fleet.client("orders", instance=1, settings={"sasl.password = hunter2-canary": "", "acks": "all", "password=third-canary": ""})
-    fleet.client("etl", instance=2, settings={"sasl.password = other-canary": ""}, client_address="10.0.0.2")
-    fleet.client("etl-b", instance=3, settings={"sasl.password = hunter2-canary": "!"}, client_address="10.0.0.3")
+def test_f34_a_secret_within_a_key_is_a_finding_that_names_it_by_its_digest(fleet: Fleet) -> None:
+    fleet.client(1, {"sasl.password = hunter2-canary": "", "acks": "all", "password=third-canary": ""}, "orders")
+    fleet.client(2, {"sasl.password = other-canary": ""}, "etl", client_address="10.0.0.2")
+    fleet.client(3, {"sasl.password = hunter2-canary": "!"}, "etl-b", client_address="10.0.0.3")
     fleet.write()
     found = {finding.settings[0].digest: finding for finding in fleet.findings("SK002")}
     assert len(found) == 3, "as many as there are secrets, though all values are alike"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from fleets import HOUR, MINUTE, NOW, SECOND, Fleet
+from fleets import HOUR, NOW, SECOND, Fleet
 
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import ClientPattern
@@ -17,9 +17,8 @@ from streaming.findings.finding_records import Policy
 BAD, GOOD = {"acks": "0", "group.id": "g"}, {"acks": "all", "group.id": "g"}
 
 
-def test_a_finding_says_what_where_who_and_what_to_do() -> None:
-    fleet = Fleet()
-    fleet.client("orders-7", instance=5, settings=BAD)
+def test_a_finding_says_what_where_who_and_what_to_do(fleet: Fleet) -> None:
+    fleet.client(5, BAD, "orders-7")
     fleet.write()
     found = fleet.one("AN101")
     assert (found.state, found.kind, found.severity, found.name) == ("open", "setting", "high", "acks_zero")
@@ -34,19 +33,18 @@ def test_a_finding_says_what_where_who_and_what_to_do() -> None:
     assert (found.alert.number, found.alert.why) == (1, "new")
 
 
-def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_and_leaves_the_topic_after_thirty_days() -> None:
-    fleet = Fleet()
-    first = fleet.client(instance=1, settings=BAD)
-    fleet.later(MINUTE)
+def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_and_leaves_the_topic_after_thirty_days(fleet: Fleet) -> None:
+    first = fleet.client(1, BAD)
+    fleet.later()
     fleet.close(first)
     fleet.later(HOUR)
-    assert fleet.one("AN101").state == "open", "that its client has gone resolves nothing"
-    fleet.client(instance=2, settings=GOOD)
+    assert fleet.state("AN101") == "open", "that its client has gone resolves nothing"
+    fleet.client(2, GOOD)
     fleet.write()
     found = fleet.one("AN101")
     assert (found.state, found.ended_ms, found.client_count) == ("resolved", fleet.now, 0)
     fleet.later(HOUR)
-    fleet.client(instance=3, settings=BAD)
+    fleet.client(3, BAD)
     fleet.write()
     found = fleet.one("AN101")
     assert (found.state, found.reopened, found.first_seen_ms, found.opened_ms, found.ended_ms) == ("open", 1, NOW, fleet.now, None)
@@ -55,48 +53,43 @@ def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_a
     fleet.push(instance=3, settings=GOOD)
     for days in (0, 29):
         fleet.later(days * 24 * HOUR)
-        assert fleet.one("AN101").state == "resolved"
+        assert fleet.state("AN101") == "resolved"
     fleet.later(2 * 24 * HOUR)
     assert not fleet.findings("AN101")
 
 
-def test_it_stays_open_while_any_client_that_is_connected_fails() -> None:
-    fleet = Fleet()
-    bad = fleet.client("orders-1", instance=1, settings=BAD)
-    fleet.client("orders-2", instance=2, settings=BAD, client_address="10.0.0.2")
-    fleet.later(MINUTE)
+def test_it_stays_open_while_any_client_that_is_connected_fails(fleet: Fleet) -> None:
+    bad = fleet.client(1, BAD)
+    fleet.client(2, BAD, "orders-2", client_address="10.0.0.2")
+    fleet.later()
     for instance in (3, 4):
-        fleet.client(f"orders-{instance}", instance, settings=GOOD, client_address=f"10.0.0.{instance}")
-    fleet.later(MINUTE)
-    assert (fleet.one("AN101").state, fleet.one("AN101").client_count) == ("open", 2)
+        fleet.client(instance, GOOD, f"orders-{instance}", client_address=f"10.0.0.{instance}")
+    fleet.later()
+    assert (fleet.state("AN101"), fleet.one("AN101").client_count) == ("open", 2)
     fleet.push("orders-2", instance=2, settings=GOOD, client_address="10.0.0.2")
-    fleet.later(MINUTE)
-    assert (fleet.one("AN101").state, fleet.one("AN101").client_count) == ("open", 1)
+    fleet.later()
+    assert (fleet.state("AN101"), fleet.one("AN101").client_count) == ("open", 1)
     fleet.close(bad)
     fleet.later(SECOND)
-    assert fleet.one("AN101").state == "resolved"
+    assert fleet.state("AN101") == "resolved"
 
 
-def test_what_could_not_be_judged_resolves_nothing() -> None:
-    fleet = Fleet()
-    fleet.client(
-        instance=1, settings={"acks": "all", "max.in.flight.requests.per.connection": "5", "enable.idempotence": "false", "retries": "9"}
-    )
+def test_what_could_not_be_judged_resolves_nothing(fleet: Fleet) -> None:
+    fleet.client(1, {"acks": "all", "max.in.flight.requests.per.connection": "5", "enable.idempotence": "false", "retries": "9"})
     fleet.write()
-    assert fleet.one("AN105").state == "open"
-    fleet.later(MINUTE)
+    assert fleet.state("AN105") == "open"
+    fleet.later()
     fleet.push(instance=1, settings={"acks": "all"})
-    fleet.later(MINUTE)
-    assert fleet.one("AN105").state == "open"
+    fleet.later()
+    assert fleet.state("AN105") == "open"
 
 
-def test_a_fleet_with_one_mistake_is_one_finding_with_a_count_and_one_alert() -> None:
-    fleet = Fleet()
+def test_a_fleet_with_one_mistake_is_one_finding_with_a_count_and_one_alert(fleet: Fleet) -> None:
     for number in range(30):
-        fleet.client(f"orders-{number}", instance=number + 1, settings=BAD, client_address=f"10.0.0.{number}")
+        fleet.client(number + 1, BAD, f"orders-{number}", client_address=f"10.0.0.{number}")
         if number % 10 == 0:
             fleet.later(20)
-    fleet.later(MINUTE)
+    fleet.later()
     found = fleet.one("AN101")
     assert (found.client_count, len(found.clients), found.clients[0].client_id) == (30, 10, "orders-29")
     assert found.alert is not None
@@ -108,7 +101,7 @@ def test_owners_are_named_and_suppressed_ones_alert_nobody_until_the_day() -> No
     owners = Owners(((ClientPattern(client_id=("orders-*",)), Owner("orders", "#orders")),))
     suppression = Suppression("AN101", ClientPattern(group=("g",)), "legacy", date(2027, 1, 15), "rules.toml:3")
     fleet = Fleet(Policy(owners, (suppression,)))
-    fleet.client(instance=1, settings=BAD)
+    fleet.client(1, BAD)
     fleet.write()
     found = fleet.one("AN101")
     assert found.owner is not None
@@ -121,20 +114,18 @@ def test_owners_are_named_and_suppressed_ones_alert_nobody_until_the_day() -> No
 
 
 @pytest.mark.parametrize("junk", [b"", b"{}", b"[1]", b"\xff", b'{"fingerprint": 1}'])
-def test_junk_on_the_topic_stops_nothing(junk: bytes) -> None:
-    fleet = Fleet()
+def test_junk_on_the_topic_stops_nothing(fleet: Fleet, junk: bytes) -> None:
     fleet.published["x"] = junk
     fleet.start()
-    fleet.client(instance=1, settings=BAD)
+    fleet.client(1, BAD)
     fleet.write()
     del fleet.published["x"]
-    assert fleet.one("AN101").state == "open"
+    assert fleet.state("AN101") == "open"
 
 
-def test_a_client_that_has_gone_is_forgotten_after_an_hour_and_what_it_had_wrong_is_not() -> None:
-    fleet = Fleet()
-    gone = fleet.client("orders-1", instance=1, settings=BAD)
-    fleet.client("web-1", instance=2, settings=BAD, client_address="10.0.0.2")
+def test_a_client_that_has_gone_is_forgotten_after_an_hour_and_what_it_had_wrong_is_not(fleet: Fleet) -> None:
+    gone = fleet.client(1, BAD)
+    fleet.client(2, BAD, "web-1", client_address="10.0.0.2")
     fleet.close(gone)
     fleet.later(2 * HOUR)
     assert fleet.engine.sizes()["clients"] == 1, "who is connected is kept"
@@ -143,7 +134,7 @@ def test_a_client_that_has_gone_is_forgotten_after_an_hour_and_what_it_had_wrong
         ("web", "open", 1),
     }
     fleet.start()
-    fleet.later(MINUTE)
+    fleet.later()
     assert len(fleet.findings("AN101")) == 2
     fleet.later(30 * 24 * HOUR)
     assert fleet.engine.sizes()["applications"] == 1, "and neither is it of an application that is silent for thirty days"
@@ -153,55 +144,51 @@ def test_a_client_that_has_gone_is_forgotten_after_an_hour_and_what_it_had_wrong
 SEEN = {"origin": int(Origin.OBSERVED)}
 
 
-def test_what_a_client_pushes_beats_what_was_seen_of_its_requests() -> None:
-    fleet = Fleet()
+def test_what_a_client_pushes_beats_what_was_seen_of_its_requests(fleet: Fleet) -> None:
     fleet.connect()
     fleet.push(instance=7, settings=BAD, **SEEN)
     fleet.write()
-    assert (fleet.one("AN101").state, fleet.one("AN101").client_count) == ("open", 1)
+    assert (fleet.state("AN101"), fleet.one("AN101").client_count) == ("open", 1)
     fleet.later(SECOND)
-    pushing = fleet.client(instance=1, settings=GOOD)
+    pushing = fleet.client(1, GOOD)
     fleet.later(SECOND)
-    assert fleet.one("AN101").state == "resolved"
+    assert fleet.state("AN101") == "resolved"
     fleet.push(instance=7, settings=BAD, **SEEN)  # which comes later, and changes nothing
-    fleet.later(MINUTE)
-    assert fleet.one("AN101").state == "resolved"
+    fleet.later()
+    assert fleet.state("AN101") == "resolved"
     fleet.close(pushing)
-    fleet.later(MINUTE)
-    assert fleet.one("AN101").state == "resolved", "another connection of its names is open, so it is still there"
+    fleet.later()
+    assert fleet.state("AN101") == "resolved", "another connection of its names is open, so it is still there"
 
 
-def test_a_pushing_client_whose_connection_was_idle_is_there_although_its_requests_were_seen_later() -> None:
-    fleet = Fleet()
-    pushing = fleet.client(instance=1, settings=BAD)
+def test_a_pushing_client_whose_connection_was_idle_is_there_although_its_requests_were_seen_later(fleet: Fleet) -> None:
+    pushing = fleet.client(1, BAD)
     other = fleet.connect()
     fleet.push(instance=7, settings=GOOD, **SEEN)
-    fleet.later(MINUTE)
+    fleet.later()
     fleet.close(pushing)
-    fleet.later(MINUTE)
-    assert (fleet.one("AN101").state, fleet.one("AN101").client_count) == ("open", 1)
+    fleet.later()
+    assert (fleet.state("AN101"), fleet.one("AN101").client_count) == ("open", 1)
     fleet.close(other)
-    fleet.later(MINUTE)
+    fleet.later()
     assert fleet.one("AN101").client_count == 0
 
 
-def test_a_client_that_several_gateways_have_seen_counts_once_until_none_sees_it() -> None:
-    fleet = Fleet()
+def test_a_client_that_several_gateways_have_seen_counts_once_until_none_sees_it(fleet: Fleet) -> None:
     connection = fleet.connect()
     for instance, gateway in ((7, "g"), (8, "other")):
         fleet.push(connection=connection, instance=instance, gateway_id=gateway, settings=BAD, **SEEN)
-    fleet.client("orders-2", instance=9, settings=BAD, client_address="10.0.0.2", **SEEN)
+    fleet.client(9, BAD, "orders-2", client_address="10.0.0.2", **SEEN)
     fleet.later(SECOND)
     found = fleet.one("AN101")
     assert (found.client_count, sorted(str(each.client_id) for each in found.clients)) == (2, ["orders-1", "orders-2"])
     fleet.close(connection)
-    fleet.later(MINUTE)
+    fleet.later()
     assert fleet.one("AN101").client_count == 1
 
 
-def test_a_producer_that_pushes_says_nothing_of_a_consumer_of_its_name() -> None:
-    fleet = Fleet()
-    fleet.client(instance=1, settings={"acks": "all", "linger.ms": "5"})
+def test_a_producer_that_pushes_says_nothing_of_a_consumer_of_its_name(fleet: Fleet) -> None:
+    fleet.client(1, {"acks": "all", "linger.ms": "5"})
     fleet.push(instance=7, settings={"group.id": "g", "session.timeout.ms": "5000"}, **SEEN)
-    fleet.later(MINUTE)
+    fleet.later()
     assert fleet.one("AN202").client_count == 1

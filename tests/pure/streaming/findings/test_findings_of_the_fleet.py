@@ -24,14 +24,13 @@ def apps(fleet: Fleet, number: int, **changes: object) -> None:
     """So many applications, each with one client."""
     for index in range(number):
         name = "app" + "abcdefghijklmnopqrstuvwxyz"[index]
-        fleet.client(name, instance=100 + index, settings=SETTINGS, client_address=f"10.0.1.{index}", **changes)
+        fleet.client(100 + index, SETTINGS, name, client_address=f"10.0.1.{index}", **changes)
 
 
-def test_instances_that_differ_are_reported_once_no_more_of_them_start() -> None:
-    fleet = Fleet()
+def test_instances_that_differ_are_reported_once_no_more_of_them_start(fleet: Fleet) -> None:
     for number in range(3):
         settings = SETTINGS | {"linger.ms": "0" if number == 2 else "5", "client.id": f"orders-{number}"}
-        fleet.client(f"orders-{number}", instance=number + 1, settings=settings, client_address=f"10.0.0.{number}")
+        fleet.client(number + 1, settings, f"orders-{number}", client_address=f"10.0.0.{number}")
     fleet.later(5 * MINUTE)
     assert not fleet.findings("AN310"), "a rollout may be under way"
     fleet.later(6 * MINUTE)
@@ -40,34 +39,31 @@ def test_instances_that_differ_are_reported_once_no_more_of_them_start() -> None
     assert found.evidence == ["linger.ms: 5 on 2 clients, 0 on 1 client"]
     fleet.push("orders-2", instance=3, settings=SETTINGS, client_address="10.0.0.2")
     fleet.later(15 * MINUTE)
-    assert fleet.one("AN310").state == "resolved"
+    assert fleet.state("AN310") == "resolved"
 
 
-def test_members_of_a_group_are_compared_whatever_their_client_id() -> None:
-    fleet = Fleet()
+def test_members_of_a_group_are_compared_whatever_their_client_id(fleet: Fleet) -> None:
     for name, value in (("a", "100"), ("b", "500")):
-        fleet.client(name, instance=ord(name), settings={"group.id": "g", "max.poll.records": value}, client_address=f"10.0.0.{ord(name)}")
+        fleet.client(ord(name), {"group.id": "g", "max.poll.records": value}, name, client_address=f"10.0.0.{ord(name)}")
     fleet.later(11 * MINUTE)
     found = fleet.one("AN310")
     assert (found.application.group, found.application.client_id) == ("g", None)
 
 
-def test_other_releases_and_clients_that_are_gone_are_not_compared() -> None:
-    fleet = Fleet()
-    fleet.client("orders-1", instance=1, settings=SETTINGS)
-    fleet.client("orders-2", instance=2, settings=SETTINGS | {"acks": "1"}, client_software_version="3.9.0", client_address="10.0.0.2")
-    gone = fleet.client("orders-3", instance=3, settings=SETTINGS | {"acks": "0"}, client_address="10.0.0.3")
+def test_other_releases_and_clients_that_are_gone_are_not_compared(fleet: Fleet) -> None:
+    fleet.client(1, SETTINGS)
+    fleet.client(2, SETTINGS | {"acks": "1"}, "orders-2", client_software_version="3.9.0", client_address="10.0.0.2")
+    gone = fleet.client(3, SETTINGS | {"acks": "0"}, "orders-3", client_address="10.0.0.3")
     fleet.close(gone)
     fleet.later(11 * MINUTE)
     assert not fleet.findings("AN310")
 
 
-def test_a_setting_that_changed_between_two_starts_is_reported_for_a_day() -> None:
-    fleet = Fleet()
-    first = fleet.client(instance=1, settings=SETTINGS)
+def test_a_setting_that_changed_between_two_starts_is_reported_for_a_day(fleet: Fleet) -> None:
+    first = fleet.client(1, SETTINGS)
     fleet.later(HOUR)
     fleet.close(first)
-    fleet.client(instance=2, settings=SETTINGS | {"acks": "1", "linger.ms": "0"})
+    fleet.client(2, SETTINGS | {"acks": "1", "linger.ms": "0"})
     fleet.later(10 * SECOND)
     found = fleet.one("AN401")
     assert found.evidence == ["acks: all before, 1 now", "linger.ms: 5 before, 0 now"]
@@ -77,36 +73,33 @@ def test_a_setting_that_changed_between_two_starts_is_reported_for_a_day() -> No
     fleet.later(SECOND)
     assert fleet.writes == writes, "a restart finds the same"
     fleet.later(25 * HOUR)
-    assert fleet.one("AN401").state == "resolved"
+    assert fleet.state("AN401") == "resolved"
 
 
-def test_a_producer_and_a_consumer_of_one_name_are_no_change() -> None:
-    fleet = Fleet()
+def test_a_producer_and_a_consumer_of_one_name_are_no_change(fleet: Fleet) -> None:
     for _ in range(2):
-        fleet.client(instance=1, settings=SETTINGS)
+        fleet.client(1, SETTINGS)
         fleet.later(SECOND)
-        fleet.client(instance=2, settings={"group.id": "g", "max.poll.records": "5"})
-        fleet.later(MINUTE)
+        fleet.client(2, {"group.id": "g", "max.poll.records": "5"})
+        fleet.later()
     assert not fleet.findings("AN401")
 
 
-def test_secrets_are_compared_by_their_digests_and_not_shown() -> None:
-    fleet = Fleet()
+def test_secrets_are_compared_by_their_digests_and_not_shown(fleet: Fleet) -> None:
     for instance, secret in ((1, "hunter2-canary"), (2, "hunter3-canary")):
-        fleet.client(instance=instance, settings=SETTINGS | {"sasl.password": secret})
-        fleet.later(MINUTE)
+        fleet.client(instance, SETTINGS | {"sasl.password": secret})
+        fleet.later()
     (line,) = fleet.one("AN401").evidence
     assert line.startswith("sasl.password: a secret with digest ")
     assert not any(b"canary" in text for text in every(fleet.published.values()))
 
 
 @pytest.mark.parametrize("is_fleet", [True, False])
-def test_an_application_that_is_alone_with_a_value_or_with_an_old_release(is_fleet: bool) -> None:
-    fleet = Fleet()
+def test_an_application_that_is_alone_with_a_value_or_with_an_old_release(fleet: Fleet, is_fleet: bool) -> None:
     apps(fleet, 25 if is_fleet else 8)  # few applications are no fleet
-    fleet.client("odd", instance=1, settings=SETTINGS | {"linger.ms": "9999", "client.dns.lookup": "x"})
-    fleet.client("old", instance=2, settings=SETTINGS, client_software_version="2.1.0", client_address="10.0.0.2")
-    fleet.client("new", instance=3, settings=SETTINGS, client_software_version="9.0.0", client_address="10.0.0.3")
+    fleet.client(1, SETTINGS | {"linger.ms": "9999", "client.dns.lookup": "x"}, "odd")
+    fleet.client(2, SETTINGS, "old", client_software_version="2.1.0", client_address="10.0.0.2")
+    fleet.client(3, SETTINGS, "new", client_software_version="9.0.0", client_address="10.0.0.3")
     fleet.later(10 * SECOND)
     found = [(each.code, each.application.client_id, each.evidence) for each in fleet.findings() if each.code in ("AN402", "AN403")]
     assert (
@@ -131,8 +124,7 @@ def closes(fleet: Fleet, addresses: Iterable[str], every_ms: int = SECOND, reads
     fleet.later(SECOND)
 
 
-def test_a_client_that_reconnects_in_a_storm_and_ends_it() -> None:
-    fleet = Fleet()
+def test_a_client_that_reconnects_in_a_storm_and_ends_it(fleet: Fleet) -> None:
     closes(fleet, ["10.0.0.1"] * 150, client_software_name="librdkafka", client_software_version="2.6.1")
     found = fleet.one("AN404")
     assert (found.application.client_id, found.state, found.severity) == ("batch", "open", "medium")
@@ -143,15 +135,14 @@ def test_a_client_that_reconnects_in_a_storm_and_ends_it() -> None:
         "software librdkafka 2.6.1",
     ]
     fleet.later(10 * MINUTE)
-    assert fleet.one("AN404").state == "resolved"
+    assert fleet.state("AN404") == "resolved"
 
 
 @pytest.mark.parametrize("caught_up", [False, True], ids=["at the start", "later"])
 @pytest.mark.parametrize(
     ("closings", "reads", "is_storm"), [(60, 1, False), (60, 2, False), (99, 3, False), (100, 1, True), (100, 2, True)]
 )
-def test_counts_repeated_record_once(closings: int, reads: int, is_storm: bool, caught_up: bool) -> None:
-    fleet = Fleet()
+def test_counts_repeated_record_once(fleet: Fleet, closings: int, reads: int, is_storm: bool, caught_up: bool) -> None:
     if caught_up:
         fleet.engine.connections_are_read()
     closes(fleet, ["10.0.0.1"] * closings, reads=reads)
@@ -159,16 +150,14 @@ def test_counts_repeated_record_once(closings: int, reads: int, is_storm: bool, 
 
 
 @pytest.mark.parametrize(("principal", "is_storm"), [("User:a", False), ("User:b", True)])
-def test_who_has_a_tenth_as_many_connections_open_makes_no_storm(principal: str, is_storm: bool) -> None:
-    fleet = Fleet()
+def test_who_has_a_tenth_as_many_connections_open_makes_no_storm(fleet: Fleet, principal: str, is_storm: bool) -> None:
     for number in range(17):
         fleet.connect("batch-1", principal, f"10.0.0.{number}")
     closes(fleet, ["10.0.0.1"] * 150)
     assert bool(fleet.findings("AN404")) is is_storm, "of another principal they are another application's"
 
 
-def test_a_storm_of_many_is_worse_and_names_where_most_of_it_is() -> None:
-    fleet = Fleet()
+def test_a_storm_of_many_is_worse_and_names_where_most_of_it_is(fleet: Fleet) -> None:
     closes(fleet, (f"10.0.0.{number % 100 if number % 10 == 0 else 0}" for number in range(1_200)), every_ms=100)
     found = fleet.one("AN404")
     assert found.severity == "high"
@@ -182,17 +171,14 @@ def test_a_profile_switches_them_off_and_sets_their_limits() -> None:
     profile = Profile("p", off=frozenset({"AN401"}), limits={"AN310": {"minutes": 1.0}})
     fleet = Fleet(thresholds=Thresholds((profile,)))
     for instance in (1, 2):
-        fleet.client(
-            f"orders-{instance}", instance=instance, settings=SETTINGS | {"linger.ms": str(instance)}, client_address=f"10.0.0.{instance}"
-        )
-        fleet.later(MINUTE)
+        fleet.client(instance, SETTINGS | {"linger.ms": str(instance)}, f"orders-{instance}", client_address=f"10.0.0.{instance}")
+        fleet.later()
     fleet.later(10 * SECOND)
     assert not fleet.findings("AN401")
-    assert fleet.one("AN310").state == "open"
+    assert fleet.state("AN310") == "open"
 
 
-def test_a_lost_gateway_is_reported_until_it_is_heard_again() -> None:
-    fleet = Fleet()
+def test_a_lost_gateway_is_reported_until_it_is_heard_again(fleet: Fleet) -> None:
     fleet.heartbeat()
     fleet.later(2 * MINUTE)
     subject = gateway_subject("c", 1, "g")
@@ -203,15 +189,14 @@ def test_a_lost_gateway_is_reported_until_it_is_heard_again() -> None:
     assert found.message.startswith('Gateway "g" of broker 1 in cluster c, on host "edge-3", sends no heartbeats any more: ')
     fleet.start()
     fleet.later(SECOND)
-    assert fleet.one("OP001").state == "open", "its old heartbeats, read once more, are no news"
+    assert fleet.state("OP001") == "open", "its old heartbeats, read once more, are no news"
     assert fleet.one("OP001").subject == subject
     fleet.heartbeat()
     fleet.later(SECOND)
-    assert fleet.one("OP001").state == "resolved"
+    assert fleet.state("OP001") == "resolved"
 
 
-def test_alerts_that_were_given_up_are_reported_until_one_is_delivered() -> None:
-    fleet = Fleet()
+def test_alerts_that_were_given_up_are_reported_until_one_is_delivered(fleet: Fleet) -> None:
     fleet.conditions.report(given_up_alerts("tickets", 3, "HTTP 410", fleet.now))
     fleet.later(SECOND)
     found = fleet.one("OP007")
@@ -220,7 +205,7 @@ def test_alerts_that_were_given_up_are_reported_until_one_is_delivered() -> None
     assert found.is_firing
     fleet.conditions.report(given_up_alerts("tickets", 0, "", fleet.now))
     fleet.later(SECOND)
-    assert fleet.one("OP007").state == "resolved"
+    assert fleet.state("OP007") == "resolved"
 
 
 @pytest.mark.parametrize(
@@ -235,9 +220,8 @@ def test_alerts_that_were_given_up_are_reported_until_one_is_delivered() -> None
     ],
     ids=["never heard", "heard before", "heard just then", "heard since", "another was heard since", "of another kind"],
 )
-def test_does_not_report_gateway_heard_since_as_lost(code: str, gateway: str, beat_ms: int | None, opens: bool) -> None:
+def test_does_not_report_gateway_heard_since_as_lost(fleet: Fleet, code: str, gateway: str, beat_ms: int | None, opens: bool) -> None:
     """The loss is found by one query and the heartbeat read by another one, in either order."""
-    fleet = Fleet()
     lost_ms = fleet.now + MINUTE
     if beat_ms is not None:
         fleet.now = lost_ms + beat_ms
@@ -262,9 +246,10 @@ def test_does_not_report_gateway_heard_since_as_lost(code: str, gateway: str, be
         (["medium", None, "medium", "high"], (3, "worse", 3), 2),
     ],
 )
-def test_alert_has_the_time_at_which_it_got_worse(severities: list[Severity | None], alert: tuple[int, str, int], opened: int) -> None:
+def test_alert_has_the_time_at_which_it_got_worse(
+    fleet: Fleet, severities: list[Severity | None], alert: tuple[int, str, int], opened: int
+) -> None:
     """Each severity is a minute's, and None that all was well; a time is the number of its minute."""
-    fleet = Fleet()
     began_ms = fleet.now
     for minute, severity in enumerate(severities):
         fleet.now = began_ms + minute * MINUTE

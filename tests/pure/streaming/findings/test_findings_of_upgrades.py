@@ -28,36 +28,33 @@ def uses(fleet: Fleet, connection: int, *versions: tuple[int, int], kind: Kind =
     fleet._happens(connection, kind, 1, **fields, requested_versions=pack([pair(*each) for each in versions]))
 
 
-def test_an_application_that_breaks_is_a_finding_until_it_is_upgraded() -> None:
-    fleet = Fleet()
-    first = fleet.client("orders-1", instance=1)
+def test_an_application_that_breaks_is_a_finding_until_it_is_upgraded(fleet: Fleet) -> None:
+    first = fleet.client(1)
     uses(fleet, first, *OLD)
-    uses(fleet, fleet.client("orders-2", instance=2, client_address="10.0.0.2"), *NEW, client_id="orders-2", client_address="10.0.0.2")
+    uses(fleet, fleet.client(2, client="orders-2", client_address="10.0.0.2"), *NEW, client_id="orders-2", client_address="10.0.0.2")
     fleet.later(10 * SECOND)
     found = fleet.one("AN309")
     assert (found.state, found.severity, found.application.client_id) == ("open", "medium", "orders")
     assert found.evidence == ["unknown software: Produce 2, Fetch 3, removed in 4.0.0; 1 client"]
     assert "requests Produce 2, Fetch 3, which brokers of 4.0" in found.message
     uses(fleet, first, *OLD, kind=Kind.CLOSED)
-    uses(fleet, fleet.client("orders-1", instance=3), *NEW)
+    uses(fleet, fleet.client(3), *NEW)
     fleet.later(6 * HOUR)
-    assert fleet.one("AN309").state == "open", "a later record may still have such a version"
+    assert fleet.state("AN309") == "open", "a later record may still have such a version"
     fleet.later(HOUR + MINUTE)
-    assert fleet.one("AN309").state == "resolved"
+    assert fleet.state("AN309") == "resolved"
 
 
-def test_a_restart_finds_the_same() -> None:
-    fleet = Fleet()
+def test_a_restart_finds_the_same(fleet: Fleet) -> None:
     uses(fleet, fleet.connect(), *OLD)
     fleet.later(10 * SECOND)
     found, writes = fleet.one("AN309"), fleet.writes
     fleet.start()
-    fleet.later(MINUTE)
+    fleet.later()
     assert fleet.one("AN309") == found and fleet.writes == writes
 
 
-def test_news_are_judged_at_the_next_comparison() -> None:
-    fleet = Fleet()
+def test_news_are_judged_at_the_next_comparison(fleet: Fleet) -> None:
     connection = fleet.connect()
     uses(fleet, connection, *NEW)
     fleet.later(10 * SECOND)
@@ -77,13 +74,12 @@ def test_of_many_clients_news_are_judged_once_a_minute(monkeypatch: pytest.Monke
     uses(fleet, fleet.connect(), (2, 0), client_id="late-1")
     fleet.later(20 * SECOND)
     assert not fleet.findings("AN309")
-    fleet.later(MINUTE)
+    fleet.later()
     assert fleet.one("AN309").application.client_id == "late"
 
 
 @pytest.mark.parametrize("versions", [NEW, ((18, 3), (3, 9)), ((18, 9), (3, 9), (0, 9)), ()])
-def test_who_works_or_can_not_be_judged_is_no_finding(versions: tuple[tuple[int, int], ...]) -> None:
-    fleet = Fleet()
+def test_who_works_or_can_not_be_judged_is_no_finding(fleet: Fleet, versions: tuple[tuple[int, int], ...]) -> None:
     uses(fleet, fleet.connect(), *versions)
     fleet.later(10 * SECOND)
     assert not fleet.findings("AN309")
@@ -108,8 +104,7 @@ def test_the_target_is_the_profiles(profile: Profile, fires: bool) -> None:
     assert names == ({"orders", "others"} if fires else {"others"})
 
 
-def test_one_application_has_one_finding_with_a_line_for_each_kind_of_client() -> None:
-    fleet = Fleet()
+def test_one_application_has_one_finding_with_a_line_for_each_kind_of_client(fleet: Fleet) -> None:
     for number in range(30):
         software = {"client_software_name": "made", "client_software_version": str(number)} if number >= 3 else {}
         names = {"client_id": f"orders-{number}", "client_address": f"10.0.0.{number}", **software}

@@ -17,9 +17,8 @@ def restarted(fleet: Fleet) -> Fleet:
     return fleet
 
 
-def test_f46_a_leak_missing_from_the_next_push_is_reported_with_its_severity() -> None:
-    fleet = Fleet()
-    connection = fleet.client(instance=1, settings=LEAK)
+def test_f46_a_leak_missing_from_the_next_push_is_reported_with_its_severity(fleet: Fleet) -> None:
+    connection = fleet.client(1, LEAK)
     fleet.now += 10
     fleet.push(connection=connection, instance=1, settings=CLEAN)
     fleet.write()
@@ -30,41 +29,38 @@ def test_f46_a_leak_missing_from_the_next_push_is_reported_with_its_severity() -
     assert [(client.client_id, client.address, client.disconnected_ms) for client in leak.clients] == [
         ("orders-1", "10.0.0.1", fleet.now - 10)
     ]
-    fleet.later(MINUTE)
+    fleet.later()
     assert fleet.one("SK001").alert == leak.alert and fleet.one("SK001").severity == "critical", "once"
     assert restarted(fleet).one("SK001").alert == leak.alert
 
 
-def test_f46_a_leak_that_returns_as_briefly_is_reported_again() -> None:
-    fleet = Fleet()
+def test_f46_a_leak_that_returns_as_briefly_is_reported_again(fleet: Fleet) -> None:
     for _ in range(2):
         fleet.now += SECOND
-        connection = fleet.client(instance=1, settings=LEAK)
+        connection = fleet.client(1, LEAK)
         fleet.now += 10
         fleet.push(connection=connection, instance=1, settings=CLEAN)
-        fleet.later(MINUTE)
+        fleet.later()
     leak = fleet.one("SK001")
     assert leak.state == "stopped" and leak.reopened == 1
     assert leak.alert is not None and (leak.alert.number, leak.alert.why) == (2, "reopened")
 
 
-def test_f46_a_severity_that_is_worse_for_an_instant_is_reported() -> None:
-    fleet = Fleet()
-    fleet.client("orders-1", 1, settings={"acks": "all", "interceptor.classes": "password=Kq7Zt9XwLm2Pv"})
+def test_f46_a_severity_that_is_worse_for_an_instant_is_reported(fleet: Fleet) -> None:
+    fleet.client(1, {"acks": "all", "interceptor.classes": "password=Kq7Zt9XwLm2Pv"})
     fleet.write()
     before = [finding.severity for finding in fleet.findings() if finding.kind == "leak"]
-    connection = fleet.client("orders-2", 2, settings=LEAK)
+    connection = fleet.client(2, LEAK, "orders-2")
     fleet.push("orders-2", connection, 2, settings=CLEAN)
     fleet.write()
     assert "critical" in [finding.severity for finding in fleet.findings() if finding.kind == "leak"], before
 
 
-def test_who_had_it_stays_named_with_the_time_at_which_they_left() -> None:
-    fleet = Fleet()
-    first, second = fleet.client("orders-1", 1, settings={"acks": "0"}), fleet.client("orders-2", 2, settings={"acks": "0"})
+def test_who_had_it_stays_named_with_the_time_at_which_they_left(fleet: Fleet) -> None:
+    first, second = fleet.client(1, {"acks": "0"}), fleet.client(2, {"acks": "0"}, "orders-2")
     fleet.write()
     assert [client.disconnected_ms for client in fleet.one("AN101").clients] == [None, None]
-    fleet.later(MINUTE)
+    fleet.later()
     left_ms = fleet.now
     fleet.close(first, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
     fleet.later(2 * MINUTE)
@@ -82,10 +78,9 @@ def test_who_had_it_stays_named_with_the_time_at_which_they_left() -> None:
 
 
 @pytest.mark.parametrize("settings", [LEAK, {"acks": "0"}])
-def test_an_erased_client_is_named_no_more(settings: dict[str, str]) -> None:
-    fleet = Fleet()
-    fleet.client("orders-1", 1, settings=settings)
-    fleet.client("orders-2", 2, settings=settings)
+def test_an_erased_client_is_named_no_more(fleet: Fleet, settings: dict[str, str]) -> None:
+    fleet.client(1, settings)
+    fleet.client(2, settings, "orders-2")
     fleet.write()
     (key,) = [client.key for client in fleet.findings()[0].clients if client.client_id == "orders-1"]
     fleet.now += SECOND
@@ -97,66 +92,61 @@ def test_an_erased_client_is_named_no_more(settings: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("settings", [LEAK, {"acks": "0"}])
 @pytest.mark.parametrize("wait_ms", [0, 3 * HOUR])
-def test_f35_what_only_an_erased_client_had_is_gone_with_it(settings: dict[str, str], wait_ms: int) -> None:
-    fleet = Fleet()
-    connection = fleet.client("orders-1", 1, settings=settings)
+def test_f35_what_only_an_erased_client_had_is_gone_with_it(fleet: Fleet, settings: dict[str, str], wait_ms: int) -> None:
+    connection = fleet.client(1, settings)
     fleet.write()
     (key,) = [client.key for client in fleet.findings()[0].clients]
     fleet.close(connection, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
-    fleet.later(MINUTE)
+    fleet.later()
     fleet.later(wait_ms)
     fleet.erase(key)
-    fleet.later(MINUTE)
+    fleet.later()
     assert not fleet.published
     assert not restarted(fleet).published
-    fleet.client("orders-1", 2, settings=settings)
+    fleet.client(2, settings)
     fleet.write()
     assert fleet.findings()[0].state == "open", "whoever comes again is found again"
 
 
 @pytest.mark.parametrize("wait_ms", [0, 3 * HOUR])
 @pytest.mark.parametrize("erased", [1, 2])
-def test_f35_a_change_that_only_an_erased_client_shows_is_gone_with_it(erased: int, wait_ms: int) -> None:
-    fleet = Fleet()
+def test_f35_a_change_that_only_an_erased_client_shows_is_gone_with_it(fleet: Fleet, erased: int, wait_ms: int) -> None:
     for instance, acks in ((1, "all"), (2, "1")):
-        connection = fleet.client("orders-1", instance, settings={"acks": acks})
+        connection = fleet.client(instance, {"acks": acks}, "orders-1")
         fleet.later(10 * SECOND)
         fleet.close(connection, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
-        fleet.later(MINUTE)
+        fleet.later()
     assert fleet.one("AN401").evidence == ["acks: all before, 1 now"]
     fleet.later(wait_ms)
     fleet.erase(fleet.engine_rows()[erased - 1]["client"])
-    fleet.later(MINUTE)
+    fleet.later()
     assert all(each.state == "resolved" for each in fleet.findings("AN401"))
     fleet.erase(fleet.engine_rows()[2 - erased]["client"])
-    fleet.later(MINUTE)
+    fleet.later()
     assert not fleet.published
 
 
-def test_f35_what_an_erased_client_started_with_is_no_before_of_a_later_change() -> None:
-    fleet = Fleet()
-    fleet.client("orders-1", 1, settings={"acks": "all"})
-    fleet.later(MINUTE)
+def test_f35_what_an_erased_client_started_with_is_no_before_of_a_later_change(fleet: Fleet) -> None:
+    fleet.client(1, {"acks": "all"})
+    fleet.later()
     fleet.erase(fleet.engine_rows()[0]["client"])
-    fleet.later(MINUTE)
-    fleet.client("orders-1", 2, settings={"acks": "1"})
+    fleet.later()
+    fleet.client(2, {"acks": "1"})
     fleet.later(10 * SECOND)
     assert not fleet.findings("AN401")
 
 
-def test_what_an_erased_client_started_with_is_known_of_another_one_that_has_it() -> None:
-    fleet = Fleet()
+def test_what_an_erased_client_started_with_is_known_of_another_one_that_has_it(fleet: Fleet) -> None:
     for instance in (1, 2):
-        fleet.client(f"orders-{instance}", instance, settings={"acks": "all"})
+        fleet.client(instance, {"acks": "all"}, f"orders-{instance}")
     fleet.erase(fleet.engine_rows()[0]["client"])
-    fleet.later(MINUTE)
-    fleet.client("orders-3", 3, settings={"acks": "1"})
+    fleet.later()
+    fleet.client(3, {"acks": "1"}, "orders-3")
     fleet.later(10 * SECOND)
     assert fleet.one("AN401").evidence == ["acks: all before, 1 now"]
 
 
-def test_no_two_findings_read_the_same() -> None:
-    fleet = Fleet()
+def test_no_two_findings_read_the_same(fleet: Fleet) -> None:
     for number, (principal, settings) in enumerate(
         [
             ("User:a", {**LEAK, "ssl.keystore.password": "another-canary"}),
@@ -166,8 +156,8 @@ def test_no_two_findings_read_the_same() -> None:
             (None, {"acks": "0"}),
         ]
     ):
-        fleet.client(f"orders-{number}", number + 1, principal=principal, settings=settings)
-    fleet.client("orders-8", 8, settings={**LEAK, "ssl.truststore.password": "rotated-canary"})
+        fleet.client(number + 1, settings, f"orders-{number}", principal=principal)
+    fleet.client(8, {**LEAK, "ssl.truststore.password": "rotated-canary"}, "orders-8")
     fleet.write()
     messages = [finding.message for finding in fleet.findings()]
     assert len(messages) == 8 and len(set(messages)) == len(messages)
@@ -185,20 +175,21 @@ def test_no_two_findings_read_the_same() -> None:
 XRAY = {"origin": 2, "gateway_id": "clientscope xray", "gateway_epoch": 7, "connection": 0, "instance": 1}
 
 
-def test_a_client_that_a_log_showed_counts_as_connected_for_a_moment_and_its_finding_stays_until_a_later_run_is_without_it() -> None:
-    fleet = Fleet()
+def test_a_client_that_a_log_showed_counts_as_connected_for_a_moment_and_its_finding_stays_until_a_later_run_is_without_it(
+    fleet: Fleet,
+) -> None:
     fleet.push(**XRAY, settings={"acks": "0"})
     fleet.write()
     assert [client.disconnected_ms for client in fleet.one("AN101").clients] == [None]
     for hours in (0, 3, 30):
         fleet.later(MINUTE + hours * HOUR)
         (client,) = fleet.one("AN101").clients
-        assert (fleet.one("AN101").state, client.disconnected_ms is None, client.gateway) == ("open", False, "clientscope xray")
-    assert restarted(fleet).one("AN101").state == "open"
+        assert (fleet.state("AN101"), client.disconnected_ms is None, client.gateway) == ("open", False, "clientscope xray")
+    assert restarted(fleet).state("AN101") == "open"
     for days, state in ((26, "open"), (4, "resolved")):
         fleet.later(days * 24 * HOUR)
-        assert fleet.one("AN101").state == state, "thirty days after the last run it is over"
+        assert fleet.state("AN101") == state, "thirty days after the last run it is over"
     for epoch, acks, state in ((8, "0", "open"), (9, "all", "resolved")):
         fleet.push(**{**XRAY, "gateway_epoch": epoch}, settings={"acks": acks})
-        fleet.later(MINUTE)
-        assert fleet.one("AN101").state == state
+        fleet.later()
+        assert fleet.state("AN101") == state

@@ -21,35 +21,32 @@ def evidence(fleet: Fleet) -> list[str]:
 
 def joined(fleet: Fleet, instance: int, **changes: Any) -> int:
     made = {"client_address": f"10.0.0.{instance}", "settings": settings("m"), **SEEN, **changes}
-    return fleet.client("orders-1", instance, **made)
+    return fleet.client(instance, **made)
 
 
-def test_two_that_stay_are_a_finding_and_one_that_leaves_ends_it() -> None:
-    fleet = Fleet()
+def test_two_that_stay_are_a_finding_and_one_that_leaves_ends_it(fleet: Fleet) -> None:
     joined(fleet, 1)
     joined(fleet, 3, settings=settings("alone"))
     other = joined(fleet, 2)
-    fleet.later(MINUTE)
+    fleet.later()
     assert evidence(fleet) == [], "one may be about to take the other's place"
     fleet.later(2 * MINUTE)
     assert evidence(fleet) == ["group.instance.id m: orders-1 at 10.0.0.1, orders-1 at 10.0.0.2"]
     assert fleet.one("AN216").severity == "medium"
     fleet.close(other)
-    fleet.later(MINUTE)
+    fleet.later()
     fleet.later(SECOND)
     assert evidence(fleet) == []
 
 
-def test_one_client_that_several_gateways_see_is_one() -> None:
-    fleet = Fleet()
+def test_one_client_that_several_gateways_see_is_one(fleet: Fleet) -> None:
     joined(fleet, 1)
     joined(fleet, 2, client_address="10.0.0.1")
     fleet.later(3 * MINUTE)
     assert evidence(fleet) == []
 
 
-def test_other_groups_other_names_and_dynamic_members_are_none() -> None:
-    fleet = Fleet()
+def test_other_groups_other_names_and_dynamic_members_are_none(fleet: Fleet) -> None:
     joined(fleet, 1)
     joined(fleet, 2, settings=settings("m", "another"))
     joined(fleet, 3, settings=settings("n"))

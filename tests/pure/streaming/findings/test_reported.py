@@ -8,86 +8,80 @@ from fleets import MINUTE, SECOND, Fleet
 CONSUMER = {"group.id": "billing", "max.poll.interval.ms": "300000"}
 
 
-def test_less_than_a_fifth_left_is_a_finding_until_an_hour_has_passed_without() -> None:
-    fleet = Fleet()
+def test_less_than_a_fifth_left_is_a_finding_until_an_hour_has_passed_without(fleet: Fleet) -> None:
     fleet.client(settings=CONSUMER)
     fleet.reports(poll_interval_max_ms=200_000)
-    fleet.later(MINUTE)
+    fleet.later()
     assert not fleet.findings("AN406"), "a third is left"
     fleet.reports(poll_interval_max_ms=280_400)
-    fleet.later(MINUTE)
+    fleet.later()
     one = fleet.one("AN406")
     assert (one.state, one.severity, one.client_count) == ("open", "medium", 1)
     assert one.evidence == ["orders-1 at 10.0.0.1: 280 s between two polls, 300 s allowed"]
     assert [(each.key, each.value) for each in one.settings] == [("max.poll.interval.ms", "300000")]
     fleet.reports(poll_interval_max_ms=1_000)
     fleet.later(30 * MINUTE)
-    assert fleet.one("AN406").state == "open", "it was so within the hour"
+    assert fleet.state("AN406") == "open", "it was so within the hour"
     fleet.later(31 * MINUTE)
     fleet.later(SECOND)
-    assert fleet.one("AN406").state == "resolved"
+    assert fleet.state("AN406") == "resolved"
 
 
-def test_an_exceeded_interval_is_high() -> None:
-    fleet = Fleet()
+def test_an_exceeded_interval_is_high(fleet: Fleet) -> None:
     fleet.client(settings=CONSUMER)
     fleet.reports(poll_interval_max_ms=300_000)
-    fleet.later(MINUTE)
+    fleet.later()
     assert fleet.one("AN406").severity == "high"
 
 
-def test_where_the_setting_is_not_known_or_the_client_is_another_nothing_is_said() -> None:
-    fleet = Fleet()
-    fleet.client("orders-1", settings={"group.id": "billing"})
-    fleet.client("orders-2", settings={**CONSUMER, "max.poll.interval.ms": "200000..400000"})
-    fleet.client("orders-3", settings=CONSUMER)
+def test_where_the_setting_is_not_known_or_the_client_is_another_nothing_is_said(fleet: Fleet) -> None:
+    fleet.client(settings={"group.id": "billing"})
+    fleet.client(settings={**CONSUMER, "max.poll.interval.ms": "200000..400000"}, client="orders-2")
+    fleet.client(settings=CONSUMER, client="orders-3")
     for name in ("orders-1", "orders-2", "orders-4"):
         fleet.reports(name, poll_interval_max_ms=299_000)
     fleet.reports("orders-3", "10.0.0.9", poll_interval_max_ms=299_000)
     for number, text in enumerate(("9" * 30, "٣٠٠٠٠٠", "3e5", "")):
-        fleet.client(f"hostile{number}x", settings={**CONSUMER, "max.poll.interval.ms": text})
+        fleet.client(settings={**CONSUMER, "max.poll.interval.ms": text}, client=f"hostile{number}x")
         fleet.reports(f"hostile{number}x", poll_interval_max_ms=299_000)
-    fleet.later(MINUTE)
+    fleet.later()
     assert not fleet.findings("AN406") and not fleet.findings("OP002")
 
 
-def test_of_several_consumers_of_one_name_the_longest_setting_counts() -> None:
-    fleet = Fleet()
-    fleet.client(instance=1, settings=CONSUMER)
-    fleet.client(instance=2, settings={**CONSUMER, "max.poll.interval.ms": "900000"})
+def test_of_several_consumers_of_one_name_the_longest_setting_counts(fleet: Fleet) -> None:
+    fleet.client(1, CONSUMER)
+    fleet.client(2, {**CONSUMER, "max.poll.interval.ms": "900000"})
     fleet.reports(poll_interval_max_ms=299_000)
-    fleet.later(MINUTE)
+    fleet.later()
     assert not fleet.findings("AN406"), "it may be the one that has 15 minutes"
 
 
-def test_a_restart_ends_nothing_within_the_hour() -> None:
-    fleet = Fleet()
+def test_a_restart_ends_nothing_within_the_hour(fleet: Fleet) -> None:
     fleet.client(settings=CONSUMER)
     fleet.reports(poll_interval_max_ms=290_000)
-    fleet.later(MINUTE)
+    fleet.later()
     fleet.start()
-    fleet.later(MINUTE)
+    fleet.later()
     fleet.later(58 * MINUTE)
-    assert fleet.one("AN406").state == "open"
+    assert fleet.state("AN406") == "open"
     fleet.later(2 * MINUTE)
     fleet.later(SECOND)
-    assert fleet.one("AN406").state == "resolved"
+    assert fleet.state("AN406") == "resolved"
 
 
 def reports_twice(fleet: Fleet, **said: float) -> None:
     for _ in range(2):
         fleet.reports(**said)
-        fleet.later(MINUTE)
+        fleet.later()
 
 
-def test_batches_that_wait_for_far_longer_than_linger_are_a_finding() -> None:
-    fleet = Fleet()
+def test_batches_that_wait_for_far_longer_than_linger_are_a_finding(fleet: Fleet) -> None:
     fleet.client(settings={"acks": "all", "linger.ms": "200"})
     fleet.reports(queue_time_avg_ms=2_300)
-    fleet.later(MINUTE)
+    fleet.later()
     assert not fleet.findings("AN407"), "one report may be a start"
     fleet.reports(queue_time_avg_ms=1_900)
-    fleet.later(MINUTE)
+    fleet.later()
     one = fleet.one("AN407")
     assert (one.state, one.severity) == ("open", "medium")
     assert one.evidence == ["orders-1 at 10.0.0.1: batches wait 1900 ms on average, 200 ms are asked for"]
@@ -98,8 +92,7 @@ def test_batches_that_wait_for_far_longer_than_linger_are_a_finding() -> None:
     ("linger", "wait_ms", "found"),
     [("0", 499, False), ("0", 500, True), ("5", 500, True), ("1000", 2_999, False), ("1000", 3_000, True), ("0..40", 9_000, False)],
 )
-def test_far_longer_is_a_multiple_and_half_a_second(linger: str, wait_ms: int, found: bool) -> None:
-    fleet = Fleet()
+def test_far_longer_is_a_multiple_and_half_a_second(fleet: Fleet, linger: str, wait_ms: int, found: bool) -> None:
     fleet.client(settings={"linger.ms": linger})
     reports_twice(fleet, queue_time_avg_ms=wait_ms)
     assert bool(fleet.findings("AN407")) == found
@@ -116,15 +109,13 @@ def test_far_longer_is_a_multiple_and_half_a_second(linger: str, wait_ms: int, f
         ("0", 400, 120, True),
     ],
 )
-def test_many_small_fetches_that_wait_for_one_byte_are_a_finding(min_bytes: str, rate: int, size: int, found: bool) -> None:
-    fleet = Fleet()
+def test_many_small_fetches_that_wait_for_one_byte_are_a_finding(fleet: Fleet, min_bytes: str, rate: int, size: int, found: bool) -> None:
     fleet.client(settings={"group.id": "billing", "fetch.min.bytes": min_bytes})
     reports_twice(fleet, fetch_rate=rate, fetch_size_avg_bytes=size, record_rate=1_000)
     assert bool(fleet.findings("AN210")) == found
 
 
-def test_the_finding_names_the_bytes_that_make_half_as_many_fetches() -> None:
-    fleet = Fleet()
+def test_the_finding_names_the_bytes_that_make_half_as_many_fetches(fleet: Fleet) -> None:
     fleet.client(settings={"group.id": "billing", "fetch.min.bytes": "1"})
     reports_twice(fleet, fetch_rate=400, fetch_size_avg_bytes=120.5, record_rate=400)
     one = fleet.one("AN210")
@@ -141,13 +132,13 @@ def hour_of_retries(fleet: Fleet, retries: float) -> None:
 def after_a_change(before: float, after: float) -> Fleet:
     """An hour with so many retries in five minutes, another setting, and ten minutes with so many."""
     fleet = Fleet()
-    fleet.client(instance=1, settings={"acks": "all", "request.timeout.ms": "30000"})
+    fleet.client(1, {"acks": "all", "request.timeout.ms": "30000"})
     hour_of_retries(fleet, before)
-    fleet.client(instance=2, settings={"acks": "all", "request.timeout.ms": "2000"})
+    fleet.client(2, {"acks": "all", "request.timeout.ms": "2000"})
     for _ in range(2):
         fleet.later(5 * MINUTE)
         fleet.reports(record_retries=after)
-    fleet.later(MINUTE)
+    fleet.later()
     return fleet
 
 
@@ -158,9 +149,9 @@ def test_retries_that_rose_after_a_change_are_a_finding_for_two_hours() -> None:
     assert one.evidence == ["300 records are sent again in five minutes, 2 were before", "request.timeout.ms: 30000 before, 2000 now"]
     assert [(each.key, each.value) for each in one.settings] == [("request.timeout.ms", "2000")]
     fleet.later(108 * MINUTE)
-    assert fleet.one("AN408").state == "open"
-    fleet.later(MINUTE)
-    assert fleet.one("AN408").state == "resolved"
+    assert fleet.state("AN408") == "open"
+    fleet.later()
+    assert fleet.state("AN408") == "resolved"
 
 
 @pytest.mark.parametrize(
@@ -175,14 +166,13 @@ def test_risen_is_five_times_as_many_and_twenty_at_least(before: float, after: f
     assert bool(after_a_change(before, after).findings("AN408")) == found
 
 
-def test_without_a_change_or_without_reports_from_before_it_retries_are_no_finding() -> None:
-    fleet = Fleet()
+def test_without_a_change_or_without_reports_from_before_it_retries_are_no_finding(fleet: Fleet) -> None:
     fleet.client(settings={"acks": "all", "retries": "3"})
     hour_of_retries(fleet, 1)
     hour_of_retries(fleet, 500)
     assert not fleet.findings("AN408")
-    fleet.client("billing-1", settings={"acks": "all"})
-    fleet.client("billing-2", settings={"acks": "1"})
+    fleet.client(settings={"acks": "all"}, client="billing-1")
+    fleet.client(settings={"acks": "1"}, client="billing-2")
     for _ in range(4):
         fleet.later(5 * MINUTE)
         fleet.reports("billing-1", record_retries=500)
