@@ -111,24 +111,31 @@ def request_id(frame: bytes) -> int:
     return int(struct.unpack_from(">i", frame, 8)[0])
 
 
-def from_client(session: Session, data: bytes) -> Iterator[Out]:
+def from_client(session: Session, data: bytes) -> list[Out]:
     """What the session yields, up to where it is held; requests that it has read are shown under the client's ids."""
+    done: list[Out] = []
     for command in session.from_client(data):
         if isinstance(command, Held):
-            return
+            break
         if isinstance(command, ToBroker) and len(command.data) >= 12 and is_ours(own := request_id(command.data)):
             asked = session.unanswered.client_id(own)
             assert asked is not None
-            yield replace(command, data=command.data[:8] + struct.pack(">i", asked) + command.data[12:])
+            done.append(replace(command, data=command.data[:8] + struct.pack(">i", asked) + command.data[12:]))
         else:
-            yield command
+            done.append(command)
+    return done
 
 
-def from_broker(session: Session, data: bytes) -> Iterator[Out]:
-    """What the session yields for answers to the client's ids; the oldest request of an id is answered first."""
+def under_own_ids(session: Session, data: bytes) -> bytes:
+    """Answers to the client's ids as a broker gives them; the oldest request of an id is answered first."""
     answers = b""
     waiting = {asked: own for own, asked in reversed(session.unanswered.ids().items())}
     for frame in frames(data):
         asked = struct.unpack_from(">i", frame, 4)[0] if len(frame) >= 8 else None
         answers += frame[:4] + struct.pack(">i", waiting[asked]) + frame[8:] if asked in waiting else frame
-    yield from session.from_broker(answers)
+    return answers
+
+
+def from_broker(session: Session, data: bytes) -> list[Out]:
+    """What the session yields for answers to the client's ids."""
+    return list(session.from_broker(under_own_ids(session, data)))

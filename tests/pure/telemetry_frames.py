@@ -98,7 +98,7 @@ def says(session: Session, software: tuple[str, str] = JAVA, *more: int) -> byte
     """The client says who it is, the broker answers with some keys more: the answer that the client gets."""
     said = ApiVersionsRequest(version=4, client_software_name=software[0], client_software_version=software[1])
     said.with_header(correlation_id=1, client_id="java")
-    list(from_client(session, bytes(said.encode(header=True, framed=True))))
+    from_client(session, bytes(said.encode(header=True, framed=True)))
     return next(command.data for command in from_broker(session, api_versions_answer(*more)) if hasattr(command, "data"))
 
 

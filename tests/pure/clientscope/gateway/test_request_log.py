@@ -47,12 +47,12 @@ class Script:
         self.session.observe(None)
 
     def client(self, data: bytes) -> None:
-        list(from_client(self.session, data))
+        from_client(self.session, data)
         if not self.stopped:
             self.observed.received(self.session.between_requests)
 
     def broker(self, data: bytes) -> None:
-        list(from_broker(self.session, data))
+        from_broker(self.session, data)
 
 
 def request(key: int, correlation_id: int, size: int = 0, client_id: bytes = b"orders") -> bytes:

@@ -41,8 +41,7 @@ def seen(session: Session) -> list[tuple[int, int]]:
     return list(unpack(pack(session.requested)))
 
 
-def test_each_version_is_kept_once_and_passes_unlooked_at_from_then_on() -> None:
-    session = Session(True, 10_240)
+def test_each_version_is_kept_once_and_passes_unlooked_at_from_then_on(session: Session) -> None:
     assert not session.passes_from_client(request(1, 3)), "a version is looked at the first time"
     requests(session, *[(1, 3)] * 16, (0, 2), (1, 3), (1, 12))
     assert seen(session) == [(0, 2), (1, 3), (1, 12)]
@@ -51,15 +50,13 @@ def test_each_version_is_kept_once_and_passes_unlooked_at_from_then_on() -> None
     assert seen(session) == [] and not session.passes_from_client(request(1, 3))
 
 
-def test_requests_that_the_gateway_reads_are_kept_too_but_for_its_own() -> None:
-    session = Session(True, 10_240)
+def test_requests_that_the_gateway_reads_are_kept_too_but_for_its_own(session: Session) -> None:
     requests(session, (18, 0), (60, 1), (1324, 0))
     assert seen(session) == [(18, 0), (60, 1)]
     assert not session.passes_from_client(request(18, 0)), "it is read each time"
 
 
-def test_a_request_that_is_too_long_to_be_read_does_not_let_the_next_ones_pass() -> None:
-    session = Session(True, 10_240)
+def test_a_request_that_is_too_long_to_be_read_does_not_let_the_next_ones_pass(session: Session) -> None:
     long = struct.pack(">ihhih", 10 + READ_LIMIT + 1_000, 18, 0, 1, -1) + bytes(READ_LIMIT + 1_000)
     assert Passed in [type(each) for each in from_client(session, long)]
     assert seen(session) == [(18, 0)] and not session.passes_from_client(request(18, 0))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from kafka.protocol.metadata import ApiVersionsResponse
 from places import TESTS
-from played import Played, from_broker, from_client
+from played import Played, from_broker, from_client, under_own_ids
 
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.handler import READ_LIMIT
@@ -70,8 +70,8 @@ def push_frame(configs: list[tuple[str, Any, int]], correlation_id: int = 2, ver
 def connected(client: str = "clientscope producer") -> Session:
     """A session whose client has identified itself."""
     session = Session(True, 10_240)
-    list(from_client(session, captured(client, "request")))
-    list(from_broker(session, response(version=4, correlation_id=1)))
+    from_client(session, captured(client, "request"))
+    from_broker(session, response(version=4, correlation_id=1))
     return session
 
 
@@ -81,9 +81,8 @@ def answered(command: Any) -> Any:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_client_is_known_once_the_broker_accepts_and_each_sees_the_others_bytes(client: str) -> None:
+def test_a_client_is_known_once_the_broker_accepts_and_each_sees_the_others_bytes(session: Session, client: str) -> None:
     """But for our tag in the request, and our key in the answer."""
-    session = Session(True, 10_240)
     request, original = captured(client, "request"), captured(client, "response")
     (command,) = from_client(session, request)
     assert isinstance(command, ToBroker)
@@ -112,11 +111,11 @@ def test_a_client_is_known_once_the_broker_accepts_and_each_sees_the_others_byte
 
 def test_without_a_policy_nothing_is_advertised_and_a_push_goes_upstream() -> None:
     session = Session(False, 10_240)
-    list(from_client(session, captured("java 4.4.0", "request")))
+    from_client(session, captured("java 4.4.0", "request"))
     plain = without_our_key(captured("java 4.4.0", "response"))
     assert [c.data for c in from_broker(session, plain) if isinstance(c, ToClient)] == [plain]
     push = push_frame([("acks", "all", 1)])
-    assert list(from_client(session, push)) == [Passed(push), Counted("requests_unserved", "unknown_api_key")]
+    assert from_client(session, push) == [Passed(push), Counted("requests_unserved", "unknown_api_key")]
 
 
 def test_a_push_has_its_turn_by_a_carrier_and_never_reaches_the_broker() -> None:
@@ -127,7 +126,7 @@ def test_a_push_has_its_turn_by_a_carrier_and_never_reaches_the_broker() -> None
     said, asked = api_versions.read_request(carrier.data), api_versions.read_request(captured("clientscope producer", "request"))
     assert (said.api_version, said.software_name, said.client_id) == (asked.api_version, asked.software_name, asked.client_id)
     fetched = struct.pack(">ii", 6, 7) + b"ok"
-    answers = from_broker(session, response(correlation_id=said.correlation_id) + fetched)
+    answers = session.from_broker(under_own_ids(session, response(correlation_id=said.correlation_id) + fetched))
     pushed = next(answers)
     assert isinstance(pushed, Pushed) and {c.key for c in pushed.configs} >= {"acks", "linger.ms", "client.id"}
     assert pushed.correlation_id == REQUEST_HEAD.unpack_from(captured("clientscope producer", "request", PUSH_CONFIG))[3]
@@ -142,14 +141,13 @@ def test_a_push_has_its_turn_by_a_carrier_and_never_reaches_the_broker() -> None
     assert session.unanswered_pushes == 0
 
 
-def test_a_push_that_is_pipelined_behind_api_versions_is_pushed_by_who_that_says() -> None:
-    session = Session(True, 10_240)
+def test_a_push_that_is_pipelined_behind_api_versions_is_pushed_by_who_that_says(session: Session) -> None:
     _, carrier = from_client(
         session, captured("clientscope producer", "request") + captured("clientscope producer", "request", PUSH_CONFIG)
     )
     assert isinstance(carrier, ToBroker)
     carrier_id = api_versions.read_request(carrier.data).correlation_id
-    commands = list(from_broker(session, response() + response(correlation_id=carrier_id)))
+    commands = from_broker(session, response() + response(correlation_id=carrier_id))
     assert [type(c) for c in commands] == [Identified, ToClient, Pushed]
     assert session.identity.software_name == "kafka-python"
 
@@ -190,7 +188,7 @@ def test_f11_any_garbling_of_a_push_is_answered_and_the_next_request_is_read() -
     for cut in range(12, len(whole) - 1):
         frame = struct.pack(">i", cut - 4) + whole[4:cut]
         session = connected()
-        commands = list(from_client(session, frame + struct.pack(">ihhi", 8, 1, 4, 7)))
+        commands = from_client(session, frame + struct.pack(">ihhi", 8, 1, 4, 7))
         assert [type(c) for c in commands[-3:]] == [Counted, ToBroker, Passed], cut
 
 
@@ -198,20 +196,20 @@ def test_f04_a_version_that_the_broker_lacks_makes_the_client_unknown_until_it_a
     session = connected()
     request = captured("kafka-python 3.0.12", "request")
     newer = request[:6] + struct.pack(">h", 99) + request[8:]
-    list(from_client(session, newer))
+    from_client(session, newer)
     refusal = response(UNSUPPORTED_VERSION, 0)
-    commands = list(from_broker(session, refusal))
+    commands = from_broker(session, refusal)
     assert commands[-1] == ToClient(refusal)
     assert isinstance(commands[0], Identified) and commands[0].identity.software_name == "unknown"
-    list(from_client(session, request))
-    list(from_broker(session, response()))
+    from_client(session, request)
+    from_broker(session, response())
     assert session.identity.software_name == "kafka-python"
 
 
 def test_an_api_versions_request_that_cannot_be_read_passes_unchanged() -> None:
     frame = struct.pack(">ihhihB", 11 + 3, 18, 3, 1, -1, 0) + b"\xff\xff\xff"
     session = Session(True, 10_240)
-    assert list(from_client(session, frame)) == [Counted("unreadable_frames", "api_versions_truncated"), ToBroker(frame)]
+    assert from_client(session, frame) == [Counted("unreadable_frames", "api_versions_truncated"), ToBroker(frame)]
     (answer,) = from_broker(session, response(version=3))
     assert answer == ToClient(response(version=3))
     assert session.identity.software_name == "unknown"
@@ -225,13 +223,12 @@ def v5(rest: bytes) -> bytes:
 INSTANCE = uuid.UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
 
 
-def test_the_texts_v5_gives_the_instance_id_and_goes_upstream_as_v4() -> None:
-    session = Session(True, 10_240)
+def test_the_texts_v5_gives_the_instance_id_and_goes_upstream_as_v4(session: Session) -> None:
     (command,) = from_client(session, v5(INSTANCE.bytes + b"\0"))
     assert isinstance(command, ToBroker)
     seen = api_versions.read_request(command.data)
     assert (seen.api_version, seen.correlation_id, seen.software_name, seen.instance_id) == (4, 9, "java", None)
-    list(from_broker(session, response(version=4, correlation_id=9)))
+    from_broker(session, response(version=4, correlation_id=9))
     assert session.identity == Identity("app", "java", "5.0", INSTANCE)
 
 
@@ -242,7 +239,7 @@ def test_the_texts_v5_gives_the_instance_id_and_goes_upstream_as_v4() -> None:
 )
 def test_kafkas_own_v5_goes_upstream_untouched(rest: bytes) -> None:
     frame = v5(rest)
-    assert list(from_client(Session(True, 10_240), frame))[-1] == ToBroker(frame)
+    assert from_client(Session(True, 10_240), frame)[-1] == ToBroker(frame)
 
 
 LONGEST_ANSWER = 16 * READ_LIMIT
@@ -293,8 +290,8 @@ PRODUCED = b"\x00" + struct.pack(">hi", 0, 30_000) + b"\x01\x00"
 
 def introduces(session: Session, client_id: str | None, correlation_id: int = 1) -> None:
     body = b"\x12apache-kafka-java\x064.4.0\x00"
-    list(from_client(session, requested(18, 3, client_id, body, correlation_id, flexible=True)))
-    list(from_broker(session, response(version=3, correlation_id=correlation_id)))
+    from_client(session, requested(18, 3, client_id, body, correlation_id, flexible=True))
+    from_broker(session, response(version=3, correlation_id=correlation_id))
 
 
 @pytest.mark.parametrize("later", [None, ""])
@@ -302,8 +299,8 @@ def test_keeps_the_name_of_a_connections_first_request(later: str | None) -> Non
     """KIP-1313: later requests have no client.id."""
     session = Session(True, 10_240, fields=SharedFields())
     introduces(session, "orders-1")
-    list(from_client(session, requested(3, 12, later, flexible=True)))
-    seen = list(from_client(session, requested(0, 9, later, PRODUCED, flexible=True)))
+    from_client(session, requested(3, 12, later, flexible=True))
+    seen = from_client(session, requested(0, 9, later, PRODUCED, flexible=True))
     assert [dict(each.request.fields)["acks"] for each in seen if isinstance(each, Shown)] == ["0"]
     introduces(session, later, 3)
     assert (session.identity.client_id, session.identity.software_name) == ("orders-1", "apache-kafka-java")
@@ -313,13 +310,12 @@ def test_keeps_the_name_of_a_connections_first_request(later: str | None) -> Non
     ("name", "code", "kept"),
     [("", INVALID_REQUEST, True), ("-x", INVALID_REQUEST, True), ("ä b", INVALID_REQUEST, True), ("a", UNSUPPORTED_VERSION, False)],
 )
-def test_keeps_the_name_where_the_broker_refuses(name: str, code: int, kept: bool) -> None:
+def test_keeps_the_name_where_the_broker_refuses(session: Session, name: str, code: int, kept: bool) -> None:
     """And the software that was said before, unless the broker lacks the version."""
-    session = Session(True, 10_240)
     introduces(session, "orders-1")
     said = name.encode()
-    list(from_client(session, requested(18, 3, None, bytes([len(said) + 1]) + said + b"\x021\x00", 2, flexible=True)))
-    list(from_broker(session, response(code, version=3 if kept else 0, correlation_id=2)))
+    from_client(session, requested(18, 3, None, bytes([len(said) + 1]) + said + b"\x021\x00", 2, flexible=True))
+    from_broker(session, response(code, version=3 if kept else 0, correlation_id=2))
     assert (session.identity.client_id, session.identity.software_name) == ("orders-1", "apache-kafka-java" if kept else "unknown")
 
 
@@ -335,7 +331,7 @@ def test_takes_the_name_of_a_later_request(first: str | None, api_key: int, befo
         assert b"".join(bytes(each.data) for each in from_client(session, data) if isinstance(each, (Passed, ToBroker))) == data
     found = [each.identity.client_id for each in from_client(session, requested(api_key, 9, "orders-1")) if isinstance(each, Identified)]
     assert found == ["orders-1"] and session.identity.client_id == "orders-1"
-    assert session.passes_from_client(requested(22, 9, None)) or list(from_client(session, requested(22, 9, None)))
+    assert session.passes_from_client(requested(22, 9, None)) or from_client(session, requested(22, 9, None))
     assert not [each for each in from_client(session, requested(3, 9, "billing-1")) if isinstance(each, Identified)]
     assert session.identity.client_id == "orders-1", "another name counts in ApiVersions alone"
     introduces(session, "billing-1", 9)

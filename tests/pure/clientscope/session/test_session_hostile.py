@@ -48,9 +48,8 @@ def test_f41_zero_bytes_of_another_answer_are_no_success_of_sasl(sasl_listener: 
     assert session.authenticated is not sasl_listener
 
 
-def test_f41_an_id_of_the_gateways_own_range_is_not_used_for_a_request_behind_it() -> None:
+def test_f41_an_id_of_the_gateways_own_range_is_not_used_for_a_request_behind_it(session: Session) -> None:
     """Whatever the client has in flight under such ids, unanswered ones (acks=0) included."""
-    session = Session(True, 10_240)
     played = Played(session)
     say_hello = framed(ApiVersionsRequest(version=3, client_software_name="a", client_software_version="1"), 1, "app")
     played.client(list_groups(FIRST_ID) + list_groups(FIRST_ID + 2) + say_hello + say_hello + list_groups(FIRST_ID + 1) + say_hello)
@@ -66,8 +65,7 @@ def test_f41_an_id_of_the_gateways_own_range_is_not_used_for_a_request_behind_it
     ]  # fmt: skip
 
 
-def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_settles_them() -> None:
-    session = Session(True, 10_240)
+def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_settles_them(session: Session) -> None:
     played = Played(session)
     produce = b"".join(struct.pack(">ihhihhh", 14, 0, 9, FIRST_ID + number, -1, 0, 0)[:18] for number in range(IDS))
     played.client(produce + list_groups(5))
@@ -83,9 +81,8 @@ def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_set
     assert not played.to_client, "the answers to the gateway's own requests are no client's"
 
 
-def test_f42_requests_wait_while_64_await_an_answer_whatever_their_verdict() -> None:
+def test_f42_requests_wait_while_64_await_an_answer_whatever_their_verdict(session: Session) -> None:
     """And a carrier is short, however long the client's own ApiVersions was."""
-    session = Session(True, 10_240)
     played = Played(session, Verdict(0))
     long_name = framed(ApiVersionsRequest(version=3, client_software_name="n" * 5_000, client_software_version="1"), 1, "app")
     played.client(long_name)

@@ -34,6 +34,11 @@ from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest
 PLAIN = b"\0alice\0canary-password"
 
 
+@pytest.fixture
+def session() -> Session:
+    return Session(True, 10_240, sasl=True)
+
+
 def jwt(payload: Any) -> bytes:
     """Without a signature."""
     return b".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in ({"alg": "none"}, payload))
@@ -53,19 +58,19 @@ def bare(token: bytes) -> bytes:
 def handshake(session: Session, mechanism: str, version: int = 1, code: int = 0) -> None:
     """The client's request and the broker's answer; both pass as they are."""
     request = framed(SaslHandshakeRequest(version=version, mechanism=mechanism), 7, "orders")
-    assert ToBroker(request) in list(from_client(session, request))
+    assert ToBroker(request) in from_client(session, request)
     response = framed(SaslHandshakeResponse(version=version, error_code=code, mechanisms=[mechanism]), 7)
-    assert list(from_broker(session, response)) == [ToClient(response)]
+    assert from_broker(session, response) == [ToClient(response)]
 
 
 def authenticate(session: Session, token: bytes, answer: bytes, version: int = 2, code: int = 0, lifetime_ms: int = 0) -> list[Any]:
     request = framed(SaslAuthenticateRequest(version=version, auth_bytes=token), 8, "orders")
-    assert list(from_client(session, request)) == [ToBroker(request)]
+    assert from_client(session, request) == [ToBroker(request)]
     message = SaslAuthenticateResponse(
         version=version, error_code=code, error_message="no" if code else None, auth_bytes=answer, session_lifetime_ms=lifetime_ms
     )
     response = framed(message, 8)
-    commands = list(from_broker(session, response))
+    commands = from_broker(session, response)
     assert commands[-1] == ToClient(response)
     return commands[:-1]
 
@@ -92,8 +97,7 @@ def texts_below(whole: object) -> list[bytes]:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_plain(version: int) -> None:
-    session = Session(True, 10_240, sasl=True)
+def test_plain(session: Session, version: int) -> None:
     handshake(session, "PLAIN")
     (identified,) = authenticate(session, PLAIN, b"", version)
     assert identified == Identified(session.identity)
@@ -111,8 +115,9 @@ def test_plain(version: int) -> None:
         (b"n,,n=tokenid,r=nonce,tokenauth=true", None, PrincipalSource.NONE),
     ],
 )
-def test_scram_only_when_the_server_has_signed(mechanism: str, first: bytes, name: str | None, source: PrincipalSource) -> None:
-    session = Session(True, 10_240, sasl=True)
+def test_scram_only_when_the_server_has_signed(
+    session: Session, mechanism: str, first: bytes, name: str | None, source: PrincipalSource
+) -> None:
     handshake(session, mechanism)
     assert authenticate(session, first, b"r=nonce2,s=c2FsdA==,i=4096") == []
     assert who(session) == (None, PrincipalSource.NONE, False)
@@ -130,15 +135,15 @@ def test_scram_only_when_the_server_has_signed(mechanism: str, first: bytes, nam
     ],
     ids=["a token's subject", "a refused token", "a wrong password"],
 )
-def test_the_answer_decides(mechanism: str, token: bytes, answer: bytes, code: int, expected: tuple[str | None, int, bool]) -> None:
-    session = Session(True, 10_240, sasl=True)
+def test_the_answer_decides(
+    session: Session, mechanism: str, token: bytes, answer: bytes, code: int, expected: tuple[str | None, int, bool]
+) -> None:
     handshake(session, mechanism)
     authenticate(session, token, answer, code=code)
     assert who(session) == expected
 
 
-def test_a_mechanism_that_the_broker_lacks_begins_nothing() -> None:
-    session = Session(True, 10_240, sasl=True)
+def test_a_mechanism_that_the_broker_lacks_begins_nothing(session: Session) -> None:
     handshake(session, "PLAIN", code=33)
     assert not session.authenticated
     handshake(session, "SCRAM-SHA-256")
@@ -152,45 +157,42 @@ def test_a_mechanism_that_the_broker_lacks_begins_nothing() -> None:
         ("SCRAM-SHA-512", [(b"n,,n=a,r=1", b"r=12,s=,i=4096"), (b"c=biws,r=12,p=", b"v=")]),
     ],
 )
-def test_bare_tokens_of_handshake_v0_and_requests_after_them(mechanism: str, tokens: list[tuple[bytes, bytes]]) -> None:
-    session = Session(True, 10_240, sasl=True)
+def test_bare_tokens_of_handshake_v0_and_requests_after_them(session: Session, mechanism: str, tokens: list[tuple[bytes, bytes]]) -> None:
     handshake(session, mechanism, version=0)
     for token, answer in tokens:
         assert not session.authenticated
-        assert list(from_client(session, bare(token))) == [ToBroker(bare(token))]
-        assert list(from_broker(session, bare(answer)))[-1] == ToClient(bare(answer))
+        assert from_client(session, bare(token)) == [ToBroker(bare(token))]
+        assert from_broker(session, bare(answer))[-1] == ToClient(bare(answer))
     assert session.authenticated
     assert str(session.identity.principal).startswith(("User:a", "User:Gary"))
     request = framed(ApiVersionsRequest(version=3, client_software_name="old", client_software_version="1"), 10, "orders")
     response = framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), 10)
-    assert list(from_client(session, request)) == [ToBroker(request)]
+    assert from_client(session, request) == [ToBroker(request)]
     assert any(isinstance(command, ToClient) and len(command.data) > len(response) for command in from_broker(session, response))
     assert (session.identity.software_name, session.identity.client_id) == ("old", "orders")
 
 
-def test_again_on_the_same_connection_by_the_same_user_alone() -> None:
-    session = Session(True, 10_240, sasl=True)
+def test_again_on_the_same_connection_by_the_same_user_alone(session: Session) -> None:
     for name in ("alice", "mallory"):  # Kafka refuses another principal on one connection
         handshake(session, "PLAIN")
         with pytest.raises(WireError, match="unauthenticated_push"):
-            list(from_client(session, push()))
+            from_client(session, push())
         authenticate(session, f"\0{name}\0secret".encode(), b"", lifetime_ms=5_000)
     assert who(session) == ("User:alice", PrincipalSource.PLAIN, True)
 
 
-def test_f41_nothing_of_sasl_is_read_once_the_broker_has_accepted_for_good() -> None:
-    session = Session(True, 10_240, sasl=True)
+def test_f41_nothing_of_sasl_is_read_once_the_broker_has_accepted_for_good(session: Session) -> None:
     handshake(session, "PLAIN")
     authenticate(session, PLAIN, b"")
     request = framed(SaslHandshakeRequest(version=1, mechanism="PLAIN"), 7, "orders")
-    assert list(from_client(session, request)) == [Passed(request)]
+    assert from_client(session, request) == [Passed(request)]
     assert session.authenticated
 
 
 def test_f12_a_push_before_authentication_has_succeeded_ends_the_connection() -> None:
     session = Session(True, 10_240, sasl=True)
     with pytest.raises(WireError, match="unauthenticated_push"):
-        list(from_client(session, push()))
+        from_client(session, push())
     session = Session(True, 10_240, sasl=True)
     handshake(session, "PLAIN")
     token = framed(SaslAuthenticateRequest(version=2, auth_bytes=PLAIN), 8, "orders")
@@ -282,5 +284,5 @@ def test_a_certificate_names_its_owner_unless_sasl_does(sasl_listener: bool) -> 
     expected = (None, PrincipalSource.NONE) if sasl_listener else ("User:CN=alice", PrincipalSource.CERTIFICATE)
     assert (session.identity.principal, session.identity.principal_source) == expected
     assert reported == ([] if sasl_listener else [Identified(session.identity)])
-    list(from_client(session, framed(ApiVersionsRequest(version=0), 1, "app")))
+    from_client(session, framed(ApiVersionsRequest(version=0), 1, "app"))
     assert (session.identity.principal, session.identity.principal_source) == expected

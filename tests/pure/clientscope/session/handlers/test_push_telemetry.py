@@ -63,8 +63,7 @@ def test_where_the_broker_takes_it_its_answer_stays(telemetry: Telemetry) -> Non
         assert says(Session(False, 10_240, telemetry=telemetry), JAVA, *more) == api_versions_answer(*more)
 
 
-def test_without_the_setting_nothing_is_offered_and_all_passes() -> None:
-    session = Session(True, 10_240)
+def test_without_the_setting_nothing_is_offered_and_all_passes(session: Session) -> None:
     assert keys(says(session)) == {0, 1, 18, 1324}
     assert next(iter(from_client(session, pushes(1)))) == Passed(pushes(1))
 
@@ -126,7 +125,7 @@ def test_a_push_that_is_too_large_is_refused_and_not_kept(telemetry: Telemetry, 
     if carrier is None:
         assert push_answer(exchange(session, frame)[1]) == (7, TELEMETRY_TOO_LARGE)
         return
-    assert list(from_client(session, frame[1_000:])) == [] and session.held_bytes == 0
+    assert from_client(session, frame[1_000:]) == [] and session.held_bytes == 0
     (answer,) = from_broker(session, framed(frame[8:12] + bytes(12)))
     assert push_answer(answer.data) == (7, TELEMETRY_TOO_LARGE)
 
@@ -144,29 +143,29 @@ def test_before_authentication_the_connection_ends(telemetry: Telemetry, frame: 
     session = Session(True, 10_240, sasl=True, telemetry=telemetry)
     says(session)
     with pytest.raises(WireError, match="unauthenticated_telemetry"):
-        list(from_client(session, frame))
+        from_client(session, frame)
 
 
 def test_where_the_broker_answers_a_copy_is_taken_of_what_it_accepts(telemetry: Telemetry) -> None:
     session = Session(True, 10_240, telemetry=telemetry)
     says(session, JAVA, 71, 72)
     push, accepted = pushes(123, b"some"), framed(b"\0\0\0\7" + bytes(8))
-    assert list(from_client(session, push)) == [ToBroker(push)]
+    assert from_client(session, push) == [ToBroker(push)]
     named, pushed, answer = from_broker(session, accepted)
     assert (named, answer) == (Identified(session.identity), ToClient(accepted))
     assert isinstance(pushed, MetricsPushed) and pushed.copied
     assert pushed.push == PushedMetrics(ID, 123, False, GZIP, b"some")
     refused = framed(b"\0\0\0\7" + bytes(5) + b"\0\x59\0")
-    list(from_client(session, push))
-    assert list(from_broker(session, refused)) == [ToClient(refused)]
+    from_client(session, push)
+    assert from_broker(session, refused) == [ToClient(refused)]
 
 
 def test_a_copy_that_cannot_be_read_passes_and_is_counted(telemetry: Telemetry) -> None:
     session = Session(True, 10_240, telemetry=telemetry)
     says(session, JAVA, 71, 72)
     broken = framed(head(72) + b"\1\2")
-    assert list(from_client(session, broken)) == [Counted("unreadable_frames", "telemetry_request"), ToBroker(broken)]
-    assert list(from_broker(session, framed(b"\0\0\0\7\0"))) == [
+    assert from_client(session, broken) == [Counted("unreadable_frames", "telemetry_request"), ToBroker(broken)]
+    assert from_broker(session, framed(b"\0\0\0\7\0")) == [
         Counted("unreadable_frames", "telemetry_response"),
         ToClient(framed(b"\0\0\0\7\0")),
     ]
@@ -183,31 +182,28 @@ def broker_gives(given: uuid.UUID = ID, error: int = 0, correlation_id: int = 7)
 
 
 def answered(session: Session, answer: bytes) -> list[object]:
-    assert list(from_client(session, asks()))[-1:] == [ToBroker(asks())]
-    return list(from_broker(session, answer))
+    assert from_client(session, asks())[-1:] == [ToBroker(asks())]
+    return from_broker(session, answer)
 
 
-def test_the_id_that_the_broker_gives_is_the_clients() -> None:
-    session = Session(True, 10_240)
+def test_the_id_that_the_broker_gives_is_the_clients(session: Session) -> None:
     assert answered(session, broker_gives()) == [Identified(session.identity), ToClient(broker_gives())]
     assert session.identity.instance_id == ID
     assert answered(session, broker_gives()) == [ToClient(broker_gives())], "it is said once"
 
 
 @pytest.mark.parametrize("answer", [broker_gives(error=42), broker_gives(uuid.UUID(int=0))])
-def test_an_error_or_no_id_changes_nothing(answer: bytes) -> None:
-    session = Session(True, 10_240)
+def test_an_error_or_no_id_changes_nothing(session: Session, answer: bytes) -> None:
     assert answered(session, answer) == [ToClient(answer)]
     assert session.identity.instance_id is None
 
 
-def test_an_id_of_the_clients_own_stays() -> None:
-    session = Session(True, 10_240)
+def test_an_id_of_the_clients_own_stays(session: Session) -> None:
     own = uuid.UUID(int=5)
     said = ApiVersionsRequest(version=4, client_software_name="a", client_software_version="1", client_instance_id=own)
     said.with_header(1, "java")
-    list(from_client(session, bytes(said.encode(header=True, framed=True))))
-    list(from_broker(session, framed(struct.pack(">ih", 1, 0) + b"\x01" + struct.pack(">i", 0) + b"\0")))
+    from_client(session, bytes(said.encode(header=True, framed=True)))
+    from_broker(session, framed(struct.pack(">ih", 1, 0) + b"\x01" + struct.pack(">i", 0) + b"\0"))
     assert session.identity.instance_id == own
     assert answered(session, broker_gives()) == [Counted("unreadable_frames", "telemetry_other_instance"), ToClient(broker_gives())]
     assert session.identity.instance_id == own
@@ -218,5 +214,5 @@ def test_what_cannot_be_read_passes_unchanged() -> None:
     short = framed(struct.pack(">i", 7) + b"\0\0\0")
     assert answered(Session(True, 10_240), short) == [Counted("unreadable_frames", "telemetry_response"), ToClient(short)]
     session, newer = Session(True, 10_240), framed(head(71, version=1) + bytes(16) + b"\0")
-    assert list(from_client(session, newer))[-1] == Passed(newer)
+    assert from_client(session, newer)[-1] == Passed(newer)
     assert [bytes(piece.data) for piece in from_broker(session, broker_gives()) if isinstance(piece, Passed)] == [broker_gives()]
