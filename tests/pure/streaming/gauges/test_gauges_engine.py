@@ -16,6 +16,16 @@ from udfs.kernels.connection_counts import ENTRY
 JAVA, GO, OTHER = ("java", "4.4.0"), ("go", "1"), ("other", "other")
 
 
+@pytest.fixture
+def gauges() -> Gauges:
+    return Gauges({}, now=0)
+
+
+@pytest.fixture
+def topic() -> Topic:
+    return Topic()
+
+
 def key(name: tuple[str, str]) -> str:
     return f'["c",1,"g","CLIENT","{name[0]}","{name[1]}"]'
 
@@ -89,17 +99,15 @@ THIRDS = [beat(10 + part, heartbeat_part=part, heartbeat_parts=3) for part in ra
         "parts that are lost make nothing void and are not kept for ever", "an older heartbeat leaves the parts of a newer one",
     ],
 )  # fmt: skip
-def test_batches_change_series(batches: list[tuple[list[GaugeEntry], dict[str, int | None] | None]]) -> None:
+def test_batches_change_series(gauges: Gauges, batches: list[tuple[list[GaugeEntry], dict[str, int | None] | None]]) -> None:
     """One after the other; None where nothing at all is written."""
-    gauges = Gauges({}, now=0)
     for batch, expected in batches:
         changes = gauges.apply(batch, now=0)
         assert changed(changes) == (expected or {})
         assert expected is not None or changes == {}
 
 
-def test_a_farewell_takes_all_series_and_the_gateway() -> None:
-    gauges = Gauges({}, now=0)
+def test_a_farewell_takes_all_series_and_the_gateway(gauges: Gauges) -> None:
     gauges.apply([series(JAVA, 0, 1), listed(JAVA, 1, 1), beat(1)], now=0)
     assert gauges.apply([beat(2, interval_ms=0)], now=0) == {key(JAVA): None, '["c",1,"g"]': None}
     assert gauges.size() == (1, 0)
@@ -108,8 +116,7 @@ def test_a_farewell_takes_all_series_and_the_gateway() -> None:
     assert changed(gauges.apply([series(JAVA, 0, 1, epoch=2)], now=2000)) == {"java": 1}
 
 
-def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back() -> None:
-    gauges = Gauges({}, now=0)
+def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back(gauges: Gauges) -> None:
     slow = {"gateway": "h", "heartbeat_interval_ms": 60_000}
     gauges.apply([listed(JAVA, 1, 1), beat(1), listed(GO, 1, 1, **slow), beat(1, gateway="h", interval_ms=60_000)], now=100)
     assert gauges.expire(115) == {}
@@ -131,9 +138,8 @@ def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back() -> None
     ],
     ids=["one", "repeated", "several", "it was back in between", "a late heartbeat is no return"],
 )
-def test_a_repeated_farewell_does_not_put_off_forgetting(beats: list[tuple[float, int, int]], gone_at: float) -> None:
+def test_a_repeated_farewell_does_not_put_off_forgetting(gauges: Gauges, beats: list[tuple[float, int, int]], gone_at: float) -> None:
     """Beats are times, sequences and intervals; an interval of 0 says farewell."""
-    gauges = Gauges({}, now=0)
     gauges.apply([listed(JAVA, 1, 1), beat(1)], now=50)
     for now, sequence, interval_ms in beats:
         gauges.apply([beat(sequence, interval_ms=interval_ms)], now=now)
@@ -143,8 +149,7 @@ def test_a_repeated_farewell_does_not_put_off_forgetting(beats: list[tuple[float
     assert gauges.size()[0] == 0
 
 
-def test_a_heartbeat_that_is_repeated_in_one_batch_is_as_old_as_its_first_record() -> None:
-    gauges = Gauges({}, now=0)
+def test_a_heartbeat_that_is_repeated_in_one_batch_is_as_old_as_its_first_record(gauges: Gauges) -> None:
     gauges.apply([beat(1, offset=9), listed(JAVA, 1, 1), beat(1, offset=3)], now=100, appended=lambda _, offset: 90.0 + offset)
     assert changed(gauges.expire(108)) == {}
     assert changed(gauges.expire(108.1)) == {"java": None}
@@ -154,9 +159,8 @@ def test_a_heartbeat_that_is_repeated_in_one_batch_is_as_old_as_its_first_record
     ("appended", "heard_at"),
     [([90.0], 90.0), ([90.0, 100.0], 100.0), ([100.0, 100.0], 100.0), ([100.0, 90.0], 100.0), ([90.0, 110.0, 100.0], 110.0)],
 )
-def test_an_older_append_time_does_not_make_a_gateway_silent_for_longer(appended: list[float], heard_at: float) -> None:
+def test_an_older_append_time_does_not_make_a_gateway_silent_for_longer(gauges: Gauges, appended: list[float], heard_at: float) -> None:
     """Another partition's records may seem older than those before them; the first heartbeat is as old as its record."""
-    gauges = Gauges({}, now=0)
     for offset in range(len(appended)):
         gauges.apply([listed(JAVA, offset, 1), beat(offset, offset=offset)], now=110, appended=lambda _, offset: appended[offset])
     assert changed(gauges.expire(heard_at + 15)) == {}
@@ -171,15 +175,13 @@ def test_a_gateway_that_writes_to_another_partition_now_is_silent_only_as_far_as
     assert changed(gauges.expire(15, dict.fromkeys(range(4), 15.1))) == {"java": None}
 
 
-def test_a_gateway_without_a_heartbeat_is_silent_as_far_as_all_partitions_were_read() -> None:
-    gauges = Gauges({}, now=0)
+def test_a_gateway_without_a_heartbeat_is_silent_as_far_as_all_partitions_were_read(gauges: Gauges) -> None:
     gauges.apply([series(JAVA, 0, 1)], now=0)
     assert changed(gauges.expire(90, {0: 1000.0})) == {}
     assert changed(gauges.expire(90.1, {0: 90.1})) == {"java": None}
 
 
-def test_a_restart_writes_nothing_again() -> None:
-    gauges, topic = Gauges({}, now=0), Topic()
+def test_a_restart_writes_nothing_again(gauges: Gauges, topic: Topic) -> None:
     topic.write(gauges.apply([listed(JAVA, 0, 1), listed(GO, 0, 2), beat(0)], now=0))
     again = Gauges(topic.values, now=0)
     assert again.apply([listed(JAVA, 0, 1), listed(GO, 0, 2), beat(0)], now=0) == {}
@@ -197,8 +199,7 @@ def test_series_of_two_epochs_left_by_a_crash_end_as_the_newer() -> None:
         assert (changed(changes), row(changes)["epoch"]) == ({"java": None}, 2)
 
 
-def test_a_gateways_own_row() -> None:
-    gauges = Gauges({}, now=0)
+def test_a_gateways_own_row(gauges: Gauges) -> None:
     figures = {"client_instances": 3, "opened_connections": 40, "closed_connections": 30, "host": "edge-3"}
     assert row(gauges.apply([beat(7, timestamp_ms=1_000, appended_ms=1_100, **figures)], now=0)) == {
         "cluster": "c", "broker": 1, "gateway": "g", "instances": 3, "opened_per_minute": 0, "closed_per_minute": 0,
@@ -213,8 +214,7 @@ def rates(gauges: Gauges, at_s: int, opened: int, closed: int, sequence: int, ep
     return changed["opened_per_minute"], changed["closed_per_minute"]
 
 
-def test_opened_and_closed_per_minute_follow_the_last_minute_and_fall_to_zero_by_heartbeats() -> None:
-    gauges = Gauges({}, now=0)
+def test_opened_and_closed_per_minute_follow_the_last_minute_and_fall_to_zero_by_heartbeats(gauges: Gauges) -> None:
     assert rates(gauges, 0, 100, 50, 0) == (0, 0), "what was before is no rate"
     assert rates(gauges, 30, 130, 50, 1) == (30, 0)
     assert rates(gauges, 60, 160, 60, 2) == (60, 10)
@@ -223,8 +223,7 @@ def test_opened_and_closed_per_minute_follow_the_last_minute_and_fall_to_zero_by
     assert rates(gauges, 720, 760, 60, 5) == (60, 0), "an average, where nothing came for longer"
 
 
-def test_a_rate_is_never_negative_nor_counts_what_another_process_did() -> None:
-    gauges, topic = Gauges({}, now=0), Topic()
+def test_a_rate_is_never_negative_nor_counts_what_another_process_did(gauges: Gauges, topic: Topic) -> None:
     rates(gauges, 0, 0, 0, 0)
     assert rates(gauges, 10, 500, 400, 1) == (500, 400)
     assert rates(gauges, 20, 7, 0, 0, epoch=2) == (0, 0)
@@ -247,8 +246,7 @@ def test_a_rate_is_never_negative_nor_counts_what_another_process_did() -> None:
         (7, 3, (0, 0)),
     ],
 )
-def test_either_counter_that_falls_begins_both_anew(opened: int, closed: int, expected: tuple[int, int]) -> None:
-    gauges = Gauges({}, now=0)
+def test_either_counter_that_falls_begins_both_anew(gauges: Gauges, opened: int, closed: int, expected: tuple[int, int]) -> None:
     assert rates(gauges, 0, 500, 400, 0) == (0, 0)
     assert rates(gauges, 10, opened, closed, 1) == expected
     after = rates(gauges, 20, opened + 6, closed + 4, 2)
@@ -298,8 +296,7 @@ class TestBounds:
     def sums(self, topic: Topic) -> dict[str, int]:
         return {value["software_name"]: value["connections"] for value in topic.series()}
 
-    def test_what_finds_no_room_is_other_as_of_the_heartbeat(self) -> None:
-        gauges, topic = Gauges({}, now=0), Topic()
+    def test_what_finds_no_room_is_other_as_of_the_heartbeat(self, gauges: Gauges, topic: Topic) -> None:
         topic.write(gauges.apply(self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "unknown": 6}), now=0))
         assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "unknown": 6, "other": 9}
         assert topic.gateways()[0]["other_series"] == 2
@@ -316,8 +313,7 @@ class TestBounds:
         assert self.sums(topic) == {"b": 2, "c": 3, "d": 9}
         assert topic.gateways()[0]["other_series"] == 0
 
-    def test_what_is_in_the_sum_is_not_listed_before_the_next_heartbeat_though_there_is_room(self) -> None:
-        gauges, topic = Gauges({}, now=0), Topic()
+    def test_what_is_in_the_sum_is_not_listed_before_the_next_heartbeat_though_there_is_room(self, gauges: Gauges, topic: Topic) -> None:
         topic.write(gauges.apply(self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4}), now=0))
         topic.write(gauges.apply(self.heartbeat(1, {"b": 2, "c": 3, "d": 4}), now=0))
         assert (gauges.size()[0], self.sums(topic)) == (4, {"b": 2, "c": 3, "other": 4})
@@ -326,8 +322,7 @@ class TestBounds:
         topic.write(gauges.apply(self.heartbeat(4, {"b": 2, "c": 3, "d": 5, "unknown": 7}), now=0))
         assert self.sums(topic) == {"b": 2, "c": 3, "d": 5, "unknown": 7}
 
-    def test_the_gateways_own_other_is_added(self) -> None:
-        gauges, topic = Gauges({}, now=0), Topic()
+    def test_the_gateways_own_other_is_added(self, gauges: Gauges, topic: Topic) -> None:
         own = [listed(OTHER, 0, 100)]
         topic.write(gauges.apply(own + self.heartbeat(0, {"unknown": 1, "a": 1, "b": 2, "c": 3, "d": 4}), now=0))
         assert self.sums(topic) == {"unknown": 1, "a": 1, "b": 2, "c": 3, "other": 104}
@@ -336,8 +331,7 @@ class TestBounds:
         topic.write(gauges.apply([series(OTHER, 1, 101)], now=0))
         assert self.sums(topic)["other"] == 105
 
-    def test_a_repeated_heartbeat_is_not_summed_twice(self) -> None:
-        gauges, topic = Gauges({}, now=0), Topic()
+    def test_a_repeated_heartbeat_is_not_summed_twice(self, gauges: Gauges, topic: Topic) -> None:
         once = self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4})
         for batch in (once + once, once, once[::-1]):
             topic.write(gauges.apply(batch, now=0))
