@@ -35,6 +35,11 @@ def broker() -> Iterator[Callable[..., ScriptedBroker]]:
 Brokers = Callable[..., ScriptedBroker]
 
 
+@pytest.fixture
+def server(broker: Brokers) -> ScriptedBroker:
+    return broker()
+
+
 def use(client: kafka.KafkaAdminClient) -> None:
     """One request of the user's, on a connection of its own: the bootstrap connection is closed by then."""
     client.list_topics()
@@ -70,8 +75,7 @@ def test_retriable_errors_alone_are_retried_on_the_same_connection(
     assert ours == ["clientscope.client"] * logged
 
 
-def test_pushes_before_any_request_of_the_users_and_once(broker: Brokers) -> None:
-    server = broker()
+def test_pushes_before_any_request_of_the_users_and_once(server: ScriptedBroker) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=server.address, client_id="ops")) as client:
         use(client)
     first, second = server.orders()
@@ -85,8 +89,7 @@ def test_pushes_before_any_request_of_the_users_and_once(broker: Brokers) -> Non
     ]
 
 
-def test_pushes_after_authentication(broker: Brokers) -> None:
-    server = broker()
+def test_pushes_after_authentication(server: ScriptedBroker) -> None:
     secret = {"sasl_plain_username": "ops", "sasl_plain_password": "hunter2"}
     settings = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", **secret}
     with closing(KafkaAdminClient(bootstrap_servers=server.address, **settings)) as client:
@@ -95,16 +98,14 @@ def test_pushes_after_authentication(broker: Brokers) -> None:
     assert "hunter2" not in repr(server.pushes)
 
 
-def test_api_versions_of_the_users_own_says_the_same(broker: Brokers) -> None:
-    server = broker()
+def test_api_versions_of_the_users_own_says_the_same(server: ScriptedBroker) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
         client.describe_features()
     assert server.orders()[1] == [API_VERSIONS, API_VERSIONS]
     assert server.instance_ids == {client.client_instance_id}
 
 
-def test_each_client_is_an_instance(broker: Brokers) -> None:
-    server = broker()
+def test_each_client_is_an_instance(server: ScriptedBroker) -> None:
     for _ in range(2):
         with closing(KafkaAdminClient(bootstrap_servers=server.address)):
             pass
@@ -113,8 +114,7 @@ def test_each_client_is_an_instance(broker: Brokers) -> None:
 
 
 @pytest.mark.parametrize(("client_class", "key"), [(KafkaProducer, "acks"), (KafkaConsumer, "fetch.min.bytes")])
-def test_producer_and_consumer(broker: Brokers, client_class: Any, key: str) -> None:
-    server = broker()
+def test_producer_and_consumer(server: ScriptedBroker, client_class: Any, key: str) -> None:
     with closing(client_class(bootstrap_servers=server.address)):
         (push,) = server.pushes
     assert key in [config.config_key for config in push.configs]
@@ -145,8 +145,7 @@ def test_a_broker_that_closes_on_every_push_loses_three_connections(broker: Brok
     assert len(server.pushes) == 3
 
 
-def test_sensitive_keys_are_named_once_and_nothing_left_is_no_request(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
-    server = broker()
+def test_sensitive_keys_are_named_once_and_nothing_left_is_no_request(server: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
     settings = {"config_push_allowed_keys": "security.protocol, my.secret", "bootstrap_servers": server.address}
     with closing(KafkaAdminClient(**settings)) as client:
         use(client)
@@ -155,8 +154,7 @@ def test_sensitive_keys_are_named_once_and_nothing_left_is_no_request(broker: Br
     assert record.getMessage() == "not pushed, as they are sensitive: 'security.protocol', 'my.secret'"
 
 
-def test_a_kafka_client_of_the_users_is_left_alone(broker: Brokers) -> None:
-    server = broker()
+def test_a_kafka_client_of_the_users_is_left_alone(server: ScriptedBroker) -> None:
     own = kafka.KafkaAdminClient.DEFAULT_CONFIG["kafka_client"]
     with closing(KafkaAdminClient(bootstrap_servers=server.address, kafka_client=own)) as client:
         use(client)
@@ -247,8 +245,7 @@ def test_exactly_one_request_more_is_sent_where_it_is_advertised_and_wanted(brok
     assert pushing == without
 
 
-def test_pushes_once_though_connections_close_for_being_idle(broker: Brokers) -> None:
-    server = broker()
+def test_pushes_once_though_connections_close_for_being_idle(server: ScriptedBroker) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=server.address, connections_max_idle_ms=100)) as client:
         for connections in (2, 3, 4):
             use(client)
@@ -258,8 +255,7 @@ def test_pushes_once_though_connections_close_for_being_idle(broker: Brokers) ->
     assert server.instance_ids == {client.client_instance_id}
 
 
-def test_pushes_once_though_the_broker_restarts(broker: Brokers) -> None:
-    server = broker()
+def test_pushes_once_though_the_broker_restarts(server: ScriptedBroker) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
         use(client)
         server.close_connections()
@@ -268,8 +264,7 @@ def test_pushes_once_though_the_broker_restarts(broker: Brokers) -> None:
     assert len(server.pushes) == 1
 
 
-def test_listed_settings_of_ours_are_pushed_like_kafkas(broker: Brokers) -> None:
-    server = broker()
+def test_listed_settings_of_ours_are_pushed_like_kafkas(server: ScriptedBroker) -> None:
     keys = "config.push.allowed.keys,enable.config.push,default.api.timeout.ms,retry.backoff.max.ms"
     with closing(KafkaAdminClient(bootstrap_servers=server.address, config_push_allowed_keys=keys, retry_backoff_max_ms=700)):
         (push,) = server.pushes
@@ -298,15 +293,13 @@ def test_invalid_settings_are_refused_with_a_hint(client_class: Any, name: str, 
 
 
 @pytest.mark.parametrize("value", [5000, 5000.0, "5000"])
-def test_a_timeout_may_be_text_as_in_a_file(broker: Brokers, value: Any) -> None:
-    server = broker()
+def test_a_timeout_may_be_text_as_in_a_file(server: ScriptedBroker, value: Any) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=server.address, default_api_timeout_ms=value, retry_backoff_max_ms=0)):
         assert len(server.pushes) == 1
 
 
 @pytest.mark.parametrize("knows", [True, False])
-def test_an_embedded_client_pushes_nothing_and_says_the_outer_ones_id_if_any(broker: Brokers, knows: bool) -> None:
-    server = broker()
+def test_an_embedded_client_pushes_nothing_and_says_the_outer_ones_id_if_any(server: ScriptedBroker, knows: bool) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=server.address)) as outer:
         outer_id = outer.client_instance_id if knows else None
         for embedding in (KafkaProducer, KafkaConsumer, KafkaAdminClient):

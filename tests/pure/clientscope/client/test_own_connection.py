@@ -73,6 +73,11 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., CountingBr
 Brokers = Callable[..., CountingBroker]
 
 
+@pytest.fixture
+def server(broker: Brokers) -> CountingBroker:
+    return broker()
+
+
 def pushed(*servers: ScriptedBroker | str, settings: dict[str, Any] = SETTINGS, timeout_s: float = 10.0, **more: Any) -> uuid.UUID | None:
     """The instance id of a push; raises why there is none."""
     addresses = [server if isinstance(server, str) else server.address for server in servers]
@@ -92,8 +97,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [r.getMessage() for r in caplog.records if r.name == "clientscope.client" and r.levelno >= logging.WARNING]
 
 
-def test_pushes_as_the_client_and_closes(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
-    server = broker()
+def test_pushes_as_the_client_and_closes(server: CountingBroker, caplog: pytest.LogCaptureFixture) -> None:
     instance_id = pushed(server, allowed_keys="acks,linger.ms,ssl.key.password")
     ((hello, sent),) = server.connections
     assert (hello.client_software_name, hello.client_software_version) == ("acme-client", "1.2.3")
@@ -117,17 +121,15 @@ def test_pushes_as_the_client_and_closes(broker: Brokers, caplog: pytest.LogCapt
     ],
 )
 def test_the_connection_has_the_client_id_that_is_pushed(
-    broker: Brokers, dialect: str, settings: dict[str, Any], more: dict[str, Any], client_id: str
+    server: CountingBroker, dialect: str, settings: dict[str, Any], more: dict[str, Any], client_id: str
 ) -> None:
-    server = broker()
     pushed(server, settings=settings, dialect=dialect, **more)
     (sent,) = server.pushes
     assert sent.header.client_id == client_id
     assert {each.config_key: each.config_value for each in sent.configs}.get("client.id", "") == client_id
 
 
-def test_keys_and_type_are_the_callers_or_follow_from_the_settings(broker: Brokers) -> None:
-    server = broker()
+def test_keys_and_type_are_the_callers_or_follow_from_the_settings(server: CountingBroker) -> None:
     pushed(server, settings={"group_id": "g", "max_poll_records": 7}, dialect="aiokafka")
     pushed(server, settings={"group.id": "g"}, client_type="producer", allowed_keys=["acks"])
     consumer, producer = ([each.config_key for each in sent.configs] for sent in server.pushes)
@@ -135,8 +137,7 @@ def test_keys_and_type_are_the_callers_or_follow_from_the_settings(broker: Broke
     assert producer == ["acks"]
 
 
-def test_settings_that_say_no_are_obeyed(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
-    server = broker()
+def test_settings_that_say_no_are_obeyed(server: CountingBroker, caplog: pytest.LogCaptureFixture) -> None:
     assert pushed(server, settings={"enable_config_push": False}, dialect="aiokafka") is None
     assert (server.connections, warnings(caplog)) == ([], [])
 
@@ -154,24 +155,21 @@ def test_settings_that_say_no_are_obeyed(broker: Brokers, caplog: pytest.LogCapt
     ],
 )
 def test_a_mistake_is_the_futures_exception_and_logged(
-    broker: Brokers, wrong: dict[str, Any], message: str, caplog: pytest.LogCaptureFixture
+    server: CountingBroker, wrong: dict[str, Any], message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server = broker()
     with pytest.raises(SettingsError, match=message):
         pushed(server, **wrong)
     assert server.connections == []
     assert message in warnings(caplog)[-1]
 
 
-def test_a_name_that_brokers_would_refuse_is_made_one_that_they_take(broker: Brokers) -> None:
-    server = broker()
+def test_a_name_that_brokers_would_refuse_is_made_one_that_they_take(server: CountingBroker) -> None:
     pushed(server, software=("(my app)", "1.0+local"))
     hello = server.connections[0][0]
     assert (hello.client_software_name, hello.client_software_version) == ("my-app", "1.0-local")
 
 
-def test_each_push_is_an_instance_of_its_own(broker: Brokers) -> None:
-    server = broker()
+def test_each_push_is_an_instance_of_its_own(server: CountingBroker) -> None:
     instance_ids = {pushed(server), pushed(server)}
     assert server.instance_ids == instance_ids
     assert len(instance_ids) == 2
@@ -207,8 +205,7 @@ def test_a_broker_that_only_closes_at_the_credentials_is_asked_three_times(broke
     assert len(server.connections) == 3
 
 
-def test_pushes_after_authentication_and_no_log_has_the_credentials(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
-    server = broker()
+def test_pushes_after_authentication_and_no_log_has_the_credentials(server: CountingBroker, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     caplog.set_level(logging.DEBUG, "kafka")
     assert pushed(server, **SASL)
@@ -252,8 +249,7 @@ def test_of_a_mixed_cluster_the_broker_that_advertises_it_gets_it(broker: Broker
     assert new.connections[0][0].client_software_name == "acme-client"
 
 
-def test_another_bootstrap_server_is_tried(broker: Brokers) -> None:
-    server = broker()
+def test_another_bootstrap_server_is_tried(server: CountingBroker) -> None:
     dead = [f"127.0.0.1:{free_port()}" for _ in range(3)]
     assert pushed(*dead, server)
     assert len(server.pushes) == 1
