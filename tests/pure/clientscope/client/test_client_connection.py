@@ -45,6 +45,13 @@ def use(client: kafka.KafkaAdminClient) -> None:
     client.list_topics()
 
 
+def used(server: ScriptedBroker, **settings: Any) -> KafkaAdminClient:
+    """A client of this broker that was used, and is closed."""
+    with closing(KafkaAdminClient(bootstrap_servers=server.address, **settings)) as client:
+        use(client)
+    return client
+
+
 def with_network_settings(**settings: Any) -> type[KafkaAdminClient]:
     """A client of somebody's who gives kafka-python's network layer what its clients don't take."""
 
@@ -65,8 +72,7 @@ def test_retriable_errors_alone_are_retried_on_the_same_connection(
 ) -> None:
     """Others are logged, and the client continues."""
     server = broker(script=[error(code) for code in codes])
-    with closing(KafkaAdminClient(bootstrap_servers=server.address, retry_backoff_ms=10)) as client:
-        use(client)
+    used(server, retry_backoff_ms=10)
     first, *others = server.orders()
     assert first[: pushes + 1] == [API_VERSIONS] + pushes * [PUSH_CONFIG]
     assert PUSH_CONFIG not in [key for order in others for key in order]
@@ -76,8 +82,7 @@ def test_retriable_errors_alone_are_retried_on_the_same_connection(
 
 
 def test_pushes_before_any_request_of_the_users_and_once(server: ScriptedBroker) -> None:
-    with closing(KafkaAdminClient(bootstrap_servers=server.address, client_id="ops")) as client:
-        use(client)
+    client = used(server, client_id="ops")
     first, second = server.orders()
     assert first[:3] == [API_VERSIONS, PUSH_CONFIG, METADATA]
     assert PUSH_CONFIG not in second
@@ -92,8 +97,7 @@ def test_pushes_before_any_request_of_the_users_and_once(server: ScriptedBroker)
 def test_pushes_after_authentication(server: ScriptedBroker) -> None:
     secret = {"sasl_plain_username": "ops", "sasl_plain_password": "hunter2"}
     settings = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", **secret}
-    with closing(KafkaAdminClient(bootstrap_servers=server.address, **settings)) as client:
-        use(client)
+    used(server, **settings)
     assert server.orders()[0] == [API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, PUSH_CONFIG, METADATA]
     assert "hunter2" not in repr(server.pushes)
 
@@ -123,8 +127,7 @@ def test_producer_and_consumer(server: ScriptedBroker, client_class: Any, key: s
 def test_a_later_node_that_advertises_it_gets_the_push(broker: Brokers) -> None:
     old, new = broker(advertises=False), broker()
     old.brokers = {2: new.port}
-    with closing(KafkaAdminClient(bootstrap_servers=old.address)) as client:
-        use(client)
+    used(old)
     assert old.pushes == []
     assert new.orders()[0][:2] == [API_VERSIONS, PUSH_CONFIG]
 
@@ -132,16 +135,14 @@ def test_a_later_node_that_advertises_it_gets_the_push(broker: Brokers) -> None:
 def test_a_later_node_that_does_not_advertise_it_is_asked_nothing(broker: Brokers) -> None:
     new, old = broker(script=(CLOSE,)), broker(advertises=False)
     new.brokers = {2: old.port}
-    with closing(KafkaAdminClient(bootstrap_servers=new.address)) as client:
-        use(client)
+    used(new)
     assert len(new.pushes) == 2
     assert old.pushes == []
 
 
 def test_a_broker_that_closes_on_every_push_loses_three_connections(broker: Brokers) -> None:
     server = broker(script=(CLOSE,) * 9)
-    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
-        use(client)
+    used(server)
     assert len(server.pushes) == 3
 
 
@@ -156,8 +157,7 @@ def test_sensitive_keys_are_named_once_and_nothing_left_is_no_request(server: Sc
 
 def test_a_kafka_client_of_the_users_is_left_alone(server: ScriptedBroker) -> None:
     own = kafka.KafkaAdminClient.DEFAULT_CONFIG["kafka_client"]
-    with closing(KafkaAdminClient(bootstrap_servers=server.address, kafka_client=own)) as client:
-        use(client)
+    used(server, kafka_client=own)
     assert (server.pushes, server.instance_ids) == ([], {None})
 
 
