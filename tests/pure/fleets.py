@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-import pyarrow as pa
-from record_bytes import config_record, connection_record, setting
+from record_bytes import binaries, config_record, connection_record, setting
 
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
@@ -182,7 +181,7 @@ class Fleet:
 def rows(kernel: Any, log: Iterable[tuple[int, bytes]], begin: int = 0, key: DigestKey = KEY) -> list[dict[str, Any]]:
     """As ``streaming.transforms.findings`` makes them of one partition."""
     log = list(log)
-    values = pa.array([record for _, record in log], pa.binary())
+    values = binaries(*(record for _, record in log))
     found = kernel(values, key) if kernel is pushed else kernel(values)
     return [
         {"kind": None, "partition": 0, "offset": begin + row["row"], "appended_ms": log[row["row"]][0], **row} for row in found.to_pylist()

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import pyarrow as pa
+from record_bytes import binaries
 
 from streaming.gauges import Changes, GaugeEntry
 from udfs.kernels.connection_counts import counts
@@ -22,7 +22,7 @@ def rows(records: Iterable[tuple[bytes, int]]) -> list[GaugeEntry]:
         records: values, and Kafka's timestamps in ms.
     """
     records = list(records)
-    lists = counts(pa.array([value for value, _ in records], pa.binary())).to_pylist()
+    lists = counts(binaries(*(value for value, _ in records))).to_pylist()
     return [
         GaugeEntry(**entry, appended_ms=appended_ms, partition=0, offset=0)
         for entries, (_, appended_ms) in zip(lists, records, strict=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import UUID
 
+import pyarrow as pa
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
 from clientscope.policy.redaction import ClientNames
@@ -34,6 +35,11 @@ _CLIENT = {
     "client_software_version": "4.4.0",
 }
 """What a record of a push and one of metrics say of their client alike."""
+
+
+def binaries(*values: bytes | None) -> pa.Array:
+    """Records' values as a kernel gets them."""
+    return pa.array(values, pa.binary())
 
 
 def setting(key: str, value: str | None, **changes: Any) -> ClientConfigRecord.Config:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from record_bytes import config_record, setting
+from record_bytes import binaries, config_record, setting
 
 from udfs.decoding.decode import decoder
 from udfs.redaction.pushes import Pushes, redact
@@ -17,7 +16,7 @@ from udfs.rules.engine.rule import Case, Rule
 
 def batch_of(*records: bytes, **options: Any) -> Batch:
     """Records as a job would see them."""
-    return Batch(Pushes(redact(decoder("ClientConfigRecord")(pa.array(records, pa.binary())), None)), **options)
+    return Batch(Pushes(redact(decoder("ClientConfigRecord")(binaries(*records)), None)), **options)
 
 
 def record_of(case: Case) -> bytes:

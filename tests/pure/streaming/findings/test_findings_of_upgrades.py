@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet
-from record_bytes import connection_record, heartbeat
+from record_bytes import binaries, connection_record, heartbeat
 
 from clientscope.profiles import Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
@@ -131,7 +130,7 @@ def test_a_batch_keeps_what_each_connection_requested() -> None:
         connection_record(3, connection_id=1, kind=Kind.CLOSED, requested_versions=b"\0\1\0\3\0\3\0\0", client_software_name="java"),
         heartbeat(4),
     ]
-    found = connected(pa.array(values, pa.binary())).to_pylist()
+    found = connected(binaries(*values)).to_pylist()
     assert [(row["kind"], row["requested"], row["software_name"]) for row in found] == [
         (Kind.CLOSED, b"\0\1\0\3\0\3\0\0", "java"), (Kind.HEARTBEAT, b"", "unknown"),
     ]  # fmt: skip

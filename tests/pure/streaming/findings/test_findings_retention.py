@@ -6,10 +6,9 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-import pyarrow as pa
 import pytest
 from fleets import HOUR, KEY, MINUTE, NOW, SECOND, left_out, rows
-from record_bytes import config_record, connection_record, setting
+from record_bytes import binaries, config_record, connection_record, setting
 
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
@@ -103,7 +102,7 @@ class Topics:
 @cache
 def _rows(key: str, value: bytes | None) -> list[dict[str, Any]]:
     """What the kernel makes of a record; each job that starts reads the same ones again."""
-    found = tombstones(pa.array([key.encode()], pa.binary())) if value is None else pushed(pa.array([value], pa.binary()), KEY)
+    found = tombstones(binaries(key.encode())) if value is None else pushed(binaries(value), KEY)
     rows: list[dict[str, Any]] = found.to_pylist()
     return rows
 
@@ -298,7 +297,7 @@ def test_a_tombstone_of_a_person_is_followed(topics: Topics) -> None:
 
 
 def test_a_tombstone_of_no_client_is_passed_over() -> None:
-    strange = pa.array([b"\xff", None, b"x" * 2_000, b"gw/1/2"], pa.binary())
+    strange = binaries(b"\xff", None, b"x" * 2_000, b"gw/1/2")
     assert [row["client"] for row in tombstones(strange).to_pylist()] == ["gw/1/2"]
     assert {row["kind"] for row in tombstones(strange).to_pylist()} == {TOMBSTONE}
 

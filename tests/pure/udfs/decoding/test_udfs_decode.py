@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutated_bytes import mutated
-from record_bytes import config_record, setting
+from record_bytes import binaries, config_record, setting
 
 from clientscope.errors import RecordError
 from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode, encode
@@ -90,7 +90,7 @@ def test_a_record_of_more_settings_than_anybody_has_is_not_read() -> None:
 def test_agrees_with_the_reference(name: str, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.none() | mutated(values_of(name)), max_size=6))
     skip = data.draw(st.integers(0, len(values)))
-    got = DECODERS[name](pa.array(values, pa.binary()).slice(skip)).to_pylist()
+    got = DECODERS[name](binaries(*values).slice(skip)).to_pylist()
     for value, row in zip(values[skip:], got, strict=True):
         reason = row.pop("decode_error")
         want = expected(name, value)
@@ -118,7 +118,7 @@ GOOD = config_record(setting("acks", "0"))
     ],
 )
 def test_says_why_and_spares_the_neighbours(value: bytes | None, reason: str | None) -> None:
-    before, row, after = DECODERS["ClientConfigRecord"](pa.array([GOOD, value, GOOD], pa.binary())).to_pylist()
+    before, row, after = DECODERS["ClientConfigRecord"](binaries(GOOD, value, GOOD)).to_pylist()
     assert row["decode_error"] == reason
     assert before == after == {**expected("ClientConfigRecord", GOOD), "decode_error": None}
 
@@ -131,10 +131,10 @@ def test_unknown_tagged_fields_are_skipped() -> None:
 
 def test_takes_chunks_large_arrays_and_nothing() -> None:
     decoder = DECODERS["ClientConfigRecord"]
-    chunks = pa.chunked_array([pa.array([GOOD]), pa.array([None, GOOD], pa.binary())])
+    chunks = pa.chunked_array([pa.array([GOOD]), binaries(None, GOOD)])
     assert decoder(chunks).to_pylist() == decoder(pa.array([GOOD, None, GOOD], pa.large_binary())).to_pylist()
-    assert len(decoder(pa.array([], pa.binary()))) == 0
-    assert decoder(pa.array([], pa.binary())).type == decoder.arrow_type
+    assert len(decoder(binaries())) == 0
+    assert decoder(binaries()).type == decoder.arrow_type
 
 
 @settings(deadline=None, max_examples=60)
@@ -143,7 +143,7 @@ def test_fields_that_are_not_asked_for_are_read_past(values: list[bytes | None],
     layout = compile_schema(schema("ClientConnectionRecord"))
     names = [field.name for field in layout.fields] + ["counts.open_connections", "counts.count_software_name"]
     only = data.draw(st.sets(st.sampled_from(names)))
-    array = pa.array(values, pa.binary())
+    array = binaries(*values)
     some, whole = Decoder(schema("ClientConnectionRecord"), only)(array).to_pylist(), DECODERS["ClientConnectionRecord"](array).to_pylist()
     for part, row in zip(some, whole, strict=True):
         reason = part.pop("decode_error")

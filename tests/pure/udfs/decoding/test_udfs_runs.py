@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
-from record_bytes import config_record, setting
+from record_bytes import binaries, config_record, setting
 
 from clientscope.records.layouts import schema
 from udfs.decoding import record_reader as reading
@@ -25,7 +25,7 @@ LENGTHS = (0, 1, 125, 126, 127, 128, 300, 16_382, 16_383, 20_000)
 
 
 def both(values: list[bytes]) -> tuple[pa.Array, pa.Array]:
-    array = pa.array(values, pa.binary())
+    array = binaries(*values)
     with mock.patch.object(reading, "read_run", lambda *_: None):
         slow = DECODER(array)
     return DECODER(array), slow

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData
-from record_bytes import telemetry_record
+from record_bytes import binaries, telemetry_record
 from telemetry_frames import measured
 
 from clientscope.catalog.client_facts import BY_METRIC, BY_TOPIC, FACTS, PREFIX
@@ -162,14 +162,14 @@ def test_whatever_another_program_writes_as_a_client_is_a_row_or_a_reason(attrib
                     each.value.int_value = value
                 case str(value):
                     each.value.string_value = value
-    rows = telemetry_rows(pa.array([data.SerializeToString()], pa.binary()), None)
+    rows = telemetry_rows(binaries(data.SerializeToString()), None)
     assert rows.field("decode_error").to_pylist()[0] in (None, "metrics_readable", *(each.name for each in OF_TELEMETRY))
 
 
 def test_records_become_rows_with_nulls_for_what_is_not_said() -> None:
     good = measured({LATENCY: 79.0}, {SENT: 120.0}, milliseconds=2_000)
     values = [telemetry_record(good, client_id=SECRET), telemetry_record(MetricsData()), b"\0\0"]
-    rows = telemetry_rows(pa.array(values, pa.binary()), DigestKey(b"k" * 32)).to_pylist()
+    rows = telemetry_rows(binaries(*values), DigestKey(b"k" * 32)).to_pylist()
     first, empty, broken = rows
     assert (first["client_kind"], first["interval_ms"], first["record_rate"], first["lag_max_records"]) == ("producer", 2_000, 60.0, None)
     assert (first["client_software_version"], first["decode_error"], first["principal"]) == ("4.4.0", None, None)
@@ -181,7 +181,7 @@ def test_records_become_rows_with_nulls_for_what_is_not_said() -> None:
 
 @pytest.mark.parametrize("value", [None, b"", b"no metrics", bytes(MOST_RECORD_BYTES + 1), measured({LATENCY: 1.0}).SerializeToString()])
 def test_what_cannot_be_read_or_names_no_client_is_the_reason(value: bytes | None) -> None:
-    values = pa.array([value, telemetry_record(MetricsData())], pa.binary())
+    values = binaries(value, telemetry_record(MetricsData()))
     assert telemetry_rows(values, None).field("decode_error").to_pylist() == ["metrics_readable", None]
 
 
@@ -196,4 +196,4 @@ def test_a_record_without_an_attribute_names_no_client(missing: str) -> None:
 
 
 def test_a_batch_of_nothing() -> None:
-    assert len(telemetry_rows(pa.array([], pa.binary()), None)) == 0
+    assert len(telemetry_rows(binaries(), None)) == 0

@@ -5,24 +5,19 @@ from __future__ import annotations
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from record_bytes import connection_record, heartbeat
+from record_bytes import binaries, connection_record, heartbeat
 
 from udfs.arrays.streams import of_streams
 from udfs.kernels.connection_counts import PLACED, TYPE, counts, newest, packed
 
 
 def test_an_entry_per_count_and_one_per_heartbeat() -> None:
-    values = pa.array(
-        [
-            connection_record(0, [("java", "4.4.0", 2, 3, 1)]),
-            b"junk",
-            connection_record(1),
-            heartbeat(
-                2, [("java", "4.4.0", 2, 3, 1), ("go", "1", 0, 1, 1)], gateway_host="edge-3", opened_connections=4, closed_connections=2
-            ),
-            heartbeat(3),
-        ],
-        pa.binary(),
+    values = binaries(
+        connection_record(0, [("java", "4.4.0", 2, 3, 1)]),
+        b"junk",
+        connection_record(1),
+        heartbeat(2, [("java", "4.4.0", 2, 3, 1), ("go", "1", 0, 1, 1)], gateway_host="edge-3", opened_connections=4, closed_connections=2),
+        heartbeat(3),
     )
     got = counts(values)
     assert got.type == TYPE
@@ -49,12 +44,12 @@ def test_the_newest_of_each_series_is_always_among_them(records: list[tuple[bool
         values.append(make(sequence, [(name, "1", sequence, 0, 0)], gateway_epoch=epoch, gateway_id=gateway))
         key = (beats, name, gateway)
         truth[key] = max(truth.get(key, (0, 0)), (epoch, sequence))
-    found = [entry for row in counts(pa.array(values, pa.binary())).to_pylist() for entry in row if entry["listener"]]
+    found = [entry for row in counts(binaries(*values)).to_pylist() for entry in row if entry["listener"]]
     got = {(e["heartbeat_parts"] > 0, e["software_name"], e["gateway"]): (e["epoch"], e["sequence"]) for e in found}
     assert got == truth
     assert len(found) == len(truth)
     # In parts, one record each, and then of all of them together.
-    parts = [pa.Table.from_struct_array(counts(pa.array([value], pa.binary())).flatten()) for value in values]
+    parts = [pa.Table.from_struct_array(counts(binaries(value)).flatten()) for value in values]
     table = newest(pa.concat_tables(parts)) if parts else None
     together = [entry for entry in table.to_pylist() if entry["listener"]] if table else []
     assert {(e["heartbeat_parts"] > 0, e["software_name"], e["gateway"]): (e["epoch"], e["sequence"]) for e in together} == truth
@@ -66,9 +61,7 @@ def test_the_newest_of_each_series_is_always_among_them(records: list[tuple[bool
 def streams(*values: bytes | None, first: int = 0) -> pa.Array:
     """Of records that were appended at 100 ms and later, in partition 7."""
     places = range(first, first + len(values))
-    return packed(
-        pa.array(values, pa.binary()), pa.array([100 + at for at in places]), pa.array([7] * len(values), pa.int32()), pa.array(places)
-    )
+    return packed(binaries(*values), pa.array([100 + at for at in places]), pa.array([7] * len(values), pa.int32()), pa.array(places))
 
 
 def test_a_batch_is_packed_into_its_first_row_with_the_place_of_each_entry() -> None:
@@ -77,7 +70,7 @@ def test_a_batch_is_packed_into_its_first_row_with_the_place_of_each_entry() -> 
     assert [row.is_valid for row in rows] == [True, False, False, False]
     entries = of_streams(pa.chunked_array([rows, streams(b"junk", None, first=4), streams(heartbeat(3), first=6)]), PLACED)
     assert entries.schema == PLACED
-    expected = [entry for row in counts(pa.array(values, pa.binary())).to_pylist() for entry in row or ()]
+    expected = [entry for row in counts(binaries(*values)).to_pylist() for entry in row or ()]
     expected += counts(pa.array([heartbeat(3)])).to_pylist()[0]
     got = entries.to_pylist()
     places = [(entry.pop("appended_ms"), entry.pop("partition"), entry.pop("offset")) for entry in got]

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pytest
-from record_bytes import config_record, connection_record, heartbeat, setting
+from record_bytes import binaries, config_record, connection_record, heartbeat, setting
 
 from clientscope.digest import DigestKey
 from clientscope.gateway.place import GatewayPlace
@@ -82,12 +82,12 @@ def test_what_the_gateways_registry_and_policy_write_is_as_expected() -> None:
     records = [registry.opened(1, "10.0.0.1", 5), registry.identified(1, identity, 6), registry.opened(2, "::1", 7, identity)]
     records += [registry.closed(1, "client", 8), *registry.again([2], 9), *registry.heartbeat(9, 5_000), *registry.heartbeat(10, 0)]
     values = [encode(record) for record in records if record is not None]
-    rows = connection_rows(pa.array(values, pa.binary()), KEY)
+    rows = connection_rows(binaries(*values), KEY)
     assert errors(rows) == [None] * 7
     states = [setting(f"k{state}", None if state else "v", value_state=int(state), value_length=1) for state in ValueState]
     types = [setting("k" * 500, "1", config_type=number) for number in range(9)]
     pushes = [config_record(*states, *types, origin=origin, client_id=LONGEST) for origin in Origin] + [config_record()]
-    assert errors(push_rows(pa.array(pushes, pa.binary()), KEY)) == [None] * (len(Origin) + 1)
+    assert errors(push_rows(binaries(*pushes), KEY)) == [None] * (len(Origin) + 1)
 
 
 @pytest.mark.parametrize(("name", "changes"), BROKEN_PUSHES)
@@ -95,29 +95,29 @@ def test_a_push_that_is_broken_fails_its_expectation(name: str, changes: dict[st
     changes = dict(changes)
     broken = config_record(*changes.pop("configs", [setting("acks", "all")]), **changes)
     good = config_record(setting("acks", "all"))
-    assert errors(push_rows(pa.array([good, broken, b"\0\0", good], pa.binary()), KEY)) == [None, name, "truncated", None]
+    assert errors(push_rows(binaries(good, broken, b"\0\0", good), KEY)) == [None, name, "truncated", None]
 
 
 @pytest.mark.parametrize(("name", "changes"), BROKEN_CONNECTIONS)
 def test_a_connection_record_that_is_broken_fails_its_expectation(name: str, changes: dict[str, Any]) -> None:
     values = [heartbeat(1), connection(dict(changes)), connection_record(2)]
-    assert errors(connection_rows(pa.array(values, pa.binary()), None)) == [None, name, None]
+    assert errors(connection_rows(binaries(*values), None)) == [None, name, None]
 
 
 def test_each_expectation_has_a_row_that_breaks_it_alone() -> None:
     assert {name for name, _ in BROKEN_PUSHES} == {each.name for each in OF_PUSHES}
     assert {name for name, _ in BROKEN_CONNECTIONS} == {each.name for each in OF_CONNECTIONS}
     for changes in (changes for _, changes in BROKEN_CONNECTIONS):
-        found = of_connections(decoder("ClientConnectionRecord")(pa.array([connection(dict(changes))], pa.binary())))
+        found = of_connections(decoder("ClientConnectionRecord")(binaries(connection(dict(changes)))))
         assert sum(each.broken(found[each.fact].to_numpy(zero_copy_only=False))[0] for each in OF_CONNECTIONS) == 1, changes
 
 
 def test_the_first_of_several_is_reported() -> None:
     value = connection_record(1, kind=9, cluster_id="", counts=[])
-    assert errors(connection_rows(pa.array([value], pa.binary()), None)) == ["cluster_id_given"]
+    assert errors(connection_rows(binaries(value), None)) == ["cluster_id_given"]
 
 
 def test_a_batch_of_nothing() -> None:
-    assert len(push_rows(pa.array([], pa.binary()), None)) == 0
-    assert errors(connection_rows(pa.array([b"junk"], pa.binary()), None)) == ["unknown_version"]
+    assert len(push_rows(binaries(), None)) == 0
+    assert errors(connection_rows(binaries(b"junk"), None)) == ["unknown_version"]
     assert ClientConnectionRecord.max_version == 0, "what a later version adds may want an expectation"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from record_bytes import config_record, setting
+from record_bytes import binaries, config_record, setting
 
 from clientscope.digest import DigestKey
 from udfs.kernels.finding_inputs import pushed
@@ -16,4 +15,4 @@ from udfs.kernels.finding_inputs import pushed
 def test_keeps_a_clients_newest_push_and_each_with_a_secret(first: Any, kept: list[int]) -> None:
     """A secret that a later push no longer has was leaked all the same."""
     records = [config_record(first, client_id="orders"), config_record(setting("acks", "all"), client_id="orders")]
-    assert pushed(pa.array(records, pa.binary()), DigestKey(b"k" * 32)).field("row").to_pylist() == kept
+    assert pushed(binaries(*records), DigestKey(b"k" * 32)).field("row").to_pylist() == kept

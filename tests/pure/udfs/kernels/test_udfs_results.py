@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, get_args
 
-import pyarrow as pa
 import pytest
-from record_bytes import config_record, setting
+from record_bytes import binaries, config_record, setting
 
 from clientscope.digest import DigestKey
 from clientscope.records.layouts import Origin
@@ -21,7 +20,7 @@ KEY = DigestKey(b"k" * 32)
 
 
 def results(*records: bytes | None) -> list[dict[str, Any]]:
-    rows = kernels.results(Pushes(redact(decoder("ClientConfigRecord")(pa.array(records, pa.binary())), KEY))).to_pylist()
+    rows = kernels.results(Pushes(redact(decoder("ClientConfigRecord")(binaries(*records)), KEY))).to_pylist()
     return [
         {"key": row["key"], "decode_error": row["decode_error"]} | (json.loads("{" + row["rest"][1:]) if row["rest"] else {})
         for row in rows

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 from every import every
-from record_bytes import config_record, connection_record, heartbeat, setting
+from record_bytes import binaries, config_record, connection_record, heartbeat, setting
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from udfs.decoding.decode import decoder
@@ -16,7 +16,7 @@ from udfs.kernels import sample_facts
 
 def facts(topic: str, *values: bytes) -> pa.Table:
     """Of these records, appended a second after 1970 began."""
-    rows = decoder("ClientConfigRecord" if topic == CONFIGS else "ClientConnectionRecord")(pa.array(values, pa.binary()))
+    rows = decoder("ClientConfigRecord" if topic == CONFIGS else "ClientConnectionRecord")(binaries(*values))
     columns, fields = sample_facts.COLUMNS[topic]
     times = pa.array([datetime.fromtimestamp(1.0005, UTC)] * len(values), pa.timestamp("us", tz="UTC"))
     place = {"partition": pa.array([0] * len(values), pa.int32()), "offset": pa.array(range(len(values)), pa.int64()), "timestamp": times}

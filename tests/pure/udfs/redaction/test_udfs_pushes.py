@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from record_bytes import config_record, setting
+from record_bytes import binaries, config_record, setting
 
 from clientscope.digest import DigestKey
 from clientscope.records.layouts import ValueState
@@ -20,7 +20,7 @@ SECRET = "hunter2 \u00e9"
 
 
 def redacted(*values: bytes | None, key: DigestKey | None = KEY) -> list[dict[str, Any]]:
-    return redact(decoder("ClientConfigRecord")(pa.array(values, pa.binary())), key).to_pylist()
+    return redact(decoder("ClientConfigRecord")(binaries(*values)), key).to_pylist()
 
 
 def test_a_raw_secret_is_replaced_by_its_digest() -> None:
@@ -103,7 +103,7 @@ def test_client_id_without_its_instance(client_id: str | None, application: str 
 
 
 def test_evidence_is_length_and_digest() -> None:
-    values = pa.array([b"junk", config_record(), None], pa.binary())
+    values = binaries(b"junk", config_record(), None)
     rows = with_evidence(decoder("ClientConfigRecord")(values), values, KEY).to_pylist()
     assert [row["length"] for row in rows] == [4, len(config_record()), 0]
     assert [row["digest"] for row in rows] == [KEY.digest("junk").hex(), None, KEY.digest("").hex()]

@@ -6,9 +6,8 @@ import json
 import re
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from record_bytes import config_record, setting
+from record_bytes import binaries, config_record, setting
 from rule_batches import batch_of, record_of
 
 from clientscope.profiles import APACHE, BUILT_IN, Profile, Thresholds
@@ -66,7 +65,7 @@ def test_each_message_has_the_threshold_of_the_clients_own_profile() -> None:
         config_record(setting("request.timeout.ms", "5000"), setting("acks", "all"), client_id=client_id) for client_id in ("a", "b", "a")
     ]
     chosen = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(client_id=("b",)), 1),)))
-    rows = results(Pushes(redact(decoder("ClientConfigRecord")(pa.array(pushed, pa.binary())), None)), chosen)
+    rows = results(Pushes(redact(decoder("ClientConfigRecord")(binaries(*pushed)), None)), chosen)
     rendered = [
         rule["message"]
         for text in rows.field("rest").to_pylist()
