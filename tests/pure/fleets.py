@@ -65,6 +65,11 @@ class Fleet:
         self._apply(pushed, self.pushes, 0)
         self._apply(tombstones, self._tombstones, 0)
 
+    def restart(self, milliseconds: int = MINUTE) -> None:
+        """The job starts again, and writes what it finds after so much time."""
+        self.start()
+        self.later(milliseconds)
+
     def connect(
         self, client: str = "orders-1", principal: str | None = "User:a", address: str = "10.0.0.1", epoch: int = 1, cluster: str = "c"
     ) -> int:

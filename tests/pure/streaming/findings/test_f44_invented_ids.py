@@ -91,8 +91,7 @@ def leak_after(invented: int) -> None:
     assert (full.state, full.severity, full.alert and full.alert.why) == ("open", "high", "new")
     assert "findings" in full.message and f"principal {MALLORY}" in full.message
     assert left_out(fleet.engine)["findings"] > 0
-    fleet.start()
-    fleet.later(SECOND)
+    fleet.restart(SECOND)
     assert [each.state for each in of(fleet, VICTIM, "SK001")] == ["open"], "nor does a restart lose it"
 
 

@@ -73,8 +73,7 @@ def test_restart_leaves_what_a_push_had_resolved(fleet: Fleet) -> None:
     assert before.state == "resolved"
     fleet.close(connection)
     fleet.later(7 * MINUTE)
-    fleet.start()
-    fleet.later()
+    fleet.restart()
     after = fleet.one("AN101")
     assert (after.state, after.reopened, after.alert) == ("resolved", 0, before.alert)
 
@@ -84,8 +83,7 @@ def came_and_went_meanwhile(settings: dict[str, str], **fields: Any) -> Fleet:
     fleet = Fleet()
     fleet.close(fleet.client(1, settings, **fields))
     fleet.now += 7 * MINUTE
-    fleet.start()
-    fleet.later()
+    fleet.restart()
     return fleet
 
 
@@ -93,8 +91,7 @@ def test_finding_of_a_client_that_left_meanwhile_is_listed_without_alert_until_a
     fleet = came_and_went_meanwhile(BAD)
     assert (fleet.state("AN101"), alerts(fleet)) == ("open", [])
     fleet.later(HOUR)
-    fleet.start()
-    fleet.later()
+    fleet.restart()
     assert alerts(fleet) == []
     fleet.client(2, BAD, "orders-2")
     fleet.later(SECOND)
@@ -109,8 +106,7 @@ def test_finding_of_a_client_that_left_meanwhile_is_listed_without_alert_until_a
 def test_finding_of_a_client_that_is_not_known_to_have_left_alerts_at_a_start(fleet: Fleet, connects: bool, origin: Origin) -> None:
     fleet.push(connection=fleet.connect() if connects else 99, instance=1, settings=BAD, origin=int(origin))
     fleet.now += 7 * MINUTE
-    fleet.start()
-    fleet.later()
+    fleet.restart()
     assert alerts(fleet) == [("AN101", "new", 1)]
 
 
@@ -127,8 +123,7 @@ def test_restart_resolves_nothing_by_requests_of_a_client_that_says_otherwise(fl
     fleet.later(7 * MINUTE)
     before = fleet.one("AN101")
     assert before.state == "open"
-    fleet.start()
-    fleet.later()
+    fleet.restart()
     assert fleet.one("AN101") == before
 
 
@@ -141,12 +136,10 @@ def test_finding_that_was_back_meanwhile_alerts_once_a_client_is_there_that_has_
     assert (fleet.state("AN101"), alerts(fleet)) == ("resolved", [("AN101", "new", 1)])
     fleet.close(fleet.client(2, BAD, "orders-2"))
     fleet.now += 7 * MINUTE
-    fleet.start()
-    fleet.later()
+    fleet.restart()
     assert (fleet.state("AN101"), fleet.one("AN101").reopened, alerts(fleet)) == ("open", 1, [("AN101", "new", 1)])
     assert fleet.one("AN401").alert is None
-    fleet.start()
-    fleet.later()
+    fleet.restart()
     assert alerts(fleet) == [("AN101", "new", 1)]
     fleet.client(3, BAD, "orders-3")
     fleet.later(SECOND)
@@ -191,8 +184,7 @@ def test_end_of_a_suppression_alerts_though_its_client_has_left(restarts: bool) 
     fleet.close(connection)
     fleet.later()
     if restarts:
-        fleet.start()
-    fleet.later()
+        fleet.restart()
     assert alerts(fleet) == []
     fleet.later(48 * HOUR)
     assert alerts(fleet) == [("AN101", "new", 1)]

@@ -34,8 +34,7 @@ def test_f41_a_clean_push_under_anothers_instance_id_neither_resolves_nor_replac
         fleet.later(20 * MINUTE)
         assert [each for each in states(fleet) if each[0] == code] == before
         assert len({row["client"] for row in fleet.engine_rows()}) == 2
-        fleet.start()
-        fleet.later(SECOND)
+        fleet.restart(SECOND)
         assert [each for each in states(fleet) if each[0] == code] == before, "nor after a restart"
 
 

@@ -67,8 +67,7 @@ def test_it_is_never_resolved_but_stops(fleet: Fleet) -> None:
     found = fleet.one("SK001")
     assert (found.state, found.client_count) == ("stopped", 0)
     fleet.later(40 * 24 * HOUR)
-    fleet.start()
-    fleet.later(SECOND)
+    fleet.restart(SECOND)
     assert fleet.state("SK001") == "stopped", "it waits for a person"
     again = fleet.client(3, LEAK)
     fleet.write()
@@ -96,8 +95,7 @@ def test_a_rotated_one_is_reopened_by_a_push_and_a_test_value_is_not() -> None:
         fleet.push(instance=1, settings=LEAK)
         fleet.write()
         assert (resolution, fleet.state("SK001")) == (resolution, after)
-        fleet.start()
-        fleet.later(SECOND)
+        fleet.restart(SECOND)
         assert (resolution, fleet.state("SK001")) == (resolution, after)
 
 

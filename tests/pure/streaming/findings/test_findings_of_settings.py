@@ -133,8 +133,7 @@ def test_a_client_that_has_gone_is_forgotten_after_an_hour_and_what_it_had_wrong
         ("orders", "open", 0),
         ("web", "open", 1),
     }
-    fleet.start()
-    fleet.later()
+    fleet.restart()
     assert len(fleet.findings("AN101")) == 2
     fleet.later(30 * 24 * HOUR)
     assert fleet.engine.sizes()["applications"] == 1, "and neither is it of an application that is silent for thirty days"

@@ -69,8 +69,7 @@ def test_a_setting_that_changed_between_two_starts_is_reported_for_a_day(fleet: 
     assert found.evidence == ["acks: all before, 1 now", "linger.ms: 5 before, 0 now"]
     assert [(setting.key, setting.value) for setting in found.settings] == [("acks", "1"), ("linger.ms", "0")]
     writes = fleet.writes
-    fleet.start()
-    fleet.later(SECOND)
+    fleet.restart(SECOND)
     assert fleet.writes == writes, "a restart finds the same"
     fleet.later(25 * HOUR)
     assert fleet.state("AN401") == "resolved"
@@ -187,8 +186,7 @@ def test_a_lost_gateway_is_reported_until_it_is_heard_again(fleet: Fleet) -> Non
     found = fleet.one("OP001")
     assert (found.state, found.kind, found.subject) == ("open", "operation", subject)
     assert found.message.startswith('Gateway "g" of broker 1 in cluster c, on host "edge-3", sends no heartbeats any more: ')
-    fleet.start()
-    fleet.later(SECOND)
+    fleet.restart(SECOND)
     assert fleet.state("OP001") == "open", "its old heartbeats, read once more, are no news"
     assert fleet.one("OP001").subject == subject
     fleet.heartbeat()

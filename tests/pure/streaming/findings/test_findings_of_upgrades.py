@@ -48,8 +48,7 @@ def test_a_restart_finds_the_same(fleet: Fleet) -> None:
     uses(fleet, fleet.connect(), *OLD)
     fleet.later(10 * SECOND)
     found, writes = fleet.one("AN309"), fleet.writes
-    fleet.start()
-    fleet.later()
+    fleet.restart()
     assert fleet.one("AN309") == found and fleet.writes == writes
 
 

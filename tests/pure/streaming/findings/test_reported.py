@@ -60,8 +60,7 @@ def test_a_restart_ends_nothing_within_the_hour(fleet: Fleet) -> None:
     fleet.client(settings=CONSUMER)
     fleet.reports(poll_interval_max_ms=290_000)
     fleet.later()
-    fleet.start()
-    fleet.later()
+    fleet.restart()
     fleet.later(58 * MINUTE)
     assert fleet.state("AN406") == "open"
     fleet.later(2 * MINUTE)
