@@ -96,18 +96,6 @@ def test_a_failure_is_logged_and_tried_again_after_longer_and_longer_pauses(capl
     assert fresh.running, "after a batch it is a first failure again"
 
 
-def test_it_may_fail_for_days() -> None:
-    script = Script(failing_starts=3000)
-    fresh = running(script)
-    for _ in range(2999):
-        script.now += 60
-        fresh.look()
-    assert fresh.failures == 3000 and not fresh.running
-    script.now += 60
-    fresh.look()
-    assert fresh.running
-
-
 def test_one_that_is_behind_itself_begins_again_at_the_end() -> None:
     script = Script()
     fresh = running(script)

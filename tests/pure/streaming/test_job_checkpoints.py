@@ -63,6 +63,8 @@ def test_a_query_that_never_ran_begins_at_the_beginning_and_goes_on_there(tmp_pa
 
 @pytest.mark.parametrize(("position", "first"), [(None, READ), ({CONFIGS: {0: 55}}, 55)])
 def test_f24_records_that_are_gone_are_counted_and_the_query_begins_behind_them(job: Job, position: Any, first: int) -> None:
+    job.checkpoints.prepare("results", GONE)
+    assert (job.topic.written, job.lost) == ([], []), "they are there after all"
     job.now = cluster(first=58)
     job.checkpoints.prepare("results", GONE._replace(position=position))
     assert (job.start().offsets, job.start().lost, job.lost) == ({0: 58}, {0: 58 - first}, [("results", 58 - first)])
@@ -76,13 +78,7 @@ def test_f24_records_that_are_gone_are_counted_and_the_query_begins_behind_them(
 def test_f24_a_topic_that_ends_before_what_was_read_is_read_from_its_beginning(job: Job) -> None:
     job.now = cluster(end=READ - 10)
     job.checkpoints.prepare("results", GONE)
-    assert job.start().offsets == {0: 0}
-    assert job.lost == [("results", 0)]
-
-
-def test_f24_a_failure_by_records_that_are_there_after_all_changes_nothing(job: Job) -> None:
-    job.checkpoints.prepare("results", GONE)
-    assert (job.topic.written, job.lost) == ([], [])
+    assert (job.start().offsets, job.lost) == ({0: 0}, [("results", 0)])
 
 
 def test_f24_a_job_that_is_to_stop_at_lost_records_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,12 +131,17 @@ def test_f23_a_damaged_checkpoint_is_replaced_by_one_that_begins_where_it_was(jo
     assert "the checkpoint of results is damaged; a new one begins at {0: 50}: it failed" in caplog.messages
 
 
+def has_row(job: Job, history: Path, offset: int, age_ms: int = 0) -> None:
+    """A row of pushes, which came so long before the query's start."""
+    at = datetime.fromtimestamp((job.start("history_pushes").at_ms - age_ms) / 1000, UTC)
+    rows = pa.table({"date": [at.date()], "timestamp": [at], "partition": pa.array([0], pa.int32()), "offset": [offset]})
+    write_deltalake(history / "pushes", rows, partition_by=["date"])
+
+
 @pytest.mark.parametrize(("offset", "age_ms", "expected"), [(54, 0, 55), (54, 10_000, READ), (END + 40, 0, READ), (20, 0, READ)])
 def test_f23_history_continues_behind_the_rows_that_it_has(job: Job, tmp_path: Path, offset: int, age_ms: int, expected: int) -> None:
     """Rows of before its start may be of a topic that was deleted since."""
-    at = datetime.fromtimestamp((job.start("history_pushes").at_ms - age_ms) / 1000, UTC)
-    rows = pa.table({"date": [at.date()], "timestamp": [at], "partition": pa.array([0], pa.int32()), "offset": [offset]})
-    write_deltalake(tmp_path / "pushes", rows, partition_by=["date"])
+    has_row(job, tmp_path, offset, age_ms)
     job.checkpoints.prepare("history_pushes", DAMAGED)
     assert job.start("history_pushes").offsets == {0: expected}
 
@@ -148,9 +149,7 @@ def test_f23_history_continues_behind_the_rows_that_it_has(job: Job, tmp_path: P
 @pytest.mark.parametrize(("planned", "expected"), [(56, 55), (54, 52)])
 def test_f24_records_that_are_gone_but_in_history_are_not_waited_for(job: Job, tmp_path: Path, planned: int, expected: int) -> None:
     """Rows behind the batch that failed may be of before a reset, and count for nothing."""
-    at = datetime.fromtimestamp(job.start("history_pushes").at_ms / 1000, UTC)
-    rows = pa.table({"date": [at.date()], "timestamp": [at], "partition": pa.array([0], pa.int32()), "offset": [54]})
-    write_deltalake(tmp_path / "pushes", rows, partition_by=["date"])
+    has_row(job, tmp_path, 54)
     job.now = cluster(first=52)
     job.checkpoints.prepare("history_pushes", GONE._replace(position={CONFIGS: {0: READ}}, planned_to={CONFIGS: {0: planned}}))
     assert job.start("history_pushes").offsets == {0: expected}

@@ -45,8 +45,12 @@ class Script:
             self.watching.look(now)
 
 
-def test_a_query_that_fails_is_started_again_after_the_pause_and_is_parked_until_it_has_finished_a_batch() -> None:
-    script = Script()
+@pytest.fixture
+def script() -> Script:
+    return Script()
+
+
+def test_a_query_that_fails_is_started_again_after_the_pause_and_is_parked_until_it_has_finished_a_batch(script: Script) -> None:
     watching, first = script.watching, script.query
     script.look(10.0)
     assert (first.ticks, watching.problem, watching.well) == (1, "", True)
@@ -68,8 +72,7 @@ def test_a_query_that_fails_is_started_again_after_the_pause_and_is_parked_until
     assert (watching.well, watching.problem) == (True, "")
 
 
-def test_f47_it_is_never_given_up() -> None:
-    script = Script()
+def test_f47_it_is_never_given_up(script: Script) -> None:
     now = 0.0
     for _ in range(50):
         script.query.fail("java.io.IOException: No space left on device")
@@ -81,8 +84,7 @@ def test_f47_it_is_never_given_up() -> None:
     assert script.said[-1][0] is False
 
 
-def test_nothing_ticks_before_the_query_has_read_its_source() -> None:
-    script = Script()
+def test_nothing_ticks_before_the_query_has_read_its_source(script: Script) -> None:
     watching, first = script.watching, script.query
     first.status = {"isTriggerActive": False, "message": "Initializing sources"}
     script.look(0.0)
@@ -100,8 +102,7 @@ def test_nothing_ticks_before_the_query_has_read_its_source() -> None:
 
 
 @pytest.mark.parametrize("raised", [OverflowError("year 10000"), ClientscopeError("year 10000", "ask")])
-def test_whatever_goes_with_a_query_ends_that_query_alone(raised: Exception) -> None:
-    script = Script()
+def test_whatever_goes_with_a_query_ends_that_query_alone(script: Script, raised: Exception) -> None:
     first = script.query
 
     def tick() -> None:
@@ -121,8 +122,7 @@ def test_whatever_goes_with_a_query_ends_that_query_alone(raised: Exception) -> 
 
 @pytest.mark.parametrize("failing", ["start", "before"])
 @pytest.mark.parametrize("error", [TimeoutError("no broker answers"), TypeError("'NoneType' object is not iterable"), OSError(28, "full")])
-def test_f47_a_start_that_fails_is_a_failure_like_others_whatever_it_raises(failing: str, error: Exception) -> None:
-    script = Script()
+def test_f47_a_start_that_fails_is_a_failure_like_others_whatever_it_raises(script: Script, failing: str, error: Exception) -> None:
     script.query.fail("once")
     script.look(0.0)
     script.cannot, script.refused = (error, None) if failing == "start" else (None, error)
@@ -136,8 +136,7 @@ def test_f47_a_start_that_fails_is_a_failure_like_others_whatever_it_raises(fail
     assert len(script.started) == 2
 
 
-def test_a_failure_that_a_person_must_fix_parks_it_with_what_to_do() -> None:
-    script = Script()
+def test_a_failure_that_a_person_must_fix_parks_it_with_what_to_do(script: Script) -> None:
     script.query.fail("broken")
     script.refused = ClientscopeError("offsets/16 is missing", "reset it")
     script.look(0.0, 1.0)
@@ -148,8 +147,7 @@ def test_a_failure_that_a_person_must_fix_parks_it_with_what_to_do() -> None:
     assert len(script.started) == 2
 
 
-def test_who_is_refused_while_it_runs_is_stopped_and_parked() -> None:
-    script = Script()
+def test_who_is_refused_while_it_runs_is_stopped_and_parked(script: Script) -> None:
     first = script.query
     script.look(0.0)
     script.watching.refuse(ClientscopeError("its topic was made again", "reset it"))
@@ -160,8 +158,7 @@ def test_who_is_refused_while_it_runs_is_stopped_and_parked() -> None:
     assert script.query.isActive, "it is tried again, and examined before"
 
 
-def test_a_waiting_query_is_started_at_once_when_it_must_hurry() -> None:
-    script = Script()
+def test_a_waiting_query_is_started_at_once_when_it_must_hurry(script: Script) -> None:
     for at in (0.0, 1.0, 3.0):
         script.query.fail("broken")
         script.look(at, at + 4.0)
@@ -174,8 +171,7 @@ def test_a_waiting_query_is_started_at_once_when_it_must_hurry() -> None:
     assert len(script.started) == count + 1
 
 
-def test_its_stack_trace_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    script = Script()
+def test_its_stack_trace_is_logged_once(script: Script, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
         for now in (0.0, 100.0, 200.0):
             script.query.fail("broken\n\tat some.Place")

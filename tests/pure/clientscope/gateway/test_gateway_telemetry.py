@@ -53,8 +53,12 @@ class Recorded:
         self.records.take(Measures(connection_id, push, 123, True), now_s)
 
 
-def test_a_record_has_the_client_and_its_metrics() -> None:
-    recorded = Recorded()
+@pytest.fixture
+def recorded() -> Recorded:
+    return Recorded()
+
+
+def test_a_record_has_the_client_and_its_metrics(recorded: Recorded) -> None:
     recorded.take()
     ((key, record),) = recorded.published
     context = recorded.registry.context(1)
@@ -84,14 +88,12 @@ def test_a_record_has_the_client_and_its_metrics() -> None:
         ({"compression": UNCOMPRESSED, "metrics": b"\xff"}, "unreadable"),
     ],
 )
-def test_what_cannot_be_recorded_is_counted(changes: dict[str, object], reason: str) -> None:
-    recorded = Recorded()
+def test_what_cannot_be_recorded_is_counted(recorded: Recorded, changes: dict[str, object], reason: str) -> None:
     recorded.take(replace(PUSH, **changes))  # type: ignore[arg-type]
     assert recorded.counts == {("telemetry_dropped", reason): 1} and not recorded.published
 
 
-def test_metrics_show_a_setting_where_that_is_wanted() -> None:
-    recorded = Recorded()
+def test_metrics_show_a_setting_where_that_is_wanted(recorded: Recorded) -> None:
     data = measured({"org.apache.kafka.producer.buffer.total.bytes": 33_554_433.0})
     push = Measures(1, replace(PUSH, metrics=gzip.compress(data.SerializeToString())), 123, True)
     assert recorded.records.take(push, 0.0) is None
@@ -100,16 +102,14 @@ def test_metrics_show_a_setting_where_that_is_wanted() -> None:
     assert len(recorded.published) == 3
 
 
-def test_without_room_or_connection_it_is_dropped() -> None:
-    recorded = Recorded()
+def test_without_room_or_connection_it_is_dropped(recorded: Recorded) -> None:
     recorded.room = False
     recorded.take()
     recorded.take(connection_id=2)
     assert recorded.counts == {("telemetry_dropped", "queue_full"): 1, ("telemetry_dropped", "busy"): 1}
 
 
-def test_one_client_has_a_quota() -> None:
-    recorded = Recorded()
+def test_one_client_has_a_quota(recorded: Recorded) -> None:
     for _ in range(20):
         recorded.take()
     assert len(recorded.published) == 10
@@ -118,8 +118,7 @@ def test_one_client_has_a_quota() -> None:
     assert len(recorded.published) == 11
 
 
-def test_one_address_has_a_quota_whatever_its_clients_are_called() -> None:
-    recorded = Recorded()
+def test_one_address_has_a_quota_whatever_its_clients_are_called(recorded: Recorded) -> None:
     for number in range(2, 1_502):
         recorded.registry.opened(number, "10.0.0.1", 1, replace(WHO, client_id=f"c{number}", instance_id=None))
         recorded.take(connection_id=number)
@@ -141,9 +140,8 @@ def test_another_digest_key_replaces_names_that_are_known() -> None:
     assert recorded.counts == {("telemetry_judged", "new"): 4}
 
 
-def test_a_record_says_what_is_true_of_its_own_push() -> None:
+def test_a_record_says_what_is_true_of_its_own_push(recorded: Recorded) -> None:
     """Who the client is, its instance, and whether the broker has the push: none of it is in the push."""
-    recorded = Recorded()
     expected = []
     for number in range(12):
         if number == 3:
@@ -158,8 +156,7 @@ def test_a_record_says_what_is_true_of_its_own_push() -> None:
     assert recorded.counts == {("telemetry_judged", "new"): 8}
 
 
-def test_of_a_connection_that_has_ended_nothing_is_kept() -> None:
-    recorded = Recorded()
+def test_of_a_connection_that_has_ended_nothing_is_kept(recorded: Recorded) -> None:
     for number in range(4):
         recorded.take(replace(PUSH, terminating=False), now_s=number * 60.0)
         if number == 2:

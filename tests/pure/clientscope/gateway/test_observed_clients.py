@@ -73,8 +73,12 @@ class Observed:
         return [{each.config_key: each.config_value for each in record.configs} for _, record in records]
 
 
-def test_a_clients_connections_make_one_record() -> None:
-    observed = Observed()
+@pytest.fixture
+def observed() -> Observed:
+    return Observed()
+
+
+def test_a_clients_connections_make_one_record(observed: Observed) -> None:
     observed.connect(1, JOINED, METADATA)
     observed.connect(2, FETCHED)
     observed.wait(SETTLE_S - 1)
@@ -99,15 +103,13 @@ def test_a_clients_connections_make_one_record() -> None:
     [((PRODUCED, JOINED), 2), ((METADATA,), 0), ((RequestFields(1, 12, (("replicaId", "2"), ("minBytes", "1"))),), 0)],
     ids=["a producer and a consumer of one name", "no type is shown", "a broker that fetches as a replica"],
 )
-def test_each_type_of_client_is_recorded(requests: tuple[RequestFields, ...], clients: int) -> None:
-    observed = Observed()
+def test_each_type_of_client_is_recorded(observed: Observed, requests: tuple[RequestFields, ...], clients: int) -> None:
     observed.connect(1, *requests)
     observed.wait()
     assert len({key for key, _ in observed.published}) == clients
 
 
-def test_several_values_are_a_set_and_many_are_cut() -> None:
-    observed = Observed()
+def test_several_values_are_a_set_and_many_are_cut(observed: Observed) -> None:
     for number in range(3):
         observed.connect(number, PRODUCED._replace(fields=(("acks", str(number - 1)),)))
     observed.wait()
@@ -119,8 +121,7 @@ def test_several_values_are_a_set_and_many_are_cut() -> None:
     assert (len(groups), groups[-1]) == (MOST_VALUES + 1, "…")
 
 
-def test_a_setting_of_a_closed_connection_is_still_the_clients_until_another_shows_it() -> None:
-    observed = Observed()
+def test_a_setting_of_a_closed_connection_is_still_the_clients_until_another_shows_it(observed: Observed) -> None:
     observed.connect(1, JOINED)
     observed.connect(2, FETCHED)
     observed.wait()
@@ -137,8 +138,7 @@ def test_a_setting_of_a_closed_connection_is_still_the_clients_until_another_sho
     assert [(each["session.timeout.ms"], each["fetch.max.wait.ms"]) for each in observed.taken()] == [("20000", "500")]
 
 
-def test_of_closed_connections_the_newest_requests_are_kept_and_the_others_counted() -> None:
-    observed = Observed()
+def test_of_closed_connections_the_newest_requests_are_kept_and_the_others_counted(observed: Observed) -> None:
     observed.connect(1, JOINED)
     for number in range(2, 20):
         observed.connect(number, RequestFields(1, 11, (("minBytes", str(number)),)))
@@ -149,8 +149,7 @@ def test_of_closed_connections_the_newest_requests_are_kept_and_the_others_count
     assert observed.taken()[0]["fetch.min.bytes"] == "19", "the last one, since a later one takes an earlier one's place"
 
 
-def test_what_a_first_connection_showed_counts_once_it_is_known_what_the_client_is() -> None:
-    observed = Observed()
+def test_what_a_first_connection_showed_counts_once_it_is_known_what_the_client_is(observed: Observed) -> None:
     observed.connect(1, METADATA)
     observed.connect(2, JOINED)
     observed.close(1)
@@ -159,16 +158,16 @@ def test_what_a_first_connection_showed_counts_once_it_is_known_what_the_client_
 
 
 @pytest.mark.parametrize(("has_rack", "rack", "expected"), [(True, "", ""), (False, "", None), (True, "eu-1", "eu-1")])
-def test_that_a_consumer_has_no_rack_is_recorded_where_its_broker_has_one(has_rack: bool, rack: str, expected: str | None) -> None:
-    observed = Observed()
+def test_that_a_consumer_has_no_rack_is_recorded_where_its_broker_has_one(
+    observed: Observed, has_rack: bool, rack: str, expected: str | None
+) -> None:
     observed.has_rack = has_rack
     observed.connect(1, FETCHED._replace(fields=(("minBytes", "7"), ("rackId", rack))))
     observed.wait()
     assert observed.taken()[0].get("client.rack") == expected
 
 
-def test_a_client_that_comes_back_is_recorded_again_only_after_a_while_or_with_other_settings() -> None:
-    observed = Observed()
+def test_a_client_that_comes_back_is_recorded_again_only_after_a_while_or_with_other_settings(observed: Observed) -> None:
     for number in range(10):
         observed.connect(number, PRODUCED)
         observed.wait()
@@ -182,15 +181,13 @@ def test_a_client_that_comes_back_is_recorded_again_only_after_a_while_or_with_o
     assert [each["acks"] for each in observed.taken()] == ["1", "0 | 1"]
 
 
-def test_a_client_that_leaves_early_is_recorded_as_it_leaves() -> None:
-    observed = Observed()
+def test_a_client_that_leaves_early_is_recorded_as_it_leaves(observed: Observed) -> None:
     observed.connect(1, PRODUCED)
     observed.close(1)
     assert [each["acks"] for each in observed.taken()] == ["1"]
 
 
-def test_a_name_that_comes_later_counts_from_the_beginning() -> None:
-    observed = Observed()
+def test_a_name_that_comes_later_counts_from_the_beginning(observed: Observed) -> None:
     observed.connect(1, PRODUCED, identity=replace(JAVA, software_name="unknown", software_version="unknown"))
     observed.registry.identified(1, JAVA, 2)
     observed.clients.identified(1, observed.now_s)
@@ -213,8 +210,7 @@ def test_records_wait_for_the_quota_and_for_room() -> None:
     assert [each["acks"] for each in observed.taken()] == ["0 | 1"]
 
 
-def test_many_clients_take_turns_and_stop_where_all_have_no_more_room() -> None:
-    observed = Observed()
+def test_many_clients_take_turns_and_stop_where_all_have_no_more_room(observed: Observed) -> None:
     for number in range(120):
         observed.connect(number, PRODUCED, identity=replace(JAVA, client_id=f"c{number}"))
     observed.wait()
@@ -251,8 +247,7 @@ def test_what_is_kept_of_one_tenant_is_bounded(monkeypatch: pytest.MonkeyPatch) 
     assert not observed.clients._kept[("@10.0.0.2")]
 
 
-def test_what_a_clients_metrics_show_is_among_what_its_producer_has_shown() -> None:
-    observed = Observed()
+def test_what_a_clients_metrics_show_is_among_what_its_producer_has_shown(observed: Observed) -> None:
     pushed = RequestFields(72, 0, (("bufferTotalBytes", "33554433"),))
     observed.connect(1, pushed)
     assert observed.clients.has_shown(1, 72) and not observed.clients.has_shown(1, 0) and not observed.clients.has_shown(2, 72)
@@ -286,9 +281,8 @@ LEAKING = {
 
 @pytest.mark.parametrize(("key", "identity"), [(key, identity) for key, identities in LEAKING.items() for identity in identities])
 @pytest.mark.parametrize("requests", [(), (PRODUCED,), (JOINED, FETCHED)])
-def test_alerts_to_a_credential_in_a_name(key: str, identity: Identity, requests: tuple[RequestFields, ...]) -> None:
+def test_alerts_to_a_credential_in_a_name(observed: Observed, key: str, identity: Identity, requests: tuple[RequestFields, ...]) -> None:
     """Of a client that pushes nothing: from its connection to the finding and the alert, which never show it."""
-    observed = Observed()
     observed.registry.names = ClientNames(KEY)
     observed.registry.opened(1, "10.0.0.1", 1)
     observed.registry.identified(1, identity, 2)
@@ -315,8 +309,7 @@ def test_alerts_to_a_credential_in_a_name(key: str, identity: Identity, requests
                 assert secret not in finding.model_dump_json() + text
 
 
-def test_counts_a_leaked_name_until_it_is_gone() -> None:
-    observed = Observed()
+def test_counts_a_leaked_name_until_it_is_gone(observed: Observed) -> None:
     observed.connect(1, PRODUCED)
     observed.registry.identified(1, replace(JAVA, client_id=TOKEN), 2)
     observed.clients.identified(1, observed.now_s)
@@ -347,8 +340,7 @@ ORDINARY = (
 
 @pytest.mark.parametrize("name", ORDINARY)
 @pytest.mark.parametrize("field", ["client_id", "software_name", "software_version", "principal"])
-def test_an_ordinary_name_is_no_leak(field: str, name: str) -> None:
-    observed = Observed()
+def test_an_ordinary_name_is_no_leak(observed: Observed, field: str, name: str) -> None:
     observed.registry.opened(1, "10.0.0.1", 1, replace(JAVA, **{field: name}))
     observed.clients.identified(1, observed.now_s)
     observed.wait()

@@ -22,6 +22,11 @@ NAMES = ("kafka-python", "librdkafka", "apache-kafka-java")
 events = st.lists(st.tuples(st.sampled_from(["open", "identify", "close"]), st.integers(0, 9), st.sampled_from(NAMES)), max_size=60)
 
 
+@pytest.fixture
+def registry() -> ConnectionRegistry:
+    return ConnectionRegistry(PLACE)
+
+
 @given(events)
 def test_the_newest_count_of_each_series_is_the_truth(history: list[tuple[str, int, str]]) -> None:
     registry = ConnectionRegistry(PLACE)
@@ -77,16 +82,14 @@ def test_who_has_said_nothing_is_anonymous_where_it_need_not_authenticate(protoc
     assert [each.principal for each in heartbeats] == [None] * len(heartbeats)
 
 
-def test_a_connection_closes_once() -> None:
-    registry = ConnectionRegistry(PLACE)
+def test_a_connection_closes_once(registry: ConnectionRegistry) -> None:
     registry.opened(7, "10.0.0.1", 1)
     assert registry.closed(7, "client_closed", 2) is not None
     assert registry.closed(7, "broker_closed", 3) is None
     assert registry.identified(7, Identity("app", "x", "1"), 4) is None
 
 
-def test_a_series_at_zero_is_in_three_heartbeats_and_then_no_more() -> None:
-    registry = ConnectionRegistry(PLACE)
+def test_a_series_at_zero_is_in_three_heartbeats_and_then_no_more(registry: ConnectionRegistry) -> None:
     registry.opened(7, "10.0.0.1", 1)
     registry.closed(7, "client_closed", 2)
     lengths = [len(registry.heartbeat(3, 5000)[0].counts) for _ in range(5)]
@@ -116,16 +119,14 @@ def test_f37_long_names_fill_the_bytes_before_the_number() -> None:
     assert list(registry.counts()) == [("n" * 256, "1")], "what is gone takes none"
 
 
-def test_a_client_id_that_is_a_credential_is_not_recorded() -> None:
-    registry = ConnectionRegistry(PLACE)
+def test_a_client_id_that_is_a_credential_is_not_recorded(registry: ConnectionRegistry) -> None:
     opened = registry.opened(1, "10.0.0.1", 0, Identity("AKIAIOSFODNN7EXAMPLE", "java", "4.4.0"))
     assert opened is not None and opened.client_id == "[redacted]"
     identified = registry.identified(1, Identity("orders", "java", "4.4.0"), 1)
     assert identified is not None and identified.client_id == "orders"
 
 
-def test_an_open_connection_is_recorded_again_every_six_hours() -> None:
-    registry = ConnectionRegistry(PLACE)
+def test_an_open_connection_is_recorded_again_every_six_hours(registry: ConnectionRegistry) -> None:
     six_hours = 6 * 60 * 60 * 1000
     first, second = 0, 1
     registry.opened(first, "10.0.0.1", 0)
@@ -139,8 +140,7 @@ def test_an_open_connection_is_recorded_again_every_six_hours() -> None:
     assert [r.connection_id for r in registry.present(3 * six_hours)] == [second]
 
 
-def test_versions_that_a_client_requests_are_recorded_once_and_at_the_end() -> None:
-    registry = ConnectionRegistry(PLACE)
+def test_versions_that_a_client_requests_are_recorded_once_and_at_the_end(registry: ConnectionRegistry) -> None:
     opened = registry.opened(1, "10.0.0.1", 0, Identity("app", "java", "4.4.0"))
     assert opened.requested_versions == b""
     used = registry.used(1, b"\0\1\0\3", 5_000)
@@ -157,15 +157,13 @@ def test_versions_that_a_client_requests_are_recorded_once_and_at_the_end() -> N
     assert closed is not None and closed.requested_versions == b"\0\1\0\3"
 
 
-def test_a_short_connection_says_at_its_end_what_it_requested() -> None:
-    registry = ConnectionRegistry(PLACE)
+def test_a_short_connection_says_at_its_end_what_it_requested(registry: ConnectionRegistry) -> None:
     registry.opened(1, "10.0.0.1", 0)
     closed = registry.closed(1, "client_closed", 1, b"\0\0\0\2")
     assert closed is not None and decode(ClientConnectionRecord, encode(closed)).requested_versions == b"\0\0\0\2"
 
 
-def test_lists_of_versions_are_held_once_and_bounded() -> None:
-    registry = ConnectionRegistry(PLACE)
+def test_lists_of_versions_are_held_once_and_bounded(registry: ConnectionRegistry) -> None:
     for number in range(3_000):
         registry.opened(number, "10.0.0.1", 0)
         registry.used(number, bytes([0, 1, 0, number % 2]), 1)
