@@ -16,8 +16,7 @@ from clientscope.records.layouts import Kind
 from streaming import gauges
 from streaming.findings import clients, closings, entry, fleet, gateways, inputs, problems
 from streaming.findings.inputs import ConnectionChange
-from streaming.gauges import Gauges, heartbeats, read_clock
-from streaming.gauges.read_clock import ReadClock
+from streaming.gauges import Gauges, heartbeats
 from streaming.job_metrics import JobMetrics
 from streaming.limits import Limit, Overflow
 from udfs.rules.engine import checked
@@ -140,17 +139,6 @@ def test_gauges_count_heartbeats_whose_parts_never_come() -> None:
     for number in range(most + 2):
         known.apply([beat(10 * number, heartbeat_parts=2)], now=0.0)
     assert {each.limit.name: each.count for each in known.limits}["heartbeats"] == 2
-
-
-def test_answers_that_the_clock_of_silence_drops_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_clock, "MOST_LOOKS", 8)
-    clock = ReadClock()
-    for second in range(7):
-        clock.looked({0: second}, second, second + 0.1)
-    assert clock.full.count == 0
-    for second in range(7, 20):
-        clock.looked({0: second}, second, second + 0.1)
-    assert clock.full.count > 0
 
 
 def test_the_metric_has_each_limit_from_the_start_and_counts_over_restarts_of_a_query() -> None:

@@ -30,6 +30,9 @@ def test_a_value_that_requests_show_otherwise_is_a_finding_and_ends_with_it(flee
     one = fleet.one("AN405")
     assert (one.state, one.severity, one.evidence) == ("open", "medium", ["acks: all by the client, 1 in its requests"])
     assert [(each.key, each.value) for each in one.settings] == [("acks", "all")]
+    fleet.push(instance=1, settings=PUSHED)
+    fleet.later(15 * SECOND)
+    assert (fleet.state("AN405"), fleet.one("AN405").alert) == ("open", one.alert), "a start takes no contradiction away"
     fleet.push(instance=7, settings={"acks": "all", "request.timeout.ms": "30000"}, **SEEN)
     fleet.later()
     fleet.later(SECOND)
@@ -74,13 +77,3 @@ def test_a_client_that_has_just_started_otherwise_contradicts_what_was_seen_befo
     assert not [each for each in fleet.findings() if each.code == "AN405"], "its requests are recorded some seconds later"
     fleet.later()
     assert fleet.one("AN405").evidence == ["acks: 1 by the client, all in its requests"], "nothing else was seen since"
-
-
-def test_a_start_takes_no_contradiction_away(fleet: Fleet) -> None:
-    fleet.client(1, PUSHED)
-    fleet.push(instance=7, settings={"acks": "1"}, **SEEN)
-    fleet.later()
-    opened = fleet.one("AN405")
-    fleet.push(instance=1, settings=PUSHED)
-    fleet.later(15 * SECOND)
-    assert (fleet.state("AN405"), fleet.one("AN405").alert) == ("open", opened.alert)

@@ -36,20 +36,15 @@ def test_an_application_that_breaks_is_a_finding_until_it_is_upgraded(fleet: Fle
     assert (found.state, found.severity, found.application.client_id) == ("open", "medium", "orders")
     assert found.evidence == ["unknown software: Produce 2, Fetch 3, removed in 4.0.0; 1 client"]
     assert "requests Produce 2, Fetch 3, which brokers of 4.0" in found.message
+    writes = fleet.writes
+    fleet.restart()
+    assert fleet.one("AN309") == found and fleet.writes == writes
     uses(fleet, first, *OLD, kind=Kind.CLOSED)
     uses(fleet, fleet.client(3), *NEW)
     fleet.later(6 * HOUR)
     assert fleet.state("AN309") == "open", "a later record may still have such a version"
     fleet.later(HOUR + MINUTE)
     assert fleet.state("AN309") == "resolved"
-
-
-def test_a_restart_finds_the_same(fleet: Fleet) -> None:
-    uses(fleet, fleet.connect(), *OLD)
-    fleet.later(10 * SECOND)
-    found, writes = fleet.one("AN309"), fleet.writes
-    fleet.restart()
-    assert fleet.one("AN309") == found and fleet.writes == writes
 
 
 def test_news_are_judged_at_the_next_comparison(fleet: Fleet) -> None:

@@ -13,11 +13,11 @@ PRODUCER = {"acks": "all", "enable.idempotence": "true", "transactional.id": "or
 ELSEWHERE = "10.0.0.2"
 
 
-def reads_and_writes(fleet: Fleet, read: str = "orders.paid", written: str = "orders.paid", **of_consumer: str) -> None:
+def reads_and_writes(fleet: Fleet, read: str = "orders.paid", transactional_id: str | None = "orders-1", **of_consumer: str) -> None:
     """A producer with transactions writes a topic, and a consumer reads one; both say so."""
-    fleet.client(settings=PRODUCER)
+    fleet.client(settings={**PRODUCER, "transactional.id": transactional_id})
     fleet.client(settings={**CONSUMER, **of_consumer}, client="billing-1", client_address=ELSEWHERE)
-    fleet.reports("orders-1", client_kind="producer", topics=["audit", written])
+    fleet.reports("orders-1", client_kind="producer", topics=["audit", "orders.paid"])
     fleet.reports("billing-1", ELSEWHERE, client_kind="consumer", topics=[read, "prices"])
     fleet.later()
 
@@ -64,17 +64,12 @@ def test_another_topic_another_isolation_and_another_cluster_are_none() -> None:
 def test_who_has_a_transactional_id_even_one_that_is_kept_back_writes_in_transactions(
     fleet: Fleet, transactional_id: str | None, states: list[str]
 ) -> None:
-    fleet.client(settings={"acks": "all", "transactional.id": transactional_id})
-    fleet.client(settings=CONSUMER, client="billing-1", client_address=ELSEWHERE)
-    fleet.reports("orders-1", client_kind="producer", topics=["orders"])
-    fleet.reports("billing-1", ELSEWHERE, client_kind="consumer", topics=["orders"])
-    fleet.later()
+    reads_and_writes(fleet, transactional_id=transactional_id)
     assert [each.state for each in fleet.findings("AN212")] == states
 
 
 def test_many_topics_are_a_number(fleet: Fleet) -> None:
-    fleet.client(settings=PRODUCER)
-    fleet.client(settings=CONSUMER, client="billing-1", client_address=ELSEWHERE)
+    reads_and_writes(fleet, "none")
     topics = [f"t{number}" for number in range(1, 9)]
     fleet.reports("orders-1", client_kind="producer", topics=topics)
     fleet.reports("billing-1", ELSEWHERE, client_kind="consumer", topics=topics)

@@ -159,18 +159,6 @@ def test_f16_after_losses_and_disorder_across_restarts_one_whole_heartbeat_makes
 
 
 @settings(deadline=None)
-@given(history=steps, skew_ms=CLOCKS)
-def test_f18_a_wrong_clock_loses_no_gateway(history: History, skew_ms: int) -> None:
-    """A gateway is lost by Kafka's clock alone, whatever its own says."""
-    life, topic = live("g", START_MS + skew_ms, skew_ms, history), Topic()
-    gauges = Gauges({}, now=0)
-    topic.write(gauges.apply(rows((value, START_MS) for value in life.values), now=100))
-    assert gauges.expire(114) == {}
-    topic.write(gauges.expire(116))
-    assert topic.values == {}
-
-
-@settings(deadline=None)
 @given(counts=st.lists(st.integers(1, 5), max_size=30), most=st.integers(1, 8), by_gateway=st.booleans())
 def test_f28_the_sum_stays_the_truth_beyond_the_bound_of_the_gateway_or_of_the_job(counts: list[int], most: int, by_gateway: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
