@@ -32,6 +32,16 @@ def left_out(engine: FindingsEngine) -> dict[str, int]:
     return {each.limit.name: each.count for each in engine.limits}
 
 
+def shown(finding: Finding) -> dict[str, str | None]:
+    """The settings that it shows."""
+    return {each.key: each.value for each in finding.settings}
+
+
+def alerted(finding: Finding) -> tuple[int, str] | None:
+    """How often it asked for a notification, and why the last time."""
+    return finding.alert and (finding.alert.number, finding.alert.why)
+
+
 class Fleet:
     """An engine with a clock, its two topics, and the topic of findings that it writes.
 

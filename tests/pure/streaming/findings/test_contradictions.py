@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fleets import SECOND, Fleet
+from fleets import SECOND, Fleet, shown
 
 from clientscope.records.layouts import Origin
 
@@ -29,7 +29,7 @@ def test_a_value_that_requests_show_otherwise_is_a_finding_and_ends_with_it(flee
     fleet.later()
     one = fleet.one("AN405")
     assert (one.state, one.severity, one.evidence) == ("open", "medium", ["acks: all by the client, 1 in its requests"])
-    assert [(each.key, each.value) for each in one.settings] == [("acks", "all")]
+    assert shown(one) == {"acks": "all"}
     fleet.push(instance=1, settings=PUSHED)
     fleet.later(15 * SECOND)
     assert (fleet.state("AN405"), fleet.one("AN405").alert) == ("open", one.alert), "a start takes no contradiction away"

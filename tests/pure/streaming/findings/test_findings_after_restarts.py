@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fleets import MINUTE, SECOND, Fleet
+from fleets import MINUTE, SECOND, Fleet, alerted
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -96,7 +96,7 @@ def essentials(finding: Finding) -> dict[str, Any]:
         place["last_seen_ms"] //= SECOND  # where a push was without it in between, a restart may make it a millisecond later
     connected = [client for client in finding.clients if client.disconnected_ms is None]
     if finding.kind == "fleet":  # clients are compared every ten seconds and at a start, so a restart may see it sooner
-        said |= {"first_seen_ms": None, "opened_ms": None, "alert": finding.alert and (finding.alert.number, finding.alert.why)}
+        said |= {"first_seen_ms": None, "opened_ms": None, "alert": alerted(finding)}
     return said | {"ended": finding.ended_ms is not None, "connected": connected}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from fleets import HOUR, NOW, SECOND, Fleet
+from fleets import HOUR, NOW, SECOND, Fleet, alerted, shown
 
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import ClientPattern
@@ -22,15 +22,14 @@ def test_a_finding_says_what_where_who_and_what_to_do(fleet: Fleet) -> None:
     fleet.write()
     found = fleet.one("AN101")
     assert (found.state, found.kind, found.severity, found.name) == ("open", "setting", "high", "acks_zero")
-    assert [(setting.key, setting.value) for setting in found.settings] == [("acks", "0")]
+    assert shown(found) == {"acks": "0"}
     assert found.message and found.use_instead and found.link.startswith("https://")
     assert (found.application.principal, found.application.client_id, found.application.group) == ("User:a", "orders", "g")
     (client,) = found.clients
     assert (client.client_id, client.address, client.software_version, client.gateway) == ("orders-7", "10.0.0.1", "4.4.0", "g")
     assert (found.first_seen_ms, found.last_seen_ms, found.opened_ms, found.client_count, found.ended_ms) == (NOW, NOW, NOW, 1, None)
     assert found.fingerprint == fingerprint("AN101", application_key("User:a", "orders", "g"), "acks")
-    assert found.alert is not None
-    assert (found.alert.number, found.alert.why) == (1, "new")
+    assert alerted(found) == (1, "new")
 
 
 def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_and_leaves_the_topic_after_thirty_days(fleet: Fleet) -> None:
@@ -48,8 +47,7 @@ def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_a
     fleet.write()
     found = fleet.one("AN101")
     assert (found.state, found.reopened, found.first_seen_ms, found.opened_ms, found.ended_ms) == ("open", 1, NOW, fleet.now, None)
-    assert found.alert is not None
-    assert (found.alert.number, found.alert.why) == (2, "reopened")
+    assert alerted(found) == (2, "reopened")
     fleet.push(instance=3, settings=GOOD)
     for days in (0, 29):
         fleet.later(days * 24 * HOUR)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from every import every
-from fleets import HOUR, MINUTE, SECOND, Fleet, rows
+from fleets import HOUR, MINUTE, SECOND, Fleet, rows, shown
 from record_bytes import connection_record
 
 from clientscope.findings.conditions import Condition, gateway_subject, given_up_alerts, lost_gateway
@@ -67,7 +67,7 @@ def test_a_setting_that_changed_between_two_starts_is_reported_for_a_day(fleet: 
     fleet.later(10 * SECOND)
     found = fleet.one("AN401")
     assert found.evidence == ["acks: all before, 1 now", "linger.ms: 5 before, 0 now"]
-    assert [(setting.key, setting.value) for setting in found.settings] == [("acks", "1"), ("linger.ms", "0")]
+    assert shown(found) == {"acks": "1", "linger.ms": "0"}
     writes = fleet.writes
     fleet.restart(SECOND)
     assert fleet.writes == writes, "a restart finds the same"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fleets import HOUR, MINUTE, SECOND, Fleet
+from fleets import HOUR, MINUTE, SECOND, Fleet, alerted
 
 from clientscope.findings.record import Finding
 
@@ -24,7 +24,7 @@ def test_f46_a_leak_missing_from_the_next_push_is_reported_with_its_severity(fle
     fleet.write()
     leak = fleet.one("SK001")
     assert (leak.state, leak.severity) == ("stopped", "critical")
-    assert leak.alert is not None and (leak.alert.number, leak.alert.why) == (1, "new")
+    assert alerted(leak) == (1, "new")
     assert leak.opened_ms == leak.first_seen_ms and leak.ended_ms == fleet.now and not leak.reopened
     assert [(client.client_id, client.address, client.disconnected_ms) for client in leak.clients] == [
         ("orders-1", "10.0.0.1", fleet.now - 10)
@@ -43,7 +43,7 @@ def test_f46_a_leak_that_returns_as_briefly_is_reported_again(fleet: Fleet) -> N
         fleet.later()
     leak = fleet.one("SK001")
     assert leak.state == "stopped" and leak.reopened == 1
-    assert leak.alert is not None and (leak.alert.number, leak.alert.why) == (2, "reopened")
+    assert alerted(leak) == (2, "reopened")
 
 
 def test_f46_a_severity_that_is_worse_for_an_instant_is_reported(fleet: Fleet) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fleets import MINUTE, SECOND, Fleet
+from fleets import MINUTE, SECOND, Fleet, shown
 
 from streaming.findings.fact_reports import CLIENT_TOPICS, FactReport
 from streaming.findings.inputs import whereabouts
@@ -28,7 +28,7 @@ def test_a_consumer_that_reads_what_may_be_aborted_is_a_finding(fleet: Fleet, re
     one = fleet.one("AN212")
     assert (one.state, one.severity, one.client_count, one.application.client_id) == ("open", "medium", 1, "billing")
     assert one.evidence == ["orders.paid: orders writes it in transactions"]
-    assert [(each.key, each.value) for each in one.settings] == [("isolation.level", "read_uncommitted")]
+    assert shown(one) == {"isolation.level": "read_uncommitted"}
 
 
 def test_it_ends_an_hour_after_the_last_record(fleet: Fleet) -> None:

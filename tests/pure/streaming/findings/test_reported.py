@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fleets import MINUTE, SECOND, Fleet
+from fleets import MINUTE, SECOND, Fleet, shown
 
 CONSUMER = {"group.id": "billing", "max.poll.interval.ms": "300000"}
 
@@ -18,7 +18,7 @@ def test_less_than_a_fifth_left_is_a_finding_until_an_hour_has_passed_without(fl
     one = fleet.one("AN406")
     assert (one.state, one.severity, one.client_count) == ("open", "medium", 1)
     assert one.evidence == ["orders-1 at 10.0.0.1: 280 s between two polls, 300 s allowed"]
-    assert [(each.key, each.value) for each in one.settings] == [("max.poll.interval.ms", "300000")]
+    assert shown(one) == {"max.poll.interval.ms": "300000"}
     fleet.reports(poll_interval_max_ms=300_000)
     fleet.later()
     assert fleet.one("AN406").severity == "high", "none is left"
@@ -69,7 +69,7 @@ def test_batches_that_wait_for_far_longer_than_linger_are_a_finding(fleet: Fleet
     one = fleet.one("AN407")
     assert (one.state, one.severity) == ("open", "medium")
     assert one.evidence == ["orders-1 at 10.0.0.1: batches wait 1900 ms on average, 200 ms are asked for"]
-    assert [(each.key, each.value) for each in one.settings] == [("linger.ms", "200")]
+    assert shown(one) == {"linger.ms": "200"}
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_retries_that_rose_after_a_change_are_a_finding_for_two_hours() -> None:
     one = fleet.one("AN408")
     assert (one.state, one.severity) == ("open", "medium")
     assert one.evidence == ["300 records are sent again in five minutes, 2 were before", "request.timeout.ms: 30000 before, 2000 now"]
-    assert [(each.key, each.value) for each in one.settings] == [("request.timeout.ms", "2000")]
+    assert shown(one) == {"request.timeout.ms": "2000"}
     fleet.later(108 * MINUTE)
     assert fleet.state("AN408") == "open"
     fleet.later()
