@@ -59,6 +59,11 @@ class Played:
         """Whether something of the client's waits."""
         return self.connection.paused(CLIENT)
 
+    @property
+    def sent(self) -> list[bytes]:
+        """The frames that went to the broker."""
+        return list(frames(bytes(self.to_broker)))
+
     def client(self, data: bytes) -> list[ConnectionCommand]:
         """Bytes from the client."""
         return self._play(Received(CLIENT, data))

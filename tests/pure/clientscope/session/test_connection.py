@@ -29,6 +29,7 @@ from clientscope.session.events import (
     Received,
     Resume,
     Send,
+    Side,
     Stop,
     Tick,
     VerdictGiven,
@@ -111,6 +112,11 @@ def connected(look: bool = False, session: Session | OpaqueSession | None = None
     return connecting(look, session, half_closes) >> Connected(BROKER) << Resume(CLIENT)
 
 
+def passes(playbook: Playbook, side: Side, data: bytes) -> Playbook:
+    """What comes from one side goes to the other."""
+    return playbook >> Received(side, data) << Send(BROKER if side is CLIENT else CLIENT, data)
+
+
 # Before the broker is there.
 
 
@@ -119,7 +125,7 @@ def test_what_comes_before_the_broker_goes_first(look: bool) -> None:
     first, second, third = request(1), request(2, 50), request(3)
     playbook = connecting(look) >> Received(CLIENT, first + second[:20]) >> Received(CLIENT, second[20:])
     playbook = playbook >> Connected(BROKER) << Send(BROKER, first + second) << Resume(CLIENT)
-    assert playbook >> Received(CLIENT, third) << Send(BROKER, third)
+    assert passes(playbook, CLIENT, third)
 
 
 def test_a_client_that_must_wait_for_an_answer_is_not_read_because_the_broker_is_there(look: bool) -> None:
@@ -138,7 +144,7 @@ def test_what_comes_before_the_broker_is_counted_as_held() -> None:
 def test_a_client_that_has_ended_before_the_broker_is_there_gets_its_answer(look: bool) -> None:
     playbook = connecting(look) >> Received(CLIENT, request(1)) >> Eof(CLIENT)
     playbook = playbook >> Connected(BROKER) << Send(BROKER, request(1)) << HalfClose(BROKER) << Resume(CLIENT)
-    playbook = playbook >> Received(BROKER, answer(1)) << Send(CLIENT, answer(1))
+    playbook = passes(playbook, BROKER, answer(1))
     assert playbook >> Eof(BROKER) << HalfClose(CLIENT) << End("client_closed")
 
 
@@ -175,7 +181,7 @@ def test_nothing_comes_after_the_end() -> None:
 def test_bytes_that_are_no_kafka_end_both_sides(bad: bytes, look: bool) -> None:
     """From the start, and behind requests that pass."""
     assert connected(look) >> Received(CLIENT, bad) << Counted("frames_refused", "bad_length") << End("bad_length")
-    playbook = connected(look) >> Received(CLIENT, request(1)) << Send(BROKER, request(1)) >> Received(CLIENT, request(2) + bad)
+    playbook = passes(connected(look), CLIENT, request(1)) >> Received(CLIENT, request(2) + bad)
     # What is in front of it may be gone with the rest.
     assert playbook << Counted("frames_refused", "bad_length") << End("bad_length")
 
@@ -241,9 +247,9 @@ def test_a_push_that_ends_with_its_connection_is_counted() -> None:
 
 def test_many_small_requests_at_once_leave_others_their_turn(look: bool) -> None:
     many = request(1) * FRAMES_PER_TURN
-    playbook = connected(look) >> Received(CLIENT, request(0)) << Send(BROKER, request(0)) >> Received(CLIENT, many + request(2))
+    playbook = passes(connected(look), CLIENT, request(0)) >> Received(CLIENT, many + request(2))
     playbook = playbook << Send(BROKER, many) << Pause(CLIENT) << Wake(CLIENT, FRAMES_PER_TURN / 16_000)
-    playbook = playbook >> Received(BROKER, answer(1)) << Send(CLIENT, answer(1))
+    playbook = passes(playbook, BROKER, answer(1))
     assert playbook >> Woken(CLIENT) << Send(BROKER, request(2)) << Resume(CLIENT)
 
 
@@ -251,7 +257,7 @@ def test_many_small_requests_at_once_leave_others_their_turn(look: bool) -> None
 
 
 def test_one_side_is_not_read_while_anything_for_the_other_is_unsent(look: bool) -> None:
-    playbook = connected(look) >> Full(CLIENT) << Pause(BROKER) >> Received(BROKER, answer(1)) << Send(CLIENT, answer(1))
+    playbook = passes(connected(look) >> Full(CLIENT) << Pause(BROKER), BROKER, answer(1))
     assert playbook >> Free(CLIENT) << Resume(BROKER)
 
 
@@ -283,20 +289,20 @@ def test_a_client_that_the_broker_has_not_accepted_in_time(sasl: bool) -> None:
 
 
 def test_bytes_that_pass_unlooked_at_keep_a_connection_alive(look: bool) -> None:
-    playbook = connected(look) >> Received(CLIENT, request(1)) << Send(BROKER, request(1))
-    playbook = playbook >> Received(BROKER, answer(1)) << Send(CLIENT, answer(1)) >> Tick(500.0, *LIMITS) << Requested(METADATA_1)
-    playbook = playbook >> Received(CLIENT, request(2)) << Send(BROKER, request(2)) >> Tick(1_000.0, *LIMITS) >> Tick(1_600.0, *LIMITS)
-    playbook = playbook >> Received(BROKER, answer(2)) << Send(CLIENT, answer(2)) >> Tick(2_000.0, *LIMITS) >> Tick(2_600.0, *LIMITS)
+    playbook = passes(connected(look), CLIENT, request(1))
+    playbook = passes(playbook, BROKER, answer(1)) >> Tick(500.0, *LIMITS) << Requested(METADATA_1)
+    playbook = passes(playbook, CLIENT, request(2)) >> Tick(1_000.0, *LIMITS) >> Tick(1_600.0, *LIMITS)
+    playbook = passes(playbook, BROKER, answer(2)) >> Tick(2_000.0, *LIMITS) >> Tick(2_600.0, *LIMITS)
     assert playbook >> Tick(2_600.1, *LIMITS) << End("idle")
 
 
 def test_a_draining_connection_ends_once_its_broker_is_quiet(look: bool) -> None:
     """Whole requests only, and no further one; an answer that comes meanwhile still goes out."""
     whole = request(1, 100)
-    playbook = connected(look) >> Received(CLIENT, whole[:50]) << Send(BROKER, whole[:50]) >> Draining(0.0)
-    playbook = playbook >> Received(CLIENT, whole[50:80]) << Send(BROKER, whole[50:80])
-    playbook = playbook >> Received(CLIENT, whole[80:]) << Send(BROKER, whole[80:]) << Pause(CLIENT) >> Draining(0.5)
-    playbook = playbook >> Received(BROKER, answer(1)) << Send(CLIENT, answer(1)) >> Draining(2.0) >> Draining(3.0)
+    playbook = passes(connected(look), CLIENT, whole[:50]) >> Draining(0.0)
+    playbook = passes(playbook, CLIENT, whole[50:80])
+    playbook = passes(playbook, CLIENT, whole[80:]) << Pause(CLIENT) >> Draining(0.5)
+    playbook = passes(playbook, BROKER, answer(1)) >> Draining(2.0) >> Draining(3.0)
     assert playbook >> Draining(3.1) << End("drained")
 
 
@@ -335,23 +341,23 @@ def test_who_a_client_is_comes_now_and_then_if_it_changes_all_the_time() -> None
 
 def test_versions_are_reported_some_seconds_after_they_were_first_requested_and_not_again(look: bool) -> None:
     fetch = request(3, key=1)
-    playbook = connected(look) >> Received(CLIENT, request(1)) << Send(BROKER, request(1))
-    playbook = playbook >> Received(BROKER, answer(1)) << Send(CLIENT, answer(1)) >> Tick(4.9, *LIMITS)
+    playbook = passes(connected(look), CLIENT, request(1))
+    playbook = passes(playbook, BROKER, answer(1)) >> Tick(4.9, *LIMITS)
     playbook = playbook >> Tick(5.0, *LIMITS) << Requested(METADATA_1) >> Tick(60.0, *LIMITS)
-    playbook = playbook >> Received(CLIENT, request(2) + fetch) << Send(BROKER, request(2) + fetch)
+    playbook = passes(playbook, CLIENT, request(2) + fetch)
     playbook = playbook >> Tick(61.0, *LIMITS) << Requested(b"\0\1\0\1" + METADATA_1)
     assert playbook.connection.unreported is None
-    playbook = playbook >> Received(CLIENT, request(4, key=2)) << Send(BROKER, request(4, key=2)) >> Tick(62.0, *LIMITS)
+    playbook = passes(playbook, CLIENT, request(4, key=2)) >> Tick(62.0, *LIMITS)
     assert playbook >> Ended("gateway_stopping") << End("gateway_stopping")
     assert playbook.connection.unreported == b"\0\1\0\1" + b"\0\2\0\1" + METADATA_1, "a connection's end reports the rest"
 
 
 def test_after_hours_only_versions_count_that_are_still_requested(look: bool) -> None:
-    playbook = connected(look) >> Received(CLIENT, request(1) + request(2, key=1)) << Send(BROKER, request(1) + request(2, key=1))
-    playbook = playbook >> Received(BROKER, answer(1)) << Send(CLIENT, answer(1))
+    playbook = passes(connected(look), CLIENT, request(1) + request(2, key=1))
+    playbook = passes(playbook, BROKER, answer(1))
     playbook = playbook >> Tick(5.0, *LIMITS) << Requested(b"\0\1\0\1" + METADATA_1)
     period_s, limits = 5.5 * 3600 + 1, (30.0, 1e9)
-    playbook = playbook >> Tick(period_s, *limits) >> Received(CLIENT, request(3)) << Send(BROKER, request(3))
+    playbook = passes(playbook >> Tick(period_s, *limits), CLIENT, request(3))
     playbook = playbook >> Tick(period_s + 59, *limits) >> Tick(period_s + 60, *limits) << Requested(METADATA_1)
     playbook = playbook >> Tick(2 * period_s, *limits)
     assert playbook >> Tick(2 * period_s + 60, *limits) << Requested(b"")
@@ -365,8 +371,8 @@ def test_versions_are_not_reported_before_it_is_known_whose_they_are() -> None:
 
 
 def test_a_connection_that_is_bypassed_keeps_what_it_has_requested() -> None:
-    playbook = connected() >> Received(CLIENT, request(1)) << Send(BROKER, request(1)) >> Bypassed()
-    playbook = playbook >> Received(CLIENT, request(2, key=1)) << Send(BROKER, request(2, key=1))
+    playbook = passes(connected(), CLIENT, request(1)) >> Bypassed()
+    playbook = passes(playbook, CLIENT, request(2, key=1))
     assert playbook >> Tick(5.0, *LIMITS) << Requested(METADATA_1)
 
 
@@ -378,7 +384,7 @@ def test_bypass_waits_until_nobody_notices() -> None:
     playbook = playbook >> Received(BROKER, keys(FIRST_ID)) << pushed(5) << Pause(BROKER) >> Bypassed()
     assert verdict_sent(playbook >> Received(BROKER, answer(8) + answer(9))) << Resume(BROKER)
     assert isinstance(playbook.connection.session, Session)
-    playbook = playbook >> Bypassed() >> Received(CLIENT, push(8)) << Send(BROKER, push(8))
+    playbook = passes(playbook >> Bypassed(), CLIENT, push(8))
     assert playbook and isinstance(playbook.connection.session, OpaqueSession)
 
 

@@ -12,7 +12,7 @@ from address_answers import BROKERS, decoded
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
-from played import Played, frames, request_id
+from played import Played, request_id
 
 from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses
 from clientscope.session.events import BROKER, Counted, Woken
@@ -48,7 +48,7 @@ def request(key: int, version: int, correlation_id: int, size: int = 0) -> bytes
 
 def answered(played: Played, frame: bytes, asked: int = -1) -> bytes:
     """The answer to the last request that went to the broker, as the client gets it."""
-    sent = list(frames(bytes(played.to_broker)))[asked]
+    sent = played.sent[asked]
     before = len(played.to_client)
     played.broker(frame[:4] + struct.pack(">i", request_id(sent)) + frame[8:])
     return bytes(played.to_client[before:])
@@ -84,7 +84,7 @@ def test_any_cutting_of_both_directions_comes_to_the_same(data: st.DataObject) -
     for piece in pieces(b"".join(request(key, version, number, size=40) for number, (key, version) in enumerate(asked)), cut):
         played.client(piece)
     stream = expected = b""
-    for number, ((key, version), sent) in enumerate(zip(asked, frames(bytes(played.to_broker)), strict=True)):
+    for number, ((key, version), sent) in enumerate(zip(asked, played.sent, strict=True)):
         plain = ANSWERS[key](version) if version in READ.get(key, ()) else struct.pack(">ii", 30, 0) + bytes(26)
         stream += plain[:4] + sent[8:12] + plain[8:]
         own = struct.pack(">i", number)
@@ -143,7 +143,7 @@ def test_only_known_versions_are_advertised() -> None:
 def test_a_client_that_asks_with_an_unknown_version_learns_the_known_ones() -> None:
     played = playing()
     played.client(struct.pack(">ihhih", 12, 18, 6, 5, -1) + b"\0\1")
-    (sent,) = frames(bytes(played.to_broker))
+    (sent,) = played.sent
     assert struct.unpack_from(">hh", sent, 4) == (18, 32_767)
     unsupported = struct.pack(">iihihhh", 16, 5, 35, 1, 18, 0, 6)
     assert answered(played, unsupported) == struct.pack(">iihihhh", 16, 5, 35, 1, 18, 0, 5)
@@ -189,7 +189,7 @@ def test_a_broker_that_moved_is_reported_once_and_not_awaited() -> None:
 def test_a_broker_without_a_port_is_counted() -> None:
     played = playing()
     played.client(request(3, 12, 5))
-    (sent,) = frames(bytes(played.to_broker))
+    (sent,) = played.sent
     frame = answers.metadata(12, [*BROKERS, (20, "b-20.cluster.example", 1)])
     commands = played.broker(frame[:4] + sent[8:12] + frame[8:])
     assert Counted("addresses_left_out", "no_port") in commands
@@ -213,7 +213,7 @@ def test_an_answer_that_cannot_be_read_ends_the_connection_and_is_not_sent() -> 
 def test_an_answer_that_is_too_long_is_not_held() -> None:
     played = playing()
     played.client(request(10, 6, 5))
-    (sent,) = frames(bytes(played.to_broker))
+    (sent,) = played.sent
     played.broker(struct.pack(">i", MOST_ANSWER_BYTES + 1) + sent[8:12])
     assert played.ended == "long_answer" and not played.to_client
 
@@ -242,13 +242,13 @@ def test_sends_carrier_only_where_no_other_answer_would_settle_the_requests(step
         for number in range(times):
             if what == "answer":
                 own = next(iter(played.connection.session.unanswered.ids()))
-                (asked,) = [frame for frame in frames(bytes(played.to_broker)) if request_id(frame) == own]
+                (asked,) = [frame for frame in played.sent if request_id(frame) == own]
                 answer = ANSWERS[0](12) if asked[4:6] == b"\0\0" else struct.pack(">iihi", 10, 0, 0, 0)
                 played.broker(answer[:4] + struct.pack(">i", own) + answer[8:])
             else:
                 hellos += what == "hello"
                 played.client(request(0, 12, number) if what == "produce" else request(18, 0, number))
-    asked_again = [frame for frame in frames(bytes(played.to_broker)) if frame[4:6] == b"\0\x12"]
+    asked_again = [frame for frame in played.sent if frame[4:6] == b"\0\x12"]
     assert len(asked_again) - hellos == carriers
     assert played.ended is None
 
@@ -267,6 +267,6 @@ def test_settings_are_seen_in_requests_whose_answers_are_read_too() -> None:
     message.with_header(correlation_id=5, client_id="orders")
     frame = bytes(message.encode(header=True, framed=True))
     played.client(frame)
-    (sent,) = frames(bytes(played.to_broker))
+    (sent,) = played.sent
     assert sent[12:] == frame[12:]
     assert played.connection.shown == (RequestFields(3, 8, (("allowAutoTopicCreation", "false"),)),)

@@ -6,7 +6,7 @@ import struct
 
 import address_answers as answers
 import pytest
-from played import Played, frames, request_id
+from played import Played, request_id
 
 from clientscope.session.session import Session
 from clientscope.session.state import OtherCluster
@@ -24,7 +24,7 @@ def asked(played: Played, version: int, correlation_id: int = 5) -> None:
 
 def answered(played: Played, frame: bytes, size: int = 1 << 20) -> list[str]:
     """The other clusters that are found in the answer to the last request, which comes in pieces of this size."""
-    sent = list(frames(bytes(played.to_broker)))[-1]
+    sent = played.sent[-1]
     frame = frame[:4] + struct.pack(">i", request_id(sent)) + frame[8:]
     pieces = [frame[at : at + size] for at in range(0, len(frame), size)]
     return [found.cluster_id for piece in pieces for found in played.broker(piece) if isinstance(found, OtherCluster)]
@@ -52,7 +52,7 @@ def test_looks_at_the_first_answer_alone_and_only_if_asked() -> None:
     answered(played, answers.metadata(12))
     for each in (played, unasked):
         asked(each, 12, correlation_id=6)
-        assert request_id(list(frames(bytes(each.to_broker)))[-1]) == 6, "under the client's own id, so nobody looks at the answer"
+        assert request_id(each.sent[-1]) == 6, "under the client's own id, so nobody looks at the answer"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_an_answer_that_cannot_be_read_passes(answer: bytes) -> None:
 def test_keeps_little_of_an_answer_whose_brokers_never_end() -> None:
     played = playing("ours")
     asked(played, 4)
-    sent = list(frames(bytes(played.to_broker)))[-1]
+    sent = played.sent[-1]
     # 2**30 brokers with empty hosts are announced.
     played.broker(struct.pack(">iiii", 2**30, request_id(sent), 0, 2**30))
     for _ in range(40):

@@ -41,7 +41,7 @@ def test_f41_zero_bytes_of_another_answer_are_no_success_of_sasl(sasl_listener: 
     ]
     for number, (request, refusal) in enumerate(steps, 5):
         played.client(list_groups(number) + framed(request, number, "app"))
-        _, asked = list(frames(bytes(played.to_broker)))[-2:]
+        _, asked = played.sent[-2:]
         played.broker(list_groups_answer(number) + framed(refusal, request_id(asked)))
         assert bytes(played.to_client).endswith(list_groups_answer(number) + framed(refusal, number))
     assert session.identity.principal is None
@@ -53,7 +53,7 @@ def test_f41_an_id_of_the_gateways_own_range_is_not_used_for_a_request_behind_it
     played = Played(session)
     say_hello = framed(ApiVersionsRequest(version=3, client_software_name="a", client_software_version="1"), 1, "app")
     played.client(list_groups(FIRST_ID) + list_groups(FIRST_ID + 2) + say_hello + say_hello + list_groups(FIRST_ID + 1) + say_hello)
-    asked = [request_id(frame) for frame in frames(bytes(played.to_broker))]
+    asked = [request_id(frame) for frame in played.sent]
     assert asked == [FIRST_ID, FIRST_ID + 2, FIRST_ID + 1, FIRST_ID + 3, FIRST_ID + 1, FIRST_ID + 4]
     answers = [
         framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), own) if number in (2, 3, 5) else list_groups_answer(own)
@@ -69,14 +69,14 @@ def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_set
     played = Played(session)
     produce = b"".join(struct.pack(">ihhihhh", 14, 0, 9, FIRST_ID + number, -1, 0, 0)[:18] for number in range(IDS))
     played.client(produce + list_groups(5))
-    sent = list(frames(bytes(played.to_broker)))
+    sent = played.sent
     assert played.holds and IDS // 2 <= len(sent) <= IDS // 2 + FRAMES_PER_TURN + 1
     carrier = sent[-1]
     assert struct.unpack_from(">hh", carrier, 4) == (18, 0) and request_id(carrier) not in [request_id(frame) for frame in sent[:-1]]
     while played.holds:
-        own = request_id(list(frames(bytes(played.to_broker)))[-1])
+        own = request_id(played.sent[-1])
         played.broker(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own))
-    asked = [frame for frame in frames(bytes(played.to_broker)) if struct.unpack_from(">h", frame, 4)[0] != 18]
+    asked = [frame for frame in played.sent if struct.unpack_from(">h", frame, 4)[0] != 18]
     assert b"".join(asked) == produce + list_groups(5), "nothing of the client's is changed or lost"
     assert not played.to_client, "the answers to the gateway's own requests are no client's"
 
@@ -86,11 +86,11 @@ def test_f42_requests_wait_while_64_await_an_answer_whatever_their_verdict(sessi
     played = Played(session, Verdict(0))
     long_name = framed(ApiVersionsRequest(version=3, client_software_name="n" * 5_000, client_software_version="1"), 1, "app")
     played.client(long_name)
-    (asked,) = frames(bytes(played.to_broker))
+    (asked,) = played.sent
     played.broker(framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), request_id(asked)))
     refused = struct.pack(">ihhih", 10, 1324, 7, 9, -1)
     played.client(refused * 1_000)
-    carriers = list(frames(bytes(played.to_broker)))[1:]
+    carriers = played.sent[1:]
     assert played.holds and len(carriers) == MOST_UNANSWERED
     assert max(map(len, carriers)) <= 512
     assert session.identity.software_name == "n" * 5_000, "a carrier that the broker refuses changes nothing"
@@ -98,14 +98,14 @@ def test_f42_requests_wait_while_64_await_an_answer_whatever_their_verdict(sessi
 
 def reads(played: Played) -> int:
     """Sends requests that are read, each answered at once, until the client is held, or 999; returns how many went to the broker."""
-    before = len(list(frames(bytes(played.to_broker))))
+    before = len(played.sent)
     for _ in range(999):
         if played.held_s is not None:
             break
         played.client(struct.pack(">ihhih", 10, 18, 0, 5, -1))
         for own in list(played.connection.session.unanswered.ids()):
             played.broker(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own))
-    return len(list(frames(bytes(played.to_broker)))) - before
+    return len(played.sent) - before
 
 
 @pytest.mark.parametrize(("idle_s", "share"), [(0, 0.0), (4, 0.25), (12, 0.75), (16, 1.0), (20, 1.0), (86_400, 1.0)])
