@@ -11,7 +11,7 @@ from typing import Any
 
 from record_bytes import binaries
 
-from streaming.gauges import Changes, GaugeEntry
+from streaming.gauges import Changes, GaugeEntry, Gauges
 from udfs.kernels.connection_counts import counts
 
 
@@ -65,6 +65,10 @@ class Topic:
                 self.values.pop(key, None)
             else:
                 self.values[key] = value
+
+    def take(self, gauges: Gauges, entries: Iterable[GaugeEntry]) -> None:
+        """Takes what the job writes of a batch."""
+        self.write(gauges.apply(list(entries), now=0))
 
     def series(self) -> list[dict[str, Any]]:
         """The values of series."""

@@ -182,7 +182,7 @@ def test_a_gateway_without_a_heartbeat_is_silent_as_far_as_all_partitions_were_r
 
 
 def test_a_restart_writes_nothing_again(gauges: Gauges, topic: Topic) -> None:
-    topic.write(gauges.apply([listed(JAVA, 0, 1), listed(GO, 0, 2), beat(0)], now=0))
+    topic.take(gauges, [listed(JAVA, 0, 1), listed(GO, 0, 2), beat(0)])
     again = Gauges(topic.values, now=0)
     assert again.apply([listed(JAVA, 0, 1), listed(GO, 0, 2), beat(0)], now=0) == {}
     assert again.apply([listed(JAVA, 1, 1), listed(GO, 1, 2), beat(1)], now=0) == {}
@@ -299,48 +299,48 @@ class TestBounds:
         return {value["software_name"]: value["connections"] for value in topic.series()}
 
     def test_what_finds_no_room_is_other_as_of_the_heartbeat(self, gauges: Gauges, topic: Topic) -> None:
-        topic.write(gauges.apply(self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "unknown": 6}), now=0))
+        topic.take(gauges, self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "unknown": 6}))
         assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "unknown": 6, "other": 9}
         assert topic.gateways()[0]["other_series"] == 2
-        topic.write(gauges.apply([series(("d", "1"), 1, 9), series(("a", "1"), 2, 0)], now=0))
+        topic.take(gauges, [series(("d", "1"), 1, 9), series(("a", "1"), 2, 0)])
         assert self.sums(topic)["other"] == 9, "until the next heartbeat"
-        topic.write(gauges.apply([series(("f", "1"), 3, 1)], now=0))
+        topic.take(gauges, [series(("f", "1"), 3, 1)])
         assert "f" not in self.sums(topic), "one of them may be in the sum already"
-        topic.write(gauges.apply(self.heartbeat(4, {"b": 2, "c": 3, "d": 9, "e": 5, "f": 1}), now=0))
-        topic.write(gauges.apply(self.heartbeat(5, {"b": 2, "c": 3, "d": 9, "e": 5, "f": 1}), now=0))
+        topic.take(gauges, self.heartbeat(4, {"b": 2, "c": 3, "d": 9, "e": 5, "f": 1}))
+        topic.take(gauges, self.heartbeat(5, {"b": 2, "c": 3, "d": 9, "e": 5, "f": 1}))
         assert sum(self.sums(topic).values()) == 20
         assert len(self.sums(topic)) == 4
-        topic.write(gauges.apply(self.heartbeat(6, {"b": 2, "c": 3, "d": 9}), now=0))
-        topic.write(gauges.apply(self.heartbeat(7, {"b": 2, "c": 3, "d": 9}), now=0))
+        topic.take(gauges, self.heartbeat(6, {"b": 2, "c": 3, "d": 9}))
+        topic.take(gauges, self.heartbeat(7, {"b": 2, "c": 3, "d": 9}))
         assert self.sums(topic) == {"b": 2, "c": 3, "d": 9}
         assert topic.gateways()[0]["other_series"] == 0
 
     def test_what_is_in_the_sum_is_not_listed_before_the_next_heartbeat_though_there_is_room(self, gauges: Gauges, topic: Topic) -> None:
-        topic.write(gauges.apply(self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4}), now=0))
-        topic.write(gauges.apply(self.heartbeat(1, {"b": 2, "c": 3, "d": 4}), now=0))
+        topic.take(gauges, self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4}))
+        topic.take(gauges, self.heartbeat(1, {"b": 2, "c": 3, "d": 4}))
         assert (gauges.size()[0], self.sums(topic)) == (4, {"b": 2, "c": 3, "other": 4})
-        topic.write(gauges.apply([series(("d", "1"), 2, 5), series(("unknown", "unknown"), 3, 7)], now=0))
+        topic.take(gauges, [series(("d", "1"), 2, 5), series(("unknown", "unknown"), 3, 7)])
         assert self.sums(topic) == {"b": 2, "c": 3, "other": 4, "unknown": 7}
-        topic.write(gauges.apply(self.heartbeat(4, {"b": 2, "c": 3, "d": 5, "unknown": 7}), now=0))
+        topic.take(gauges, self.heartbeat(4, {"b": 2, "c": 3, "d": 5, "unknown": 7}))
         assert self.sums(topic) == {"b": 2, "c": 3, "d": 5, "unknown": 7}
 
     def test_the_gateways_own_other_is_added(self, gauges: Gauges, topic: Topic) -> None:
         own = [listed(OTHER, 0, 100)]
-        topic.write(gauges.apply(own + self.heartbeat(0, {"unknown": 1, "a": 1, "b": 2, "c": 3, "d": 4}), now=0))
+        topic.take(gauges, own + self.heartbeat(0, {"unknown": 1, "a": 1, "b": 2, "c": 3, "d": 4}))
         assert self.sums(topic) == {"unknown": 1, "a": 1, "b": 2, "c": 3, "other": 104}
         (other,) = (value for value in topic.series() if value["software_name"] == "other")
         assert (other["opened"], other["closed"]) == (9 + 9, 0 + 5), "as many as each has opened and closed"
-        topic.write(gauges.apply([series(OTHER, 1, 101)], now=0))
+        topic.take(gauges, [series(OTHER, 1, 101)])
         assert self.sums(topic)["other"] == 105
 
     def test_a_repeated_heartbeat_is_not_summed_twice(self, gauges: Gauges, topic: Topic) -> None:
         once = self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4})
         for batch in (once + once, once, once[::-1]):
-            topic.write(gauges.apply(batch, now=0))
+            topic.take(gauges, batch)
             assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "other": 4}
         again = Gauges(topic.values, now=0)
-        topic.write(again.apply(once, now=0))
-        topic.write(again.apply(self.heartbeat(1, {"a": 1, "b": 2, "c": 3, "d": 5}), now=0))
+        topic.take(again, once)
+        topic.take(again, self.heartbeat(1, {"a": 1, "b": 2, "c": 3, "d": 5}))
         assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "other": 5}
 
     def test_bytes_are_bounded_too(self, monkeypatch: pytest.MonkeyPatch) -> None:

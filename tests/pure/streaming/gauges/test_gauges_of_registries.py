@@ -135,7 +135,7 @@ def test_f22_a_job_that_is_killed_anywhere_says_what_the_log_says(
             changes = gauges.apply(rows(batch), now=0)
             topic.write({key: value for key, value in changes.items() if data.draw(st.booleans())})
             gauges = Gauges(topic.values, now=0)
-        topic.write(gauges.apply(rows(batch), now=0))
+        topic.take(gauges, rows(batch))
         read = end
         assert shown(topic) == replayed(log[:read])
 
@@ -150,11 +150,11 @@ def test_f16_after_losses_and_disorder_across_restarts_one_whole_heartbeat_makes
     order = [value for value in data.draw(st.permutations(replaced.values + ours.values * 2)) if data.draw(st.booleans())]
     gauges, topic = Gauges({}, now=0), Topic()
     for start in range(0, len(order), 5):
-        topic.write(gauges.apply(rows((value, START_MS) for value in order[start : start + 5]), now=0))
+        topic.take(gauges, rows((value, START_MS) for value in order[start : start + 5]))
         if data.draw(st.booleans()):
             topic = topic if data.draw(st.booleans()) else Topic()
             gauges = Gauges(topic.values, now=0)
-    topic.write(gauges.apply(rows((value, START_MS) for value in ours.beats), now=0))
+    topic.take(gauges, rows((value, START_MS) for value in ours.beats))
     assert shown(topic) == ours.truth
 
 
@@ -170,7 +170,7 @@ def test_f28_the_sum_stays_the_truth_beyond_the_bound_of_the_gateway_or_of_the_j
                 registry.opened(number, "10.0.0.1", START_MS, Identity("app", "x", str(version)))
                 number += 1
         gauges, topic = Gauges({}, now=0), Topic()
-        topic.write(gauges.apply(rows((encode(record), START_MS) for record in registry.heartbeat(START_MS, 5000)), now=0))
+        topic.take(gauges, rows((encode(record), START_MS) for record in registry.heartbeat(START_MS, 5000)))
         assert sum(shown(topic).values()) == sum(counts)
         assert len(topic.series()) == min(len(counts), most + 1)
         (row,) = topic.gateways()
