@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
@@ -33,10 +34,16 @@ def write(rows: DataFrame, table: Path, query_id: str = "query", batch_id: int =
     append(record_batches(history.kept(rows)), table, query_id, batch_id)
 
 
+def kept(table: Path) -> list[dict[str, Any]]:
+    """Its rows, in the order of their offsets."""
+    rows: list[dict[str, Any]] = DeltaTable(table).to_pyarrow_table().sort_by("offset").to_pylist()
+    return rows
+
+
 def test_pushes_are_kept_redacted_with_their_place(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
     rows = history.pushes(records(CONFIGS, config_record(setting("token", SECRET)), None, b"junk", config_record()), digest_key)
     write(rows, tmp_path / "pushes")
-    table = DeltaTable(tmp_path / "pushes").to_pyarrow_table().sort_by("offset").to_pylist()
+    table = kept(tmp_path / "pushes")
     assert [(row["topic"], row["partition"], row["offset"]) for row in table] == [(CONFIGS, 0, 0), (CONFIGS, 0, 3)]
     # The second is past midnight, in UTC.
     assert [row["date"] for row in table] == [date(2026, 1, 2), date(2026, 1, 3)]
@@ -117,7 +124,7 @@ def test_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_not_
     broken = connection_record(1, kind=9, client_id=SECRET)
     rows = history.connections(records(CONNECTIONS, connection_record(0), broken, b"junk", heartbeat(2)), digest_key).persist()
     write(rows, tmp_path / "connections")
-    table = DeltaTable(tmp_path / "connections").to_pyarrow_table().sort_by("offset").to_pylist()
+    table = kept(tmp_path / "connections")
     assert [(row["offset"], row["kind"]) for row in table] == [(0, 0), (3, 4)]
     quarantined = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]
     assert [(row["offset"], row["reason"], row["length"]) for row in quarantined] == [
@@ -144,7 +151,7 @@ def test_f29_history_files_by_kafkas_time_and_keeps_the_records_own(records: Rec
     }
     for name, rows in written.items():
         write(rows, tmp_path / name)
-        table = DeltaTable(tmp_path / name).to_pyarrow_table().sort_by("offset").to_pylist()
+        table = kept(tmp_path / name)
         assert [row["received_timestamp_ms" if name == "pushes" else "timestamp_ms"] for row in table] == list(EXTREMES)
         assert {row["date"] for row in table} == {date(2026, 1, 2), date(2026, 1, 3)}
 
@@ -154,7 +161,7 @@ def test_f29_kafkas_own_times_may_be_anything_too(records: Records, tmp_path: Pa
     values = [*map(connection_record, range(4)), b"junk", b"junk", b"junk"]
     rows = history.connections(records(CONNECTIONS, *values, times=APPENDED + APPENDED[:3]), None).persist()
     write(rows, tmp_path / "table")
-    table = DeltaTable(tmp_path / "table").to_pyarrow_table().sort_by("offset").to_pylist()
+    table = kept(tmp_path / "table")
     assert [row["date"] for row in table] == [date(1969, 12, 31), date(1970, 1, 1), date(2100, 1, 1), date(2026, 1, 2)]
     junk = history.quarantine(rows).collect()
     assert [json.loads(row["value"])["timestamp_ms"] for row in junk] == [-86_400_000, 0, 4_102_444_800_000]

@@ -67,6 +67,14 @@ class Observed:
         while self.clients.record(self.now_s):
             self.turns += 1
 
+    def rename(self, number: int, identity: Identity) -> None:
+        self.registry.identified(number, identity, 2)
+        self.clients.identified(number, self.now_s)
+
+    def taken_of(self, key: str) -> list[str]:
+        """Values of a setting in the records since the last call."""
+        return [each[key] for each in self.taken()]
+
     def taken(self) -> list[dict[str, str]]:
         """The settings of the records since the last call."""
         records, self.published = self.published, []
@@ -178,19 +186,18 @@ def test_a_client_that_comes_back_is_recorded_again_only_after_a_while_or_with_o
     observed.wait()
     observed.connect(21, PRODUCED._replace(fields=(("acks", "0"),)))
     observed.wait()
-    assert [each["acks"] for each in observed.taken()] == ["1", "0 | 1"]
+    assert observed.taken_of("acks") == ["1", "0 | 1"]
 
 
 def test_a_client_that_leaves_early_is_recorded_as_it_leaves(observed: Observed) -> None:
     observed.connect(1, PRODUCED)
     observed.close(1)
-    assert [each["acks"] for each in observed.taken()] == ["1"]
+    assert observed.taken_of("acks") == ["1"]
 
 
 def test_a_name_that_comes_later_counts_from_the_beginning(observed: Observed) -> None:
     observed.connect(1, PRODUCED, identity=replace(JAVA, software_name="unknown", software_version="unknown"))
-    observed.registry.identified(1, JAVA, 2)
-    observed.clients.identified(1, observed.now_s)
+    observed.rename(1, JAVA)
     observed.wait()
     assert [(record.client_software_name, len(record.configs)) for _, record in observed.published] == [("apache-kafka-java", 3)]
 
@@ -201,13 +208,13 @@ def test_records_wait_for_the_quota_and_for_room() -> None:
     observed.wait()
     observed.connect(2, PRODUCED._replace(fields=(("acks", "0"),)))
     observed.wait()
-    assert [each["acks"] for each in observed.taken()] == ["1"]
+    assert observed.taken_of("acks") == ["1"]
     assert observed.counts == {("observed_held", "quota"): 1}
     observed.room = False
     observed.wait(10)
     observed.room = True
     observed.wait(10)
-    assert [each["acks"] for each in observed.taken()] == ["0 | 1"]
+    assert observed.taken_of("acks") == ["0 | 1"]
 
 
 def test_many_clients_take_turns_and_stop_where_all_have_no_more_room(observed: Observed) -> None:
@@ -285,8 +292,7 @@ def test_alerts_to_a_credential_in_a_name(observed: Observed, key: str, identity
     """Of a client that pushes nothing: from its connection to the finding and the alert, which never show it."""
     observed.registry.names = ClientNames(KEY)
     observed.registry.opened(1, "10.0.0.1", 1)
-    observed.registry.identified(1, identity, 2)
-    observed.clients.identified(1, observed.now_s)
+    observed.rename(1, identity)
     for request in requests:
         observed.clients.showed(1, request, observed.now_s)
     observed.wait(UNSHOWN_S)
@@ -311,12 +317,10 @@ def test_alerts_to_a_credential_in_a_name(observed: Observed, key: str, identity
 
 def test_counts_a_leaked_name_until_it_is_gone(observed: Observed) -> None:
     observed.connect(1, PRODUCED)
-    observed.registry.identified(1, replace(JAVA, client_id=TOKEN), 2)
-    observed.clients.identified(1, observed.now_s)
+    observed.rename(1, replace(JAVA, client_id=TOKEN))
     observed.wait()
     assert [settings["client.id"] for settings in observed.taken()] == [None]
-    observed.registry.identified(1, JAVA, 3)
-    observed.clients.identified(1, observed.now_s)
+    observed.rename(1, JAVA)
     observed.wait()
     ((_, record),) = observed.published
     assert {each.config_key: each.value_state for each in record.configs}["client.id"] == ValueState.PRESENT

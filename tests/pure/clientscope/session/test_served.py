@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.metadata import ApiVersionsResponse
+from played import framed
 
 from clientscope.errors import WireError
 from clientscope.session.served import Served
@@ -19,8 +20,7 @@ keys = st.dictionaries(st.integers(0, 2000), st.tuples(st.integers(0, 20), st.in
 def answer(ranges: dict[int, tuple[int, int]], version: int) -> bytes:
     entries = [ApiVersionsResponse.ApiVersion(version=version, api_key=k, min_version=a, max_version=b) for k, (a, b) in ranges.items()]
     message = ApiVersionsResponse(version=version, error_code=0, api_keys=entries)
-    message.with_header(correlation_id=5)
-    return bytes(message.encode(header=True, framed=True))
+    return framed(message, 5)
 
 
 @given(keys, st.integers(0, 4))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from kafka.protocol.metadata import ApiVersionsResponse
 from places import TESTS
-from played import Played, from_broker, from_client, under_own_ids
+from played import Played, framed, from_broker, from_client, under_own_ids
 
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.handler import READ_LIMIT
@@ -53,8 +53,7 @@ def response(code: int = 0, version: int = 4, correlation_id: int = 1) -> bytes:
     """A broker's answer, with the keys that these transcripts use."""
     keys = [ApiVersionsResponse.ApiVersion(version=version, api_key=key, min_version=0, max_version=9) for key in (0, 1, 3, 8, 18)]
     message = ApiVersionsResponse(version=version, error_code=code, api_keys=keys)
-    message.with_header(correlation_id=correlation_id)
-    return bytes(message.encode(header=True, framed=True))
+    return framed(message, correlation_id)
 
 
 def push_frame(configs: list[tuple[str, Any, int]], correlation_id: int = 2, version: int = 0) -> bytes:
@@ -62,8 +61,7 @@ def push_frame(configs: list[tuple[str, Any, int]], correlation_id: int = 2, ver
     message = PushConfigRequest(
         version=0, configs=[entry(version=0, config_key=k, config_value=v, config_type=t, is_default=False) for k, v, t in configs]
     )
-    message.with_header(correlation_id=correlation_id, client_id="orders-producer")
-    frame = bytes(message.encode(header=True, framed=True))
+    frame = framed(message, correlation_id, "orders-producer")
     return frame[:6] + struct.pack(">h", version) + frame[8:]
 
 

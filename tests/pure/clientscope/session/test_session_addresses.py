@@ -12,7 +12,7 @@ from address_answers import BROKERS, decoded
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
-from played import Played, request_id
+from played import Played, framed, request_id
 
 from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses
 from clientscope.session.events import BROKER, Counted, Woken
@@ -264,8 +264,7 @@ def test_ids_of_the_gateways_range_gain_nothing() -> None:
 def test_settings_are_seen_in_requests_whose_answers_are_read_too() -> None:
     played = playing(fields=SharedFields())
     message = MetadataRequest(version=8, topics=[], allow_auto_topic_creation=False)
-    message.with_header(correlation_id=5, client_id="orders")
-    frame = bytes(message.encode(header=True, framed=True))
+    frame = framed(message, 5, "orders")
     played.client(frame)
     (sent,) = played.sent
     assert sent[12:] == frame[12:]

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.producer import ProduceRequest
+from played import framed
 
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import BROKER, CLIENT, Connected, Received, Send, Tick
@@ -21,8 +22,7 @@ def produce(acks: int = 1, size: int = 0) -> bytes:
     topic, partition = ProduceRequest.TopicProduceData, ProduceRequest.TopicProduceData.PartitionProduceData
     data = [topic(version=7, name="t", partition_data=[partition(version=7, index=0, records=b"x" * size)])] if size else []
     message = ProduceRequest(version=7, transactional_id=None, acks=acks, timeout_ms=30_000, topic_data=data)
-    message.with_header(correlation_id=1, client_id="orders")
-    return bytes(message.encode(header=True, framed=True))
+    return framed(message, 1, "orders")
 
 
 def shown(acks: int) -> Shown:

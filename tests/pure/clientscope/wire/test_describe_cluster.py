@@ -9,7 +9,7 @@ from address_answers import decoded, describe_cluster
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
-from played import from_broker, from_client
+from played import framed, from_broker, from_client
 
 from clientscope.errors import WireError
 from clientscope.session.session import Session
@@ -24,8 +24,7 @@ def request(version: int, correlation_id: int = 5) -> bytes:
     message = DescribeClusterRequest(
         version=version, include_cluster_authorized_operations=False, endpoint_type=1, include_fenced_brokers=False
     )
-    message.with_header(correlation_id, "admin")
-    return bytes(message.encode(header=True, framed=True))
+    return framed(message, correlation_id, "admin")
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])

@@ -12,6 +12,7 @@ from kafka.protocol.consumer import FetchRequest, HeartbeatRequest, JoinGroupReq
 from kafka.protocol.metadata import MetadataRequest
 from kafka.protocol.producer import InitProducerIdRequest, ProduceRequest
 from kafka.record.default_records import DefaultRecordBatchBuilder
+from played import framed
 
 from clientscope.errors import WireError
 from clientscope.wire.frames import REQUEST_HEAD
@@ -22,8 +23,7 @@ CLOCK_MS = 1_700_000_000_000
 
 
 def frame_of(message: Any) -> bytes:
-    message.with_header(correlation_id=7, client_id="orders")
-    return bytes(message.encode(header=True, framed=True))
+    return framed(message, 7, "orders")
 
 
 def fields_of(frame: bytes, whole: bool = True) -> dict[str, str]:
