@@ -180,6 +180,10 @@ class Fleet:
         """The state of the only one of this code."""
         return self.one(code).state
 
+    def counted(self, code: str) -> tuple[str, int]:
+        """The state of the only one of this code, and of how many clients it is."""
+        return self.one(code).state, self.one(code).client_count
+
     def engine_rows(self) -> list[dict[str, Any]]:
         """All pushes, as the engine gets them."""
         return [row for number, push in enumerate(self.pushes) for row in rows(pushed, [push], number)]

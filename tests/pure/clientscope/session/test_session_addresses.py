@@ -54,6 +54,12 @@ def answered(played: Played, frame: bytes, asked: int = -1) -> bytes:
     return bytes(played.to_client[before:])
 
 
+def asked(played: Played, key: int, version: int, frame: bytes) -> bytes:
+    """The answer to a request of this kind, as the client gets it."""
+    played.client(request(key, version, 5))
+    return answered(played, frame)
+
+
 @pytest.mark.parametrize(("key", "version"), [(key, version) for key, versions in READ.items() for version in versions])
 def test_every_answer_with_addresses_has_the_gateways(key: int, version: int) -> None:
     played = playing()
@@ -153,8 +159,7 @@ def test_the_answer_waits_for_the_port_of_a_broker_that_is_new() -> None:
     found: list[tuple[int, str, int]] = []
     shared = BrokerAddresses(PORTS, lambda *broker: found.append(broker), {1: OPEN[1]})
     played = playing(addresses=shared)
-    played.client(request(3, 12, 5))
-    assert answered(played, answers.metadata(12)) == b""
+    assert asked(played, 3, 12, answers.metadata(12)) == b""
     assert found == [(2, *OPEN[2])]
     shared.change(OPEN)
     played._play(Woken(BROKER))
@@ -169,11 +174,9 @@ def test_it_does_not_wait_for_ever_and_not_again() -> None:
     for _ in range(60):
         played._play(Woken(BROKER))
     assert bytes(played.to_client) == answers.metadata(12, SEEN)
-    played.client(request(3, 12, 5))
-    assert answered(played, answers.metadata(12)) == answers.metadata(12, SEEN[:1]), "another process may have the port"
+    assert asked(played, 3, 12, answers.metadata(12)) == answers.metadata(12, SEEN[:1]), "another process may have the port"
     shared.change(OPEN)
-    played.client(request(3, 12, 5))
-    assert answered(played, answers.metadata(12)) == answers.metadata(12, SEEN)
+    assert asked(played, 3, 12, answers.metadata(12)) == answers.metadata(12, SEEN)
 
 
 def test_a_broker_that_moved_is_reported_once_and_not_awaited() -> None:

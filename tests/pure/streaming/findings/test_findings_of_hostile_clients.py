@@ -57,7 +57,7 @@ def test_f41_behind_one_address_another_principals_push_does_not_make_a_client_g
     fleet.close(pushed_on, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
     fleet.push("orders-1", fleet.connect("orders-1", "User:b"), instance=2, settings=CLEAN, principal="User:b")
     fleet.later(20 * MINUTE)
-    assert (fleet.state("SK001"), fleet.one("SK001").client_count) == ("open", 1)
+    assert fleet.counted("SK001") == ("open", 1)
 
 
 def test_f41_nor_does_another_principals_connection_keep_a_client_there(fleet: Fleet) -> None:

@@ -170,6 +170,11 @@ def without_times(of: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
+@pytest.fixture
+def engine() -> FindingsEngine:
+    return FindingsEngine({}, Policy(), Thresholds(), Conditions())
+
+
 @given(histories(*_STEPS) | jumping, st.data())
 def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list[Step], data: st.DataObject) -> None:
     """Of times it does where a clock jumps; then the topics have one partition, as the newer of two pushes is the one behind the other."""
@@ -210,8 +215,7 @@ def test_clock_that_was_ahead_hides_no_later_loss_of_a_gateway() -> None:
 
 
 @pytest.mark.parametrize("back_ms", [-1, 50, HOUR])
-def test_erased_client_is_named_no_more_though_its_tombstone_seems_older(back_ms: int) -> None:
-    engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
+def test_erased_client_is_named_no_more_though_its_tombstone_seems_older(engine: FindingsEngine, back_ms: int) -> None:
     engine.changes(NOW)
     push = pushes_of(1, NOW, "hunter2-canary")
     engine.apply(push)
@@ -223,9 +227,8 @@ def test_erased_client_is_named_no_more_though_its_tombstone_seems_older(back_ms
 
 
 @pytest.mark.parametrize("back_ms", [0, 50, HOUR])
-def test_newest_of_several_of_the_same_names_counts_as_connected(back_ms: int) -> None:
+def test_newest_of_several_of_the_same_names_counts_as_connected(engine: FindingsEngine, back_ms: int) -> None:
     """An application restarts as another instance, just after the clock of the leader of its topic has gone back."""
-    engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
     engine.changes(NOW)
     names = {"principal": "User:a", "client_id": "app", "client_address": "10.0.0.1"}
     opened = connection_record(1, kind=Kind.PRESENT, connection_id=7, gateway_epoch=1, **names)
@@ -239,9 +242,8 @@ def test_newest_of_several_of_the_same_names_counts_as_connected(back_ms: int) -
     assert [push.offset for push in engine.clients.all() if engine.clients.is_live(push.client)] == [1]
 
 
-def test_clock_that_was_ahead_drops_no_newer_push_in_another_partition() -> None:
+def test_clock_that_was_ahead_drops_no_newer_push_in_another_partition(engine: FindingsEngine) -> None:
     """The topic grows between the client's two pushes; another client's push before them had a time of tomorrow."""
-    engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
     engine.changes(NOW)
     ahead, before = pushes_of(2, NOW + 24 * HOUR, "another-canary"), pushes_of(1, NOW, "old-canary")
     engine.apply([*ahead, *({**row, "offset": 1} for row in before)])
@@ -301,9 +303,8 @@ def pushes_of(instance: int, at_ms: int, value: str, partition: int = 0) -> list
 
 @pytest.mark.parametrize("tombstone_first", [False, True])
 @pytest.mark.parametrize(("erased_ms", "stays"), [(-HOUR, True), (-1, True), (1, False), (HOUR, False)])
-def test_f49_late_tombstone_erases_no_newer_push(erased_ms: int, stays: bool, tombstone_first: bool) -> None:
+def test_f49_late_tombstone_erases_no_newer_push(engine: FindingsEngine, erased_ms: int, stays: bool, tombstone_first: bool) -> None:
     """A key's tombstone may be in another partition than its client's next push."""
-    engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
     push = pushes_of(1, NOW, "hunter2-canary", partition=1)
     tombstone = rows(tombstones, [(NOW + erased_ms, push[0]["client"].encode())])
     for batch in (tombstone, push) if tombstone_first else (push, tombstone):
@@ -318,9 +319,10 @@ def test_f49_late_tombstone_erases_no_newer_push(erased_ms: int, stays: bool, to
     [(1, 1, True), (1, -1, False), (2, 1, True), (2, 0, False), (2, -1, False)],
     ids=["newer", "older", "newer, of another client", "of the same moment", "older, of another client"],
 )
-def test_f49_older_push_does_not_say_that_a_newer_secret_was_rotated(instance: int, shift_ms: int, rotated: bool) -> None:
+def test_f49_older_push_does_not_say_that_a_newer_secret_was_rotated(
+    engine: FindingsEngine, instance: int, shift_ms: int, rotated: bool
+) -> None:
     """What is read first is pushed at `NOW`, and another secret under the same key is read after it."""
-    engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
     read_first = pushes_of(1, NOW, "hunter2-canary")
     engine.apply(read_first)
     engine.apply(pushes_of(instance, NOW + shift_ms, "another-canary", partition=1))
