@@ -12,7 +12,7 @@ from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
-from clientscope.records.layouts import Kind
+from clientscope.records.layouts import Kind, Origin
 from streaming.findings.clients import MOST_CLIENTS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.fact_reports import FactReport, FactReports
@@ -134,6 +134,10 @@ class Fleet:
         connection = self.connect(client, address=changes.get("client_address", "10.0.0.1"), cluster=changes.get("cluster_id", "c"))
         self.push(client, connection, instance, settings=settings or {"acks": "all"}, **changes)
         return connection
+
+    def seen(self, settings: Mapping[str, str], connection: int = 0, instance: int = 7, **changes: Any) -> None:
+        """Requests of a client show settings: a record under an id of the gateway's."""
+        self.push(connection=connection, instance=instance, settings=settings, origin=int(Origin.OBSERVED), **changes)
 
     def reports(self, client: str = "orders-1", address: str = "10.0.0.1", **said: float) -> None:
         """A client pushes metrics of its own: what a `FactReport` has."""

@@ -7,17 +7,14 @@ from typing import Any
 import pytest
 from fleets import SECOND, Fleet, shown
 
-from clientscope.records.layouts import Origin
-
 PUSHED = {"acks": "all", "linger.ms": "5", "request.timeout.ms": "30000", "enable.idempotence": "true"}
-SEEN = {"origin": int(Origin.OBSERVED)}
 
 
 def found(pushed: dict[str, str], seen: dict[str, str], **fields: Any) -> list[str]:
     """The sentences about a client that pushes the one and shows the other."""
     fleet = Fleet()
     fleet.client(1, pushed, **fields)
-    fleet.push(instance=7, settings=seen, **SEEN, **fields)
+    fleet.seen(seen, **fields)
     fleet.later()
     contradicted = [each for each in fleet.findings() if each.code == "AN405"]
     return [sentence for each in contradicted for sentence in each.evidence]
@@ -25,7 +22,7 @@ def found(pushed: dict[str, str], seen: dict[str, str], **fields: Any) -> list[s
 
 def test_a_value_that_requests_show_otherwise_is_a_finding_and_ends_with_it(fleet: Fleet) -> None:
     fleet.client(1, PUSHED)
-    fleet.push(instance=7, settings={"acks": "1", "request.timeout.ms": "30000"}, **SEEN)
+    fleet.seen({"acks": "1", "request.timeout.ms": "30000"})
     fleet.later()
     one = fleet.one("AN405")
     assert (one.state, one.severity, one.evidence) == ("open", "medium", ["acks: all by the client, 1 in its requests"])
@@ -33,7 +30,7 @@ def test_a_value_that_requests_show_otherwise_is_a_finding_and_ends_with_it(flee
     fleet.push(instance=1, settings=PUSHED)
     fleet.later(15 * SECOND)
     assert (fleet.state("AN405"), fleet.one("AN405").alert) == ("open", one.alert), "a start takes no contradiction away"
-    fleet.push(instance=7, settings={"acks": "all", "request.timeout.ms": "30000"}, **SEEN)
+    fleet.seen({"acks": "all", "request.timeout.ms": "30000"})
     fleet.later()
     fleet.later(SECOND)
     assert fleet.state("AN405") == "resolved"
@@ -63,14 +60,14 @@ def test_values_are_compared_in_kafkas_spelling_and_as_the_library_uses_them() -
 
 def test_a_client_that_only_shows_its_settings_contradicts_nothing(fleet: Fleet) -> None:
     fleet.connect()
-    fleet.push(instance=7, settings={"acks": "1"}, **SEEN)
+    fleet.seen({"acks": "1"})
     fleet.later()
     assert not [each for each in fleet.findings() if each.code == "AN405"]
 
 
 def test_a_client_that_has_just_started_otherwise_contradicts_what_was_seen_before_only_after_a_while(fleet: Fleet) -> None:
     fleet.client(1, PUSHED)
-    fleet.push(instance=7, settings={"acks": "all"}, **SEEN)
+    fleet.seen({"acks": "all"})
     fleet.later()
     fleet.push(instance=1, settings={**PUSHED, "acks": "1"})
     fleet.later(15 * SECOND)

@@ -15,7 +15,6 @@ from streaming.findings.finding_records import Policy
 
 GOOD, BAD = {"acks": "all"}, {"acks": "0"}
 SECRET = {"acks": "all", "sasl.password": "hunter2-canary"}
-SEEN: dict[str, Any] = {"origin": int(Origin.OBSERVED), "instance": 7}
 
 
 def alerts(fleet: Fleet) -> list[tuple[str, str, int]]:
@@ -32,7 +31,7 @@ def declares_and_leaves(fleet: Fleet) -> None:
     """A client pushes its configuration, its requests show another one, and it leaves."""
     connection = fleet.client(1, GOOD)
     fleet.later(SECOND)
-    fleet.push(connection=connection, settings=BAD, **SEEN)
+    fleet.seen(BAD, connection)
     fleet.later()
     fleet.close(connection)
     fleet.later()
@@ -56,7 +55,7 @@ def test_late_record_of_requests_finds_nothing_of_a_client_that_had_declared_and
     fleet.later(SECOND)
     fleet.close(connection)
     fleet.later()
-    fleet.push(connection=connection, settings=BAD, **SEEN)
+    fleet.seen(BAD, connection)
     fleet.later()
     assert wrong(fleet) == []
 
@@ -66,11 +65,11 @@ def test_restart_leaves_what_a_push_says_though_requests_say_otherwise(
     fleet: Fleet, declared: dict[str, str], seen: dict[str, str], state: str
 ) -> None:
     connection = fleet.connect()
-    fleet.push(connection=connection, settings=seen, **SEEN)
+    fleet.seen(seen, connection)
     fleet.later(SECOND)
     fleet.push(connection=connection, instance=1, settings=declared)
     fleet.later(SECOND)
-    fleet.push(connection=connection, settings=seen, **SEEN)
+    fleet.seen(seen, connection)
     fleet.later()
     before = fleet.one("AN101")
     assert before.state == state
@@ -150,7 +149,7 @@ def test_finds_what_was_seen_of_clients_that_left_long_before_a_start(fleet: Fle
     connection = fleet.connect()
     if declares:
         fleet.push(connection=connection, instance=1, settings=GOOD)
-    fleet.push(connection=connection, settings=BAD, **SEEN)
+    fleet.seen(BAD, connection)
     fleet.close(connection)
     fleet.now += 2 * HOUR
     fleet.push("billing-1", instance=2, settings=GOOD)

@@ -138,19 +138,16 @@ def test_a_client_that_has_gone_is_forgotten_after_an_hour_and_what_it_had_wrong
     assert sorted(each.state for each in fleet.findings("AN101")) == ["open", "resolved"]
 
 
-SEEN = {"origin": int(Origin.OBSERVED)}
-
-
 def test_what_a_client_pushes_beats_what_was_seen_of_its_requests(fleet: Fleet) -> None:
     fleet.connect()
-    fleet.push(instance=7, settings=BAD, **SEEN)
+    fleet.seen(BAD)
     fleet.write()
     assert fleet.counted("AN101") == ("open", 1)
     fleet.later(SECOND)
     pushing = fleet.client(1, GOOD)
     fleet.later(SECOND)
     assert fleet.state("AN101") == "resolved"
-    fleet.push(instance=7, settings=BAD, **SEEN)  # which comes later, and changes nothing
+    fleet.seen(BAD)  # which comes later, and changes nothing
     fleet.later()
     assert fleet.state("AN101") == "resolved"
     fleet.close(pushing)
@@ -161,7 +158,7 @@ def test_what_a_client_pushes_beats_what_was_seen_of_its_requests(fleet: Fleet) 
 def test_a_pushing_client_whose_connection_was_idle_is_there_although_its_requests_were_seen_later(fleet: Fleet) -> None:
     pushing = fleet.client(1, BAD)
     other = fleet.connect()
-    fleet.push(instance=7, settings=GOOD, **SEEN)
+    fleet.seen(GOOD)
     fleet.later()
     fleet.close(pushing)
     fleet.later()
@@ -174,8 +171,8 @@ def test_a_pushing_client_whose_connection_was_idle_is_there_although_its_reques
 def test_a_client_that_several_gateways_have_seen_counts_once_until_none_sees_it(fleet: Fleet) -> None:
     connection = fleet.connect()
     for instance, gateway in ((7, "g"), (8, "other")):
-        fleet.push(connection=connection, instance=instance, gateway_id=gateway, settings=BAD, **SEEN)
-    fleet.client(9, BAD, "orders-2", client_address="10.0.0.2", **SEEN)
+        fleet.seen(BAD, connection, instance, gateway_id=gateway)
+    fleet.client(9, BAD, "orders-2", client_address="10.0.0.2", origin=int(Origin.OBSERVED))
     fleet.later(SECOND)
     found = fleet.one("AN101")
     assert (found.client_count, sorted(str(each.client_id) for each in found.clients)) == (2, ["orders-1", "orders-2"])
@@ -186,6 +183,6 @@ def test_a_client_that_several_gateways_have_seen_counts_once_until_none_sees_it
 
 def test_a_producer_that_pushes_says_nothing_of_a_consumer_of_its_name(fleet: Fleet) -> None:
     fleet.client(1, {"acks": "all", "linger.ms": "5"})
-    fleet.push(instance=7, settings={"group.id": "g", "session.timeout.ms": "5000"}, **SEEN)
+    fleet.seen({"group.id": "g", "session.timeout.ms": "5000"})
     fleet.later()
     assert fleet.one("AN202").client_count == 1
