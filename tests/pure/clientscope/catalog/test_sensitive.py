@@ -6,6 +6,7 @@ import base64
 import random
 import re
 from string import ascii_letters, digits
+from typing import Any
 
 import pytest
 from backtracking import steps
@@ -59,71 +60,112 @@ def test_no_innocent_value_of_a_known_key_is_redacted() -> None:
 RANDOM = "q7Rk2ZpX9vLm4TnB8sWc6YdH"
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "config_type", "state", "expected"),
-    [
-        # KIP-1324's exclusion: redacted whatever they are, and critical where they are credentials.
-        ("security.protocol", "SASL_SSL", STRING, "KEY_PREFIX", "EXCLUDED"),
-        ("sasl.mechanism", "PLAIN", STRING, "KEY_PREFIX", "EXCLUDED"),
-        ("sasl.username", "orders", STRING, "KEY_PREFIX", "EXCLUDED"),
-        ("ssl.truststore.location", "/etc/kafka/trust.jks", STRING, "KEY_PREFIX", "EXCLUDED"),
-        ("saslMechanism", "PLAIN", STRING, "KEY_PREFIX", "EXCLUDED"),
-        ("sasl.oauthbearer.token.endpoint.url", "https://idp/token", STRING, "KEY_PREFIX", "EXCLUDED"),
-        ("sasl.oauthbearer.client.credentials.client.id", "orders", STRING, "KEY_PREFIX", "EXCLUDED"),
-        ("partitioner.class", "x.Y", CLASS, "KEY_SUFFIX", "EXCLUDED"),
-        ("key.serializer", "x.Y", CLASS, "TYPE", "EXCLUDED"),
-        ("sasl.jaas.config", 'x.PlainLoginModule required password="b";', PASSWORD, "KEY_PREFIX", "CREDENTIAL"),
-        ("sasl_plain_password", "x", STRING, "KEY_PREFIX", "CREDENTIAL"),
-        ("anything", "x", PASSWORD, "TYPE", "CREDENTIAL"),
-        ("ssl.keystore.password", "", PASSWORD, "KEY_PREFIX", "EXCLUDED"),
+JUDGED: dict[tuple[str, str], list[tuple[str, str] | tuple[str, str, int]]] = {
+    # KIP-1324's exclusion: redacted whatever they are, and critical where they are credentials.
+    ("KEY_PREFIX", "EXCLUDED"): [
+        ("security.protocol", "SASL_SSL"),
+        ("sasl.mechanism", "PLAIN"),
+        ("sasl.username", "orders"),
+        ("ssl.truststore.location", "/etc/kafka/trust.jks"),
+        ("saslMechanism", "PLAIN"),
+        ("sasl.oauthbearer.token.endpoint.url", "https://idp/token"),
+        ("sasl.oauthbearer.client.credentials.client.id", "orders"),
+        ("ssl.keystore.password", "", PASSWORD),
         # Certificates are public, whatever their type.
-        ("ssl.truststore.certificates", "-----BEGIN CERTIFICATE-----", PASSWORD, "KEY_PREFIX", "EXCLUDED"),
-        ("ca", "-----BEGIN CERTIFICATE-----", STRING, "CERTIFICATE", "EXCLUDED"),
-        ("ca", "-----BEGIN PRIVATE KEY-----", STRING, "VALUE_SHAPE", "CREDENTIAL"),
-        ("producer.ssl.keystore.location", "/x", STRING, "KEY_INFIX", "EXCLUDED"),
-        # Words, in every spelling.
-        ("basic.auth.user.info", "u:p", STRING, "KEY_WORD", "CREDENTIAL"),
-        ("schema.registry.api_key", "x", STRING, "KEY_WORD", "CREDENTIAL"),
-        ("passWord", "x", STRING, "KEY_WORD", "CREDENTIAL"),
-        ("DB_PASSWORD", "x", STRING, "KEY_WORD", "CREDENTIAL"),
-        ("clientSecret", "x", STRING, "KEY_WORD", "CREDENTIAL"),
-        ("pwd", "x", STRING, "KEY_WORD", "CREDENTIAL"),
-        ("refresh_token", "x", STRING, "KEY_WORD", "CREDENTIAL"),
-        ("oauth.token.endpoint.uri", "https://idp/token", STRING, "CUSTOM", "EXCLUDED"),
-        ("delegation.token.max.lifetime.ms", "604800000", STRING, "CUSTOM", "EXCLUDED"),
-        ("basic.auth.credentials.source", "USER_INFO", STRING, "CUSTOM", "EXCLUDED"),
-        ("allocate_tokens_for_keyspace", "3", STRING, "CUSTOM", "EXCLUDED"),
-        # Keys of credentials, without one.
-        ("sasl.jaas.config", "software.amazon.msk.auth.iam.IAMLoginModule required;", PASSWORD, "WITHOUT_SECRET", "EXCLUDED"),
-        ("sasl.password", "${file:/etc/kafka/secrets:password}", STRING, "WITHOUT_SECRET", "EXCLUDED"),
-        ("basic.auth.user.info", "${KEY}:${SECRET}", STRING, "WITHOUT_SECRET", "EXCLUDED"),
-        ("sasl.password", "${KAFKA_PASSWORD:hunter2}", STRING, "KEY_PREFIX", "CREDENTIAL"),
-        ("my.password", "[hidden]", STRING, "WITHOUT_SECRET", "EXCLUDED"),
-        ("sasl.jaas.config", 'x.PlainLoginModule required password="${env:P}";', PASSWORD, "WITHOUT_SECRET", "EXCLUDED"),
-        # A credential in the value outweighs KIP-1324's reason.
-        ("sasl.oauthbearer.token.endpoint.url", "https://u:hunter2@idp/token", STRING, "VALUE_SHAPE", "CREDENTIAL"),
-        ("bootstrap.servers", "http://${env:U}:${env:P}@registry", STRING, "PRESENT", "CLEAN"),
-        ("client.id", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2ln", STRING, "VALUE_SHAPE", "CREDENTIAL"),
-        ("client.id", "AKIAIOSFODNN7EXAMPLE", STRING, "VALUE_SHAPE", "CREDENTIAL"),
-        # Entropy.
-        ("client.id", f"billing-{RANDOM}", STRING, "LOOKS_RANDOM", "DOUBTFUL"),
-        ("group.id", RANDOM, STRING, "LOOKS_RANDOM", "DOUBTFUL"),
-        ("cluster.id", RANDOM, STRING, "CUSTOM", "EXCLUDED"),
-        ("client.id", "MkU3OEVBNTcwNTJENDM2Qk", STRING, "PRESENT", "CLEAN"),
-        ("client.id", "orders-4f9c2b7e-1a63-4d0e-9b58-6c1f0a7d3e92", STRING, "PRESENT", "CLEAN"),
-        ("client.id", "orders-7d9f8b6c5-x2x4z", STRING, "PRESENT", "CLEAN"),
-        ("client.id", "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=", STRING, "PRESENT", "CLEAN"),
-        ("client.id", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", STRING, "PRESENT", "CLEAN"),
-        ("client.id", "01ARZ3NDEKTSV4RRFFQ69G5FAV", STRING, "PRESENT", "CLEAN"),
-        ("application.id", "io.example.S3SinkConnectorV2MetricsReporter", STRING, "PRESENT", "CLEAN"),
-        # Custom configuration may be anything, KIP-1324 says.
-        ("app.contact", "jane@example.com", STRING, "CUSTOM", "EXCLUDED"),
-        ("app.contact", "", STRING, "CUSTOM", "EXCLUDED"),
-        ("Linger.Ms", "5", STRING, "CUSTOM", "EXCLUDED"),
-        ("app.contact", f"jane-{RANDOM}", STRING, "LOOKS_RANDOM", "DOUBTFUL"),
-        ("app.contact", "https://u:hunter2@idp/", STRING, "VALUE_SHAPE", "CREDENTIAL"),
+        ("ssl.truststore.certificates", "-----BEGIN CERTIFICATE-----", PASSWORD),
+    ],
+    ("KEY_PREFIX", "CREDENTIAL"): [
+        ("sasl.jaas.config", 'x.PlainLoginModule required password="b";', PASSWORD),
+        ("sasl_plain_password", "x"),
+        ("sasl.password", "${KAFKA_PASSWORD:hunter2}"),
+    ],
+    ("KEY_SUFFIX", "EXCLUDED"): [("partitioner.class", "x.Y", CLASS)],
+    ("KEY_INFIX", "EXCLUDED"): [("producer.ssl.keystore.location", "/x")],
+    ("CERTIFICATE", "EXCLUDED"): [("ca", "-----BEGIN CERTIFICATE-----")],
+    # Names of classes, whatever type the client says they have.
+    ("TYPE", "EXCLUDED"): [
+        ("key.serializer", "x.Y", CLASS),
+        ("metric.reporters", "io.example.Reporter"),
+        ("partition.assignment.strategy", "MyAssignor", LIST),
+        ("key.serializer", "x"),
+        ("consumer.value_deserializer", "x"),
+        ("windowed.inner.class.serde", "com.acme.Serde"),
+    ],
+    ("TYPE", "CREDENTIAL"): [("anything", "x", PASSWORD)],
+    # Words, in every spelling.
+    ("KEY_WORD", "CREDENTIAL"): [
+        ("basic.auth.user.info", "u:p"),
+        ("schema.registry.api_key", "x"),
+        ("passWord", "x"),
+        ("DB_PASSWORD", "x"),
+        ("clientSecret", "x"),
+        ("pwd", "x"),
+        ("refresh_token", "x"),
+    ],
+    # Keys of credentials, without one.
+    ("WITHOUT_SECRET", "EXCLUDED"): [
+        ("sasl.jaas.config", "software.amazon.msk.auth.iam.IAMLoginModule required;", PASSWORD),
+        ("sasl.password", "${file:/etc/kafka/secrets:password}"),
+        ("basic.auth.user.info", "${KEY}:${SECRET}"),
+        ("my.password", "[hidden]"),
+        ("sasl.jaas.config", 'x.PlainLoginModule required password="${env:P}";', PASSWORD),
+    ],
+    # Custom configuration may be anything, KIP-1324 says.
+    ("CUSTOM", "EXCLUDED"): [
+        ("oauth.token.endpoint.uri", "https://idp/token"),
+        ("delegation.token.max.lifetime.ms", "604800000"),
+        ("basic.auth.credentials.source", "USER_INFO"),
+        ("allocate_tokens_for_keyspace", "3"),
+        ("cluster.id", RANDOM),
+        ("app.contact", "jane@example.com"),
+        ("app.contact", ""),
+        ("Linger.Ms", "5"),
+    ],
+    # A credential in the value outweighs KIP-1324's reason.
+    ("VALUE_SHAPE", "CREDENTIAL"): [
+        ("ca", "-----BEGIN PRIVATE KEY-----"),
+        ("sasl.oauthbearer.token.endpoint.url", "https://u:hunter2@idp/token"),
+        ("client.id", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2ln"),
+        ("client.id", "AKIAIOSFODNN7EXAMPLE"),
+        ("app.contact", "https://u:hunter2@idp/"),
+        # A user and a password without a scheme.
+        ("bootstrap.servers", "alice:hunter2@kafka-1:9092", LIST),
+        ("client.id", "orders//alice : hunter2 @ kafka"),
+        ("bootstrap.servers", "user:password@kafka-1:9092", LIST),
+        ("client.id", "User:hunter2@kafka-1:9092"),
+        ("client.id", "owner:hunter2@kafka"),
+        ("client.id", "${MAIL:-jane:hunter2@example.com}"),
+        ("client.id", "${PASSWORD:-hunter2@example.com}"),
+        ("client.id", "orders --password hunter2"),
+    ],
+    ("LOOKS_RANDOM", "DOUBTFUL"): [
+        ("client.id", f"billing-{RANDOM}"),
+        ("group.id", RANDOM),
+        ("app.contact", f"jane-{RANDOM}"),
+    ],
+    ("PRESENT", "CLEAN"): [
+        ("bootstrap.servers", "http://${env:U}:${env:P}@registry"),
+        ("partition.assignment.strategy", "range,roundrobin", LIST),
+        ("group.remote.assignor", "uniform"),
+        # Ids, of which some have much entropy.
+        ("client.id", "MkU3OEVBNTcwNTJENDM2Qk"),
+        ("client.id", "orders-4f9c2b7e-1a63-4d0e-9b58-6c1f0a7d3e92"),
+        ("client.id", "orders-7d9f8b6c5-x2x4z"),
+        ("client.id", "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="),
+        ("client.id", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
+        ("client.id", "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
+        ("application.id", "io.example.S3SinkConnectorV2MetricsReporter"),
+        # What only looks like a user and a password.
+        ("client.id", "mailto:jane@example.com"),
+        ("client.id", "${MAIL:-jane@example.com}"),
+        ("client.id", "orders:1.2@sha256:9f86d081884c7d659a2feaa0c55ad015"),
+        ("client.id", "User:alice@EXAMPLE.COM"),
+        ("client.id", "orders 10:30@host"),
+        ("bootstrap.servers", "SASL_SSL://kafka-0:9092,kafka-1:9092", LIST),
+        ("client.id", "password-reset:v2"),
+        ("client.id", "bypass=true"),
         *(
-            (key, "5", STRING, "PRESENT", "CLEAN")
+            (key, "5")
             for key in (
                 "linger_ms",
                 "queue.buffering.max.ms",
@@ -142,36 +184,15 @@ RANDOM = "q7Rk2ZpX9vLm4TnB8sWc6YdH"
                 "go.events.channel.size",
             )
         ),
-        # Names of classes, whatever type the client says they have.
-        ("metric.reporters", "io.example.Reporter", STRING, "TYPE", "EXCLUDED"),
-        ("partition.assignment.strategy", "MyAssignor", LIST, "TYPE", "EXCLUDED"),
-        ("partition.assignment.strategy", "range,roundrobin", LIST, "PRESENT", "CLEAN"),
-        ("key.serializer", "x", STRING, "TYPE", "EXCLUDED"),
-        ("consumer.value_deserializer", "x", STRING, "TYPE", "EXCLUDED"),
-        ("group.remote.assignor", "uniform", STRING, "PRESENT", "CLEAN"),
-        ("windowed.inner.class.serde", "com.acme.Serde", STRING, "TYPE", "EXCLUDED"),
-        # A user and a password without a scheme, and what only looks like them.
-        ("bootstrap.servers", "alice:hunter2@kafka-1:9092", LIST, "VALUE_SHAPE", "CREDENTIAL"),
-        ("client.id", "orders//alice : hunter2 @ kafka", STRING, "VALUE_SHAPE", "CREDENTIAL"),
-        ("bootstrap.servers", "user:password@kafka-1:9092", LIST, "VALUE_SHAPE", "CREDENTIAL"),
-        ("client.id", "User:hunter2@kafka-1:9092", STRING, "VALUE_SHAPE", "CREDENTIAL"),
-        ("client.id", "owner:hunter2@kafka", STRING, "VALUE_SHAPE", "CREDENTIAL"),
-        ("client.id", "mailto:jane@example.com", STRING, "PRESENT", "CLEAN"),
-        ("client.id", "${MAIL:-jane@example.com}", STRING, "PRESENT", "CLEAN"),
-        ("client.id", "${MAIL:-jane:hunter2@example.com}", STRING, "VALUE_SHAPE", "CREDENTIAL"),
-        ("client.id", "${PASSWORD:-hunter2@example.com}", STRING, "VALUE_SHAPE", "CREDENTIAL"),
-        ("client.id", "orders:1.2@sha256:9f86d081884c7d659a2feaa0c55ad015", STRING, "PRESENT", "CLEAN"),
-        ("client.id", "User:alice@EXAMPLE.COM", STRING, "PRESENT", "CLEAN"),
-        ("client.id", "orders 10:30@host", STRING, "PRESENT", "CLEAN"),
-        ("bootstrap.servers", "SASL_SSL://kafka-0:9092,kafka-1:9092", LIST, "PRESENT", "CLEAN"),
-        ("client.id", "password-reset:v2", STRING, "PRESENT", "CLEAN"),
-        ("client.id", "bypass=true", STRING, "PRESENT", "CLEAN"),
-        ("client.id", "orders --password hunter2", STRING, "VALUE_SHAPE", "CREDENTIAL"),
     ],
-)
-def test_reason_and_tier(key: str, value: str, config_type: int, state: str, expected: str) -> None:
-    assert reason(key, value, config_type).name == state
-    assert tier_of(key, value, config_type).name == expected
+}
+"""By reason and tier: keys, values, and types of those that are no strings."""
+
+
+@pytest.mark.parametrize(("judged", "setting"), [(judged, each) for judged, settings in JUDGED.items() for each in settings])
+def test_reason_and_tier(judged: tuple[str, str], setting: Any) -> None:
+    key, value, config_type = (*setting, STRING)[:3]
+    assert (reason(key, value, config_type).name, tier_of(key, value, config_type).name) == judged
 
 
 def test_most_random_text_looks_random_and_ids_never_do() -> None:
