@@ -58,19 +58,19 @@ def test_exit_statuses(words: str, status: int, here: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing.properties"], "error: nothing.properties: No such file or directory"),
-        (["."], "error: no file to lint in ."),
-        (["x.properties", "--dialect", "klingon"], "error: unknown dialect 'klingon'"),
-        (["x.properties", "--profile", "klingon"], "error: unknown profile 'klingon'"),
-        (["x.properties", "--rules", "none.toml"], "error: none.toml: No such file or directory"),
-        (["x.properties", "--owners", "none.toml"], "error: none.toml: No such file or directory"),
-        (["x.properties", "--fail-on", "sometimes"], "error: --fail-on: Input should be 'info'"),
-        (["x.settings"], "error: x.settings: unknown format"),
-        ([], "usage: clientscope lint"),
+        ("nothing.properties", "error: nothing.properties: No such file or directory"),
+        (".", "error: no file to lint in ."),
+        ("x.properties --dialect klingon", "error: unknown dialect 'klingon'"),
+        ("x.properties --profile klingon", "error: unknown profile 'klingon'"),
+        ("x.properties --rules none.toml", "error: none.toml: No such file or directory"),
+        ("x.properties --owners none.toml", "error: none.toml: No such file or directory"),
+        ("x.properties --fail-on sometimes", "error: --fail-on: Input should be 'info'"),
+        ("x.settings", "error: x.settings: unknown format"),
+        ("", "usage: clientscope lint"),
     ],
 )
-def test_wrong_use_is_status_2(run: Run, arguments: list[str], message: str) -> None:
-    status, _, err = run(*arguments)
+def test_wrong_use_is_status_2(run: Run, arguments: str, message: str) -> None:
+    status, _, err = run(*arguments.split())
     assert (status, err.startswith(message)) == (2, True), err
 
 

@@ -232,16 +232,16 @@ def test_reading_stops_at_the_limit_and_says_so(document: Document) -> None:
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["{log}", "--broker-release", "newest"], "--broker-release"),
-        (["{log}", "--target", "9.9"], "9.9"),
-        (["{log}", "--html", "{folder}/missing/report.html"], "--html"),
-        (["{folder}/server.log"], "kafka.request.logger=DEBUG"),
-        (["{folder}/nothing.log"], "no log in"),
+        ("{log} --broker-release newest", "--broker-release"),
+        ("{log} --target 9.9", "9.9"),
+        ("{log} --html {folder}/missing/report.html", "--html"),
+        ("{folder}/server.log", "kafka.request.logger=DEBUG"),
+        ("{folder}/nothing.log", "no log in"),
     ],
 )
-def test_wrong_use(words: list[str], error: str, tmp_path: Path, run: Run) -> None:
+def test_wrong_use(words: str, error: str, tmp_path: Path, run: Run) -> None:
     (tmp_path / "server.log").write_text("[2026-11-24 01:00:00,000] INFO started (kafka.server.KafkaServer)\n")
-    assert error in run(*(word.format(log=LOGS / "broker.log", folder=tmp_path) for word in words)).refused
+    assert error in run(*(word.format(log=LOGS / "broker.log", folder=tmp_path) for word in words.split())).refused
 
 
 def test_statistics_follow_the_summary_and_findings_set_the_exit_status(run: Run) -> None:
