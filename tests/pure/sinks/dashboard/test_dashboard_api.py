@@ -7,9 +7,14 @@ import json
 
 import pytest
 from fastapi.testclient import TestClient
-from page_state import browser, gauge
+from page_state import browser, found, gauge, live, opened, result
 
+from clientscope.records.layouts import Kind
+from clientscope.records.requested_versions import pack, pair
+from clientscope.records.topics import STATUS
+from clientscope.status.record import BrokerStatus
 from sinks.dashboard.api import events
+from sinks.dashboard.state.record import TopicRecord
 from sinks.dashboard.state.state import State
 
 NOW = 1_000_000
@@ -35,13 +40,22 @@ def test_overview(client: TestClient, state: State) -> None:
     assert body["software"] == [row]
 
 
-@pytest.mark.parametrize("name", ["gauges", "connections", "clients", "results", "results?fired=true", "findings", "readiness"])
-def test_lists_are_unknown_then_empty(client: TestClient, state: State, name: str) -> None:
+LISTS = {"gauges": 1, "connections": 1, "clients": 1, "results": 2, "results?fired=true": 1, "findings": 1, "readiness": 1, "brokers": 1}
+
+
+@pytest.mark.parametrize(("name", "total"), LISTS.items())
+def test_lists_are_unknown_before_the_topics_are_read(client: TestClient, state: State, name: str, total: int) -> None:
+    broker = BrokerStatus(id="c/1", cluster="c", broker=1, apis={}, told_ms=1, interval_ms=1_000)
+    requested = {"requested_versions": pack([pair(0, 9)]), "client_id": "app", "kind": Kind.PRESENT}
+    state.apply([gauge(4), opened(1, **requested), result(1, at_ms=NOW), result(2, at_ms=NOW, rules=["AN101"]), found(1)])
+    state.apply([TopicRecord(STATUS, NOW, broker.key, broker.model_dump_json().encode())])
     body = client.get(f"/api/v1/{name}").json()
     assert (body["total"], body["items"], body["feed"]) == (None, [], "starting")
     state.live()
     body = client.get(f"/api/v1/{name}").json()
-    assert (body["total"], body["items"], body["feed"]) == (0, [], "live")
+    assert (body["total"], len(body["items"]), body["feed"]) == (total, total, "live")
+    empty = browser(live()).get(f"/api/v1/{name}").json()
+    assert (empty["total"], empty["items"]) == (0, [])
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "10001", "x"])

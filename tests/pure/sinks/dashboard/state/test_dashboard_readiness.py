@@ -82,13 +82,6 @@ def test_the_target_decides() -> None:
     assert targets()[0] == known_releases()[-1] and "4.0.0" in targets() and "3.9.2" in targets()
 
 
-def test_nothing_counts_before_the_topics_were_read() -> None:
-    state = State()
-    state.apply(MIXED)
-    answer = asked(state)
-    assert (answer["total"], answer["items"], answer["first_ms"]) == (None, [], None)
-
-
 def test_a_new_version_is_news_and_a_repeated_one_is_not() -> None:
     state = live(used(1, *NEW))
     view = ReadinessView(state)

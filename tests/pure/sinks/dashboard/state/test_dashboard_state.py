@@ -47,8 +47,6 @@ def test_until_everything_is_read_numbers_are_unknown_and_never_zero() -> None:
     assert (overview.feed, overview.progress and (overview.progress.read, overview.progress.total)) == ("catching_up", (3, 10))
     numbers = [overview.connections, overview.software_versions, overview.clients, overview.pushes, overview.findings]
     assert numbers == [None] * 5
-    lists = state.gauges(9), state.connections(9), state.clients(9), state.results(9)
-    assert [(listing.total, listing.items) for listing in lists] == [(None, [])] * 4
     assert state.series() == []
     state.live()
     overview = state.overview(NOW)
@@ -140,14 +138,19 @@ def test_only_what_is_shown_raises_the_version() -> None:
 
 def test_a_lost_gateways_clients_leave_with_a_warning() -> None:
     state = live(connection(Kind.OPENED), connection(Kind.HEARTBEAT, 1))
-    state.tick(NOW + 1_000)
-    assert state.overview(NOW).clients == 1
+    for silent_ms, late in ((2_000, False), (2_001, True), (3_000, True)):
+        state.tick(NOW + silent_ms)
+        overview = state.overview(NOW)
+        assert (overview.clients, [gateway.late for gateway in overview.gateways]) == (1, [late])
     state.tick(NOW + 3_001)
     overview = state.overview(NOW)
     assert (overview.clients, overview.gateways) == (0, [])
     assert "No heartbeat from gw." in [check.detail for check in overview.checks]
     state.apply([connection(Kind.HEARTBEAT, 2, NOW + 4_000)])
     assert state.overview(NOW).clients == 1, "and come back with it"
+    state = live(connection(Kind.OPENED))
+    state.tick(NOW + 90_001)
+    assert state.overview(NOW).clients == 0, "without any heartbeat, too"
 
 
 def test_nobody_is_lost_while_we_are_the_blind_ones() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from clientscope.gauges import GaugeValue
 from clientscope.topic_values import Setting, clean
 
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required password="hunter2";'
@@ -44,8 +43,3 @@ def test_a_secret_that_someone_wrote_into_a_result_is_dropped(setting: dict[str,
     assert "hunter2" not in shown.model_dump_json()
     harmless = Setting.model_validate({"key": "acks", "value": "0"})
     assert (harmless.value, harmless.reason) == ("0", None)
-
-
-def test_unknown_fields_are_for_later_releases() -> None:
-    fields = {"cluster": "c", "broker": 1, "gateway": "g", "listener": "L", "software_name": "n", "software_version": "v"}
-    assert GaugeValue.model_validate({**fields, "connections": 1, "later": True}).connections == 1
