@@ -101,7 +101,8 @@ def test_starts_are_complete_as_far_as_the_topic_has_none_later(shared: Past) ->
     ("path", "position"),
     [
         ("clients?q=app%20lisener:x", 4), ("clients?sort=-nothing", 0), ("findings?q=listener:x", 0), ("findings/ended?sort=code,x", 5),
-        ("clients/export?q=nope:1", 0), (f"series?from={NOW_MS + 1}", None), (f"series?from={NOW_MS - 9}&to={NOW_MS - 9}", None),
+        ("clients/export?q=nope:1", 0), ("series?q=nope:1", 0),
+        (f"series?from={NOW_MS + 1}", None), (f"series?from={NOW_MS - 9}&to={NOW_MS - 9}", None),
         (f"series?from=0&to={NOW_MS}", None), ("starts", None),
     ],
 )  # fmt: skip

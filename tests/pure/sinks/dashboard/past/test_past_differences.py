@@ -114,6 +114,16 @@ CHANGED: dict[str, tuple[list[dict[str, Any]], dict[str, str], list[tuple[int, i
         ],
         {"client_id": "app"}, [(20, 120, [("acks", "1", "all"), (*LZ4, "none")])],
     ),
+    **{
+        f"less that is seen is nothing unset, and a consumer of its name another client, {before} minutes before": (
+            [
+                seen(ago(before), ("acks", "1"), LZ4), seen(ago(30), ("acks", "all"), LZ4, ("max.request.size", "9")),
+                seen(ago(10), ("acks", "all"), client_software_version="1.5"), seen(ago(9), ("fetch.min.bytes", "1"), ("group.id", "g")),
+            ],
+            {"client_id": "app"}, [(10, before, [("acks", "1", "all")])],
+        )
+        for before in (120, 20 * 1440)
+    },
     "a secret by today's rules is no value": (
         [
             push(ago(1440), setting("acks", "all"), HELD_BACK, client_id="a"),
@@ -135,21 +145,6 @@ def test_compares_with_the_start_before(tmp_path: Path, rows: Any, whose: dict[s
         (minutes(each["after"]), minutes(each["before"]), each["changes"] if each["changes"] is None else changed(each)) for each in found
     ] == expected
     assert [each["after"]["seen"] for each in found] == [each["after"]["software_name"] == "sarama" for each in found]
-
-
-@pytest.mark.parametrize("before", [120, 20 * 1440])
-def test_change_of_client_that_never_pushes(tmp_path: Path, before: int) -> None:
-    rows = [
-        seen(ago(before), ("acks", "1"), LZ4),
-        seen(ago(30), ("acks", "all"), LZ4, ("max.request.size", "9")),
-        seen(ago(10), ("acks", "all"), client_software_version="1.5"),  # less was seen: nothing is unset
-        seen(ago(9), ("fetch.min.bytes", "1"), ("group.id", "g")),  # a consumer of its name
-    ]
-    append(tmp_path, "pushes", rows)
-    (one,) = differing(tmp_path, client_id="app")
-    assert (one["after"]["pushed_ms"], changed(one)) == (ago(10), [("acks", "1", "all")])
-    assert [(one[side]["seen"], one[side]["software_version"]) for side in ("before", "after")] == [(True, "1.4"), (True, "1.5")]
-    assert differing(tmp_path, Span(ago(9), NOW_MS), client_id="app") == []
 
 
 def test_the_range_is_exact(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from page_state import NOW_MS, live, opened
-from record_bytes import heartbeat
+from record_bytes import connection_record, heartbeat
 
+from clientscope.records.codec import ClientConnectionRecord, decode
 from clientscope.records.layouts import Kind
 from clientscope.records.topics import CONNECTIONS
+from sinks.dashboard.state.connections import ConnectionTable
 from sinks.dashboard.state.record import TopicRecord
 from sinks.dashboard.state.state import State
 
@@ -65,3 +67,10 @@ def test_a_connection_that_was_opened_before_the_records_read_says_so() -> None:
     assert state.connections(1).items[0].opened_ms is None
     (client,) = state.clients(1).items
     assert (client.since_ms, client.since_exact) == (NOW_MS - 60_000, False)
+
+
+def test_gateways_are_bounded() -> None:
+    table = ConnectionTable(gateway_limit=1)
+    for name in ("a", "b"):
+        table.apply(decode(ClientConnectionRecord, connection_record(0, gateway_id=name)), 0)
+    assert (table.counts(), table.dropped) == ({"a": 1}, {"gateways": 1})
