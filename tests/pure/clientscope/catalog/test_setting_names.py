@@ -13,42 +13,46 @@ from clientscope.catalog.settings import libraries, numbers
 PRODUCER, CONSUMER, STREAMS = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.STREAMS
 
 
-@pytest.mark.parametrize(
-    ("library", "release", "kind", "name", "state", "instead"),
-    [
-        ("java", "4.4.0", PRODUCER, "linger.ms", "KNOWN", ""),
-        ("java", "4.4.0", PRODUCER, "linger.msec", "UNKNOWN", "linger.ms"),
-        ("java", "4.4.0", PRODUCER, "linegr.ms", "UNKNOWN", "linger.ms"),
-        ("java", "4.4.0", PRODUCER, "LINGER_MS", "UNKNOWN", "linger.ms"),
-        ("java", "4.4.0", PRODUCER, "lingerMs", "UNKNOWN", "linger.ms"),
-        ("java", "4.4.0", PRODUCER, "com.example.orders", "UNKNOWN", ""),
-        ("java", "4.4.0", PRODUCER, "schema.registry.url", "UNKNOWN", ""),
-        ("java", "4.4.0", PRODUCER, "value.serializr", "UNKNOWN", "value.serializer"),
-        ("java", "4.4.0", PRODUCER, "value.serialiser2", "UNKNOWN", ""),
-        ("java", "4.4.0", PRODUCER, "ack", "UNKNOWN", ""),
-        ("java", "4.4.0", PRODUCER, "queue.buffering.max.ms", "OF_OTHER_LIBRARY", "linger.ms"),
-        ("java", "4.4.0", PRODUCER, "linger_ms", "OF_OTHER_LIBRARY", "linger.ms"),
-        ("java", "4.4.0", CONSUMER, "linger.ms", "OF_OTHER_CLIENT", ""),
-        ("java", "4.4.0", None, "linger.ms", "KNOWN", ""),
-        ("java", "4.4.0", STREAMS, "linger.ms", "KNOWN", ""),
-        ("java", "4.4.0", STREAMS, "main.consumer.fetch.min.bytes", "KNOWN", ""),
-        ("java", "3.7.0", PRODUCER, "compression.gzip.level", "NOT_YET", ""),
-        ("java", "unknown", PRODUCER, "compression.gzip.level", "KNOWN", ""),
-        ("java", "3.9.0", PRODUCER, "auto.include.jmx.reporter", "DEPRECATED", ""),
-        ("java", "4.0.0", PRODUCER, "auto.include.jmx.reporter", "REMOVED", ""),
-        ("java", "unknown", PRODUCER, "auto.include.jmx.reporter", "KNOWN", ""),
-        ("librdkafka", "2.8.0", PRODUCER, "queue.buffering.max.ms", "KNOWN", ""),
-        ("librdkafka", "2.8.0", CONSUMER, "fetch.max.wait.ms", "OF_OTHER_LIBRARY", "fetch.wait.max.ms"),
-        ("librdkafka", "2.8.0", CONSUMER, "buffer.memory", "OF_OTHER_LIBRARY", "queue.buffering.max.kbytes"),
-        ("librdkafka", "1.9.2", PRODUCER, "enable.metrics.push", "NOT_YET", ""),
-        ("kafka-python", "3.0.12", PRODUCER, "linger.ms", "OF_OTHER_LIBRARY", "linger_ms"),
-        ("aiokafka", "0.14.0", PRODUCER, "batch_size", "OF_OTHER_LIBRARY", "max_batch_size"),
-    ],
-)
-def test_a_name_is_judged(library: str, release: str, kind: ClientType | None, name: str, state: str, instead: str) -> None:
+NAMES: dict[tuple[str, str, ClientType | None], dict[str, tuple[str, str]]] = {
+    ("java", "4.4.0", PRODUCER): {
+        "linger.ms": ("KNOWN", ""),
+        "linger.msec": ("UNKNOWN", "linger.ms"),
+        "linegr.ms": ("UNKNOWN", "linger.ms"),
+        "LINGER_MS": ("UNKNOWN", "linger.ms"),
+        "lingerMs": ("UNKNOWN", "linger.ms"),
+        "com.example.orders": ("UNKNOWN", ""),
+        "schema.registry.url": ("UNKNOWN", ""),
+        "value.serializr": ("UNKNOWN", "value.serializer"),
+        "value.serialiser2": ("UNKNOWN", ""),
+        "ack": ("UNKNOWN", ""),
+        "queue.buffering.max.ms": ("OF_OTHER_LIBRARY", "linger.ms"),
+        "linger_ms": ("OF_OTHER_LIBRARY", "linger.ms"),
+    },
+    ("java", "4.4.0", CONSUMER): {"linger.ms": ("OF_OTHER_CLIENT", "")},
+    ("java", "4.4.0", None): {"linger.ms": ("KNOWN", "")},
+    ("java", "4.4.0", STREAMS): {"linger.ms": ("KNOWN", ""), "main.consumer.fetch.min.bytes": ("KNOWN", "")},
+    ("java", "3.7.0", PRODUCER): {"compression.gzip.level": ("NOT_YET", "")},
+    ("java", "3.9.0", PRODUCER): {"auto.include.jmx.reporter": ("DEPRECATED", "")},
+    ("java", "4.0.0", PRODUCER): {"auto.include.jmx.reporter": ("REMOVED", "")},
+    ("java", "unknown", PRODUCER): {"compression.gzip.level": ("KNOWN", ""), "auto.include.jmx.reporter": ("KNOWN", "")},
+    ("librdkafka", "2.8.0", PRODUCER): {"queue.buffering.max.ms": ("KNOWN", "")},
+    ("librdkafka", "2.8.0", CONSUMER): {
+        "fetch.max.wait.ms": ("OF_OTHER_LIBRARY", "fetch.wait.max.ms"),
+        "buffer.memory": ("OF_OTHER_LIBRARY", "queue.buffering.max.kbytes"),
+    },
+    ("librdkafka", "1.9.2", PRODUCER): {"enable.metrics.push": ("NOT_YET", "")},
+    ("kafka-python", "3.0.12", PRODUCER): {"linger.ms": ("OF_OTHER_LIBRARY", "linger_ms")},
+    ("aiokafka", "0.14.0", PRODUCER): {"batch_size": ("OF_OTHER_LIBRARY", "max_batch_size")},
+}
+"""By library, release and kind of client: names, with what they are and what to use instead."""
+
+
+@pytest.mark.parametrize(("client", "name"), [(client, name) for client, names in NAMES.items() for name in names])
+def test_a_name_is_judged(client: tuple[str, str, ClientType | None], name: str) -> None:
+    library, release, kind = client
     of_library = dialect(library)
     found = judge(of_library, of_library.release_of(release), kind, name)
-    assert (found.state.name, found.instead) == (state, instead)
+    assert (found.state.name, found.instead) == NAMES[client][name]
 
 
 def test_between_two_releases_that_were_read_nothing_is_certain() -> None:

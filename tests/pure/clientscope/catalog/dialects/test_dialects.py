@@ -89,29 +89,45 @@ def test_a_java_client_has_a_value_for_what_is_pushed_by_default(client_type: Cl
     assert set(DEFAULT_KEYS[client_type]) - pushed <= {"application.id", "client.id", "group.id"}
 
 
+BY_VERSION: dict[str, tuple[tuple[str, ...], list[tuple[list[str], tuple[str, ...]]]]] = {
+    "java": (
+        ("acks", "linger.ms", "enable.idempotence", "retries"),
+        [
+            (["1", "0", "false", "0"], ("2.0.1", "0.11.0.3")),
+            (["1", "0", "false", LARGEST_INT], ("2.8.2", "6.2.0-ce")),  # the second is Kafka 2.8
+            (["all", "0", "false", LARGEST_INT], ("3.0.0", "3.1.0")),  # KAFKA-13598
+            (["all", "0", "true", LARGEST_INT], ("3.0.1", "3.9.2", "7.6.1-ccs")),  # the last is Kafka 3.6
+            (["all", "5", "true", LARGEST_INT], ("4.0.0", "4.4.0", "", "unknown", "9.1", "8.0.0-ccs")),
+        ],
+    ),
+    "kafka-python": (
+        ("acks", "retries", "reconnect.backoff.max.ms"),
+        [
+            (["1", "0", "1000"], ("1.3.5", "2.0.2")),
+            (["1", LARGEST_INT, "30000"], ("2.2.15",)),
+            (["all", LARGEST_INT, "30000"], ("3.0.12",)),
+        ],
+    ),
+    "franz-go": (
+        ("linger.ms", "batch.size", "request.timeout.ms", "retry.backoff.ms"),
+        [
+            (["0", "1000000", "30000", "100"], ("0.1.0",)),  # what releases before 1.1.3 say of themselves
+            (["0", "1000000", "10000", "250"], ("v1.2.6",)),
+            (["0", "1000012", "10000", "250"], ("v1.19.5",)),
+            (["10", "1000012", "10000", "250"], ("v1.20.0", "unknown")),
+        ],
+    ),
+    "librdkafka": (("linger.ms",), [(["0.5"], ("1.4.2", "v1.4.2", "9.9.9-rdkafka-1.4.2"))]),
+}
+"""A producer's defaults: which settings, their values, and the versions that have these."""
+
+
 @pytest.mark.parametrize(
-    ("version", "expected"),
-    [
-        ("2.8.2", ["1", "0", "false", "2147483647"]),
-        ("3.0.0", ["all", "0", "false", "2147483647"]),  # KAFKA-13598
-        ("3.0.1", ["all", "0", "true", "2147483647"]),
-        ("3.1.0", ["all", "0", "false", "2147483647"]),
-        ("3.9.2", ["all", "0", "true", "2147483647"]),
-        ("4.0.0", ["all", "5", "true", "2147483647"]),
-        ("4.4.0", ["all", "5", "true", "2147483647"]),
-        ("", ["all", "5", "true", "2147483647"]),
-        ("unknown", ["all", "5", "true", "2147483647"]),
-        ("9.1", ["all", "5", "true", "2147483647"]),
-        ("2.0.1", ["1", "0", "false", "0"]),
-        ("0.11.0.3", ["1", "0", "false", "0"]),
-        ("7.6.1-ccs", ["all", "0", "true", "2147483647"]),  # Kafka 3.6
-        ("8.0.0-ccs", ["all", "5", "true", "2147483647"]),  # Kafka 4.0
-        ("6.2.0-ce", ["1", "0", "false", "2147483647"]),  # Kafka 2.8
-    ],
+    ("name", "version", "keys", "expected"),
+    [(name, version, keys, values) for name, (keys, of) in BY_VERSION.items() for values, versions in of for version in versions],
 )
-def test_java_producer_by_version(version: str, expected: list[str]) -> None:
-    keys = ("acks", "linger.ms", "enable.idempotence", "retries")
-    assert effective("java", PRODUCER, {}, *keys, version=version) == [(value, True) for value in expected]
+def test_producers_defaults_by_version(name: str, version: str, keys: tuple[str, ...], expected: list[str]) -> None:
+    assert effective(name, PRODUCER, {}, *keys, version=version) == [(value, True) for value in expected]
 
 
 def test_java_consumer_and_streams_by_version() -> None:
@@ -182,12 +198,10 @@ def test_librdkafka_in_kafkas_words(client_type: ClientType, settings: dict[str,
     assert value == expected
 
 
-def test_librdkafka_defaults_by_version_and_when_idempotent() -> None:
+def test_librdkafka_defaults_also_when_idempotent() -> None:
     keys = ("acks", "linger.ms", "enable.idempotence", "batch.size", "max.in.flight.requests.per.connection", "delivery.timeout.ms")
     values = ["all", "5", "false", "1000000", "1000000", "300000"]
     assert effective("librdkafka", PRODUCER, {}, *keys) == [(value, True) for value in values]
-    for version in ("1.4.2", "v1.4.2", "9.9.9-rdkafka-1.4.2"):
-        assert effective("librdkafka", PRODUCER, {}, "linger.ms", version=version) == [("0.5", True)]
     keys = ("max.in.flight.requests.per.connection", "delivery.timeout.ms", "enable.idempotence")
     idempotent = effective("librdkafka", PRODUCER, {"enable.idempotence": True}, *keys)
     assert idempotent == [("5", True), ("300000", True), ("true", False)]
@@ -195,19 +209,9 @@ def test_librdkafka_defaults_by_version_and_when_idempotent() -> None:
     assert transactional == [("5", True), ("60000", True), ("true", True)]
 
 
-@pytest.mark.parametrize(
-    ("version", "expected"),
-    [
-        ("1.3.5", ["1", "0", "1000"]),
-        ("2.0.2", ["1", "0", "1000"]),
-        ("2.2.15", ["1", "2147483647", "30000"]),
-        ("3.0.12", ["all", "2147483647", "30000"]),
-    ],
-)
-def test_kafka_python_by_version(version: str, expected: list[str]) -> None:
-    keys = ("acks", "retries", "reconnect.backoff.max.ms")
-    assert effective("kafka-python", PRODUCER, {}, *keys, version=version) == [(value, True) for value in expected]
-    assert bool(collect_dialect("kafka-python", PRODUCER, {}, ["buffer.memory"], version).entries) is (version < "2.1.5")
+@pytest.mark.parametrize(("version", "has_it"), [("2.0.2", True), ("2.2.15", False)])
+def test_kafka_python_had_a_buffer_up_to_2_1(version: str, has_it: bool) -> None:
+    assert bool(collect_dialect("kafka-python", PRODUCER, {}, ["buffer.memory"], version).entries) is has_it
 
 
 def test_kafka_python_when_idempotence_is_asked_for() -> None:
@@ -244,21 +248,6 @@ def test_kafkajs_in_kafkas_words() -> None:
         ("g", False), ("6000", False), ("read_uncommitted", False), ("earliest", False), ("5000", True),
     ]  # fmt: skip
     assert [entry.key for entry in collect_dialect("kafkajs", CONSUMER, settings).entries] == ["group.id", "session.timeout.ms"]
-
-
-@pytest.mark.parametrize(
-    ("version", "expected"),
-    [
-        ("0.1.0", ["0", "1000000", "30000", "100"]),  # what releases before 1.1.3 say of themselves
-        ("v1.2.6", ["0", "1000000", "10000", "250"]),
-        ("v1.19.5", ["0", "1000012", "10000", "250"]),
-        ("v1.20.0", ["10", "1000012", "10000", "250"]),
-        ("unknown", ["10", "1000012", "10000", "250"]),
-    ],
-)
-def test_franz_go_by_version(version: str, expected: list[str]) -> None:
-    keys = ("linger.ms", "batch.size", "request.timeout.ms", "retry.backoff.ms")
-    assert effective("franz-go", PRODUCER, {}, *keys, version=version) == [(value, True) for value in expected]
 
 
 def test_franz_go_in_kafkas_words() -> None:
