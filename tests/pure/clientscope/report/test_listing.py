@@ -175,12 +175,3 @@ def test_watching_is_json_lines_in_a_pipe_and_a_screen_on_a_terminal() -> None:
     assert on_terminal.wait(60) == 0
     assert b"3 rows" in shown and b"{" not in shown
     assert b"\x1b[?1049h" in shown, "the alternate screen"
-
-
-def test_an_error_is_two_lines_and_with_debug_a_traceback_too() -> None:
-    command = [sys.executable, "-m", "clientscope"]
-    wrong = ["connections", "--admin", "127.0.0.1:1", "--sort", "nothing"]
-    plain = subprocess.run([*command, *wrong], check=False, capture_output=True, text=True, timeout=60)
-    assert (plain.returncode, [line.split(":")[0] for line in plain.stderr.splitlines()]) == (2, ["error", "hint"])
-    debug = subprocess.run([*command, "--debug", *wrong], check=False, capture_output=True, text=True, timeout=60)
-    assert "Traceback" in debug.stderr and "error: --sort" in debug.stderr

@@ -114,13 +114,6 @@ def test_nothing_new_is_nothing(process: Process) -> None:
     assert process.checks.look(process.versions)["validated"] == []
 
 
-def test_no_more_rows_are_validated_than_may_be(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sinks.quality import checking
-
-    monkeypatch.setattr(checking, "MOST_ROWS", 30)
-    assert 10 <= process.look(CONFIGS, pushes(number=50))["rows"] <= 30
-
-
 def test_a_table_that_cannot_be_read_is_said_without_its_text_and_the_next_commit_is_looked_at(process: Process) -> None:
     append(process.history, CONFIGS, pushes())
     (file,) = (process.history / "pushes").rglob("*.parquet")

@@ -118,13 +118,6 @@ def test_the_same_leak_of_two_clients_is_two_findings(lint: Document) -> None:
     assert len({finding["fingerprint"] for finding in leaks}) == 2
 
 
-def test_what_is_not_there_is_not_judged(lint: Document) -> None:
-    document = lint("x.properties", "producer.acks=all\n")
-    assert document["findings"] == []
-    counts = {row["code"]: row for row in lint("x.properties", "producer.acks=all\n", "--statistics")["statistics"]}
-    assert (counts["AN101"]["passed"], counts["AN112"]["not_judged"], counts["AN306"]["not_judged"]) == (1, 1, 1)
-
-
 WORKER = "key.converter=x\ngroup.id=connect\nsession.timeout.ms=2000\nproducer.acks=0\n"
 STREAMS = "application.id=a\nbootstrap.servers=b:1\nproducer.acks=0\nretry.backoff.ms=1\n"
 WHOLE = "acks=all\ncompression.type=lz4\nclient.id=orders\nlinger.ms=5\n"
@@ -155,6 +148,9 @@ connect:
 ENVIRONMENT = "services:\n  connect:\n    environment:\n      CONNECT_PRODUCER_ACKS: '2'\n      CONNECT_GROUP_ID: orders\n"
 
 
+BRACKETS = "spring.kafka:\n  properties:\n    '[security.protocol]': SASL_SLL\n  producer:\n    properties:\n      '[linger.ms]': 5\n"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
@@ -165,8 +161,18 @@ ENVIRONMENT = "services:\n  connect:\n    environment:\n      CONNECT_PRODUCER_A
         ("connector.yaml", CONNECTOR, {("CF103", 9), ("CF101", 10)}),
         ("compose.yaml", ENVIRONMENT, {("CF103", 4)}),
         ("values.yaml", CHART, {("CF103", 4), ("CF102", 8), ("AN311", 10)}),
+        ("application.yaml", BRACKETS, {("CF103", 3)}),
     ],
-    ids=["worker's own settings are left alone", "streams", "whole client", "and one apart", "connector", "compose", "chart"],
+    ids=[
+        "worker's own settings are left alone",
+        "streams",
+        "whole client",
+        "and one apart",
+        "connector",
+        "compose",
+        "chart",
+        "names in brackets",
+    ],
 )
 def test_finds_in_each_kind_of_file(lint: Document, name: str, text: str, expected: set[tuple[str, int | None]]) -> None:
     assert findings(lint(name, text)) == expected
@@ -237,11 +243,6 @@ def test_what_an_earlier_release_took_is_no_mistake_where_the_release_is_unknown
         flags = ["--software-version", version] if version else []
         assert (("CF103", 3) in findings(lint("x.properties", text, *flags))) is found
     assert ("CF103", 3) in findings(lint("x.properties", text.replace("exactly_once", "exactly_twice")))
-
-
-def test_springs_names_in_brackets_are_whole_names(lint: Document) -> None:
-    text = "spring.kafka:\n  properties:\n    '[security.protocol]': SASL_SLL\n  producer:\n    properties:\n      '[linger.ms]': 5\n"
-    assert findings(lint("application.yaml", text)) == {("CF103", 3)}
 
 
 def test_a_file_of_another_library_has_a_note(lint: Document) -> None:

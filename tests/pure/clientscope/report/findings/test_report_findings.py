@@ -15,7 +15,6 @@ from clientscope.findings.record import Application, Finding, LeakPlace, Suppres
 from clientscope.query import Query
 from clientscope.report.findings import details, table
 from clientscope.report.findings.selecting import ListedStates, found_by
-from clientscope.report.listing import console
 
 SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="rules.toml:4")
 
@@ -59,18 +58,6 @@ def test_the_table() -> None:
     assert "SK004" in lines[6]
     wide = shown(table.findings([LISTED[0]], NOW_MS, wide=True), 250)
     assert "shop (#shop-oncall)" in wide and "2026-09-18T14:13:20+00:00" in wide
-
-
-def test_a_pipe_gets_lines_that_are_not_folded_and_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
-    view = table.findings([made(message="a sentence " * 40)], NOW_MS)
-    narrow = Console(file=io.StringIO(), width=80)
-    assert console(narrow, view).width > 400
-    assert console(Console(force_terminal=True, width=80), view).width == 80
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[31m" not in shown(view, force_terminal=True)
-    monkeypatch.delenv("NO_COLOR")
-    assert "\x1b[31m" in shown(view, force_terminal=True)
 
 
 HOSTILE = "=cmd|'/C calc'!A0\x1b[31m\u202e\n[red]x[/red]"
