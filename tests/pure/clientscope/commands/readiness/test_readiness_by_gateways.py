@@ -1,30 +1,44 @@
-"""`clientscope readiness` without a log: records as gateways write them, through the command to its output and exit status."""
+"""`clientscope readiness` without a log: what gateways recorded, from Kafka or by the verdicts of serve, through the command."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_runs import Listed, Run
+from page_state import NOW_MS, live, opened
 from record_bytes import connection_record, heartbeat
+from served_page import serving
 
 from clientscope.clock import now_ms
 from clientscope.commands.readiness import by_gateways, recorded
 from clientscope.commands.readiness.recorded import GatewayRecords
+from clientscope.local.process import free_port
 from clientscope.readiness.judging import utc
 from clientscope.records.layouts import Kind
 from clientscope.records.requested_versions import pack, pair
 from clientscope.status.record import BrokerStatus
+from sinks.dashboard.state.record import TopicRecord
 
 NOW = now_ms()
+
+
 HOUR = 3600 * 1000
+
+
 OLD = ((3, 0), (0, 2), (1, 3))
+
+
 NEW = ((18, 3), (3, 9), (0, 9), (1, 12))
+
+
 LIBRDKAFKA = {"client_software_name": "librdkafka", "client_software_version": "1.0.0"}
+
+
 PYTHON = {"client_software_name": "kafka-python", "client_software_version": "3.0.12"}
 
 
@@ -150,3 +164,45 @@ def test_what_could_not_be_judged_is_unknown_and_printed(topics: Topics, run: Ru
     status, out, err = run("-o", "json")
     assert json.loads(out)[0]["clients"] <= 10
     assert f"Clients beyond {by_gateways.MOST_CLIENTS:,}, which were forgotten" in err
+
+
+def requested(number: int, *versions: tuple[int, int], **fields: Any) -> TopicRecord:
+    requested = {"requested_versions": pack([pair(*each) for each in versions]), "kind": Kind.PRESENT, "principal": "User:alice"}
+    return opened(number, **{**requested, "client_id": f"orders-{number}", **fields})
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[str]:
+    records = (
+        requested(1, *OLD),
+        requested(2, *NEW),
+        requested(3, *NEW, client_id="billing", principal="User:bob", client_software_name="go"),
+    )
+    with serving(live(*records), at_ms=NOW_MS) as url:
+        yield url
+
+
+def test_groups_as_from_kafka(page: str, run: Run, listed: Listed, monkeypatch: pytest.MonkeyPatch) -> None:
+    orders, billing = listed("--url", page)
+    assert (orders["application"], orders["readiness"], orders["clients"], orders["breaks"]) == ("orders", "breaks", 2, 1)
+    assert (orders["last_old"], billing["readiness"], billing["principal"]) == (utc(NOW_MS - 60_000), "fine", "User:bob")
+    monkeypatch.setenv("COLUMNS", "140")
+    status, out, err = run("--url", page)
+    assert (status, "Clients at Kafka 4.0.0: breaks: 1, fine: 2." in out) == (1, True)
+    assert "1 of 2" in out and f"last recorded at {utc(NOW_MS - 60_000)}" in out and "--broker-release" in err
+    assert run("--url", page, "-o", "name", "--group-by", "principal", "--fail-on", "never")[:2] == (0, "User:alice\nUser:bob\n")
+
+
+def test_the_search_is_the_pages_and_what_is_of_logs_alone_is_refused(page: str, run: Run) -> None:
+    status, out, _ = run("--url", page, "--search", "software:go OR verdict:fine")
+    assert status == 0 and "Clients at Kafka 4.0.0: fine: 2." in out and "Only clients that match" in out
+    assert run("--url", page, "--search", "application:x") == (0, "", "no client matches the search\n")
+    for words, error in (
+        (["--search", "sofware:go"], "the search is wrong at character 1"),
+        (["--since", "2026-01-01"], "--since can't be used with --url"),
+        (["--html", "x"], "--html can't be used with --url"),
+        (["--url", f"http://127.0.0.1:{free_port()}"], "no clientscope serve answers"),
+    ):
+        assert error in run("--url", page, *words).refused
+    with serving(live(), at_ms=NOW_MS) as empty:
+        assert run("--url", empty) == (2, "", "no client was recorded\n")
