@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clientscope.findings.record import Alert, Application, Client, Finding, FindingOwner, LeakPlace, Reach
+from clientscope.records.topics import FINDINGS
 from clientscope.topic_values import Setting
+from sinks.dashboard.state.record import TopicRecord
 
 NOW_MS = 1_790_000_000_000
 """2026-09-21T14:13:20Z."""
@@ -50,6 +52,11 @@ def made(number: int = 1, **fields: Any) -> Finding:
         "revision": 1,
     }  # fmt: skip
     return Finding.model_validate({**given, **fields})
+
+
+def recorded(finding: Finding) -> TopicRecord:
+    """As it lies on ``clientscope.findings``."""
+    return TopicRecord(FINDINGS, NOW_MS, finding.fingerprint.encode(), finding.model_dump_json().encode())
 
 
 def leak(number: int = 2, **fields: Any) -> Finding:

@@ -353,16 +353,23 @@ def _introduced(api_key: int, first: str, second: str) -> list[tuple[str, Logged
             [("", "0"), ("orders-1", "all")],
         ),
         ([("a", _logged(3, "orders-1")), ("a", ELSEWHERE), ("b", ELSEWHERE)], [("", "0")]),
+        # Two applications on two connections stay apart, also where the next log names none.
+        *(
+            (
+                [
+                    ("a", _logged(first, "orders-1")),
+                    ("a", _logged(first, "billing-1", OTHER)),
+                    (log, _logged(0, "", acks="-1")),
+                    (log, _logged(0, "", OTHER, acks="0")),
+                    (log, _logged(18, "", OTHER)),
+                ],
+                ALL_AND_NONE,
+            )
+            for first in (18, 3)
+            for log in ("a", "b")
+        ),
     ],
 )
 def test_names_requests_by_their_connection(requests: list[tuple[str, LoggedRequest]], expected: list[tuple[str, str]]) -> None:
     """KIP-1313: a client sends its client.id once on a connection."""
     assert _acks(*requests) == expected
-
-
-@pytest.mark.parametrize("first", [18, 3])
-@pytest.mark.parametrize("log", ["broker.log", "broker.log.2"])
-def test_two_applications_on_two_connections_stay_apart(first: int, log: str) -> None:
-    named = [("broker.log", _logged(first, "orders-1")), ("broker.log", _logged(first, "billing-1", OTHER))]
-    nameless = [_logged(0, "", acks="0"), _logged(0, "", OTHER, acks="-1"), _logged(3, ""), _logged(18, "", OTHER)]
-    assert _acks(*named, *((log, each) for each in nameless)) == [("billing-1", "all"), ("orders-1", "0")]

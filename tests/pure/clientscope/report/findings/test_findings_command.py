@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from command_runs import Run
-from made_findings import BILLING, NOW_MS, fingerprint, leak, made
+from made_findings import BILLING, NOW_MS, fingerprint, leak, made, recorded
 from page_state import live
 from rich.console import Console
 from served_page import serving
@@ -19,11 +19,9 @@ from clientscope.errors import SettingsError
 from clientscope.findings.record import Application, Finding, LeakPlace, Suppressed
 from clientscope.local.process import free_port
 from clientscope.query import Query
-from clientscope.records.topics import FINDINGS
 from clientscope.report.findings import deciding, details, fetching, table
 from clientscope.report.findings.deciding import Closing
 from clientscope.report.findings.selecting import ListedStates, found_by
-from sinks.dashboard.state.record import TopicRecord
 
 GIVEN = {"resolution": "rotated", "why": "a new one since Monday", "until": "", "by": "ada"}
 
@@ -209,8 +207,7 @@ ALL = [
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[str]:
-    records = [TopicRecord(FINDINGS, NOW_MS, each.fingerprint.encode(), each.model_dump_json().encode()) for each in ALL]
-    with serving(live(*records), at_ms=NOW_MS) as url:
+    with serving(live(*map(recorded, ALL)), at_ms=NOW_MS) as url:
         yield url
 
 

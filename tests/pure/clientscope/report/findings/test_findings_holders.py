@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from command_runs import Run
-from made_findings import BILLING, DAY_MS, NOW_MS, ORDERS, leak
+from made_findings import BILLING, DAY_MS, NOW_MS, ORDERS, leak, recorded
 from page_state import live
 from served_page import serving
 
@@ -20,7 +20,6 @@ from clientscope.digest import DigestKey
 from clientscope.findings.decisions import Resolution
 from clientscope.findings.record import Client, Decided, Finding, LeakPlace
 from clientscope.local.process import free_port
-from clientscope.records.topics import FINDINGS
 from clientscope.topic_values import Setting
 from sinks.dashboard.state.record import TopicRecord
 
@@ -49,7 +48,7 @@ def records() -> Iterator[TopicRecord]:
         holding(3, ROTATED, state="closed", decided=decided, client_count=0, places=places, place_count=3),
         leak(4, places=[LeakPlace(application=BILLING, key="password")]),
     ):
-        yield TopicRecord(FINDINGS, NOW_MS, finding.fingerprint.encode(), finding.model_dump_json().encode())
+        yield recorded(finding)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import csv
 import io
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from every import every
 from fastapi.testclient import TestClient
@@ -26,7 +25,6 @@ from sinks.dashboard.rows import writing
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS
 from sinks.dashboard.state.record import TopicRecord
 from sinks.dashboard.state.state import State
-from udfs.kernels.applications import application_client_id, application_of
 
 NAMES = ["orders-1", "Orders-2", "o%d_rs", 'a "b" \\c', "=1+1", "ünï", "x' OR 1=1 --", None, "", "orders-7c9f8b6d5d-x2b4k"]
 SOFTWARE = [("librdkafka", "2.5.3"), ("librdkafka", "2.10.0"), ("Sarama", "1.46"), ("unknown", "unknown")]
@@ -305,24 +303,16 @@ def test_who_has_gone_can_be_found_and_comes_back() -> None:
     assert (left.connections, left.since_ms) == (1, NOW_MS - 500), "of the connections that are left"
 
 
-def test_the_first_that_left_are_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "GONE_KEPT", 3)
-    state = live(opened(99, client_id="stays"))
-    for number in range(5):
-        state.apply([opened(number, client_id=f"batch{number}x")])
-        state.apply([opened(number, client_id=f"batch{number}x", kind=Kind.CLOSED, at_ms=NOW_MS + number)])
-    assert [client.client_id for client in state.clients(9, q="connected:no").items] == ["batch2x", "batch3x", "batch4x"]
-    assert state.database.value("SELECT count(*) FROM shapes") == 1
-
-
-def test_before_the_topics_are_read_to_their_end_those_who_left_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_live", [True, False], ids=["", "before the topics are read to their end"])
+def test_the_first_that_left_are_forgotten_first(monkeypatch: pytest.MonkeyPatch, is_live: bool) -> None:
     monkeypatch.setattr(writing, "GONE_KEPT", 3)
     monkeypatch.setattr(writing, "MOST_WAITING", 10)
-    state = State()
+    state = live() if is_live else State()
     for number in range(50):
         of = {"client_id": f"batch{number}x", "at_ms": NOW_MS + number}
         state.apply([opened(number, **of), opened(number, kind=Kind.CLOSED, **of)])
     assert state.database.value("SELECT count(*) FROM clients") == 3, "though nothing was asked yet"
+    assert state.database.value("SELECT count(*) FROM shapes") == 1
     state.live()
     found = state.clients(9, q="connected:no").items
     assert [(each.client_id, each.opened_per_minute) for each in found] == [(f"batch{number}x", 0.2) for number in (47, 48, 49)]
@@ -375,11 +365,6 @@ def test_the_key_is_the_same_in_every_copy_and_fits_into_an_address() -> None:
     one, other = live(opened(1), opened(2, client_id="b")), live(opened(7, client_id="b"), opened(9))
     assert [client.key for client in one.clients(5).items] == [client.key for client in other.clients(5).items]
     assert all(len(client.key) == 24 and client.key.isalnum() for client in every(one.clients(5).items))
-
-
-@given(st.text(max_size=40) | st.from_regex(r"[a-z]{1,5}(-[0-9a-z]{6,10}-[0-9a-z]{5}|[-.#]\d+){0,2}", fullmatch=True))
-def test_the_application_is_the_one_that_findings_have(client_id: str) -> None:
-    assert application_of(client_id) == application_client_id(pa.array([client_id], pa.string()))[0].as_py()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 from fastapi.testclient import TestClient
-from made_findings import NOW_MS, fingerprint, leak, made
+from made_findings import NOW_MS, fingerprint, leak, made, recorded
 from page_state import browser, live, result
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
@@ -33,17 +33,13 @@ ALL = [
 ]
 
 
-def record(finding: Finding) -> TopicRecord:
-    return TopicRecord(FINDINGS, NOW_MS, finding.fingerprint.encode(), finding.model_dump_json().encode())
-
-
 def tombstone(number: int) -> TopicRecord:
     return TopicRecord(FINDINGS, NOW_MS, fingerprint(number).encode(), None)
 
 
 @pytest.fixture
 def client() -> TestClient:
-    state = live(*map(record, ALL))
+    state = live(*map(recorded, ALL))
     return browser(state)
 
 
@@ -84,13 +80,13 @@ def test_a_finding_comes_back_as_it_was_written(client: TestClient) -> None:
 
 
 def test_the_newest_record_counts_and_a_tombstone_forgets() -> None:
-    state = live(record(made(1)), record(leak(2)))
+    state = live(recorded(made(1)), recorded(leak(2)))
     before = state.overview(NOW_MS)
     assert before.findings is not None
     assert (before.findings.total, before.findings.by_severity) == (2, {"high": 1, "critical": 1})
-    state.apply([record(made(1))])
+    state.apply([recorded(made(1))])
     assert state.overview(NOW_MS).versions.findings == before.versions.findings, "nothing changed"
-    state.apply([record(made(1, state="resolved", ended_ms=NOW_MS)), tombstone(2), tombstone(99)])
+    state.apply([recorded(made(1, state="resolved", ended_ms=NOW_MS)), tombstone(2), tombstone(99)])
     after = state.overview(NOW_MS)
     assert after.findings is not None and after.findings.total == 0
     assert after.versions.findings == before.versions.findings + 2
@@ -98,16 +94,16 @@ def test_the_newest_record_counts_and_a_tombstone_forgets() -> None:
 
 def test_counts_findings_to_do_whoever_has_them() -> None:
     overview = live(
-        record(made(1, severity="high")),
-        record(made(2, severity="critical")),
-        record(made(3, severity="critical", client_count=0)),
-        record(made(4, severity="medium")),
-        record(made(5, severity="critical", state="resolved", ended_ms=NOW_MS)),
-        record(made(6, severity="high", kind="operation", client_count=0)),
-        record(leak(7, state="stopped", client_count=0, ended_ms=NOW_MS)),
-        record(leak(8)),
-        record(made(9, suppressed=SUPPRESSED)),
-        record(leak(10, confidence="low")),
+        recorded(made(1, severity="high")),
+        recorded(made(2, severity="critical")),
+        recorded(made(3, severity="critical", client_count=0)),
+        recorded(made(4, severity="medium")),
+        recorded(made(5, severity="critical", state="resolved", ended_ms=NOW_MS)),
+        recorded(made(6, severity="high", kind="operation", client_count=0)),
+        recorded(leak(7, state="stopped", client_count=0, ended_ms=NOW_MS)),
+        recorded(leak(8)),
+        recorded(made(9, suppressed=SUPPRESSED)),
+        recorded(leak(10, confidence="low")),
     ).overview(NOW_MS)
     assert overview.findings is not None
     assert overview.findings.model_dump() == {
@@ -122,7 +118,7 @@ def test_counts_findings_to_do_whoever_has_them() -> None:
         ([result(1, passed=(), not_evaluable=["AN101"])], False, "Nothing was judged yet."),
         ([result(1, passed=(), rules=["AN101"])], False, "Rules fired, but no finding has come of it yet"),
         ([result(1)], True, ""),
-        ([record(made(1, state="resolved"))], True, ""),
+        ([recorded(made(1, state="resolved"))], True, ""),
     ],
 )
 def test_what_nobody_judged_is_not_clean(records: list[TopicRecord], known: bool, detail: str) -> None:
@@ -139,7 +135,7 @@ def test_bad_records_are_counted_and_skipped() -> None:
         with pytest.raises(RecordError):
             table.apply(key, value)
     assert len(table) == 0
-    state = live(TopicRecord(FINDINGS, NOW_MS, b"k", b"\xff"), record(made(1)))
+    state = live(TopicRecord(FINDINGS, NOW_MS, b"k", b"\xff"), recorded(made(1)))
     assert state.counts().undecodable == {(FINDINGS, "json"): 1}
 
 
@@ -157,7 +153,7 @@ def test_beyond_the_limit_the_least_urgent_go() -> None:
     table = FindingTable(limit=100)
     severities = ("info", "critical", "low")
     for number in range(1_000):
-        one = record(made(number, severity=severities[number % 3]))
+        one = recorded(made(number, severity=severities[number % 3]))
         table.apply(one.key, one.value)
     assert len(table) <= 110
     found, total = table.find(FindingChoice(), 0, 100)
@@ -169,7 +165,7 @@ def test_beyond_the_limit_the_least_urgent_go() -> None:
 def test_large_records_are_bounded_by_their_bytes() -> None:
     table = FindingTable(limit=1_000, limit_bytes=100_000)
     for number in range(200):
-        one = record(made(number, evidence=["x" * 1_000] * 10))
+        one = recorded(made(number, evidence=["x" * 1_000] * 10))
         table.apply(one.key, one.value)
         assert 0 < table.held_bytes <= 100_000
     for number in range(200):
@@ -187,7 +183,7 @@ def test_metrics_count_by_severity_and_state() -> None:
             if sample.name == "clientscope_findings"
         }
 
-    values = samples(live(*map(record, ALL)))
+    values = samples(live(*map(recorded, ALL)))
     assert {series: value for series, value in values.items() if value} == {
         ("high", "open"): 1, ("critical", "open"): 1, ("low", "open"): 1, ("high", "resolved"): 1, ("critical", "stopped"): 1,
         ("critical", "closed"): 1,

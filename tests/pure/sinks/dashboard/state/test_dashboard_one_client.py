@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+import pytest
 from page_state import INSTANCE, NOW_MS, browser, found, live, opened, pushed, result
 from record_bytes import config_record, setting
 
@@ -42,28 +43,42 @@ def made(*settings: Any, **fields: Any) -> Configuration:
     return configuration(config_record(*settings, **fields), NOW_MS)
 
 
-def test_what_was_pushed_its_defaults_and_what_they_make_of_each_other() -> None:
-    pushed = {**DEFAULTS, "acks": "1"}
-    found = made(*(setting(key, value, is_default=key not in ("acks", "client.id")) for key, value in pushed.items()))
-    assert (found.dialect, found.client_type, found.origin, found.whole) == ("java", "producer", "pushed", True)
-    values = by_key(found)
-    assert (values["acks"].value, values["acks"].source, values["acks"].pushed) == ("1", "pushed", None)
-    assert (values["linger.ms"].value, values["linger.ms"].source, values["linger.ms"].reported) == ("5", "default", True)
+CONFIGURED: dict[str, tuple[Configuration, dict[str, tuple[str | None, str, str | None]]]] = {
     # acks=1 turns off what is only on by default (KIP-679).
-    assert (values["enable.idempotence"].value, values["enable.idempotence"].pushed) == ("false", "true")
+    "defaults, and what settings make of each other": (
+        made(*(setting(key, value, is_default=key not in ("acks", "client.id")) for key, value in (DEFAULTS | {"acks": "1"}).items())),
+        {"acks": ("1", "pushed", None), "linger.ms": ("5", "default", None), "enable.idempotence": ("false", "default", "true")},
+    ),
+    "a library that leaves defaults out has them": (
+        made(setting("acks", "1"), client_software_name="kafka-python", client_software_version="2.2.0"),
+        {"acks": ("1", "pushed", None), "retries": ("2147483647", "default", None)},
+    ),
+    "its own spelling is kept beside Kafka's": (
+        made(setting("request.required.acks", "-1"), client_software_name="librdkafka", client_software_version="2.6.0"),
+        {"acks": ("all", "pushed", "-1")},
+    ),
+    "what is withheld has no value even where another name of it has one": (
+        made(
+            setting("ProducerLinger", "7ms"), setting("linger.ms", None, value_state=ValueState.LOOKS_RANDOM),
+            client_software_name="kgo", client_software_version="v1.21.5",
+        ),
+        {"linger.ms": (None, "redacted", None)},
+    ),
+    "the last counts": (made(setting("linger.ms", "soon"), setting("linger.ms", "7")), {"linger.ms": ("7", "pushed", None)}),
+}  # fmt: skip
 
 
-def test_a_library_that_leaves_defaults_out_has_them_all_the_same() -> None:
-    values = by_key(made(setting("acks", "1"), client_software_name="kafka-python", client_software_version="2.2.0"))
-    assert (values["retries"].source, values["retries"].reported, values["retries"].type) == ("default", False, "INT")
-    assert values["retries"].value is not None
+@pytest.mark.parametrize(("found", "expected"), CONFIGURED.values(), ids=CONFIGURED)
+def test_what_applies_and_where_it_comes_from(found: Configuration, expected: dict[str, tuple[str | None, str, str | None]]) -> None:
+    values = by_key(found)
+    assert {key: (values[key].value, values[key].source, values[key].pushed) for key in expected} == expected
 
 
-def test_a_librarys_own_spelling_is_kept_beside_kafkas() -> None:
-    fields = {"client_software_name": "librdkafka", "client_software_version": "2.6.0"}
-    values = by_key(made(setting("request.required.acks", "-1"), setting("compression.codec", "gzip"), **fields))
-    assert (values["acks"].value, values["acks"].pushed) == ("all", "-1")
-    assert values["compression.type"].value == "gzip"
+def test_a_configuration_is_of_a_dialect_and_a_type_and_says_what_was_reported() -> None:
+    found = next(iter(CONFIGURED.values()))[0]
+    assert (found.dialect, found.client_type, found.origin, found.whole) == ("java", "producer", "pushed", True)
+    left_out = by_key(CONFIGURED["a library that leaves defaults out has them"][0])["retries"]
+    assert (by_key(found)["linger.ms"].reported, left_out.reported, left_out.type) == (True, False, "INT")
 
 
 def test_a_withheld_value_has_a_reason_and_no_value() -> None:
@@ -84,17 +99,8 @@ def test_a_withheld_value_has_a_reason_and_no_value() -> None:
     assert SECRET not in found.model_dump_json()
 
 
-def test_what_is_withheld_has_no_value_even_where_another_name_of_it_has_one() -> None:
-    withheld = setting("linger.ms", None, value_state=ValueState.LOOKS_RANDOM)
-    values = by_key(made(setting("ProducerLinger", "7ms"), withheld, client_software_name="kgo", client_software_version="v1.21.5"))
-    assert (values["linger.ms"].source, values["linger.ms"].value, values["linger.ms"].pushed) == ("redacted", None, None)
-
-
 def test_hostile_settings_are_bounded_and_cleaned() -> None:
-    found = made(setting("k\x1b[31m" + "x" * 5_000, "v\u202e" * 3_000), setting("linger.ms", "soon"), setting("linger.ms", "7"))
-    values = by_key(found)
-    assert values["linger.ms"].value == "7"  # the last counts
-    (other,) = (each for each in found.settings if each.key != "linger.ms")
+    (other,) = made(setting("k\x1b[31m" + "x" * 5_000, "v\u202e" * 3_000)).settings
     assert len(other.key) <= 256
     assert len(other.value or "") <= 1_000
     assert not {"\x1b", "\u202e"} & set(other.key + (other.value or ""))
