@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 from every import every
+from golden import is_golden
 from places import TESTS
 
 from clientscope.catalog.configs import ClientType
@@ -219,24 +220,7 @@ def test_colours_on_a_terminal(monkeypatch: pytest.MonkeyPatch, environ: dict[st
 
 
 def test_json() -> None:
-    document = json.loads(as_json.document(report()))
-    small, zero, leak = document["findings"]
-    assert zero == {
-        "code": "AN101", "name": "acks_zero", "severity": "high", "message": "Nothing is acknowledged: set acks=all.",
-        "path": "conf/orders.properties", "line": 4, "column": 7, "end_line": 4, "end_column": 8,
-        "settings": [{"key": "acks", "value": "0", "origin": "set", "line": 4, "note": None}],
-        "use_instead": "``acks=all``.", "source": "KIP-679", "see": "https://example.org/a?b=c",
-        "owner": {"team": "orders", "contact": "#orders"}, "fingerprint": zero["fingerprint"],
-    }  # fmt: skip
-    assert leak["settings"][0]["value"] == "‹redacted, 58 bytes, jaas›"
-    assert (document["version"], document["errors"], document["passed"], document["not_judged"]) == (1, list(report().errors), 1, 1)
-    file = document["files"][1]
-    assert (file["client_types"], file["passed"], file["not_judged"]) == (["producer"], ["AN101"], ["AN110"])
-    (suppressed,) = file["suppressed"]
-    assert (suppressed["until"], suppressed["where"], suppressed["fingerprint"]) == ("2026-12-31", "rules.toml:3", leak["fingerprint"])
-    assert document["expired_suppressions"] == [{"code": "AN101", "until": "2026-01-01", "where": "rules.toml:9"}]
-    assert small["settings"][1]["line"] is None
-    assert document["statistics"][0] == {"code": "AN101", "findings": 1, "suppressed": 0, "passed": 1, "not_judged": 0}
+    assert is_golden(as_json.document(report()), __file__, "report.json")
 
 
 def validated(made: LintReport) -> dict[str, Any]:
@@ -247,28 +231,8 @@ def validated(made: LintReport) -> dict[str, Any]:
 
 
 def test_sarif() -> None:
-    run = validated(report())
-    small, zero, leak = run["results"]
-    assert zero["locations"] == [
-        {
-            "physicalLocation": {
-                "artifactLocation": {"uri": "conf/orders.properties", "uriBaseId": "%SRCROOT%"},
-                "region": {"startLine": 4, "startColumn": 7, "endLine": 4, "endColumn": 8},
-            }
-        }
-    ]
-    assert (leak["level"], zero["level"], small["level"]) == ("error", "error", "warning")
-    rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
-    assert run["tool"]["driver"]["rules"][zero["ruleIndex"]] is rules["AN101"]
-    assert rules["AN101"]["helpUri"] == "https://example.org/a?b=c"
-    assert rules["AN110"]["helpUri"] == "https://kafka.apache.org/documentation/#producerconfigs_batch.size"
-    assert rules["AN101"]["help"]["markdown"].startswith("**What**\n\n`acks` is 0.")
-    assert rules["SK001"]["properties"]["security-severity"] == "9.5"
-    assert "security-severity" not in rules["AN101"]["properties"]
-    assert leak["partialFingerprints"] == {"clientscope/v1": report().findings[2].fingerprint}
-    assert "snippet" not in json.dumps(run)
-    assert not run["invocations"][0]["executionSuccessful"]
-    assert run["properties"] == {"passed": 1, "notJudged": 1, "suppressed": 1}
+    assert "snippet" not in json.dumps(validated(report()))
+    assert is_golden(sarif.document(report()), __file__, "report.sarif")
     assert validated(LintReport((), ()))["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
 
 

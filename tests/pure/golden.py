@@ -1,0 +1,32 @@
+"""Outputs of commands as texts that a reviewer reads: each lies in the folder ``golden`` beside its test.
+
+``GOLDEN=write pytest …`` writes them anew; read what git then shows as changed.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from command_runs import Run
+
+
+def is_golden(text: str, test: str, name: str) -> bool:
+    """Whether this is the text of that name beside a test's ``__file__``."""
+    path = Path(test).parent / "golden" / name
+    if os.environ.get("GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert text == path.read_text()
+    return True
+
+
+def session(run: Run, lines: Iterable[str]) -> str:
+    """What a user sees who runs these, and the statuses that aren't 0."""
+    text = ""
+    for line in lines:
+        status, out, err = run(*shlex.split(line))
+        text += f"$ {line}\n{out}{err}" + (f"[status {status}]\n" if status else "") + "\n"
+    return text
