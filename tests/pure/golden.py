@@ -24,9 +24,10 @@ def is_golden(text: str, test: str, name: str) -> bool:
 
 
 def session(run: Run, lines: Iterable[str]) -> str:
-    """What a user sees who runs these, and the statuses that aren't 0."""
+    """What a user sees who runs these, and the statuses that aren't 0; lines without the spaces at their end."""
     text = ""
     for line in lines:
         status, out, err = run(*shlex.split(line))
-        text += f"$ {line}\n{out}{err}" + (f"[status {status}]\n" if status else "") + "\n"
+        printed = "".join(f"{each.rstrip()}\n" for each in (out + err).splitlines())
+        text += f"$ {line}\n{printed}" + (f"[status {status}]\n" if status else "") + "\n"
     return text

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import pytest
 from command_runs import Run
+from golden import is_golden, session
+
+WRONG = [
+    "findngs", "--debug findngs show x", "zzz", "findings lst", "stream --bootstrap-server kafka:9092", "findings --limt=3", "stream --zzz",
+    "findings show a b", "x" * 500,
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("words", "error", "hint"),
-    [
-        ("findngs", "clientscope has no command 'findngs'", "did you mean findings? clientscope --help lists all"),
-        ("--debug findngs show x", "clientscope has no command 'findngs'", "did you mean findings? clientscope --help lists all"),
-        ("zzz", "clientscope has no command 'zzz'", "clientscope --help lists all"),
-        ("findings lst", "clientscope findings has no command 'lst'", "did you mean list? clientscope findings --help lists all"),
-        (
-            "stream --bootstrap-server kafka:9092", "unknown flag --bootstrap-server",
-            "did you mean --bootstrap-servers? clientscope stream --help lists all",
-        ),
-        ("findings --limt=3", "unknown flag --limt", "did you mean --limit? clientscope findings list --help lists all"),
-        ("stream --zzz", "unknown flag --zzz", "clientscope stream --help lists all"),
-        ("findings show a b", "unexpected argument 'b'", "clientscope findings show --help lists what the command takes"),
-        (f"{'x' * 500}", f"clientscope has no command {'x' * 60!r}", "clientscope --help lists all"),
-    ],
-)  # fmt: skip
-def test_two_lines_say_what_is_meant(words: str, error: str, hint: str, clientscope: Run) -> None:
-    status, out, err = clientscope(*words.split())
-    assert status == 2
-    assert (out, err.splitlines()) == ("", [f"error: {error}", f"hint: {hint}"])
+def test_two_lines_say_what_is_meant(clientscope: Run) -> None:
+    assert is_golden(session(clientscope, WRONG), __file__, "wrong_use.txt")
 
 
 @pytest.mark.parametrize("words", ["--help", "findings --help", "stream --help", "-h", "--version"])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
 from command_runs import Run
+from golden import is_golden, session
 from page_state import INSTANCE, NOW_MS, found, live, opened, pushed, result
 from record_bytes import setting
 from served_page import serving
@@ -59,36 +61,14 @@ def keys(clientscope: Run, page: str) -> Callable[[str], list[str]]:
     return lambda search: clientscope("clients", "--url", page, "-o", "name", search).printed.split()
 
 
-def test_everything_about_one_client(show: Run, keys: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_shown(show: Run, keys: Callable[[str], list[str]], clientscope: Run, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One client by its client.id and by its key, one of several of a name, a hostile one, and one that has gone."""
     monkeypatch.setenv("COLUMNS", "120")
-    (key,) = keys("client_id:app")
-    out = show(key).printed
-    assert show("app").printed == out, "by its client.id too"
-    lines = [" ".join(line.split()) for line in out.splitlines()]
-    assert lines[0] == "app apache-kafka-java 2.8.1 connected now"
-    assert "broker 1 by gw, cluster c" in lines and f"key {key}" in lines
-    assert "high AN101 acks=1 may lose records" in lines and "use instead acks=all" in lines
-    assert "acks 1 pushed" in lines
-    assert "sasl.jaas.config redacted (key infix, 90 bytes, digest abababababababab…) redacted" in lines
-    assert "request.timeout.ms 30000 default" in lines
-    assert lines.index("- acks = all") + 1 == lines.index("+ acks = 1") and "- linger.ms = 5" in lines, (
-        "what changed since the start before"
-    )
-
-
-def test_a_client_id_of_several_names_the_candidates(show: Run, keys: Callable[[str], list[str]]) -> None:
-    both = keys("client_id:twice")
-    error, hint, *lines = show("twice").refused.splitlines()
-    assert error == "error: 2 connected clients have the client.id 'twice'" and hint.startswith("hint: give the key")
-    assert sorted(line.split()[0] for line in lines) == sorted(both)
-    assert show(both[0]).status == 0
-
-
-def test_a_hostile_name_is_shown_as_it_is(show: Run, keys: Callable[[str], list[str]]) -> None:
-    (key,) = keys("address:10.0.0.4")
-    out = show(key).printed
-    assert "\x1b" not in out and "[red]" in out
-    assert "not judged, which is not clean" in out
+    (app,), (hostile,) = keys("client_id:app"), keys("address:10.0.0.4")
+    said = session(show, ["app", "twice", keys("client_id:twice")[0], hostile, "gone"])
+    assert "\x1b" not in said and is_golden(re.sub(r" \(\d+ \w+ ago\)", "", said), __file__, "client_show.txt")
+    assert " gone " in clientscope("clients", "--url", page, "connected:no").printed.splitlines()[1]
+    assert show(app).printed == show("app").printed
 
 
 @pytest.mark.parametrize("given", ["nothing", "no such one", "*", "../overview", 'a"b\\', "a?b#c", "x" * 500])
@@ -96,11 +76,3 @@ def test_nobody_has_that_name(show: Run, given: str) -> None:
     error, hint = show(given).refused.splitlines()
     assert error.startswith("error: no client that is connected, or was lately, has the key or client.id")
     assert "clientscope history clients" in hint and len(error) < 200
-
-
-def test_one_that_has_gone(show: Run, clientscope: Run, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
-    lines = [" ".join(line.split()) for line in show("gone").printed.splitlines()]
-    assert lines[0] == "gone unknown unknown not connected" and "connections 0" in lines
-    assert any(line.startswith("last connected 2026-11-22T06:46:10+00:00") for line in lines)
-    assert " gone " in clientscope("clients", "--url", page, "connected:no").printed.splitlines()[1]

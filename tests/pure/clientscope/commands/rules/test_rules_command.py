@@ -6,6 +6,7 @@ import json
 
 import pytest
 from command_runs import Run
+from golden import is_golden, session
 
 from udfs.rules.engine.documentation import SECTIONS
 from udfs.rules.registry import EVERY_RULE
@@ -42,21 +43,8 @@ def test_one_is_explained(name: str, clientscope: Run) -> None:
     assert [section for section in (*SECTIONS, "Says", "Facts") if f"\n{section}\n" not in out] == []
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("AN999", "error: unknown rule 'AN999'\nhint: did you mean "),
-        ("acks_zeor", "error: unknown rule 'acks_zeor'\nhint: did you mean AN101"),
-        ("???", "error: unknown rule '???'\nhint: list all rules: clientscope rules"),
-        ("riks:loss", "error: the search is wrong at character 1: there is no field riks\nhint: expected: risk"),
-        ("key:acks severity:wrong", "error: the search is wrong at character 19: "),
-        ("--watch", "error: --watch is not for rules"),
-        ("key:acks --columns cod", "error: --columns: unknown column 'cod'\nhint: did you mean code?"),
-    ],
-)
-def test_what_is_wrong_is_said(words: str, said: str, clientscope: Run) -> None:
-    assert clientscope("rules", *words.split()).refused.startswith(said)
+WRONG = ["AN999", "acks_zeor", "'???'", "riks:loss", "key:acks severity:wrong", "--watch", "key:acks --columns cod", "key:nothing"]
 
 
-def test_nothing_is_found(clientscope: Run) -> None:
-    assert clientscope("rules", "key:nothing").noted == "no rule matches\n"
+def test_what_is_wrong_is_said_and_when_nothing_is_found(clientscope: Run) -> None:
+    assert is_golden(session(lambda *words: clientscope("rules", *words), WRONG), __file__, "wrong.txt")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterator
 
 import pytest
 from command_runs import Run
+from golden import is_golden, session
 from page_state import live
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, push, setting
 from served_page import serving
@@ -17,7 +15,6 @@ from clientscope.records.layouts import Kind, ValueState
 
 HOSTILE = "a\x1b[31mb[red]c"
 SECRET = setting("sasl.jaas.config", None, value_state=int(ValueState.KEY_INFIX), value_length=90, value_digest=bytes(range(32)))
-DAY = ("--from", "2026-09-20T14:14", "--to", "2026-09-21T14:13:59")
 
 
 @pytest.fixture(scope="module")
@@ -56,117 +53,51 @@ def history(clientscope: Run, page: str) -> Run:
     return lambda command, *words: clientscope("history", command, "--url", page, *words)
 
 
-def test_clients_of_a_range_by_the_minute(history: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+DAY = "--from 2026-09-20T14:14 --to 2026-09-21T14:13:59"
+TWO_STARTS = "--from 2026-09-21T12:14:00+00:00 --to 2026-09-21T13:14:00+00:00"
+SHOWN = HOSTILE.replace("\x1b", "\ufffd")
+SESSIONS = {
+    "clients": [
+        f"clients {DAY}",
+        "clients --from 2026-09-21T14:04 --to 2026-09-21T14:04 -o name",  # a range of one second
+        f"clients {DAY} -o name 'broker:2 OR client_id:orders-*' --sort=-client_id",
+        f"clients {DAY} -o csv client_id:orders-1 --columns client_id,last_seen,brokers,owner",
+        f"clients {DAY} sofware:x",
+        # How far history is complete is said where something may be missing.
+        "clients --from 2026-09-21T14:05 --to 2026-09-21T14:06 client_id:orders-1",
+        "clients --from 2026-09-21T14:05 --to 2026-09-21T14:10 client_id:orders-1",
+        "clients --from 2026-09-21T14:05 --to 2026-09-22T14:10",
+        "clients --from 2026-09-22T14:05 --to 2026-09-22T14:10 client_id:x",
+        "clients --from 2026-09-11 --to 2026-09-12",
+    ],
+    "starts": [
+        "starts --application orders --from 2026-09-18 --to 2026-09-21T14:13:59",
+        f"starts --client-id orders-1 {DAY} -o wide --limit 1",
+        f"starts --client-id orders-1 {DAY} -o csv",
+        f"starts --client-id seen {DAY}",  # which never pushes
+        f"starts --client-id '{SHOWN}' {DAY}",
+        f"starts --client-id '' {DAY}",  # clients that have none
+        "starts",
+    ],
+    "diff": [
+        f"diff --application orders {DAY}",
+        f"diff --client-id orders-1 {TWO_STARTS} -o csv --columns key,before,after",  # by the times that starts prints
+        f"diff --client-id orders-1 {TWO_STARTS} -o json",
+        "diff --client-id orders-1 --from 2026-09-21T13:15 --to 2026-09-21T13:20",
+        "diff --client-id x --from 2026-09-21T14:05 --to 2026-09-21T14:10",  # nothing has come that isn't written
+        "diff --client-id seen --from 2026-09-21T14:06 --to 2026-09-21T14:08",
+        f"diff --client-id '{SHOWN}' {DAY}",
+        f"diff --client-id '' {DAY}",
+        "diff",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_what_is_printed(name: str, history: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "140")
-    title, headings, *rows = history("clients", *DAY).printed.splitlines()
-    assert title.startswith("3 clients were connected from 2026-09-20T14:14:00+00:00 to 2026-09-21T14:14:00+00:00; times are UTC")
-    assert headings.split()[0] == "CLIENT.ID" and headings.split()[-2:] == ["LAST", "SEEN"]
-    by_name = {row.split()[0]: row.split() for row in rows}
-    assert by_name["orders-1"][-2:] == ["2026-09-21", "14:04"]
-    assert by_name["a\ufffd[31mb[red]c"][-3:] == ["at", "its", "end"]
-    out = history("clients", "--from", "2026-09-21T14:04", "--to", "2026-09-21T14:04", "-o", "name").printed
-    assert out.splitlines()[-1] == "orders-1", "a range of one second"
-    err = history("clients", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:06", "client_id:orders-1").noted
-    assert err == "no client matches from 2026-09-21T14:05:00+00:00 to 2026-09-21T14:06:01+00:00\n"
-
-
-def test_says_until_when_it_is_complete(history: Run) -> None:
-    complete = "history is complete until 14:07:00Z; the streaming job writes it once a minute\n"
-    err = history("clients", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:10", "client_id:orders-1").noted
-    assert err == "no client matches from 2026-09-21T14:05:00+00:00 to 2026-09-21T14:07:00+00:00\n" + complete
-    status, out, err = history("clients", "--from", "2026-09-21T14:05", "--to", "2026-09-22T14:10")
-    assert status == 0
-    assert "connected from" in out and err == complete.replace("Z;", "Z on 2026-09-21;")
-    err = history("clients", "--from", "2026-09-22T14:05", "--to", "2026-09-22T14:10", "client_id:x").noted
-    assert err.startswith("history has no records from 2026-09-22T14:05:00+00:00 to ")
-    err = history("clients", "--from", "2026-09-11", "--to", "2026-09-12").noted
-    assert err.startswith("history has no records from 2026-09-11T00:00:00+00:00 to ")
-    err = history("diff", "--client-id", "x", "--from", "2026-09-21T14:05", "--to", "2026-09-21T14:10").noted
-    assert "complete until" not in err, "nothing has come that isn't written"
-
-
-def test_clients_take_the_grammar_and_the_flags_of_all_lists(history: Run) -> None:
-    out = history("clients", *DAY, "-o", "name", "broker:2 OR client_id:orders-*", "--sort=-client_id").printed
-    assert out.split() == ["payments", "orders-1"]
-    out = history("clients", *DAY, "-o", "csv", "client_id:orders-1", "--columns", "client_id,last_seen,brokers,owner").printed
-    assert out == "client_id,last_seen,brokers,owner\norders-1,2026-09-21T14:04:00+00:00,1,\n"
-    assert history("clients", *DAY, "sofware:x").refused.startswith("error: the search is wrong at character 1: ")
-
-
-def test_starts_with_what_each_pushed(history: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
-    out = history("starts", "--application", "orders", "--from", "2026-09-18", "--to", "2026-09-21T14:13:59").printed
-    lines = [line.rstrip() for line in out.splitlines()]
-    assert lines == [
-        "2026-09-21T13:14:00+00:00  producer orders-1",
-        "  apache-kafka-java 4.1.0, User:ANONYMOUS, 10.0.0.1",
-        "  - acks = 1",
-        "  + acks = 0",
-        "",
-        "2026-09-21T12:14:00+00:00  producer orders-1",
-        "  apache-kafka-java 4.1.0, User:ANONYMOUS, 10.0.0.1",
-        "  - acks = all",
-        "  + acks = 1",
-        "",
-        "2026-09-18T14:14:00+00:00  producer orders-1",
-        "  apache-kafka-java 3.9.1, User:ANONYMOUS, 10.0.0.1",
-        "  no start before it in this range",
-    ]
-    status, out, err = history("starts", "--client-id", "orders-1", *DAY, "-o", "wide", "--limit", "1")
-    assert status == 0
-    assert "    linger.ms = 5" in out and "    sasl.jaas.config = redacted (key infix, digest 0001020304050607…)" in out
-    assert err == "1 more start; raise --limit or ask for a shorter range to see them\n"
-    rows = list(csv.DictReader(io.StringIO(history("starts", "--client-id", "orders-1", *DAY, "-o", "csv").printed)))
-    assert [(row["pushed"], row["key"], row["before"], row["after"]) for row in rows] == [
-        ("2026-09-21T13:14:00+00:00", "acks", "1", "0"),
-        ("2026-09-21T12:14:00+00:00", "", "", ""),
-    ]
-
-
-def test_what_changed_between_two_times(history: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
-    lines = [line.rstrip() for line in history("diff", "--application", "orders", *DAY).printed.splitlines()]
-    assert lines == [
-        "orders-1  producer of User:ANONYMOUS",
-        "  before  2026-09-18T14:14:00+00:00  apache-kafka-java 3.9.1, 10.0.0.1",
-        "  after   2026-09-21T13:14:00+00:00  apache-kafka-java 4.1.0, 10.0.0.1",
-        "  - apache-kafka-java 3.9.1",
-        "  + apache-kafka-java 4.1.0",
-        "  - acks = all",
-        "  + acks = 0",
-    ]
-    two_starts = ("--from", "2026-09-21T12:14:00+00:00", "--to", "2026-09-21T13:14:00+00:00")
-    out = history("diff", "--client-id", "orders-1", *two_starts, "-o", "csv", "--columns", "key,before,after").printed
-    assert out == "key,before,after\nacks,1,0\n", "by the times that history starts prints"
-    out = history("diff", "--client-id", "orders-1", *two_starts, "-o", "json").printed
-    assert json.loads(out)[0]["changes"] == [{"key": "acks", "before": "1", "after": "0"}]
-    err = history("diff", "--client-id", "orders-1", "--from", "2026-09-21T13:15", "--to", "2026-09-21T13:20").noted
-    assert err == "nothing started and nothing changed from 2026-09-21T13:15:01+00:00 to 2026-09-21T13:20:01+00:00\n"
-
-
-def test_change_of_client_that_never_pushes(history: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
-    between = ("--from", "2026-09-21T14:06", "--to", "2026-09-21T14:08")
-    assert [line.rstrip() for line in history("diff", "--client-id", "seen", *between).printed.splitlines()] == [
-        "seen  producer of User:ANONYMOUS",
-        "  before  2026-09-21T14:06:00+00:00  apache-kafka-java 4.1.0, 10.0.0.1",
-        "  after   2026-09-21T14:07:00+00:00  apache-kafka-java 4.1.0, 10.0.0.1; seen of its requests",
-        "  - acks = 1",
-        "  + acks = all",
-    ]
-    assert history("starts", "--client-id", "seen", *DAY).noted.startswith("no start from ")
-
-
-def test_a_hostile_client_is_shown_as_it_is(history: Run) -> None:
-    for command in ("starts", "diff"):
-        out = history(command, "--client-id", HOSTILE.replace("\x1b", "\ufffd"), *DAY).printed
-        assert "\x1b" not in out and "[red]" in out, command
-
-
-@pytest.mark.parametrize("command", ["starts", "diff"])
-def test_it_must_be_given_whose(history: Run, command: str) -> None:
-    assert history(command).refused.startswith("error: say whose: --application, --client-id, --principal or --address\nhint: ")
-    assert history(command, "--client-id", "", *DAY).status == 0, "clients that have none"
+    said = session(history, SESSIONS[name])
+    assert "\x1b" not in said and is_golden(said, __file__, f"{name}.txt")
 
 
 @pytest.mark.parametrize("words", [("clients",), ("starts", "--client-id", "a"), ("diff", "--client-id", "a")])
