@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import alert_receivers
 import pytest
 from alert_receivers import status
 from command_runs import Run
+from golden import is_golden, session
 from page_state import NOW_MS, found, live, opened, pushed, result
 from served_page import serving
 
@@ -57,33 +59,20 @@ def clients(clientscope: Run) -> Run:
     return lambda page, *flags: clientscope("clients", "--url", page, *flags)
 
 
-def test_clients_with_what_is_wrong_with_each(page: str, clients: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+LINES = [
+    "", "-o wide", "-o name --sort=-software_version", "software:java 'version:<3' --columns client_id", "software:nothing",
+    # Negated terms are no flags: -owner:… is not -o wner:….
+    "-software:java --columns client_id", "-owner:nobody -instance:x client_id:other --columns client_id",
+    "'-(client_id:app OR client_id:other)' --columns client_id", "--columns client_id -- -app", "-sofware:x",
+]  # fmt: skip
+
+
+def test_what_is_printed(page: str, clients: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients with what is wrong with each, by the search and in the formats of the API."""
     monkeypatch.setenv("COLUMNS", "160")
-    out = clients(page).printed
-    rows = {line.split()[0]: line.split() for line in out.splitlines()[1:]}
-    assert rows["app"][1:3] == ["java", "2.8.1"]
-    assert rows["app"][-3:] == ["2,", "worst", "high"]
-    assert rows["other"][-1] == "–", "not judged is not clean"
-    assert "\x1b" not in out and "[red]" in out
-    assert "gw" in clients(page, "-o", "wide").printed
-
-
-@pytest.mark.parametrize(
-    ("terms", "left"),
-    [
-        (["software:java", "version:<3"], ["app"]),
-        (["-software:java"], [SHOWN]),
-        (["-owner:nobody", "-instance:x", "client_id:other"], ["other"]),
-        (["-(client_id:app OR client_id:other)"], [SHOWN]),
-        (["--", "-app"], [SHOWN, "other"]),
-    ],
-)
-def test_negated_terms_are_no_flags(page: str, terms: list[str], left: list[str], clients: Run) -> None:
-    """``-owner:…`` is not ``-o wner:…``."""
-    assert [json.loads(line)["client_id"] for line in clients(page, "-o", "jsonl", *terms).printed.splitlines()] == left
-    assert "error: the search is wrong at character 2: there is no field sofware" in clients(page, "-sofware:x").refused
+    said = re.sub(r" +(SINCE|\d+ (?:s|min|h|d)\b)", " SINCE", session(lambda *words: clients(page, *words), LINES))
+    assert "\x1b" not in said and is_golden(said, __file__, "clients.txt")
     assert clients(page, "-x").status == 2
-    assert clients(page, "software:nothing").noted == "no client matches\n"
 
 
 def test_a_page_that_wants_a_token(locked: str, tmp_path: Path, clients: Run) -> None:
