@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from command_runs import Listed, Run
 from every import every
+from golden import is_golden, session
 
 from clientscope.commands.xray import html_file, result
 from clientscope.commands.xray import inventory as inventories
@@ -86,31 +87,36 @@ def test_applications_with_the_worst_verdict_first(tmp_path: Path, listed: Liste
     assert (billing["application"], billing["readiness"], billing["last_old"]) == ("billing", "fine", "")
 
 
-def test_the_release_of_the_brokers_decides_what_a_client_passed_over(tmp_path: Path, run: Run, listed: Listed) -> None:
-    log = log_of(tmp_path, MIXED[-1:])
-    assert [row["readiness"] for row in listed(log)] == ["unknown"]
-    (row,) = listed(log, "--broker-release", "3.9")
-    assert (row["readiness"], "Upgrade librdkafka to 1.8.2" in row["advice"]) == ("breaks", True)
+SESSION = [
+    *(f"mixed.log --group-by {by} -o {output}" for by in ("application", "owner", "principal", "software") for output in ("table", "name")),
+    "mixed.log -o wide --limit 1",
+    # The release of the brokers decides what a client passed over.
+    "legacy.log -o name", "legacy.log -o csv --broker-release 3.9",
+    # Clients are searched as in every list, and a wrong search is said before anything is read.
+    "mixed.log -o name --search software:kafka-python", "mixed.log -o name --search 'software:librdkafka version:<1.1'",
+    "mixed.log -o name --search 'application:orders OR principal:User:bob'", "mixed.log -o name --search owner:payments",
+    "mixed.log -o name --search 'owner:\"\" verdict:fine'", "mixed.log -o name --search=-verdict:breaks", "mixed.log --search lega",
+    "missing.log --search 'version:<2'",
+    # What is wrong.
+    "nothing.log", "mixed.log --target 9.9", "mixed.log --broker-release new", "mixed.log --sort colour", "mixed.log --watch",
+    "mixed.log --html nowhere/page.html", "other.log", "mixed.log broken.gz",
+    *(f"mixed.log --since '{since}'" for since in ("yesterday", "2026-11-20T10:00Z", "2026-11-20 10:00+02:00", "10:00")),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("by", "expected"),
-    [
-        ("application", [("orders", 3, 2), ("legacy", 1, 0), ("billing", 1, 0)]),
-        ("owner", [("payments (#payments)", 3, 2), ("without owner", 2, 0)]),
-        ("principal", [("User:alice", 3, 2), ("User:bob", 2, 0)]),
-        ("software", [("unknown software", 2, 2), ("librdkafka 1.0.0", 1, 0), ("kafka-python 3.0.12", 2, 0)]),
-    ],
-)
-def test_groups(by: str, expected: list[tuple[str, int, int]], tmp_path: Path, run: Run, listed: Listed) -> None:
-    (tmp_path / "owners.toml").write_text(OWNERS)
-    words = [log_of(tmp_path, MIXED), "--owners", str(tmp_path / "owners.toml"), "--group-by", by]
-    found = listed(*words)
-    assert [(row[by] or "without owner", row["clients"], row["breaks"]) for row in found] == expected
-    assert run(*words, "-o", "name")[1].splitlines() == [name for name, _, _ in expected]
-    table = run(*words)[1].splitlines()
-    assert table[0].split()[:2] == ["VERDICT", by.upper()]
-    assert all(name in line for line, (name, _, _) in every(zip(table[1:], expected, strict=False)))
+def test_what_is_printed(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("owners.toml").write_text(OWNERS)
+    for name, lines in {
+        "mixed": MIXED,
+        "legacy": MIXED[-1:],
+        "other": ["[2026-11-24 01:00:00,000] INFO started (kafka.server.Kafka)"],
+    }.items():
+        log_of(tmp_path, lines, f"{name}.log")
+    Path("broken.gz").write_bytes(gzip.compress(PRODUCE.encode())[:-20])
+    said = session(lambda *words: run(*words, "--owners", "owners.toml"), SESSION)
+    assert is_golden(said, __file__, "by_logs.txt")
+    assert "no broker answers at 127.0.0.1:1" in run("--bootstrap-servers", "127.0.0.1:1").err
 
 
 def test_an_upgraded_client_is_judged_by_what_it_sends_since(tmp_path: Path, run: Run, listed: Listed) -> None:
@@ -142,14 +148,6 @@ def test_requests_without_a_time_count_as_of_now(tmp_path: Path, run: Run) -> No
     assert "count as sent since then: 1." in err
 
 
-@pytest.mark.parametrize("since", ["yesterday", "2026-11-20T10:00Z", "2026-11-20 10:00+02:00", "10:00"])
-def test_a_time_that_is_none_or_has_a_zone_is_an_error(since: str, tmp_path: Path, run: Run) -> None:
-    status, out, err = run(log_of(tmp_path, MIXED), "--since", since)
-    assert (status, out) == (2, "")
-    assert "--since" in err
-    assert "without a time zone" in err
-
-
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
@@ -167,64 +165,11 @@ def test_exit_status(lines: Sequence[str], expected: tuple[int, ...], tmp_path: 
     assert run(log)[0] == expected[0]
 
 
-@pytest.mark.parametrize(
-    ("words", "error"),
-    [
-        ("--bootstrap-servers 127.0.0.1:1", "no broker answers at 127.0.0.1:1"),
-        ("nothing.log", "no log in"),
-        ("{log} --target 9.9", "9.9"),
-        ("{log} --broker-release new", "--broker-release"),
-        ("{log} --sort colour", "--sort"),
-        ("{log} --watch", "--watch"),
-        ("{log} --html /nowhere/page.html", "--html"),
-        ("{other}", "kafka.request.logger=DEBUG"),
-        ("{log} {broken}", "gzip"),
-    ],
-)
-def test_wrong_use(words: str, error: str, tmp_path: Path, run: Run, listed: Listed) -> None:
-    places = {
-        "log": log_of(tmp_path, MIXED[3:4]),
-        "other": log_of(tmp_path, ["[2026-11-24 01:00:00,000] INFO started (kafka.server.KafkaServer)"], "other.log"),
-        "broken": str(tmp_path / "broken.gz"),
-    }
-    (tmp_path / "broken.gz").write_bytes(gzip.compress(PRODUCE.encode())[:-20])
-    status, _, err = run(*(word.format(**places) for word in words.split()))
-    assert status == 2
-    assert error in err
-
-
-@pytest.mark.parametrize(
-    ("search", "expected"),
-    [
-        ("software:kafka-python", ["billing", "orders"]),
-        ("software:librdkafka version:<1.1", ["legacy"]),
-        ("application:orders OR principal:User:bob", ["orders", "legacy", "billing"]),
-        ("owner:payments", ["orders"]),
-        ('owner:"" verdict:fine', ["billing"]),
-        ("-verdict:breaks", ["legacy", "billing", "orders"]),
-        ("lega", ["legacy"]),
-    ],
-)
-def test_clients_are_searched_as_in_every_list(search: str, expected: list[str], tmp_path: Path, run: Run, listed: Listed) -> None:
-    (tmp_path / "owners.toml").write_text(OWNERS)
-    words = (log_of(tmp_path, MIXED), "--owners", str(tmp_path / "owners.toml"), "--search", search)
-    assert [row["application"] for row in listed(*words)] == expected
-    assert f"Only clients that match {search!r}." in run(*words)[1]
-
-
-def test_a_wrong_search_is_said_before_anything_is_read(tmp_path: Path, run: Run) -> None:
-    err = run(str(tmp_path / "missing.log"), "--search", "version:<2").refused
-    assert err.startswith("error: the search is wrong at character 1: version compares releases of one library")
-
-
 def test_one_name_of_two_principals_is_two_applications(tmp_path: Path, run: Run, listed: Listed) -> None:
     log = log_of(tmp_path, [*MIXED, produced(2, "orders-9", principal="User:bob")])
     assert [(row["principal"], row["readiness"]) for row in listed(log) if row["application"] == "orders"] == [
         ("User:alice", "breaks"), ("User:bob", "breaks"),
     ]  # fmt: skip
-    status, out, err = run(log, "-o", "wide", "--limit", "1")
-    assert (status, err.splitlines()[0]) == (1, "3 more; raise --limit to see them")
-    assert "LAST SEEN" in out and "2 of 3" in out and "billing" not in out
 
 
 HOSTILE = "=1+1\x1b\n<script>alert(1)</script>{{ 7 * 7 }}[red]"
