@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from command_runs import Document
-from every import every
+from golden import is_golden
+from lint_reports import judged
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint.prefixes import groups, springs_own
@@ -59,13 +59,6 @@ def test_other_names_are_nobodys() -> None:
     assert [name for name in NONE if groups({name: "1"})] == []
 
 
-def test_a_name_with_a_letter_wrong_is_found_alone(lint: Document) -> None:
-    for prefix in ("producer.override.", "spring.kafka.producer.properties.", "CONNECT_PRODUCER_"):
-        name = prefix + ("LINGER_MSEC" if prefix.endswith("_") else "linger.msec")
-        assert findings(lint("x.properties", f"{name}=5\n")) == {("CF101", 1)}
-    assert lint("x.properties", "producer.linger.msec=5\n")["files"][0]["skipped"], "an application's own name"
-
-
 def test_springs_common_settings_are_each_clients() -> None:
     given = [
         "spring.kafka.properties.request.timeout.ms",
@@ -75,18 +68,6 @@ def test_springs_common_settings_are_each_clients() -> None:
     producer, consumer = groups(dict.fromkeys(given, "1"))
     assert set(producer.names) == {"request.timeout.ms", "acks"}
     assert set(consumer.names) == {"request.timeout.ms", "group.id"}
-
-
-def test_a_connectors_overrides_are_judged_under_their_names(lint: Document) -> None:
-    text = "name=sink\nconnector.class=X\nconsumer.override.session.timeout.ms=2000\nproducer.override.acks=0\n"
-    text += "producer.override.ssl.key.password=hunter2-canary\n"
-    document = lint("connector.properties", text)
-    assert {("AN202", 3), ("AN101", 4), ("SK001", 5)} <= findings(document)
-    by_code = {finding["code"]: finding for finding in document["findings"]}
-    assert by_code["AN101"]["settings"][0]["key"] == "producer.override.acks"
-    assert all(setting["line"] for finding in every(document["findings"]) for setting in finding["settings"]), "no default is judged"
-    assert "canary" not in json.dumps(document)
-    assert set(document["files"][0]["client_types"]) == {"producer", "consumer"}
 
 
 CONNECTS = {
@@ -148,106 +129,76 @@ connect:
 ENVIRONMENT = "services:\n  connect:\n    environment:\n      CONNECT_PRODUCER_ACKS: '2'\n      CONNECT_GROUP_ID: orders\n"
 
 
+SPRING = "spring:\n  kafka:\n    producer:\n      batch-size: 1\n      properties:\n        acks: 0\n"
 BRACKETS = "spring.kafka:\n  properties:\n    '[security.protocol]': SASL_SLL\n  producer:\n    properties:\n      '[linger.ms]': 5\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        ("worker.properties", WORKER, {("AN101", 4)}),
-        ("x.properties", STREAMS, {("AN101", 3), ("AN304", 4), ("AN306", None)}),
-        ("x.properties", WHOLE, set()),
-        ("x.properties", f"{WHOLE}producer.acks=0\n", {("AN101", 5)}),
-        ("connector.yaml", CONNECTOR, {("CF103", 9), ("CF101", 10)}),
-        ("compose.yaml", ENVIRONMENT, {("CF103", 4)}),
-        ("values.yaml", CHART, {("CF103", 4), ("CF102", 8), ("AN311", 10)}),
-        ("application.yaml", BRACKETS, {("CF103", 3)}),
-    ],
-    ids=[
-        "worker's own settings are left alone",
-        "streams",
-        "whole client",
-        "and one apart",
-        "connector",
-        "compose",
-        "chart",
-        "names in brackets",
-    ],
-)
-def test_finds_in_each_kind_of_file(lint: Document, name: str, text: str, expected: set[tuple[str, int | None]]) -> None:
-    assert findings(lint(name, text)) == expected
-
-
-def test_yaml_of_spring_and_its_own_names(lint: Document) -> None:
-    text = "spring:\n  kafka:\n    producer:\n      batch-size: 1\n      properties:\n        acks: 0\n"
-    document = lint("application.yaml", text)
-    assert findings(document) == {("AN101", 6)}
-    (note,) = document["files"][0]["notes"]
-    assert note["line"] == 4 and "spring.kafka.producer.batch-size is under a name of Spring Boot's own" in json.dumps(note)
-    document = lint("application.yaml", "spring:\n  kafka:\n    consumer:\n      groupId: g\n")
-    assert "spring.kafka.consumer.groupId is under a name of Spring Boot's own" in document["files"][0]["skipped"]
-    assert (
-        springs_own({"spring.kafka.producer.properties.acks": "", "spring.kafka.properties.acks": "", "spring.application.name": ""}) == []
-    )
-
-
-def test_each_document_of_spring_is_a_profile_of_its_own(lint: Document) -> None:
-    text = """\
+PROFILES = """\
 spring.kafka.properties: {request.timeout.ms: 30000}
 spring.kafka.producer.properties: {acks: all, linger.ms: 5}
 ---
 spring.config.activate.on-profile: test
 spring.kafka.producer.properties: {acks: 0, linger.ms: 5}
 """
-    document = lint("application.yaml", text)
-    assert findings(document) == {("AN101", 5)}
-    assert document["files"][0]["notes"] == [], "a setting of another document isn't set twice"
+OVERRIDES = """\
+name=sink
+connector.class=X
+consumer.override.session.timeout.ms=2000
+producer.override.acks=0
+producer.override.ssl.key.password=hunter2-canary
+"""
+MIRROR = "clusters = A, B\nA.bootstrap.servers = a:1\nA->B.enabled = true\nacks = 0\nreplication.factor=1\n"
+OF_MIRROR = f"{MIRROR}A.producer.acks = 2\nA->B.consumer.auto.offset.reset = erliest\nC.producer.acks = 2\n"
+MISTAKE = "acks=all\norders.region=eu\nlinger.msec=5\n{% if x %}\n"
+REGISTRY = "acks=all\norders.region=eu\nschema.registry.url=a\n"
+EARLIER = "application.id=a\nbootstrap.servers=b:1\nprocessing.guarantee=exactly_once\n"
+LIBRDKAFKA = "bootstrap.servers=a:1\nsasl.mechanisms=PLAIN\nlinger.ms=5\n"
+FILES: dict[str, tuple[str, str, str]] = {
+    "a worker, whose own settings are left alone": ("worker.properties", WORKER, ""),
+    "streams": ("x.properties", STREAMS, ""),
+    "a whole client": ("x.properties", WHOLE, ""),
+    "a whole client and one apart": ("x.properties", f"{WHOLE}producer.acks=0\n", ""),
+    "a connector": ("connector.yaml", CONNECTOR, ""),
+    "a connector's overrides, under their names": ("connector.properties", OVERRIDES, ""),
+    "compose": ("compose.yaml", ENVIRONMENT, ""),
+    "a chart": ("values.yaml", CHART, ""),
+    "names in brackets are whole names": ("application.yaml", BRACKETS, ""),
+    "names of Spring's own": ("application.yaml", SPRING, ""),
+    "names of Spring's own alone": ("application.yaml", "spring:\n  kafka:\n    consumer:\n      groupId: g\n", ""),
+    "each document of Spring is a profile, so nothing is set twice": ("application.yaml", PROFILES, ""),
+    "a MirrorMaker": ("mm2.properties", MIRROR, ""),
+    "a MirrorMaker with clients of each cluster": ("mm2.properties", OF_MIRROR, ""),
+    **{
+        f"a name with a letter wrong under {prefix}": ("x.properties", f"{prefix}{name}=5\n", "")
+        for prefix, name in (
+            ("producer.override.", "linger.msec"), ("spring.kafka.producer.properties.", "linger.msec"),
+            ("CONNECT_PRODUCER_", "LINGER_MSEC"),
+            ("producer.", "linger.msec"),
+        )
+    },
+    "an unknown name is no worse beside a mistake": ("x.properties", MISTAKE, ""),
+    "a name of another library is": ("x.properties", REGISTRY, "--dialect librdkafka"),
+    **{
+        f"a word of an earlier release, for {version or 'an unknown one'}": (
+            "x.properties", EARLIER, version and f"--software-version {version}",
+        )
+        for version in ("", "3.9.2", "4.4.0")
+    },
+    "a word of no release": ("x.properties", EARLIER.replace("exactly_once", "exactly_twice"), ""),
+    "every setting is one of librdkafka": ("x.properties", LIBRDKAFKA, ""),
+    "judged as librdkafka": ("x.properties", LIBRDKAFKA, "--dialect librdkafka"),
+    "not every setting is one of librdkafka": ("x.properties", f"{LIBRDKAFKA}acks=all\norders.region=eu\n", ""),
+    "HOCON": ("application.conf", 'kafka {\n  acks = "0"\n}\n', ""),
+    "an application": ("application.properties", "logging.level.root=info\nbootstrap.servers=\n", ""),
+    "a connector's own settings": ("connector.json", '{"name": "a", "config": {}, "connector.class": "X", "acks": "0"}', ""),
+    "no client": ("x.properties", "distributionUrl=a\nretries=0\nretryBackOffMs=500\n", ""),
+    "a Connect worker": ("x.properties", "bootstrap.servers=a:1\nconfig.storage.replication.factor=1\n", ""),
+}  # fmt: skip
 
 
-def skipped(document: dict[str, Any]) -> str:
-    return str(document["files"][0]["skipped"])
+def test_finds_in_each_kind_of_file(lint: Document) -> None:
+    text = "".join(f"{title}\n{judged(lint(name, source, *flags.split()))}\n" for title, (name, source, flags) in FILES.items())
+    assert "canary" not in text and is_golden(text, __file__, "files.txt")
 
 
-def test_a_mirror_makers_properties_have_clients_of_each_cluster(lint: Document) -> None:
-    text = "clusters = A, B\nA.bootstrap.servers = a:1\nA->B.enabled = true\nacks = 0\nreplication.factor=1\n"
-    assert skipped(lint("mm2.properties", text)) == "a MirrorMaker's settings"
-    text += "A.producer.acks = 2\nA->B.consumer.auto.offset.reset = erliest\nC.producer.acks = 2\n"
-    assert findings(lint("mm2.properties", text)) == {("CF103", 6), ("CF103", 7)}
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "reason"),
-    [
-        ("application.conf", 'kafka {\n  acks = "0"\n}\n', "it looks like HOCON"),
-        ("application.properties", "logging.level.root=info\nbootstrap.servers=\n", "an application's settings"),
-        ("connector.json", '{"name": "a", "config": {}, "connector.class": "X", "acks": "0"}', "a connector's settings"),
-        ("x.properties", "distributionUrl=a\nretries=0\nretryBackOffMs=500\n", "no setting of a Kafka client"),
-        ("x.properties", "bootstrap.servers=a:1\nconfig.storage.replication.factor=1\n", "a Connect worker's settings"),
-    ],
-)
-def test_what_is_no_clients_file(lint: Document, name: str, text: str, reason: str) -> None:
-    assert skipped(lint(name, text)).startswith(reason)
-
-
-def test_an_unknown_name_is_no_worse_beside_a_mistake(lint: Document) -> None:
-    document = lint("x.properties", "acks=all\norders.region=eu\nlinger.msec=5\n{% if x %}\n")
-    assert {(each["line"], each["severity"]) for each in document["findings"] if each["code"] == "CF101"} == {(2, "info"), (3, "medium")}
-    text = "acks=all\norders.region=eu\nschema.registry.url=a\n"
-    document = lint("x.properties", text, "--dialect", "librdkafka")
-    assert {(each["line"], each["severity"]) for each in document["findings"] if each["code"] == "CF101"} == {(2, "high"), (3, "info")}
-
-
-def test_what_an_earlier_release_took_is_no_mistake_where_the_release_is_unknown(lint: Document) -> None:
-    text = "application.id=a\nbootstrap.servers=b:1\nprocessing.guarantee=exactly_once\n"
-    for version, found in (("", False), ("3.9.2", False), ("4.4.0", True)):
-        flags = ["--software-version", version] if version else []
-        assert (("CF103", 3) in findings(lint("x.properties", text, *flags))) is found
-    assert ("CF103", 3) in findings(lint("x.properties", text.replace("exactly_once", "exactly_twice")))
-
-
-def test_a_file_of_another_library_has_a_note(lint: Document) -> None:
-    text = "bootstrap.servers=a:1\nsasl.mechanisms=PLAIN\nlinger.ms=5\n"
-    (note,) = lint("x.properties", text)["files"][0]["notes"]
-    assert note == {"line": 2, "text": "every setting of this file is one of librdkafka: --dialect librdkafka judges it as that"}
-    assert lint("x.properties", text, "--dialect", "librdkafka")["files"][0]["notes"] == []
-    assert lint("x.properties", text + "acks=all\norders.region=eu\n")["files"][0]["notes"] == []
+def test_springs_own_names_are_not_its_clients() -> None:
+    names = ("spring.kafka.producer.properties.acks", "spring.kafka.properties.acks", "spring.application.name")
+    assert springs_own(dict.fromkeys(names, "")) == []
