@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from typing import Any
 
 import pytest
 from alert_receivers import message, receiver
+from golden import is_golden
 from made_findings import DAY_MS, NOW_MS, leak, made
 
 from clientscope.commands.parser import parser
@@ -34,46 +34,38 @@ def alert(finding: Finding) -> dict[str, Any]:
     return sent
 
 
-def test_the_order() -> None:
-    assert Texts(PAGE).body(message(made())).splitlines() == [
-        "OPEN, high",
-        "records are sent without waiting for an answer (acks=0): set acks=all",
-        "Who: orders, principal User:orders, apache-kafka-java 3.9.2, 10.0.0.7",
-        "Owner: shop (#shop-oncall)",
-        "Since 2026-09-18 14:13:20 UTC, last seen 2026-09-21 14:12:20 UTC",
-        "Clients that have it now: 1",
-        "What to do: acks=all",
-        "Page: https://clientscope.example.com/kafka/?view=finding&id=00000001000000000000000000000000",
-        "Rule: https://kafka.apache.org/documentation/#producerconfigs_acks",
-        "Commands:",
-        "clientscope findings show 000000010000",
-        "clientscope rules AN101",
-        "clientscope findings close 000000010000 --as accepted --until 2026-12-20 --why 'known, until then'",
-    ]
+SENTENCE = "This producer waits for no acknowledgement: set ``acks=all``."
+SAID_TWICE = made(sentence=SENTENCE, message=f"orders, User:orders: {SENTENCE}", use_instead="``acks=all``, the default")
+LOST = made(
+    code="OP001", name="gateway_lost", kind="operation", application=Application(), clients=[], owner=None,
+    subject='gateway "gw-1" of broker 3 in cluster c',
+)  # fmt: skip
+MESSAGES: dict[str, tuple[list[Finding], str]] = {
+    "one": ([made()], "firing"),
+    "who is said once, and code has no backticks": ([SAID_TWICE], "firing"),
+    "an operational finding has no rule": ([LOST], "firing"),
+    "a group": ([made(number, client_count=number) for number in range(1, 9)], "firing"),
+    "reopened": ([made(alert=Alert(number=2, why="reopened", at_ms=NOW_MS))], "firing"),
+    "a leak that is no longer pushed": ([leak(state="stopped")], "firing"),
+    "resolved": ([made(state="resolved", ended_ms=NOW_MS)], "ended"),
+    "closed": ([made(state="closed", decided=Decided(resolution="accepted", by="ann", why="x", at_ms=1))], "ended"),
+    "suppressed": ([made(suppressed=Suppressed(reason="x", until="2027-01-01", where="f:1"))], "ended"),
+}
 
 
-def test_who_is_said_once_and_code_has_no_backticks() -> None:
-    sentence = "This producer waits for no acknowledgement: set ``acks=all``."
-    finding = made(sentence=sentence, message=f"orders, User:orders: {sentence}", use_instead="``acks=all``, the default")
-    texts = Texts()
-    sent = f"{texts.title(message(finding))}\n{texts.body(message(finding))}"
-    assert sent.count("User:orders") == 1
-    assert len(re.findall(r"\borders\b(?<!User:orders)", sent)) == 1
-    assert "set acks=all.\nSettings: acks\nWho: orders" in sent
-    assert "What to do: acks=all, the default\n" in sent
-    summary = alert(finding)["annotations"]
-    assert "acks=all" in summary["summary"] and "ˋ" not in summary["summary"] + summary["description"]
+def test_what_a_message_says() -> None:
+    text, texts = "", Texts(PAGE)
+    for name, (findings, status) in MESSAGES.items():
+        sent = message(*findings, status=status)
+        text += f"--- {name}\n{texts.title(sent)}\n\n{texts.body(sent)}\n\n"
+    assert is_golden(text, __file__, "messages.txt")
+    assert "Page:" not in Texts().body(message(made()))
 
 
-def test_names_the_part_of_clientscope_that_an_operational_finding_is_about() -> None:
-    subject = 'gateway "gw-1" of broker 3 in cluster c'
-    lost = made(code="OP001", name="gateway_lost", kind="operation", application=Application(), clients=[], subject=subject, owner=None)
-    sent, texts = message(lost), Texts()
-    assert f"\nWho: {inert(subject)}\n" in texts.body(sent)
-    assert "clientscope rules" not in texts.body(sent) and "What to do" not in texts.body(sent), "there is no rule"
-    assert "runbook" not in alert(lost)["annotations"]
-    assert dict(alertmanager.labels(lost))["subject"] == inert(subject)
-    assert json.loads(webhook.payload(sent, texts))["data"]["findings"][0]["subject"] == subject
+def test_the_same_of_other_receivers() -> None:
+    alerts = [alert(finding) for finding in (made(), SAID_TWICE, LOST)]
+    hooks = [json.loads(webhook.payload(message(finding), Texts(PAGE)))["data"] for finding in (made(), LOST)]
+    assert is_golden(json.dumps([*alerts, *hooks], indent=1, ensure_ascii=False) + "\n", __file__, "alerts.json")
 
 
 def test_commands_are_whole_lines_that_a_shell_takes_as_they_are() -> None:
@@ -85,34 +77,6 @@ def test_commands_are_whole_lines_that_a_shell_takes_as_they_are() -> None:
         assert unknown == []
     ended = Texts(PAGE).body(message(made(state="resolved", ended_ms=NOW_MS), status="ended"))
     assert "findings close" not in ended
-
-
-def test_a_group() -> None:
-    findings = [made(number, client_count=number) for number in range(1, 9)]
-    text = Texts().body(message(*findings))
-    assert text.startswith("OPEN, high: 8 findings of AN101\n")
-    assert text.count("Who: ") == 5
-    assert "+3 more\n" in text
-    assert "Clients that have it now: 36\n" in text
-    assert "\nclientscope findings list code:AN101\n" in text
-    assert "?view=findings&q=code%3AAN101" in Texts(PAGE).body(message(*findings))
-    assert Texts().title(message(*findings)) == "OPEN, high: AN101 acks_zero +7"
-
-
-@pytest.mark.parametrize(
-    ("finding", "status", "first"),
-    [
-        (made(alert=Alert(number=2, why="reopened", at_ms=NOW_MS)), "firing", "OPEN, high (reopened)"),
-        (leak(state="stopped"), "firing", "STOPPED, critical"),
-        (made(state="resolved", ended_ms=NOW_MS), "ended", "RESOLVED, high"),
-        (made(state="closed", decided=Decided(resolution="accepted", by="ann", why="x", at_ms=1)), "ended", "CLOSED, high"),
-        (made(suppressed=Suppressed(reason="x", until="2027-01-01", where="f:1")), "ended", "SUPPRESSED, high"),
-    ],
-)
-def test_status_and_severity_come_first(finding: object, status: str, first: str) -> None:
-    text = Texts().body(message(finding, status=status))  # type: ignore[arg-type]
-    assert text.splitlines()[0] == first
-    assert ("rotate" in text.split("What to do: ")[1].splitlines()[0]) == first.startswith("STOPPED")
 
 
 @pytest.mark.parametrize("evil", HOSTILE)
@@ -161,7 +125,3 @@ def test_what_is_inert_can_still_be_read() -> None:
 def test_labels_are_identity_alone() -> None:
     before, after = made(), made(client_count=9_000, last_seen_ms=NOW_MS + DAY_MS, message="another sentence", revision=7)
     assert alertmanager.labels(before) == alertmanager.labels(after)
-    assert dict(alertmanager.labels(before)) == {
-        "alertname": "acks_zero", "code": "AN101", "severity": "high", "kind": "setting", "fingerprint": before.fingerprint,
-        "principal": "User:orders", "client_id": "orders", "team": "shop", "source": "clientscope",
-    }  # fmt: skip
