@@ -87,3 +87,13 @@ def process(kind: Any = "query", name: str = "results", *, at_ms: int = NOW_MS, 
 def browser(state: State, now_ms: Callable[[], int] = lambda: NOW_MS, **parts: Any) -> TestClient:
     """A browser of the page that shows this, on the same machine."""
     return TestClient(create_app(state, assets.load(), now_ms, loopback_only=True, **parts), base_url="http://localhost")
+
+
+def answers(http: TestClient, paths: Iterable[str], brief: Callable[[Any], Any] = lambda body: body) -> str:
+    """What the API says to each of these, in short: a text for `golden.is_golden`."""
+    text = ""
+    for path in paths:
+        answer = http.get(f"/api/v1/{path}")
+        body = brief(answer.json()) if answer.status_code == 200 else answer.json()
+        text += f"GET {path}\n{answer.status_code} {json.dumps(body, ensure_ascii=False)}\n\n"
+    return text

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command_runs import Listed, Run
+from golden import is_golden, session
 from page_state import NOW_MS, live, opened
 from record_bytes import connection_record, heartbeat
 from served_page import serving
@@ -182,27 +183,15 @@ def page() -> Iterator[str]:
         yield url
 
 
-def test_groups_as_from_kafka(page: str, run: Run, listed: Listed, monkeypatch: pytest.MonkeyPatch) -> None:
-    orders, billing = listed("--url", page)
-    assert (orders["application"], orders["readiness"], orders["clients"], orders["breaks"]) == ("orders", "breaks", 2, 1)
-    assert (orders["last_old"], billing["readiness"], billing["principal"]) == (utc(NOW_MS - 60_000), "fine", "User:bob")
+PAGE = [
+    "", "-o name --group-by principal --fail-on never", "-o json --fail-on never", "--search 'software:go OR verdict:fine'",
+    "--search application:x", "--search sofware:go", "--since 2026-01-01", "--html x",
+]  # fmt: skip
+
+
+def test_the_verdicts_of_serve(page: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "140")
-    status, out, err = run("--url", page)
-    assert (status, "Clients at Kafka 4.0.0: breaks: 1, fine: 2." in out) == (1, True)
-    assert "1 of 2" in out and f"last recorded at {utc(NOW_MS - 60_000)}" in out and "--broker-release" in err
-    assert run("--url", page, "-o", "name", "--group-by", "principal", "--fail-on", "never")[:2] == (0, "User:alice\nUser:bob\n")
-
-
-def test_the_search_is_the_pages_and_what_is_of_logs_alone_is_refused(page: str, run: Run) -> None:
-    status, out, _ = run("--url", page, "--search", "software:go OR verdict:fine")
-    assert status == 0 and "Clients at Kafka 4.0.0: fine: 2." in out and "Only clients that match" in out
-    assert run("--url", page, "--search", "application:x") == (0, "", "no client matches the search\n")
-    for words, error in (
-        (["--search", "sofware:go"], "the search is wrong at character 1"),
-        (["--since", "2026-01-01"], "--since can't be used with --url"),
-        (["--html", "x"], "--html can't be used with --url"),
-        (["--url", f"http://127.0.0.1:{free_port()}"], "no clientscope serve answers"),
-    ):
-        assert error in run("--url", page, *words).refused
+    assert is_golden(session(lambda *words: run("--url", page, *words), PAGE), __file__, "by_page.txt")
+    assert "no clientscope serve answers" in run("--url", f"http://127.0.0.1:{free_port()}").refused
     with serving(live(), at_ms=NOW_MS) as empty:
         assert run("--url", empty) == (2, "", "no client was recorded\n")
