@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from page_state import NOW_MS, browser, live, process
+from golden import is_golden
+from page_state import NOW_MS, answers, browser, live, process
 
 from clientscope.records.topics import STATUS
 from clientscope.status.record import BrokerStatus
@@ -78,48 +79,32 @@ def test_a_kind_of_a_later_release_is_left_alone() -> None:
     assert state.counts().undecodable == {}
 
 
-def test_brokers_and_where_they_differ() -> None:
-    state = live(
-        broker(2, apis={"0": (0, 12), "18": (0, 4), "1324": (0, 0)}, software_version="4.4.0"),
-        broker(1, apis={"0": (0, 11), "18": (0, 4)}),
-        broker(3, reason="unreachable"),
-        broker(9, cluster="other", apis={"0": (0, 3)}),
-        broker(4, apis={"0": (0, 1)}, at_ms=NOW_MS - 181_000),
-    )
-    brokers = state.brokers(NOW_MS)
-    assert [(each.cluster, each.broker, each.stale, each.software_version, each.reason) for each in brokers.items] == [
-        ("c", 1, False, None, ""), ("c", 2, False, "4.4.0", ""), ("c", 3, False, None, "unreachable"), ("c", 4, True, None, ""),
-        ("other", 9, False, None, ""),
-    ]  # fmt: skip
-    assert [(each.cluster, each.name, [(r.brokers, r.lowest, r.highest) for r in each.ranges]) for each in brokers.differences] == [
-        ("c", "Produce", [([1], 0, 11), ([2], 0, 12)]),
-        ("c", "PushConfig", [([1], None, None), ([2], 0, 0)]),
-    ]
+BROKERS = [
+    broker(2, apis={"0": (0, 12), "18": (0, 4), "1324": (0, 0)}, software_version="4.4.0"),
+    broker(1, apis={"0": (0, 11), "18": (0, 4)}),
+    broker(3, reason="unreachable"),
+    broker(9, cluster="other", apis={"0": (0, 3)}),
+    broker(4, apis={"0": (0, 1)}, at_ms=NOW_MS - 181_000),
+    broker(5, cluster="named", host="kafka-1", rack="a"),
+    broker(6, cluster="named", host="kafka-2", rack="a", software_name="apache-kafka", software_version="4.4.0", source="declared"),
+    broker(7, cluster="named", host="kafka-3", rack="b"),
+]
+SEARCHES = [
+    "", "KAFKA-3", "software:apache-kafka version:>=4 source:declared", "version:<4", "broker:5,7 rack:b",
+    'software:"" cluster:named host:kafka-*', "broker:>1", "brocker:1",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("q", "left"),
-    [
-        ("", [1, 2, 3]), ("KAFKA-3", [3]), ("software:apache-kafka version:>=4 source:declared", [2]), ("version:<4", []),
-        ("broker:1,3 rack:b", [3]), ('software:"" cluster:c host:kafka-*', [1, 3]),
-    ],
-)  # fmt: skip
-def test_brokers_are_searched(q: str, left: list[int]) -> None:
-    state = live(
-        broker(1, host="kafka-1", rack="a"),
-        broker(2, host="kafka-2", rack="a", software_name="apache-kafka", software_version="4.4.0", source="declared"),
-        broker(3, host="kafka-3", rack="b"),
-    )
-    found = state.brokers(NOW_MS, q)
-    assert ([each.broker for each in found.items], found.total) == (left, len(left))
+def test_brokers_where_they_differ_and_how_they_are_searched() -> None:
+    """Those that a search leaves are compared."""
 
+    def brief(body: Any) -> Any:
+        shown = ("cluster", "broker", "software_version", "reason", "stale")
+        brokers = [[each[name] for name in shown] for each in body["items"]]
+        return [body["total"], brokers, body["differences"]]
 
-def test_brokers_that_the_search_leaves_are_compared() -> None:
-    state = live(*(broker(number, apis={"0": (0, number // 2)}) for number in (1, 2, 3)))
-    assert [each.api_key for each in state.brokers(NOW_MS).differences] == [0]
-    assert state.brokers(NOW_MS, "broker:>1").differences == []
-    response = browser(state).get("/api/v1/brokers?q=brocker:1")
-    assert (response.status_code, response.json()["position"]) == (400, 0)
+    said = answers(browser(live(*BROKERS)), (f"brokers?q={each}" for each in SEARCHES), brief)
+    assert is_golden(said, __file__, "brokers.txt")
 
 
 def test_no_health_is_known_before_the_topic_was_read() -> None:
