@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from golden import is_golden
 
 from clientscope.catalog.request_settings import shown_settings
 
@@ -12,49 +12,31 @@ def shown(api_key: int, fields: dict[str, str], library: str | None = "java", ve
 
 
 PRODUCED = {"acks": "-1", "timeoutMs": "21000", "batchCompression": "0", "batchHasProducerId": "false"}
-
-
-@pytest.mark.parametrize(
-    ("library", "expected"),
-    [
-        ("java", {"request.timeout.ms": "21000", "compression.type": "none", "enable.idempotence": "false"}),
-        ("librdkafka", {"request.timeout.ms": "21000", "enable.idempotence": "false"}),  # it sends what grows by compression as it is
-        ("aiokafka", {"request.timeout.ms": "21000", "enable.idempotence": "false"}),
-        ("sarama", {"enable.idempotence": "false"}),
-        (None, {}),
+JOINED = {"groupId": "g", "protocolType": "consumer", "rebalanceTimeoutMs": "90000", "protocols": "range,sticky"}
+FETCHED = {"groupId": "g", "maxWaitMs": "400", "minBytes": "2", "maxBytes": "50000", "maxRecords": "60", "shareAcquireMode": "1"}
+REQUESTS: dict[str, list[tuple[int, dict[str, str], str | None]]] = {
+    # librdkafka sends what grows by compression as it is.
+    "produced": [(0, PRODUCED, library) for library in ("java", "librdkafka", "aiokafka", "sarama", None)],
+    "compression that was used is sure, whatever the library; an unknown code is no value": [
+        *((0, PRODUCED | {"batchCompression": code}, None) for code in ("1", "2", "3", "4")),
+        (0, PRODUCED | {"batchCompression": "7"}, "java"), (1, {"isolationLevel": "2"}, "java"),
     ],
-)
-def test_produce(library: str | None, expected: dict[str, str]) -> None:
-    assert shown(0, PRODUCED, library) == {"acks": "all", **expected}
+    "only libraries that send it show the poll interval": [
+        (11, JOINED, "java"), (11, JOINED, "aiokafka"), (11, JOINED | {"protocolType": "connect"}, "java"),
+    ],
+    "a share consumer that only acknowledges shows no setting of fetching": [
+        (78, FETCHED, "java"), (78, FETCHED | {"maxBytes": "0"}, "java"),
+    ],
+    "Java's own metrics show the size of its buffer": [
+        (72, {"bufferTotalBytes": "33554432"}, library) for library in ("java", "librdkafka")
+    ],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("code", "name"), [("1", "gzip"), ("2", "snappy"), ("3", "lz4"), ("4", "zstd")])
-def test_compression_that_was_used_is_sure_whatever_the_library(code: str, name: str) -> None:
-    assert shown(0, PRODUCED | {"batchCompression": code}, None)["compression.type"] == name
-
-
-def test_an_unknown_code_is_no_value() -> None:
-    assert "compression.type" not in shown(0, PRODUCED | {"batchCompression": "7"})
-    assert "isolation.level" not in shown(1, {"isolationLevel": "2"})
-
-
-def test_only_libraries_that_send_it_show_the_poll_interval() -> None:
-    joined = {"groupId": "g", "protocolType": "consumer", "rebalanceTimeoutMs": "90000", "protocols": "range,sticky"}
-    assert shown(11, joined)["max.poll.interval.ms"] == "90000"
-    assert "max.poll.interval.ms" not in shown(11, joined, "aiokafka")
-    assert shown(11, joined, "aiokafka")["partition.assignment.strategy"] == "range,sticky"
-    assert not shown(11, joined | {"protocolType": "connect"})
-
-
-def test_a_share_consumer_that_only_acknowledges_shows_no_fetch_setting() -> None:
-    fetched = {"groupId": "g", "maxWaitMs": "400", "minBytes": "2", "maxBytes": "50000", "maxRecords": "60", "shareAcquireMode": "1"}
-    assert shown(78, fetched) == {
-        "group.id": "g", "fetch.max.wait.ms": "400", "fetch.min.bytes": "2", "fetch.max.bytes": "50000", "max.poll.records": "60",
-        "share.acquire.mode": "record_limit",
-    }  # fmt: skip
-    assert shown(78, fetched | {"maxBytes": "0"}) == {"group.id": "g"}
-
-
-def test_a_javas_own_metrics_show_the_size_of_its_buffer() -> None:
-    assert shown(72, {"bufferTotalBytes": "33554432"}) == {"buffer.memory": "33554432"}
-    assert not shown(72, {"bufferTotalBytes": "33554432"}, "librdkafka")
+def test_settings_that_requests_show() -> None:
+    text = ""
+    for name, requests in REQUESTS.items():
+        text += f"{name}\n"
+        for api_key, fields, library in requests:
+            text += f"  {library} {fields}\n    {shown(api_key, fields, library)}\n"
+    assert is_golden(text, __file__, "request_settings.txt")
