@@ -104,29 +104,32 @@ def rights() -> Iterator[CheckResult]:
 
 DENIED = {CONFIGS: TopicAuthorizationFailedError, CONNECTIONS: UnknownTopicOrPartitionError}
 MANY = group("h", *(f"c{number}" for number in range(9)))
-JUDGED = {
-    "group members": [
-        bypassing.judge(groups, recorded, complete=complete)
-        for groups, recorded, complete in (
-            ([DescribedGroup("g", "classic", "", "", None), group("own", "clientscope-deliver")], set(), True),
-            ([group("g", "a", "b")], {"a", "b"}, True),
-            ([group("g", "a", "b"), MANY], {"a"}, True),
-            ([group("g", "b")], {"a"}, False),
-        )
-    ],
-    "a record that arrives": [clocks.judge(ahead_ms) for ahead_ms in (80, -400, 2_500, -60_000)],
-    "the newest record is a bound": [clocks.bounded(age) for age in (-5_000, None, 3_600_000, -500)],
-    "listeners": [
-        judge(AdvertisedListener(1, name, "h", 9092, "PLAINTEXT", inside), probed, "CLIENT", own=own)
-        for name, inside, own, probed in LISTENERS
-    ],
-    "rights": [*rights()],
-}
+
+
+def judged() -> dict[str, list[CheckResult]]:
+    return {
+        "group members": [
+            bypassing.judge(groups, recorded, complete=complete)
+            for groups, recorded, complete in (
+                ([DescribedGroup("g", "classic", "", "", None), group("own", "clientscope-deliver")], set(), True),
+                ([group("g", "a", "b")], {"a", "b"}, True),
+                ([group("g", "a", "b"), MANY], {"a"}, True),
+                ([group("g", "b")], {"a"}, False),
+            )
+        ],
+        "a record that arrives": [clocks.judge(ahead_ms) for ahead_ms in (80, -400, 2_500, -60_000)],
+        "the newest record is a bound": [clocks.bounded(age) for age in (-5_000, None, 3_600_000, -500)],
+        "listeners": [
+            judge(AdvertisedListener(1, name, "h", 9092, "PLAINTEXT", inside), probed, "CLIENT", own=own)
+            for name, inside, own, probed in LISTENERS
+        ],
+        "rights": [*rights()],
+    }
 
 
 def test_what_is_made_of_what_is_found() -> None:
     text = ""
-    for name, results in JUDGED.items():
+    for name, results in judged().items():
         text += f"{name}\n"
         for each in results:
             text += f"  {each.outcome.value}: {each.text}\n" + "".join(f"    {more}\n" for more in (each.remedy, each.command) if more)

@@ -43,41 +43,42 @@ def made(*settings: Any, **fields: Any) -> Configuration:
     return configuration(config_record(*settings, **fields), NOW_MS)
 
 
-CONFIGURED: dict[str, tuple[Configuration, dict[str, tuple[str | None, str, str | None]]]] = {
+CONFIGURED: dict[str, tuple[list[Any], dict[str, str], dict[str, tuple[str | None, str, str | None]]]] = {
     # acks=1 turns off what is only on by default (KIP-679).
     "defaults, and what settings make of each other": (
-        made(*(setting(key, value, is_default=key not in ("acks", "client.id")) for key, value in (DEFAULTS | {"acks": "1"}).items())),
+        [setting(key, value, is_default=key not in ("acks", "client.id")) for key, value in (DEFAULTS | {"acks": "1"}).items()], {},
         {"acks": ("1", "pushed", None), "linger.ms": ("5", "default", None), "enable.idempotence": ("false", "default", "true")},
     ),
     "a library that leaves defaults out has them": (
-        made(setting("acks", "1"), client_software_name="kafka-python", client_software_version="2.2.0"),
+        [setting("acks", "1")], {"client_software_name": "kafka-python", "client_software_version": "2.2.0"},
         {"acks": ("1", "pushed", None), "retries": ("2147483647", "default", None)},
     ),
     "its own spelling is kept beside Kafka's": (
-        made(setting("request.required.acks", "-1"), client_software_name="librdkafka", client_software_version="2.6.0"),
+        [setting("request.required.acks", "-1")], {"client_software_name": "librdkafka", "client_software_version": "2.6.0"},
         {"acks": ("all", "pushed", "-1")},
     ),
     "what is withheld has no value even where another name of it has one": (
-        made(
-            setting("ProducerLinger", "7ms"), setting("linger.ms", None, value_state=ValueState.LOOKS_RANDOM),
-            client_software_name="kgo", client_software_version="v1.21.5",
-        ),
+        [setting("ProducerLinger", "7ms"), setting("linger.ms", None, value_state=ValueState.LOOKS_RANDOM)],
+        {"client_software_name": "kgo", "client_software_version": "v1.21.5"},
         {"linger.ms": (None, "redacted", None)},
     ),
-    "the last counts": (made(setting("linger.ms", "soon"), setting("linger.ms", "7")), {"linger.ms": ("7", "pushed", None)}),
+    "the last counts": ([setting("linger.ms", "soon"), setting("linger.ms", "7")], {}, {"linger.ms": ("7", "pushed", None)}),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("found", "expected"), CONFIGURED.values(), ids=CONFIGURED)
-def test_what_applies_and_where_it_comes_from(found: Configuration, expected: dict[str, tuple[str | None, str, str | None]]) -> None:
-    values = by_key(found)
+@pytest.mark.parametrize(("settings", "fields", "expected"), CONFIGURED.values(), ids=CONFIGURED)
+def test_what_applies_and_where_it_comes_from(
+    settings: list[Any], fields: dict[str, str], expected: dict[str, tuple[str | None, str, str | None]]
+) -> None:
+    values = by_key(made(*settings, **fields))
     assert {key: (values[key].value, values[key].source, values[key].pushed) for key in expected} == expected
 
 
 def test_a_configuration_is_of_a_dialect_and_a_type_and_says_what_was_reported() -> None:
-    found = next(iter(CONFIGURED.values()))[0]
-    assert (found.dialect, found.client_type, found.origin, found.whole) == ("java", "producer", "pushed", True)
-    left_out = by_key(CONFIGURED["a library that leaves defaults out has them"][0])["retries"]
+    found = made(setting("acks", "1"), setting("linger.ms", "5", is_default=True))
+    assert (found.dialect, found.client_type, found.origin) == ("java", "producer", "pushed")
+    assert made(*CONFIGURED["defaults, and what settings make of each other"][0]).whole and not made(setting("acks", "1")).whole
+    left_out = by_key(made(setting("acks", "1"), client_software_name="kafka-python", client_software_version="2.2.0"))["retries"]
     assert (by_key(found)["linger.ms"].reported, left_out.reported, left_out.type) == (True, False, "INT")
 
 
