@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from golden import is_golden
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, at, finding, push, setting
 
 from clientscope.query import HISTORY_FINDINGS
@@ -122,26 +123,19 @@ def test_findings_as_they_were(tmp_path: Path) -> None:
     ]  # fmt: skip
     append(tmp_path, "findings", [finding(day + hour * HOUR_MS, number, state, **changed) for hour, number, state, changed in recorded])
 
-    def then(at_ms: int, q: str = "", sort: str = "") -> list[tuple[int, str]]:
+    then = [
+        *((day + hours * HOUR_MS + 1, "", "") for hours in (0, 1, 2)), (day, "", ""), (NOW_MS, "severity:>=high", ""),
+        (day + 1, 'client_id:"o\'neil" acks -code:SK* clients:<5', ""), (day + 1, "", "-clients,severity"),
+    ]  # fmt: skip
+    text = ""
+    for at_ms, q, sort in then:
         found = findings.page(findings.at_a_time(Tables(tmp_path), at_ms), q, sort, 0, 10, NOW_MS)
-        return [(int(item["fingerprint"], 16), item["state"]) for item in found["items"]]
-
-    assert then(day) == []
-    assert then(day + 1) == [(2, "open"), (1, "open"), (3, "open")], "what to fix first comes first"
-    assert then(day + HOUR_MS + 1) == [(2, "stopped"), (3, "open")]
-    assert then(day + 2 * HOUR_MS + 1) == [(2, "stopped"), (1, "open"), (3, "open")]
-    assert then(NOW_MS, "severity:>=high") == [(2, "stopped")]
-    assert then(day + 1, 'client_id:"o\'neil" acks -code:SK* clients:<5') == [(1, "open")]
-    assert then(day + 1, sort="-clients,severity") == [(3, "open"), (1, "open"), (2, "open")]
-
-    def over(span: Span) -> list[tuple[str, str | None, int]]:
+        text += f"at {at(at_ms)} {q}{sort}: {[(int(item['fingerprint'], 16), item['state']) for item in found['items']]}\n"
+    for span in (SPAN, Span(day, day + 2 * HOUR_MS), Span(day - DAY_MS, day)):
         items = findings.page(findings.ended(Tables(tmp_path), span), "", "-ended", 0, 10, NOW_MS)["items"]
-        return [(item["state"], item["decided_by"], item["ended_ms"]) for item in items]
-
-    resolved = ("resolved", None, day + HOUR_MS)
-    assert over(SPAN) == [("closed", "alice", day + 3 * HOUR_MS), resolved]
-    assert over(Span(day, day + 2 * HOUR_MS)) == [resolved]
-    assert over(Span(day - DAY_MS, day)) == []
+        over = [(item["state"], item["decided_by"], str(at(item["ended_ms"]))) for item in items]
+        text += f"ended from {at(span.from_ms)} to {at(span.to_ms)}: {over}\n"
+    assert is_golden(text, __file__, "findings_then.txt")
 
 
 def test_findings_then_are_searched_by_every_field_of_their_grammar(tmp_path: Path) -> None:
