@@ -173,7 +173,7 @@ def _run_on(
                 f"a query can't be started: {said[0][:500] if said else type(error).__name__}", "see the log above"
             ) from None
         stop_pages = job.serve(settings.metrics_listen)
-        recorder = Recorder(kafka, settings.history_dir)
+        recorder = Recorder(kafka, settings.history_dir, max(1, min(60, int(settings.history_interval_seconds))))
         status = StatusWriter(kafka, "clientscope-stream", JobStatus(job.supervisor.watched, job.metrics).now)
         status.start()
         recorder.start()

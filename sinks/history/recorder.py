@@ -32,8 +32,6 @@ log = logging.getLogger(__name__)
 
 _News = Callable[[], Mapping[str, bytes | None]]
 
-_MINUTE_S = 60
-
 _AT = pa.timestamp("us", tz="UTC")
 GAUGE_ROWS = pa.schema(
     [
@@ -98,21 +96,22 @@ class _Series(Value):
 class Recorder:
     """Feeds both tables until stopped.
 
-    An error of Kafka or the disk is logged once, and the work is retried: findings are kept, a minute is not.
+    An error of Kafka or the disk is logged once, and the work is retried: findings are kept, a period's gauges are not.
 
     Args:
+        period_s: seconds between rows of a series, and between writes of findings.
         clock: seconds since the epoch.
     """
 
-    def __init__(self, kafka: Kafka, history_dir: str, clock: Callable[[], float] = time.time) -> None:
-        self._kafka, self._clock = kafka, clock
+    def __init__(self, kafka: Kafka, history_dir: str, period_s: int = 60, clock: Callable[[], float] = time.time) -> None:
+        self._kafka, self._period_s, self._clock = kafka, period_s, clock
         self._tables = f"{history_dir}/gauges", f"{history_dir}/findings"
         self._series: dict[str, _Series] = {}
         self._findings: list[RecordedFinding] = []
         self._written: set[str] = set()
         self._erased: set[str] = set()
         self._revisions: dict[str, int] | None = None
-        self._minute: int | None = None
+        self._period: int | None = None
         self._failing = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
@@ -136,7 +135,7 @@ class Recorder:
 
     def _follow(self) -> None:
         self._series.clear()
-        self._minute = None
+        self._period = None
         with closing(Follower(self._kafka, GAUGES)) as gauges, closing(Follower(self._kafka, FINDINGS)) as findings:
             while not self._stopping.wait(1.0):
                 news = gauges.news(), findings.news()
@@ -146,7 +145,7 @@ class Recorder:
     def look(
         self, gauges: Mapping[str, bytes | None], findings: Mapping[str, bytes | None], whole: bool = True, later: _News = lambda: {}
     ) -> None:
-        """Takes in what is new on both topics, and writes where a minute has begun.
+        """Takes in what is new on both topics, and writes where a period has begun.
 
         Args:
             whole: whether all that was there at the start has been read.
@@ -155,15 +154,15 @@ class Recorder:
         for key, value in gauges.items():
             self._take_gauge(key, value)
         self._take_findings(findings)
-        minute = int(self._clock()) // _MINUTE_S
+        period = int(self._clock()) // self._period_s
         if not whole:
             return
-        if self._minute is None:
-            self._minute = minute
+        if self._period is None:
+            self._period = period
             self._write_findings(later)
-        elif minute > self._minute:
-            self._minute = minute
-            self._write_gauges(datetime.fromtimestamp(minute * _MINUTE_S, UTC))
+        elif period > self._period:
+            self._period = period
+            self._write_gauges(datetime.fromtimestamp(period * self._period_s, UTC))
             self._write_findings(later)
 
     def _take_gauge(self, key: str, value: bytes | None) -> None:

@@ -46,7 +46,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def recorder(tmp_path: Path, clock: Clock) -> Recorder:
-    return Recorder("127.0.0.1:1", tmp_path, clock)
+    return Recorder("127.0.0.1:1", tmp_path, clock=clock)
 
 
 def test_every_series_is_recorded_each_minute_whether_it_changed_or_not(recorder: Recorder, clock: Clock, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_each_state_of_a_finding_once_and_none_is_missed_or_doubled_by_a_restart
     clock.s += 60
     recorder.look({}, {})
     assert rows(tmp_path / "findings", "revision", "state") == [(0, "open"), (1, "resolved"), (4, "closed")]
-    again = Recorder("127.0.0.1:1", tmp_path, clock)
+    again = Recorder("127.0.0.1:1", tmp_path, clock=clock)
     again.look({}, {"1": record(1, 3), "2": record(2, 4, state="closed")})
     again.look({}, {})
     assert rows(tmp_path / "findings", "revision", "state") == [(0, "open"), (1, "resolved"), (3, "open"), (4, "closed")]
