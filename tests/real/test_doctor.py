@@ -158,7 +158,7 @@ def test_a_password_is_never_shown_and_nobody_answering_takes_no_time(tmp_path: 
             f'[kafka]\n"bootstrap.servers" = "{address}"\n"security.protocol" = "SASL_PLAINTEXT"\n"sasl.mechanism" = "PLAIN"\n'
             f'"sasl.username" = "me"\n"sasl.password.file" = "{tmp_path / "password"}"\n'
         )
-        status, found = results(file, "--gateway", address)
+        status, found = results(file, "--gateway", address, "--timeout-seconds", "0.5")
         assert status == 1
         assert f"no broker answers at {address}" in of(found, "brokers", "problem")[0]["text"]
         assert {of(found, check)[0]["outcome"] for check in ("topics", "rights", "clocks", "bypass")} == {"not checked"}

@@ -29,6 +29,9 @@ class DoctorSettings(KafkaSettings):
     process: Annotated[Literal["", "gateway", "stream", "serve", "deliver", "findings"], Option(flag_only=True)] = Field(
         "", description="check the rights of this process alone; by default of all, of which one must have its rights"
     )
+    timeout_seconds: Annotated[float, Option(flag_only=True)] = Field(
+        5.0, gt=0, description="how long one address, or one broker, has for an answer"
+    )
     output: Annotated[Literal["text", "json"], Option(short="o", flag_only=True)] = Field("text", description="format")
 
 

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from clientscope.cluster.api_versions import AnswerState, ask
 from clientscope.cluster.software import details, find_all
 from clientscope.commands.doctor.result import CheckResult, not_checked, ok, problem, warning
-from clientscope.commands.doctor.situation import CLIENT_ID, TIMEOUT_S, Situation
+from clientscope.commands.doctor.situation import CLIENT_ID, Situation
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.admin import connected
-
-_MS = int(TIMEOUT_S * 1000)
 
 
 def check_brokers(situation: Situation) -> Iterator[CheckResult]:
@@ -20,8 +18,10 @@ def check_brokers(situation: Situation) -> Iterator[CheckResult]:
         yield not_checked("the settings of Kafka, or one of their files, can't be used: see files")
         return
     try:
-        situation.admin = connected(situation.access, CLIENT_ID, _MS)
-        cluster = ask({**situation.access.client_arguments(), "client_id": CLIENT_ID, "request_timeout_ms": _MS}, with_software=True)
+        timeout_ms = int(situation.timeout_s * 1000)
+        situation.admin = connected(situation.access, CLIENT_ID, timeout_ms)
+        arguments = {**situation.access.client_arguments(), "client_id": CLIENT_ID, "request_timeout_ms": timeout_ms}
+        cluster = ask(arguments, with_software=True)
     except EnvironmentProblem as error:
         yield problem(str(error), error.hint or "")
         return

@@ -15,7 +15,7 @@ from kafka.errors import KafkaError
 from clientscope.commands.doctor.files import expiry
 from clientscope.commands.doctor.probing import Probed, probe
 from clientscope.commands.doctor.result import CheckResult, Outcome, not_checked, ok, problem, warning
-from clientscope.commands.doctor.situation import TIMEOUT_S, Situation
+from clientscope.commands.doctor.situation import Situation
 from clientscope.config import GatewaySettings
 from clientscope.config_types import split_address
 from clientscope.errors import SettingsError
@@ -83,7 +83,7 @@ def check_listeners(situation: Situation) -> Iterator[CheckResult]:
             for listener in found:
                 if listener.name == clients:
                     addresses.add((listener.host, listener.port))
-                probed = probe(listener.host, listener.port, tls=listener.protocol.endswith("SSL"), timeout_s=TIMEOUT_S)
+                probed = probe(listener.host, listener.port, tls=listener.protocol.endswith("SSL"), timeout_s=situation.timeout_s)
                 yield judge(listener, probed, clients, own=(listener.host, listener.port) in own)
                 yield from _certificate(listener, probed)
             if found and not addresses:
@@ -110,7 +110,7 @@ def _ports_of_brokers(situation: Situation, settings: GatewaySettings) -> Iterat
                 "raise the last port, or set first_broker_id",
             )
             continue
-        probed = probe(*address, tls=settings.ssl_certificate_location is not None, timeout_s=TIMEOUT_S)
+        probed = probe(*address, tls=settings.ssl_certificate_location is not None, timeout_s=situation.timeout_s)
         name = f"port {address[1]} for broker {broker.broker}"
         if probed.is_gateway:
             yield ok(f"{name}: a gateway answers at {address[0]}")
@@ -165,9 +165,9 @@ def _certificate(listener: AdvertisedListener, probed: Probed) -> Iterator[Check
 
 def _gateway(situation: Situation, addresses: set[tuple[str, int]]) -> CheckResult:
     host, port = split_address(situation.gateway_address)
-    probed = probe(host, port, tls=False, timeout_s=TIMEOUT_S)
+    probed = probe(host, port, tls=False, timeout_s=situation.timeout_s)
     if not probed.failure and probed.keys is None:
-        probed = probe(host, port, tls=True, timeout_s=TIMEOUT_S)
+        probed = probe(host, port, tls=True, timeout_s=situation.timeout_s)
     name = f"--gateway {situation.gateway_address}"
     if probed.failure:
         return problem(f"{name}: {probed.failure}", "start the gateway, or correct the address")

@@ -8,7 +8,7 @@ from http.client import HTTPException
 
 from clientscope.commands.doctor.probing import probe
 from clientscope.commands.doctor.result import CheckResult, not_checked, ok, problem, warning
-from clientscope.commands.doctor.situation import TIMEOUT_S, Situation
+from clientscope.commands.doctor.situation import Situation
 from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import require_free
@@ -31,10 +31,10 @@ def check_ports(situation: Situation) -> Iterator[CheckResult]:
         if port == 0:
             yield not_checked(f"{process} --{name} is {address}: port 0 is off, or any free port")
             continue
-        yield _check(process, name, host, port, tls=tls)
+        yield _check(process, name, host, port, tls=tls, timeout_s=situation.timeout_s)
 
 
-def _check(process: str, name: str, host: str, port: int, *, tls: bool) -> CheckResult:
+def _check(process: str, name: str, host: str, port: int, *, tls: bool, timeout_s: float) -> CheckResult:
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
         require_free(address, name)
@@ -52,9 +52,9 @@ def _check(process: str, name: str, host: str, port: int, *, tls: bool) -> Check
         return ok(f"{process} --{name} {address} is free")
     used = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not listened on
     ours = (
-        probe(used, port, tls=tls, timeout_s=TIMEOUT_S).is_gateway
+        probe(used, port, tls=tls, timeout_s=timeout_s).is_gateway
         if (process, name) == ("gateway", "listen")
-        else _is_ours(used, port, name)
+        else _is_ours(used, port, name, timeout_s)
     )
     if ours:
         return ok(f"{process} --{name} {address} is in use by clientscope")
@@ -75,12 +75,12 @@ _PAGES: Mapping[str, tuple[str, Callable[[bytes], bool]]] = {
 }
 
 
-def _is_ours(host: str, port: int, name: str) -> bool:
+def _is_ours(host: str, port: int, name: str, timeout_s: float) -> bool:
     """Whether what answers there has a page that clientscope's process has; all of these need no token."""
     path, recognised = _PAGES[name]
     shown = f"[{host}]" if ":" in host else host
     try:
-        with _OPENER.open(f"http://{shown}:{port}/{path}", timeout=TIMEOUT_S) as response:
+        with _OPENER.open(f"http://{shown}:{port}/{path}", timeout=timeout_s) as response:
             return recognised(response.read(1024 * 1024))
     except (OSError, ValueError, HTTPException):
         return False

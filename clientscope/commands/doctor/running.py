@@ -48,6 +48,7 @@ def run(settings: DoctorSettings, gateway: str, load: Callable[..., Any]) -> int
         read(PageFileSettings, "clients"),
         gateway,
         settings.process,
+        settings.timeout_seconds,
     )
     console = Console(highlight=False)
     results: list[tuple[str, Sequence[CheckResult]]] = [("settings", found or [ok("the settings of gateway, stream and serve are valid")])]

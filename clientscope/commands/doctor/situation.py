@@ -10,9 +10,6 @@ from clientscope.config import GatewaySettings, KafkaSettings, PageSettings, Ser
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import AdminClient
 
-TIMEOUT_S = 5.0
-"""How long one address, or one broker, has for an answer."""
-
 CLIENT_ID = "clientscope-doctor"
 
 
@@ -24,6 +21,7 @@ class Situation:
         gateway, stream, serve, page: settings of those processes; None if they are invalid.
         gateway_address: of ``--gateway``; empty if it isn't given.
         process: the one whose rights are checked; empty for all.
+        timeout_s: how long one address, or one broker, has for an answer.
         access: None if the settings of Kafka can't be used, or one of their files can't.
         admin: None if no broker answers.
         brokers: those that were found.
@@ -36,6 +34,7 @@ class Situation:
     page: PageSettings | None
     gateway_address: str = ""
     process: str = ""
+    timeout_s: float = 5.0
     access: KafkaAccess | None = None
     admin: AdminClient | None = None
     brokers: Sequence[BrokerDetails] = ()
