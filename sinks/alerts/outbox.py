@@ -17,9 +17,6 @@ from sinks.alerts.message import Message, Status, alert_number
 from sinks.alerts.receivers import Receiver
 from sinks.alerts.sending import SendResult
 
-GROUP_WAIT_S = 10.0
-"""How long the first finding of a message waits for others."""
-
 GIVE_UP_S = 2 * 60 * 60.0
 """How long a message is tried."""
 
@@ -150,7 +147,7 @@ class Outbox:
                 groups[change.status, change.finding.owner.team if change.finding.owner else ""].append(change)
         for group, changes in groups.items():
             since = min(change.since for change in changes)
-            if group in busy or now < since + GROUP_WAIT_S:
+            if group in busy or now < since + self._receiver.group_wait_s:
                 continue
             findings = [change.finding for change in changes]
             message = Message.of(self._receiver.name, group[0], findings, created_ms)

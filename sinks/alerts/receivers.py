@@ -38,6 +38,8 @@ _NOT_BY_NETWORK = frozenset(
 )  # fmt: skip
 """Schemes of Apprise's that are refused."""
 
+GROUP_WAIT_S = 10.0
+
 _OURS = ("host", "content-length", "content-type", "transfer-encoding", "connection", "user-agent")
 
 ReceiverKind = Literal["alertmanager", "webhook", "apprise"]
@@ -56,6 +58,7 @@ class Receiver:
         severity: this or worse.
         patterns: by field of a finding, patterns of which one must match.
         resolved: whether it also gets a message when a finding ends.
+        group_wait_s: how long the first finding of a message waits for others; Alertmanager groups alerts by itself.
         allowed_hosts: None restricts nothing.
     """
 
@@ -69,6 +72,7 @@ class Receiver:
     severity: Severity = "info"
     patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     resolved: bool = True
+    group_wait_s: float = GROUP_WAIT_S
     allowed_hosts: AllowedHosts | None = None
 
     def wants(self, finding: Finding) -> bool:
@@ -134,6 +138,7 @@ class WebhookTable(HttpTable):
     url: str
     secrets: tuple[str, ...] = Field(min_length=1, max_length=2)
     resolved: bool = True
+    group_wait_seconds: float = Field(GROUP_WAIT_S, ge=0, le=600)
 
 
 class AppriseTable(ReceiverTable):
@@ -141,6 +146,7 @@ class AppriseTable(ReceiverTable):
 
     url: str
     resolved: bool = True
+    group_wait_seconds: float = Field(GROUP_WAIT_S, ge=0, le=600)
 
 
 TABLES: dict[str, type[ReceiverTable]] = {"alertmanager": AlertmanagerTable, "webhook": WebhookTable, "apprise": AppriseTable}
@@ -189,6 +195,8 @@ class _Reader:
         patterns = {key: getattr(table, key) for key in ("code", "principal", "client_id", "team") if getattr(table, key) is not None}
         if isinstance(table, HttpTable):
             given["headers"] = tuple(self._header(name, source) for name, source in table.headers.items())
+        if isinstance(table, (WebhookTable, AppriseTable)):
+            given["group_wait_s"] = table.group_wait_seconds
         if isinstance(table, AlertmanagerTable):
             urls = tuple(self._address("urls", url, check_url) for url in table.urls)
         elif isinstance(table, WebhookTable):

@@ -9,7 +9,8 @@ from made_findings import NOW_MS, leak, made
 
 from clientscope.findings.record import Alert, Finding, FindingOwner, Suppressed
 from sinks.alerts.message import Message
-from sinks.alerts.outbox import GIVE_UP_S, GROUP_WAIT_S, Outbox, Place
+from sinks.alerts.outbox import GIVE_UP_S, Outbox, Place
+from sinks.alerts.receivers import GROUP_WAIT_S
 from sinks.alerts.sending import OK, SendResult
 
 FAILED = SendResult("HTTP 500")

@@ -36,9 +36,9 @@ def read(tmp_path: Path, text: str) -> list[Receiver]:
 
 
 def test_what_it_says(tmp_path: Path) -> None:
-    hook, am = read(tmp_path, HOOK + 'severity = "high"\ncode = ["SK*", "AN1??"]\nprincipal = "User:pay*"\n' + AM)
+    hook, am = read(tmp_path, HOOK + 'severity = "high"\ngroup_wait_seconds = 0.5\ncode = ["SK*", "AN1??"]\nprincipal = "User:pay*"\n' + AM)
     assert (hook.name, hook.severity, hook.patterns) == ("hook", "high", {"code": ("SK*", "AN1??"), "principal": ("User:pay*",)})
-    assert (hook.secrets, am.urls, hook.allowed_hosts) == ((SECRET,), ("http://10.0.0.7:9093",), None)
+    assert (hook.secrets, am.urls, hook.allowed_hosts, hook.group_wait_s) == ((SECRET,), ("http://10.0.0.7:9093",), None, 0.5)
     assert SECRET.decode() not in repr(hook) and "hooks.example" not in repr(hook)
     (limited,) = read(tmp_path, 'allowed_hosts = ["*.example.com", "10.0.0.0/24", "::1"]\n' + HOOK)
     allowed = limited.allowed_hosts
