@@ -14,6 +14,7 @@ import pytest
 from groups import group_of
 from page_browser import started
 from patience import LIMIT_S
+from played_fleet import OWNERS
 from playwright.sync_api import Browser, expect
 from zookeeper import ZooKeeper
 
@@ -77,6 +78,7 @@ class Installation:
             "stream", "--bootstrap-servers", self.broker.internal, "--checkpoint-dir", str(self.data_dir / "checkpoints"),
             "--history-dir", str(self.data_dir / "history"), "--history-interval-seconds", "2",
             "--digest-key-file", str(self.data_dir / "digest.key"), "--metrics-listen", self.stream_url.split("/")[2],
+            "--owners", str(self.data_dir / "owners.toml"),
         ]  # fmt: skip
 
 
@@ -175,6 +177,7 @@ def running_installation(data_dir: Path, release: str = "broker") -> Iterator[In
     started, running = start_broker(data_dir / "broker", release)
     (data_dir / "digest.key").write_text("0123456789abcdef" * 4)
     (data_dir / "digest.key").chmod(0o600)
+    (data_dir / "owners.toml").write_text(OWNERS)
     page = f"127.0.0.1:{free_port()}"
     gateway = RunningGateway(running.advertised, f"http://127.0.0.1:{free_port()}/metrics", 0, f"127.0.0.1:{free_port()}")
     processes = Fleet(data_dir / "logs", lambda line: None)
@@ -182,8 +185,11 @@ def running_installation(data_dir: Path, release: str = "broker") -> Iterator[In
     try:
         processes.start("stream", *installed.stream_arguments())
         processes.start("gateway", *installed.gateway_arguments())
-        docs = str(data_dir / "history" / "data-docs")
-        processes.start("serve", "serve", "--bootstrap-servers", running.internal, "--listen", page, "--data-docs-dir", docs)
+        history = data_dir / "history"
+        processes.start(
+            "serve", "serve", "--bootstrap-servers", running.internal, "--listen", page, "--data-docs-dir", str(history / "data-docs"),
+            "--history-dir", str(history), "--owners", str(data_dir / "owners.toml"),
+        )  # fmt: skip
         for name in ("gateway", "serve", "stream"):
             processes.await_ready(name, timeout_s=LIMIT_S)
         yield installed

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import aiokafka
 import confluent_kafka
 import kafka
 import pytest
-from conftest import Installation, RunningBroker, RunningGateway, running_broker, running_gateway
+from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
+from kafka.protocol.consumer import FetchRequest, FetchResponse
 from observe import metrics, read_all
 from patience import LIMIT_S, until
 
-from clientscope.client import KafkaProducer
-from clientscope.kafka import admin
+from clientscope.client.raw import RawClient
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.records.codec import ClientConfigRecord, decode
@@ -33,30 +31,30 @@ CANARY = b"canary-record"
 TOPICS = {"orders": {"num_partitions": 1, "replication_factor": 1}}
 
 
-@contextmanager
-def running_cluster(folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[RunningBroker]:
-    with running_broker(folder, extra=extra) as broker:
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as client:
-            client.create_topics(TOPICS, wait_for_metadata=True)
-        yield broker
+def unread(gateway: RunningGateway) -> dict[tuple[str, ...], float]:
+    return {name: number for name, number in metrics(gateway.metrics_url).items() if "settings_unread" in name[0]}
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    with running_cluster(tmp_path_factory.mktemp("broker")) as broker:
-        yield broker
+def make_topics(broker: RunningBroker) -> None:
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+        admin.create_topics(TOPICS, wait_for_metadata=True)
 
 
-@pytest.fixture(scope="module")
-def gateway(cluster: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
-    with running_gateway(cluster.internal, cluster.client, tmp_path_factory.mktemp("gateway"), listen=cluster.advertised) as running:
-        yield running
+@pytest.fixture(scope="module", autouse=True)
+def topics(broker: RunningBroker, gateway: RunningGateway) -> Iterator[None]:
+    """Nothing that clients here say is unreadable."""
+    make_topics(broker)
+    before = unread(gateway)
+    yield
+    assert unread(gateway) == before
 
 
-def observed(cluster: RunningBroker, client_id: str) -> dict[str, str]:
+def observed(broker: RunningBroker, client_id: str) -> dict[str, str]:
     """The settings of the newest record of one client, of any of its types; without its client.id."""
     records: dict[bytes, ClientConfigRecord] = {}
-    for message in read_all(cluster.internal, CONFIGS):
+    for message in read_all(broker.internal, CONFIGS):
+        if message.value is None:
+            continue
         assert CANARY not in message.value
         record = decode(ClientConfigRecord, message.value)
         if record.client_id == client_id:
@@ -68,8 +66,8 @@ def observed(cluster: RunningBroker, client_id: str) -> dict[str, str]:
     return found
 
 
-def shows(cluster: RunningBroker, client_id: str, expected: dict[str, str]) -> None:
-    until(lambda: observed(cluster, client_id), expected)
+def shows(broker: RunningBroker, client_id: str, expected: dict[str, str]) -> None:
+    until(lambda: observed(broker, client_id), expected)
 
 
 FETCHED = {
@@ -80,15 +78,15 @@ FETCHED = {
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("release", ["2.1", "4.4", *(pytest.param(release, marks=pytest.mark.matrix) for release in ("2.8", "3.9"))])
-def test_java(cluster: RunningBroker, gateway: RunningGateway, release: str) -> None:
+def test_java(broker: RunningBroker, gateway: RunningGateway, release: str) -> None:
     name, path = f"java-{release}", ":".join(str(each) for each in jars(f"client-{release}"))
     subprocess.run([java(), "-Xmx256m", "-cp", path, str(PROGRAM), gateway.address, name], check=True, capture_output=True, timeout=LIMIT_S)
     known = release != "2.1"  # which sends no name, so that it isn't known what its timeouts are
     timeout = {"request.timeout.ms": "21000", "enable.idempotence": "false"} if known else {}
-    shows(cluster, f"{name}-plain", {"acks": "1", "compression.type": "gzip", **timeout})
+    shows(broker, f"{name}-plain", {"acks": "1", "compression.type": "gzip", **timeout})
     timeout = {"request.timeout.ms": "22000", "compression.type": "none"} if known else {}
     shows(
-        cluster,
+        broker,
         f"{name}-tx",
         {"acks": "all", "transactional.id": f"{name}-t1", "transaction.timeout.ms": "47000", "enable.idempotence": "true", **timeout},
     )
@@ -99,19 +97,19 @@ def test_java(cluster: RunningBroker, gateway: RunningGateway, release: str) -> 
     fetched = FETCHED
     if not known:  # there is no rack before 2.4, and before 2.3 a client always asks for topics to be created
         fetched = {key: value for key, value in FETCHED.items() if key != "client.rack"} | {"allow.auto.create.topics": "true"}
-    shows(cluster, f"{name}-classic", {**fetched, **joined})
+    shows(broker, f"{name}-classic", {**fetched, **joined})
     if release == "4.4":
         group = {"group.id": f"{name}-new-billing", "group.protocol": "consumer", "group.remote.assignor": "range"}
-        shows(cluster, f"{name}-new", {**FETCHED, **group, "max.poll.interval.ms": "91000"})
+        shows(broker, f"{name}-new", {**FETCHED, **group, "max.poll.interval.ms": "91000"})
 
 
 @pytest.mark.matrix
-def test_a_share_consumer(cluster: RunningBroker, gateway: RunningGateway) -> None:
+def test_a_share_consumer(broker: RunningBroker, gateway: RunningGateway) -> None:
     path = ":".join(str(each) for each in jars("client-4.4"))
     command = [java(), "-Xmx256m", "-cp", path, str(PROGRAM.with_name("ShareClient.java")), gateway.address]
     subprocess.run(command, check=True, capture_output=True, timeout=LIMIT_S)
     shows(
-        cluster,
+        broker,
         "sharing",
         {
             "group.id": "shared", "fetch.min.bytes": "2", "fetch.max.wait.ms": "420", "fetch.max.bytes": "3000000",
@@ -120,7 +118,7 @@ def test_a_share_consumer(cluster: RunningBroker, gateway: RunningGateway) -> No
     )  # fmt: skip
 
 
-def test_kafka_python(cluster: RunningBroker, gateway: RunningGateway) -> None:
+def test_kafka_python(broker: RunningBroker, gateway: RunningGateway) -> None:
     with closing(
         kafka.KafkaProducer(
             bootstrap_servers=gateway.address, client_id="python-orders", acks="all", request_timeout_ms=23_000, compression_type="gzip",
@@ -128,11 +126,8 @@ def test_kafka_python(cluster: RunningBroker, gateway: RunningGateway) -> None:
         )
     ) as producer:  # fmt: skip
         producer.send("orders", CANARY * 100).get(LIMIT_S)
-        shows(
-            cluster,
-            "python-orders",
-            {"acks": "all", "request.timeout.ms": "23000", "compression.type": "gzip", "enable.idempotence": "true"},
-        )
+    expected = {"acks": "all", "request.timeout.ms": "23000", "compression.type": "gzip", "enable.idempotence": "true"}
+    shows(broker, "python-orders", expected)
     with closing(
         kafka.KafkaConsumer(
             "orders", bootstrap_servers=gateway.address, client_id="python-billing", group_id="python-billing-group",
@@ -142,21 +137,21 @@ def test_kafka_python(cluster: RunningBroker, gateway: RunningGateway) -> None:
         )
     ) as consumer:  # fmt: skip
         consumer.poll(20_000)
-        shows(
-            cluster,
-            "python-billing",
-            {
-                "group.id": "python-billing-group", "session.timeout.ms": "13000", "max.poll.interval.ms": "92000", "fetch.min.bytes": "3",
-                "fetch.max.wait.ms": "360", "fetch.max.bytes": "5000000", "max.partition.fetch.bytes": "400000",
-                "isolation.level": "read_committed", "client.rack": "eu-2", "group.instance.id": "p-1",
-                "allow.auto.create.topics": "true",  # kafka-python 3.0.12 keeps the setting from its ClusterMetadata, which has its default
-                "partition.assignment.strategy": "range,roundrobin",
-            },
-        )  # fmt: skip
+    shows(
+        broker,
+        "python-billing",
+        {
+            "group.id": "python-billing-group", "session.timeout.ms": "13000", "max.poll.interval.ms": "92000", "fetch.min.bytes": "3",
+            "fetch.max.wait.ms": "360", "fetch.max.bytes": "5000000", "max.partition.fetch.bytes": "400000",
+            "isolation.level": "read_committed", "client.rack": "eu-2", "group.instance.id": "p-1",
+            "allow.auto.create.topics": "true",  # kafka-python 3.0.12 keeps the setting from its ClusterMetadata, which has its default
+            "partition.assignment.strategy": "range,roundrobin",
+        },
+    )  # fmt: skip
 
 
 @pytest.mark.matrix
-def test_aiokafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
+def test_aiokafka(broker: RunningBroker, gateway: RunningGateway) -> None:
     async def both() -> None:
         producer = aiokafka.AIOKafkaProducer(
             bootstrap_servers=gateway.address, client_id="aio-orders", acks=0, request_timeout_ms=24_000, compression_type="gzip"
@@ -175,12 +170,12 @@ def test_aiokafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
 
     asyncio.run(both())
     shows(
-        cluster,
+        broker,
         "aio-orders",
         {"acks": "0", "compression.type": "gzip"},  # it sends no name, so that it isn't known what its timeout is
     )
     shows(
-        cluster,
+        broker,
         "aio-billing",
         {
             "group.id": "aio-group", "session.timeout.ms": "14000", "fetch.min.bytes": "4", "fetch.max.wait.ms": "370",
@@ -190,14 +185,15 @@ def test_aiokafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
     )  # fmt: skip
 
 
-def test_librdkafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
+def test_librdkafka(broker: RunningBroker, gateway: RunningGateway) -> None:
     producer = confluent_kafka.Producer(
         {"bootstrap.servers": gateway.address, "client.id": "rd-orders", "acks": "1", "request.timeout.ms": 25_000,
          "compression.type": "lz4"}
     )  # fmt: skip
     producer.produce("orders", CANARY * 100)
     producer.flush(LIMIT_S)
-    shows(cluster, "rd-orders", {"acks": "1", "request.timeout.ms": "25000", "compression.type": "lz4", "enable.idempotence": "false"})
+    del producer
+    shows(broker, "rd-orders", {"acks": "1", "request.timeout.ms": "25000", "compression.type": "lz4", "enable.idempotence": "false"})
     consumer = confluent_kafka.Consumer(
         {"bootstrap.servers": gateway.address, "client.id": "rd-billing", "group.id": "rd-group", "session.timeout.ms": 20_000,
          "max.poll.interval.ms": 120_000, "fetch.min.bytes": 9, "fetch.wait.max.ms": 380, "fetch.max.bytes": 7_000_000,
@@ -206,8 +202,9 @@ def test_librdkafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
     )  # fmt: skip
     consumer.subscribe(["orders"])
     consumer.consume(1, timeout=LIMIT_S)
+    consumer.close()
     shows(
-        cluster,
+        broker,
         "rd-billing",
         {
             "group.id": "rd-group", "session.timeout.ms": "20000", "max.poll.interval.ms": "120000", "fetch.min.bytes": "9",
@@ -216,10 +213,9 @@ def test_librdkafka(cluster: RunningBroker, gateway: RunningGateway) -> None:
             "partition.assignment.strategy": "cooperative-sticky",
         },
     )  # fmt: skip
-    consumer.close()
 
 
-def test_connections_of_one_client_that_differ_are_one_client(cluster: RunningBroker, gateway: RunningGateway) -> None:
+def test_connections_of_one_client_that_differ_are_one_client(broker: RunningBroker, gateway: RunningGateway) -> None:
     """As librdkafka's topics may differ in acks, and two instances with one client.id on a host."""
     producers = [
         kafka.KafkaProducer(
@@ -230,7 +226,7 @@ def test_connections_of_one_client_that_differ_are_one_client(cluster: RunningBr
     for producer in producers:
         producer.send("orders", CANARY)
         producer.flush(LIMIT_S)
-    shows(cluster, "differing", {"acks": "0 | 1 | all", "request.timeout.ms": "21000", "enable.idempotence": "false"})
+    shows(broker, "differing", {"acks": "0 | 1 | all", "request.timeout.ms": "21000", "enable.idempotence": "false"})
     for producer in producers:
         producer.close()
 
@@ -238,9 +234,10 @@ def test_connections_of_one_client_that_differ_are_one_client(cluster: RunningBr
 @pytest.mark.matrix
 def test_a_consumer_without_a_rack_shows_it_where_the_broker_has_one(tmp_path: Path) -> None:
     with (
-        running_cluster(tmp_path / "broker", {"broker.rack": "eu-1"}) as broker,
+        running_broker(tmp_path / "broker", extra={"broker.rack": "eu-1"}) as broker,
         running_gateway(broker.internal, broker.client, tmp_path, listen=broker.advertised) as gateway,
     ):
+        make_topics(broker)
         with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
             producer.send("orders", CANARY).get(LIMIT_S)
         for client_id, rack in (("without", ""), ("within", "eu-1")):
@@ -253,55 +250,13 @@ def test_a_consumer_without_a_rack_shows_it_where_the_broker_has_one(tmp_path: P
             until(lambda who=client_id, where=rack: observed(broker, who).get("client.rack") == where)
 
 
-def test_nothing_was_unreadable(gateway: RunningGateway) -> None:
-    found = metrics(gateway.metrics_url)
-    assert not [name for name in found if "settings_unread" in name[0] and found[name]]
-
-
-def test_without_it_nothing_is_recorded(tmp_path: Path) -> None:
-    with (
-        running_cluster(tmp_path / "broker") as broker,
-        running_gateway(broker.internal, broker.client, tmp_path, "--ignore-request-settings", listen=broker.advertised) as gateway,
-    ):
-        with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="unobserved", acks=1)) as producer:
-            producer.send("orders", CANARY).get(LIMIT_S)
-        until(lambda: metrics(gateway.metrics_url).get(CLOSED, 0) >= 1, why="a client that leaves is recorded at once")
-        assert not read_all(broker.internal, CONFIGS)
-
-
-def detail(installation: Installation, client_id: str) -> dict[str, Any]:
-    """All about a connected client; empty while the page doesn't list it."""
-    for each in installation.api("clients?limit=1000")["items"]:
-        if each["client_id"] == client_id:
-            found: dict[str, Any] = installation.api(f"clients/{quote(each['key'], safe='')}")
-            return found
-    return {}
-
-
-def shown(installation: Installation, client_id: str) -> tuple[str, str, set[str]] | None:
-    """Origin of a client's configuration, its acks, and what was found."""
-    found = detail(installation, client_id)
-    if not found or found["configuration"] is None or found["findings"] is None:
-        return None
-    acks = {each["key"]: each["value"] for each in found["configuration"]["settings"]}["acks"]
-    return found["configuration"]["origin"], acks, {each["code"] for each in found["findings"] if each["state"] == "open"}
-
-
-def test_rules_judge_it_the_page_shows_it_and_what_is_pushed_comes_first(installation: Installation) -> None:
-    with admin.connected(installation.broker.internal) as client:
-        client.create_topics(TOPICS)
-    address = installation.gateway.address
-    with closing(kafka.KafkaProducer(bootstrap_servers=address, client_id="careless-1", acks=0)) as silent:
-        silent.send("orders", CANARY)
-        silent.flush(LIMIT_S)
-        until(lambda: shown(installation, "careless-1") not in (None, ("observed", "0", set())))
-        origin, acks, codes = shown(installation, "careless-1") or ("", "", set())
-        assert (origin, acks) == ("observed", "0")
-        assert "AN101" in codes
-        # Another instance under the same name pushes, and its requests are those of the first one too.
-        with KafkaProducer(bootstrap_servers=address, client_id="careless-1", acks="all") as pushing:
-            pushing.partitions_for("orders")
-            until(lambda: (shown(installation, "careless-1") or ("",))[0], "pushed")
-            until(lambda: "AN405" in (shown(installation, "careless-1") or ("", "", set()))[2])
-            assert (shown(installation, "careless-1") or ("", ""))[1] == "all"
-    installation.processes.check()
+def test_without_it_nothing_is_recorded(broker: RunningBroker, gateway: RunningGateway, tmp_path: Path) -> None:
+    fetch = FetchRequest(version=4, replica_id=-1, max_wait_ms=0, min_bytes=7, max_bytes=1000, isolation_level=0, topics=[])
+    with running_gateway(broker.internal, broker.client, tmp_path, "--ignore-request-settings") as ignoring:
+        for client_id, address in (("unobserved", ignoring.address), ("observed", gateway.address)):
+            with RawClient.connect(address, client_id) as client:
+                client.api_versions("fetching", "1.0")
+                client.request(fetch, FetchResponse)
+        until(lambda: observed(broker, "observed").get("fetch.min.bytes"), "7", why="a client that leaves is recorded at once")
+        until(lambda: metrics(ignoring.metrics_url).get(CLOSED), 1)
+        assert observed(broker, "unobserved") == {}

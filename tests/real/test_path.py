@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import signal
 import time
@@ -24,9 +25,10 @@ from dashboards import queries, rules
 from every import every
 from forked import printed
 from observe import files_below, java_below, metrics, read_all
-from patience import LIMIT_S, eventually, until
+from patience import LIMIT_S, until
 from real_prometheus import prometheus
 from record_bytes import config_record, setting
+from test_findings import becomes
 
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
@@ -58,12 +60,13 @@ def outcomes(row: dict[str, Any]) -> dict[str, str]:
     return fired | {code: outcome for outcome in ("passed", "not_evaluable") for code in row[outcome]}
 
 
-def in_history(installation: Any, column: str = "client_id", table: str = "pushes") -> list[Any]:
-    """A column of a table of history; empty before its first commit."""
+def in_history(installation: Any, column: str = "client_id", client_id: str = "", table: str = "pushes") -> list[Any]:
+    """A column of a table of history, of one client or of all; empty before the table's first commit."""
     folder = str(installation.data_dir / "history" / table)
     if not deltalake.DeltaTable.is_deltatable(folder):
         return []
-    return deltalake.DeltaTable(folder).to_pyarrow_table(columns=[column])[column].to_pylist()  # type: ignore[no-any-return]
+    filters = [("client_id", "=", client_id)] if client_id else None
+    return deltalake.DeltaTable(folder).to_pyarrow_table(columns=[column], filters=filters)[column].to_pylist()  # type: ignore[no-any-return]
 
 
 @contextmanager
@@ -76,45 +79,32 @@ def held_open(installation: Any, names: list[str]) -> Iterator[list[RawClient]]:
         client.close()
 
 
-def test_a_push_becomes_a_result_a_row_of_history_and_a_line_on_the_page(installation: Any) -> None:
+def test_each_start_of_a_producer_is_a_result_a_row_of_history_and_a_line_on_the_page(installation: Any) -> None:
+    """Its gateway also records what it sees of its requests."""
+    since_ms, name = now_ms(), "path-producer"
     with closing(kafka.KafkaAdminClient(bootstrap_servers=installation.broker.internal)) as admin:
         admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
-    with closing(KafkaProducer(bootstrap_servers=installation.gateway.address, client_id="path-producer", acks=0)) as producer:
-        producer.send(TOPIC, b"x").get(LIMIT_S)
-        instance = str(producer.client_instance_id)
 
-    def pushed() -> list[dict[str, Any]]:
-        return [row for row in results(installation, "path-producer") if row["origin"] == "pushed"]
+    def of(origin: str) -> list[dict[str, Any]]:
+        return [row for row in results(installation, name) if row["origin"] == origin]
 
-    until(lambda: len(pushed()), 1)
-    (row,) = pushed()
-    assert (row["software_name"], row["instance_id"], row["redacted"]) == ("kafka-python", instance, 0)
-    said = outcomes(row)
-    assert (said["SK001"], said["AN101"]) == ("passed", "fired")
-    assert not {"AN102", "AN103", "AN105"} & said.keys(), "nothing is tried again that nobody answers"
-    assert "AN202" not in said, "a consumer's rule says nothing of a producer"
-    until(lambda: any(r["client_id"] == "path-producer" for r in installation.api("results")["items"]))
-
-    until(lambda: "path-producer" in in_history(installation))
-    assert row["offset"] in in_history(installation, "offset")
-
-
-def test_producer_that_starts_again_has_two_starts(installation: Any) -> None:
-    """Its gateway also records what it sees of its requests."""
-    since_ms, name = now_ms(), "twice-started"
-    tables = Tables(installation.data_dir / "history")
-
-    def origins(origin: str = "") -> list[str]:
-        return [row["origin"] for row in results(installation, name) if origin in row["origin"]]
-
-    for batch_size in (1_000_000, 16_384):
-        before = len(origins("pushed"))
-        with closing(KafkaProducer(bootstrap_servers=installation.gateway.address, client_id=name, batch_size=batch_size)) as producer:
+    for number, batch_size in enumerate((1_000_000, 16_384), 1):
+        with closing(
+            KafkaProducer(bootstrap_servers=installation.gateway.address, client_id=name, acks=0, batch_size=batch_size)
+        ) as producer:
             producer.send(TOPIC, b"x").get(LIMIT_S)
-            assert eventually(lambda: origins("observed") and len(origins("pushed")) > before), origins()  # noqa: B023
-    sql = "SELECT count(*) AS n FROM pushes WHERE client_id = 'twice-started'"
-    until(lambda: tables.ask("pushes", sql)["n"][0].as_py() == len(origins()))
-    span = Span(since_ms, now_ms() + 1)
+            until(lambda: len(of("pushed")), number)
+            row = of("pushed")[-1]
+            assert (row["software_name"], row["instance_id"], row["redacted"]) == ("kafka-python", str(producer.client_instance_id), 0)
+            said = outcomes(row)
+            assert (said["SK001"], said["AN101"]) == ("passed", "fired")
+            assert not {"AN102", "AN103", "AN105"} & said.keys(), "nothing is tried again that nobody answers"
+            assert "AN202" not in said, "a consumer's rule says nothing of a producer"
+    until(lambda: any(r["client_id"] == name for r in installation.api("results")["items"]))
+    until(lambda: of("observed"), why="a client that leaves is recorded at once")
+    until(lambda: sorted(in_history(installation, "offset", name)) == sorted(row["offset"] for row in results(installation, name)))
+
+    span, tables = Span(since_ms, now_ms() + 1), Tables(installation.data_dir / "history")
     found = starts(tables, span, Whose(client_id=name), 0, 20)
     changed = [{"key": "batch.size", "before": "1000000", "after": "16384"}]
     assert (found["total"], [each["changes"] for each in found["items"]]) == (2, [changed, None])
@@ -390,26 +380,27 @@ def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(inst
 def test_gauges_and_findings_are_in_history_too(installation: Any) -> None:
     with held_open(installation, ["recorded"]) as (client,):
         client.push_config([("acks", "0", 1, False)])
-        until(lambda: "recorded" in in_history(installation, "software_name", "gauges"), why="within a minute")
-    until(lambda: "open" in in_history(installation, "state", "findings"))
+        until(lambda: "recorded" in in_history(installation, "software_name", table="gauges"))
+    until(lambda: "open" in in_history(installation, "state", table="findings"))
 
 
-def test_f15_a_gateway_that_is_killed_and_comes_back_has_true_gauges_again(installation: Any, watch: DemoWatch) -> None:
+def test_f15_a_gateway_that_is_lost_loses_its_series_and_is_a_finding_until_it_is_back(installation: Any, watch: DemoWatch) -> None:
+    def again() -> None:
+        installation.processes.start("gateway", *installation.gateway_arguments())
+        installation.processes.await_ready("gateway")
+
     with held_open(installation, ["before", "before"]):
         until(lambda: watch.snapshot().connections, {("before", "1.0"): 2})
         installation.processes.signal("gateway", signal.SIGKILL)
-        installation.processes.start("gateway", *installation.gateway_arguments())
-        installation.processes.await_ready("gateway")
+        again()
         with held_open(installation, ["after"]):
             until(lambda: watch.snapshot().connections, {("after", "1.0"): 1})
             assert jmx_connections(installation.broker.jmx_port) == {("after", "1.0"): 1}
-    until(lambda: watch.snapshot().connections, {})
-
-
-def test_f15_a_gateway_that_is_lost_loses_its_series_with_nothing_else_happening(installation: Any, watch: DemoWatch) -> None:
-    with held_open(installation, ["lost"]):
-        until(lambda: watch.snapshot().connections, {("lost", "1.0"): 1})
-        installation.processes.signal("gateway", signal.SIGKILL)
-        until(lambda: watch.snapshot().connections, {})
-    installation.processes.start("gateway", *installation.gateway_arguments())
-    installation.processes.await_ready("gateway")
+            installation.processes.signal("gateway", signal.SIGKILL)
+            until(lambda: watch.snapshot().connections, {}, why="with nothing else happening")
+    lost = becomes(installation, "OP001", None, lambda each: each.state == "open")
+    assert lost.severity == "high"
+    assert lost.message.startswith(f'Gateway "{installation.gateway.address}" of broker 1 in cluster ')
+    assert f', on host "{platform.node()}", sends no heartbeats any more' in lost.message
+    again()
+    becomes(installation, "OP001", None, lambda each: each.state == "resolved")

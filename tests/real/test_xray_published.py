@@ -92,7 +92,7 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(installation: Any
 def test_a_look_at_a_running_cluster_publishes_its_clients_with_their_broker(installation: Any, tmp_path: Path) -> None:
     log = installation.data_dir / "broker" / "broker.log"
     before = set(keys(installation, Origin.REQUEST_LOG))
-    status, said = published(installation, "xray", "--seconds", "3", "--yes", str(log), state=tmp_path)
+    status, said = published(installation, "xray", "--seconds", "1", "--yes", str(log), state=tmp_path)
     assert status == 0, said
     new = keys(installation, Origin.REQUEST_LOG).keys() - before
     values = [message.value for message in read_all(installation.broker.internal, CONFIGS) if message.key in new]
