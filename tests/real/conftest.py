@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import Gateway
 from groups import group_of
+from kafka import KafkaAdminClient
+from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 from page_browser import started
 from patience import LIMIT_S
 from played_fleet import OWNERS
@@ -34,6 +37,7 @@ class RunningBroker:
     client: str
     advertised: str
     jmx_port: int
+    data_dir: Path
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,13 @@ class Installation:
         ]  # fmt: skip
 
 
+class ForkedFleet(Fleet):
+    """Of gateways."""
+
+    def start(self, name: str, *arguments: str, module: str = "clientscope.cli") -> None:
+        self._children[name] = Gateway(arguments, self._log(name))  # type: ignore[assignment]
+
+
 class BrokerWithZooKeeper(EmbeddedBroker):
     """A broker whose ZooKeeper ends with it."""
 
@@ -114,7 +125,7 @@ def with_topics(broker: EmbeddedBroker, plan: BrokerPlan) -> RunningBroker:
     except BaseException:
         broker.stop()
         raise
-    return RunningBroker(plan.internal, f"127.0.0.1:{plan.port}", plan.advertised, plan.jmx_port)
+    return RunningBroker(plan.internal, f"127.0.0.1:{plan.port}", plan.advertised, plan.jmx_port, plan.data_dir)
 
 
 @contextmanager
@@ -135,7 +146,7 @@ def running_gateway(internal: str, upstream: str, log_dir: Path, *flags: str, li
     published, and the client pushes once more.
     """
     patience = () if "--config" in flags else ("--policy-deadline-ms", "10000")
-    processes = Fleet(log_dir, lambda line: None)
+    processes = ForkedFleet(log_dir, lambda line: None)
     gateway = RunningGateway(listen or f"127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}/metrics", 0, f"127.0.0.1:{free_port()}")
     processes.start(
         "gateway", "gateway", "--bootstrap-servers", internal, "--listen", gateway.address, "--upstream", upstream,
@@ -164,10 +175,50 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
 
 
 @pytest.fixture(scope="session")
+def spare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """A broker that leads its clients to where no gateway is but what a test puts there."""
+    with running_broker(tmp_path_factory.mktemp("spare")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
 def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
     """A gateway in front of `broker`."""
     log_dir = tmp_path_factory.mktemp("gateway")
     with running_gateway(broker.internal, broker.client, log_dir, listen=broker.advertised) as running:
+        yield running
+
+
+PASSWORD = "canary-password-7f3a"
+REAUTHENTICATE_MS = 5_000
+_MODULES = "org.apache.kafka.common.security"
+
+
+@pytest.fixture(scope="session")
+def sasl_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """A broker whose listener CLIENT speaks SASL_PLAINTEXT, and asks for it again every few seconds."""
+    users = " ".join(f'user_{name}="{PASSWORD}"' for name in ("alice", "mallory", "Gary"))
+    extra = {
+        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,OAUTHBEARER",
+        "listener.name.client.plain.sasl.jaas.config": f"{_MODULES}.plain.PlainLoginModule required {users};",
+        "listener.name.client.scram-sha-256.sasl.jaas.config": f"{_MODULES}.scram.ScramLoginModule required;",
+        "listener.name.client.oauthbearer.sasl.jaas.config": f"{_MODULES}.oauthbearer.OAuthBearerLoginModule required;",
+        "connections.max.reauth.ms": str(REAUTHENTICATE_MS),
+        "connection.failed.authentication.delay.ms": "0",
+    }
+    with running_broker(tmp_path_factory.mktemp("sasl"), extra=extra) as running:
+        with closing(KafkaAdminClient(bootstrap_servers=running.internal)) as admin:
+            bob = UserScramCredentialUpsertion("bob", ScramMechanism.SCRAM_SHA_256, PASSWORD.encode(), iterations=4096)
+            admin.alter_user_scram_credentials([bob])
+        yield running
+
+
+@pytest.fixture(scope="session")
+def sasl_gateway(sasl_broker: RunningBroker) -> Iterator[RunningGateway]:
+    """A gateway that finds out by itself that its listener asks for SASL."""
+    logs = sasl_broker.data_dir / "gateway"
+    with running_gateway(sasl_broker.internal, sasl_broker.client, logs, listen=sasl_broker.advertised) as running:
         yield running
 
 

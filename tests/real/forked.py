@@ -1,11 +1,12 @@
 """Commands of ours in processes that are forked from one which has imported everything, and that differ in nothing else from new ones.
 
-Importing what a command needs takes up to a second of CPU time, and tests run hundreds of commands. Run as a program, this reads what to
-run from each line, in JSON, and answers in a line with its exit status, stdout and stderr.
+Importing what a command needs takes up to a second of CPU time, and tests run hundreds of commands. Run as a program, this imports its
+arguments, reads what to do from each line, in JSON, and answers in a line.
 """
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import json
 import os
@@ -15,17 +16,28 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+_ASKED_MOST = ("clientscope.gateway.server", "sinks.dashboard.server", "clientscope.commands.checkpoints.table", "streaming.job")
+"""What commands need that are asked for most."""
 _lock = threading.Lock()
 
 
 @cache
-def _server() -> subprocess.Popen[str]:
+def _server(*modules: str) -> subprocess.Popen[str]:
     """The process that commands are forked from; it has no thread of its own, and ends with the tests, which hold its stdin."""
-    return subprocess.Popen([sys.executable, "-P", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen([sys.executable, "-P", __file__, *modules], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _ask(serving: subprocess.Popen[str], *question: object) -> Any:
+    with _lock:
+        assert serving.stdin is not None and serving.stdout is not None
+        print(json.dumps(question), file=serving.stdin, flush=True)
+        return json.loads(serving.stdout.readline())
 
 
 def clientscope(*words: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
@@ -36,11 +48,7 @@ def clientscope(*words: str, stdin: str = "", **environment: str) -> subprocess.
     """
     from patience import LIMIT_S  # which the program doesn't have
 
-    with _lock:
-        serving = _server()
-        assert serving.stdin is not None and serving.stdout is not None
-        print(json.dumps([words, stdin, {**os.environ, **environment}, LIMIT_S]), file=serving.stdin, flush=True)
-        status, stdout, stderr = json.loads(serving.stdout.readline())
+    status, stdout, stderr = _ask(_server(*_ASKED_MOST), "run", words, stdin, {**os.environ, **environment}, LIMIT_S)
     if status is None:
         raise subprocess.TimeoutExpired(words, LIMIT_S, stdout, stderr)
     return subprocess.CompletedProcess(words, status, stdout, stderr)
@@ -53,15 +61,50 @@ def printed(*words: str, **environment: str) -> str:
     return ended.stdout
 
 
+class Gateway:
+    """A gateway's process, with as much of `subprocess.Popen` as `Fleet` uses."""
+
+    def __init__(self, words: Sequence[str], log: Path) -> None:
+        log.write_bytes(b"")
+        self._server = _server("clientscope.gateway.server")
+        self.pid: int = _ask(self._server, "start", words, dict(os.environ), str(log))
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            self.returncode = _ask(self._server, "poll", self.pid)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        deadline = time.monotonic() + (timeout or float("inf"))
+        while (status := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired("gateway", timeout or 0)
+            time.sleep(0.02)
+        return status
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
 def _become(words: list[str], environment: Mapping[str, str], streams: list[Path]) -> None:
     """The command, in the process that was just forked; doesn't return."""
     from clientscope.cli import main
 
     os.setsid()
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG, as `spawn` has it
     os.environ.clear()
     os.environ.update(environment)
+    sys.path[1:1] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     for number, path in enumerate(streams):
-        os.dup2(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), number)
+        os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), number)
     sys.stdin = os.fdopen(0)  # the program's own has read ahead
     status = 1
     try:
@@ -76,25 +119,38 @@ def _become(words: list[str], environment: Mapping[str, str], streams: list[Path
         os._exit(status)
 
 
-def _serve() -> None:
-    for line in sys.stdin:
-        words, stdin, environment, limit_s = json.loads(line)
-        with tempfile.TemporaryDirectory() as name:
-            streams = [Path(name) / stream for stream in ("stdin", "stdout", "stderr")]
-            streams[0].write_text(stdin)
-            pid = os.fork()
-            if pid == 0:
-                _become(words, environment, streams)
-            handle = os.pidfd_open(pid)
-            ended, _, _ = select.select([handle], [], [], limit_s)
-            os.close(handle)
-            if not ended:
-                os.killpg(pid, signal.SIGKILL)
-            status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-            print(json.dumps([status if ended else None, *(stream.read_text() for stream in streams[1:])]), flush=True)
+def _run(words: list[str], stdin: str, environment: dict[str, str], limit_s: float) -> tuple[int | None, str, str]:
+    with tempfile.TemporaryDirectory() as name:
+        streams = [Path(name) / stream for stream in ("stdin", "stdout", "stderr")]
+        streams[0].write_text(stdin)
+        pid = os.fork()
+        if pid == 0:
+            _become(words, environment, streams)
+        handle = os.pidfd_open(pid)
+        ended, _, _ = select.select([handle], [], [], limit_s)
+        os.close(handle)
+        if not ended:
+            os.killpg(pid, signal.SIGKILL)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return status if ended else None, streams[1].read_text(), streams[2].read_text()
+
+
+def _start(words: list[str], environment: dict[str, str], log: str) -> int:
+    pid = os.fork()
+    if pid == 0:
+        _become(words, environment, [Path(os.devnull), Path(log), Path(log)])
+    return pid
+
+
+def _poll(pid: int) -> int | None:
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if ended else None
 
 
 if __name__ == "__main__":
-    for module in ("clientscope.gateway.server", "sinks.dashboard.server", "clientscope.commands.checkpoints.table", "streaming.job"):
-        importlib.import_module(module)  # what commands need that are asked for most
-    _serve()
+    for module in sys.argv[1:]:
+        importlib.import_module(module)
+    answers: dict[str, Callable[..., object]] = {"run": _run, "start": _start, "poll": _poll}
+    for line in sys.stdin:
+        question, *arguments = json.loads(line)
+        print(json.dumps(answers[question](*arguments)), flush=True)

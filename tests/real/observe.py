@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import time
 import urllib.error
@@ -18,8 +19,8 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from patience import LIMIT_S, until
 from prometheus_client.parser import text_string_to_metric_families
 
-from clientscope.records.codec import ClientConnectionRecord, decode
-from clientscope.records.topics import CONNECTIONS, STATUS, TELEMETRY
+from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS, TELEMETRY
 
 
 class OwnMetrics(NamedTuple):
@@ -43,6 +44,13 @@ def read_all(bootstrap_servers: str, topic: str, **access: Any) -> list[Any]:
         return messages
 
 
+def make_topic(bootstrap_servers: str, name: str, **configs: str) -> None:
+    """A topic of one partition, if there is none of that name."""
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=bootstrap_servers)) as admin:
+        if name not in admin.list_topics():
+            admin.create_topics({name: {"num_partitions": 1, "replication_factor": 1, "configs": configs}}, wait_for_metadata=True)
+
+
 def knowing_its_topics(consumer: Any) -> Any:
     """A consumer of kafka-python that gets its partitions when it joins its group.
 
@@ -54,10 +62,21 @@ def knowing_its_topics(consumer: Any) -> Any:
     return consumer
 
 
-def connection_records(bootstrap_servers: str, gateway_id: str) -> list[ClientConnectionRecord]:
-    """A gateway's records of connections, in order; its id is their key, so records of other tests are ignored."""
-    encoded = [message.value for message in read_all(bootstrap_servers, CONNECTIONS) if message.key == gateway_id.encode()]
-    return [decode(ClientConnectionRecord, value) for value in encoded]
+def connection_records(bootstrap_servers: str, gateway_id: str = "", **fields: Any) -> list[ClientConnectionRecord]:
+    """Records of connections whose fields have these values, in order; a gateway's id is their key, so junk under another is ignored."""
+    messages = read_all(bootstrap_servers, CONNECTIONS)
+    records = (decode(ClientConnectionRecord, each.value) for each in messages if not gateway_id or each.key == gateway_id.encode())
+    return [record for record in records if all(getattr(record, name) == value for name, value in fields.items())]
+
+
+def configurations(bootstrap_servers: str, **fields: Any) -> list[ClientConfigRecord]:
+    """Records of clients' configurations whose fields have these values, in order."""
+    records = (decode(ClientConfigRecord, message.value) for message in read_all(bootstrap_servers, CONFIGS) if message.value)
+    return [record for record in records if all(getattr(record, name) == value for name, value in fields.items())]
+
+
+def settings_of(record: ClientConfigRecord) -> dict[str, str | None]:
+    return {config.config_key: config.config_value for config in record.configs}
 
 
 def own_metrics(bootstrap_servers: str) -> list[OwnMetrics]:
@@ -84,9 +103,32 @@ def metrics(url: str) -> dict[tuple[str, ...], float]:
         return {(sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples}
 
 
+def counts(gateway: Any, what: str) -> dict[str, float]:
+    """A counter of a gateway by its label's values; its workers' come a moment later, or seconds where they are busy."""
+    return {key[1]: value for key, value in metrics(gateway.metrics_url).items() if key[0] == f"clientscope_gateway_{what}_total"}
+
+
 def count(gateway: Any, what: str, label: str) -> float:
-    """A counter of a gateway, 0 before it counts; its workers' come a moment later, or seconds where they are busy."""
-    return metrics(gateway.metrics_url).get((f"clientscope_gateway_{what}_total", label), 0)
+    """One of them, 0 before it counts."""
+    return counts(gateway, what).get(label, 0)
+
+
+def is_closed(connected: socket.socket, within_s: float = 5.0) -> bool:
+    """Whether the other end has ended a connection, or does in this time."""
+    connected.settimeout(within_s)
+    try:
+        return connected.recv(1000) == b""
+    except ConnectionResetError:
+        return True
+    except (TimeoutError, BlockingIOError):
+        return False
+
+
+def reloaded(gateway: Any, log: Path, said: str) -> None:
+    """Has a gateway read its settings again, and waits until its log says this once more."""
+    before = log.read_text().count(said)
+    os.kill(gateway.pid, signal.SIGHUP)
+    until(lambda: log.read_text().count(said) > before, why=said)
 
 
 def page(url: str) -> tuple[int, str]:
@@ -98,6 +140,12 @@ def page(url: str) -> tuple[int, str]:
         return error.code, error.read().decode()
     except OSError as error:
         return 0, str(error)
+
+
+def listed(gateway: Any) -> list[dict[str, Any]]:
+    """A gateway's own list of its open connections."""
+    found: list[dict[str, Any]] = json.loads(page(f"http://{gateway.admin}/v1/connections")[1])
+    return found
 
 
 def gateway_connections(url: str) -> dict[tuple[str, str], int]:

@@ -21,7 +21,7 @@ from conftest import RunningGateway, running_broker, running_gateway
 from every import every
 from gauge_rows import Topic, rows
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
-from observe import WorkerMemory, count, gateway_connections, metrics, read_all
+from observe import WorkerMemory, count, counts, gateway_connections, is_closed, is_gone, make_topic, metrics, read_all
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -94,9 +94,7 @@ def test_f03_what_the_broker_serves_is_not_counted(gateway: Any, topic: str) -> 
 
 @pytest.fixture(scope="module")
 def topic(broker: Any) -> str:
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
-        configs = {"max.message.bytes": str(110 * MIB)}
-        admin.create_topics({TOPIC: {"num_partitions": 1, "configs": configs}}, wait_for_metadata=True)
+    make_topic(broker.internal, TOPIC, **{"max.message.bytes": str(110 * MIB)})
     return TOPIC
 
 
@@ -173,13 +171,6 @@ def test_f15_a_gateway_dies_with_1000_connections(tmp_path: Path, comes_back: bo
         dies_with_1000_connections(broker, tmp_path, comes_back)
 
 
-def is_closed(client: RawClient) -> bool:
-    try:
-        return client.socket.recv(1) == b""
-    except ConnectionResetError:
-        return True
-
-
 def taken(consumer: Any) -> bytes | None:
     """The next record, which may be a rebalance away."""
     ends = time.monotonic() + 60
@@ -192,8 +183,7 @@ def taken(consumer: Any) -> bytes | None:
 
 
 def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) -> None:
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
-        admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+    make_topic(broker.internal, TOPIC)
     flags = {"listen": broker.advertised}
     clients: list[RawClient] = []
 
@@ -216,8 +206,8 @@ def dies_with_1000_connections(broker: Any, tmp_path: Path, comes_back: bool) ->
             until(lambda: gateway_connections(gateway.metrics_url).get(("held", "1")), 1000)
             until(lambda: Reader(broker.internal).published(-1).get("held"), 1000)
             os.kill(gateway.pid, signal.SIGKILL)
-            os.waitpid(gateway.pid, 0)
-        assert all(map(is_closed, every(clients))), "no client waits for who is gone"
+            until(lambda: is_gone(gateway.pid))
+        assert all(is_closed(each.socket) for each in every(clients)), "no client waits for who is gone"
         clients.clear()
         dead_after = len(Reader(broker.internal).messages)
         if not comes_back:
@@ -267,7 +257,7 @@ def test_f19_a_storm_of_clients_that_push_again_is_one_row_each(tmp_path: Path) 
                         assert (answer.error_code, answer.throttle_time_ms) == (0, 0)
             until(lambda: count(gateway, "published", CONFIGS), 2000)
             assert count(gateway, "pushes", "accepted") == 2000, "as many results and no more: each push is judged once"
-            assert [key for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_lost_total"] == []
+            assert counts(gateway, "lost") == {}
         messages = read_all(broker.internal, CONFIGS)
         assert len(messages) == 2000
         latest = {message.key: decode(ClientConfigRecord, message.value) for message in messages}
