@@ -22,7 +22,7 @@ from clientscope.local.process import free_port
 
 @contextmanager
 def prometheus(targets: Mapping[str, str], directory: Path, address: str = "") -> Iterator[Callable[[str], list[Any]]]:
-    """Scrapes every second, with the rules of deploy/; gives what answers a query.
+    """Scrapes twice a second, with the rules of deploy/; gives what answers a query.
 
     Args:
         targets: job → host and port.
@@ -31,7 +31,7 @@ def prometheus(targets: Mapping[str, str], directory: Path, address: str = "") -
     program = shutil.which("prometheus")
     assert program, "install Debian's prometheus (make prometheus)"
     settings = {
-        "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+        "global": {"scrape_interval": "500ms", "evaluation_interval": "500ms"},
         "rule_files": [str(DEPLOY / "prometheus" / "rules.yml")],
         "scrape_configs": [{"job_name": job, "static_configs": [{"targets": [target]}]} for job, target in targets.items()],
     }

@@ -8,8 +8,6 @@ import platform
 import re
 import signal
 import time
-import urllib.error
-import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +22,7 @@ import pytest
 from dashboards import queries, rules
 from every import every
 from forked import printed
-from observe import files_below, java_below, metrics, read_all
+from observe import files_below, java_below, make_topic, metrics, page, read_all
 from patience import LIMIT_S, until
 from real_prometheus import prometheus
 from record_bytes import config_record, setting
@@ -82,8 +80,7 @@ def held_open(installation: Any, names: list[str]) -> Iterator[list[RawClient]]:
 def test_each_start_of_a_producer_is_a_result_a_row_of_history_and_a_line_on_the_page(installation: Any) -> None:
     """Its gateway also records what it sees of its requests."""
     since_ms, name = now_ms(), "path-producer"
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=installation.broker.internal)) as admin:
-        admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+    make_topic(installation.broker.internal, TOPIC)
 
     def of(origin: str) -> list[dict[str, Any]]:
         return [row for row in results(installation, name) if row["origin"] == origin]
@@ -140,6 +137,12 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
     assert CANARY not in json.dumps([installation.api(path) for path in ("overview", "results", "clients", "connections")])
 
 
+def quarantined(installation: Any) -> dict[tuple[str, int, int], Any]:
+    """By topic, partition and offset."""
+    rows = [json.loads(m.value) for m in read_all(installation.broker.internal, QUARANTINE)]
+    return {(row["topic"], row["partition"], row["offset"]): row for row in rows}
+
+
 def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(installation: Any) -> None:
     good = config_record(setting("acks", "all"), client_id="after-poison")
     poison = {
@@ -155,12 +158,8 @@ def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(instal
         producer.send(CONFIGS, key=b"good", value=good).get(LIMIT_S)
     until(lambda: len(results(installation, "after-poison")), 1)
 
-    def quarantined() -> dict[tuple[str, int, int], dict[str, Any]]:
-        rows = [json.loads(m.value) for m in read_all(installation.broker.internal, QUARANTINE)]
-        return {(row["topic"], row["partition"], row["offset"]): row for row in rows}
-
-    until(lambda: quarantined().keys() >= sent.keys())
-    rows = quarantined()
+    until(lambda: quarantined(installation).keys() >= sent.keys())
+    rows = quarantined(installation)
     assert {key: rows[key]["length"] for key in sent} == sent
     assert all(rows[key]["reason"] and len(rows[key]["digest"]) == 64 for key in every(sent))
     installation.processes.check()
@@ -175,12 +174,8 @@ def test_f20_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_
         sent = {name: producer.send(CONFIGS, key=name.encode(), value=value).get(LIMIT_S) for name, value in records.items()}
     place = (sent["unexpected"].topic, sent["unexpected"].partition, sent["unexpected"].offset)
 
-    def quarantined() -> list[dict[str, Any]]:
-        rows = [json.loads(m.value) for m in read_all(installation.broker.internal, QUARANTINE)]
-        return [row for row in rows if (row["topic"], row["partition"], row["offset"]) == place]
-
-    until(lambda: len(quarantined()) >= 1)
-    assert {(row["reason"], row["length"]) for row in quarantined()} == {("origin_known", len(records["unexpected"]))}
+    row = until(lambda: quarantined(installation).get(place))
+    assert (row["reason"], row["length"]) == ("origin_known", len(records["unexpected"]))
     until(lambda: "expected" in in_history(installation), why="a batch writes the quarantine first, and the table then")
     assert "unexpected" not in in_history(installation)
     # Results judge it all the same: whoever pushed it is there.
@@ -191,8 +186,7 @@ def test_f20_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_
     until(lambda: metrics(url).get(("clientscope_quality_unexpected_rows_total", "origin_known", CONFIGS)), 1)
     assert all(metrics(url)["clientscope_quality_validations_total", "error", topic] == 0 for topic in (CONFIGS, CONNECTIONS))
     until(lambda: installation.api("data-docs")["built_ms"] is not None)
-    with urllib.request.urlopen(f"{installation.page_url}data-docs/clientscope.connections.html", timeout=LIMIT_S) as response:
-        assert "counts_add_up" in response.read().decode()
+    assert "counts_add_up" in page(f"{installation.page_url}data-docs/clientscope.connections.html")[1]
     docs = [path.read_text() for path in (installation.data_dir / "history" / "data-docs").iterdir()]
     assert docs and not any(CANARY in text for text in every(docs))
 
@@ -346,14 +340,7 @@ def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -
 
 
 def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(installation: Any) -> None:
-    def page(name: str) -> tuple[int, str]:
-        try:
-            with urllib.request.urlopen(installation.stream_url + name, timeout=LIMIT_S) as response:
-                return response.status, response.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-
-    assert (page("healthz"), page("readyz")) == ((200, "ok\n"), (200, "ok\n"))
+    assert (page(f"{installation.stream_url}healthz"), page(f"{installation.stream_url}readyz")) == ((200, "ok\n"), (200, "ok\n"))
     table = installation.data_dir / "history" / "pushes"
     table.rename(table.with_name("aside"))
     table.write_text("no table")
@@ -362,16 +349,16 @@ def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(inst
             client.api_versions("unkept", "1.0", uuid.uuid4())
             assert client.push_config([("acks", "1", 1, False)]).error_code == 0
             until(lambda: len(results(installation, "unkept")), 1, why="the others run on")
-        until(lambda: page("readyz")[0], 503)
-        assert page("readyz")[1].startswith("history_pushes is parked and retried: ")
-        status, text = page("healthz")
+        until(lambda: page(f"{installation.stream_url}readyz")[0], 503)
+        assert page(f"{installation.stream_url}readyz")[1].startswith("history_pushes is parked and retried: ")
+        status, text = page(f"{installation.stream_url}healthz")
         assert status == 200 and text.startswith("history_pushes "), "alive, and said"
     finally:
         table.unlink()
         table.with_name("aside").rename(table)
 
     until(lambda: in_history(installation).count("unkept"), 1)
-    until(lambda: page("readyz")[0], 200)
+    until(lambda: page(f"{installation.stream_url}readyz")[0], 200)
     restarts = ("clientscope_stream_query_restarts", "history_pushes")
     until(lambda: metrics(f"{installation.stream_url}metrics")[restarts] >= 1)
     installation.processes.check()
