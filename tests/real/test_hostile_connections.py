@@ -7,24 +7,17 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
-from conftest import RunningGateway, running_gateway
-from observe import read_all
+from conftest import PASSWORD, RunningGateway
+from observe import connection_records
 from patience import until
 
-from clientscope import topics
-from clientscope.local.broker import BrokerPlan, EmbeddedBroker
-from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.codec import ClientConnectionRecord
 from clientscope.records.layouts import Kind
 from clientscope.records.principals import ANONYMOUS
-from clientscope.records.topics import CONNECTIONS
 from clientscope.session.unanswered import FIRST_ID
 from clientscope.wire import api_versions
 from clientscope.wire.codes import PUSH_CONFIG
@@ -34,10 +27,7 @@ from clientscope.wire.describe_cluster import BrokerSoftware, with_software
 CASES = 60
 """On each of two listeners."""
 LAST_ID = 424_242
-PASSWORD = "correct-horse"
 _IDS = (0, 1, 1, 5, 5, 5, -1, *(FIRST_ID + number for number in range(6)))
-_LISTENER = "listener.name.client"
-_MODULES = "org.apache.kafka.common.security"
 
 
 @dataclass(frozen=True)
@@ -50,21 +40,11 @@ class Installed:
     sasl: bool
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["plaintext", "sasl"])
-def installed(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
-    data_dir: Path = tmp_path_factory.mktemp("hostile")
-    users = " ".join(f'user_{name}="{PASSWORD}"' for name in ("alice", "mallory", "Gary"))
-    extra = {
-        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN",
-        f"{_LISTENER}.plain.sasl.jaas.config": f"{_MODULES}.plain.PlainLoginModule required {users};",
-    }
-    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir / "broker", extra=extra if request.param else {})
-    with EmbeddedBroker(plan):
-        topics.create(plan.internal)
-        broker = f"127.0.0.1:{plan.port}"
-        with running_gateway(plan.internal, broker, data_dir / "logs", listen=plan.advertised) as gateway:
-            yield Installed(plan.internal, broker, gateway, request.param)
+@pytest.fixture(params=[False, True], ids=["plaintext", "sasl"])
+def installed(request: pytest.FixtureRequest) -> Installed:
+    sasl = "sasl_" if request.param else ""
+    broker = request.getfixturevalue(f"{sasl}broker")
+    return Installed(broker.internal, broker.client, request.getfixturevalue(f"{sasl}gateway"), request.param)
 
 
 @dataclass(frozen=True)
@@ -236,8 +216,7 @@ def test_f41_the_same_as_direct_and_nobody_elses_name(installed: Installed) -> N
     assert len(truths) > CASES // 4
 
     def recorded() -> dict[str, ClientConnectionRecord]:
-        records = [decode(ClientConnectionRecord, message.value) for message in read_all(installed.internal, CONNECTIONS)]
-        return {record.client_id: record for record in records if record.kind == Kind.CLOSED}
+        return {record.client_id: record for record in connection_records(installed.internal, kind=Kind.CLOSED)}
 
     until(lambda: len(truths.keys() & recorded().keys()) > len(truths) // 2)  # by their ids, which not all of them say
     for client, record in recorded().items():

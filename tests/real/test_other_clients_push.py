@@ -9,44 +9,30 @@ import logging
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import aiokafka
 import confluent_kafka
-import kafka
 import pytest
 from certificates import Authority
-from conftest import RunningGateway, running_gateway
-from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
+from conftest import PASSWORD, RunningBroker, RunningGateway, running_gateway
 from kafka.net.sasl.oauth import AbstractTokenProvider
-from observe import read_all
+from observe import configurations, connection_records, read_all
 from patience import LIMIT_S, until
 
-from clientscope import topics
 from clientscope.client import push
 from clientscope.errors import EnvironmentProblem
-from clientscope.local.broker import BrokerPlan, EmbeddedBroker
-from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
 from clientscope.records.layouts import Kind, Origin
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.records.topics import CONFIGS
 
-PASSWORD = "canary-password-c04d"
 CONFLUENT = ("confluent-kafka-python", f"{confluent_kafka.version()}-rdkafka-{confluent_kafka.libversion()[0]}")
 
 
 def the_push(internal: str, instance_id: uuid.UUID | None) -> Any:
     """Its one record, as it was pushed."""
-
-    def read() -> list[Any]:
-        records = [decode(ClientConfigRecord, message.value) for message in read_all(internal, CONFIGS)]
-        return [each for each in records if (each.client_instance_id, each.origin) == (instance_id, Origin.PUSHED)]
-
     assert instance_id is not None
-    until(read)
-    (record,) = read()
+    (record,) = until(lambda: configurations(internal, client_instance_id=instance_id, origin=Origin.PUSHED))
     return record
 
 
@@ -56,8 +42,7 @@ def identity(record: Any) -> tuple[Any, ...]:
 
 
 def connections(internal: str, client_id: str) -> list[Any]:
-    events = [decode(ClientConnectionRecord, message.value) for message in read_all(internal, CONNECTIONS)]
-    return [each for each in events if each.client_id == client_id and each.kind != Kind.CLOSED]
+    return [each for each in connection_records(internal, client_id=client_id) if each.kind != Kind.CLOSED]
 
 
 def settings_of(record: Any) -> dict[str, tuple[str | None, bool]]:
@@ -97,36 +82,19 @@ def test_a_broker_that_does_not_advertise_it(broker: Any) -> None:
         push({"client.id": "a"}, dialect="java", bootstrap_servers=broker.internal).result(LIMIT_S)
 
 
-_MODULES = "org.apache.kafka.common.security"
-
-
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture(scope="module")
-def secured(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningGateway, str]]:
+def secured(
+    authority: Authority, sasl_broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[RunningGateway, str]]:
     """A gateway where TLS ends, before a broker that asks for SASL; and the broker's other address."""
-    home = tmp_path_factory.mktemp("secured")
-    listener = "listener.name.client"
-    extra = {
-        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,OAUTHBEARER",
-        f"{listener}.plain.sasl.jaas.config": f'{_MODULES}.plain.PlainLoginModule required user_alice="{PASSWORD}";',
-        f"{listener}.scram-sha-256.sasl.jaas.config": f"{_MODULES}.scram.ScramLoginModule required;",
-        f"{listener}.oauthbearer.sasl.jaas.config": f"{_MODULES}.oauthbearer.OAuthBearerLoginModule required;",
-    }
-    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", home / "broker", extra=extra)
-    with EmbeddedBroker(plan):
-        topics.create(plan.internal)
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
-            admin.alter_user_scram_credentials(
-                [UserScramCredentialUpsertion("bob", ScramMechanism.SCRAM_SHA_256, PASSWORD.encode(), iterations=4096)]
-            )
-        flags = authority.sign("gateway").flags()
-        with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", home / "logs", *flags, listen=plan.advertised) as running:
-            yield running, plan.internal
+    flags = authority.sign("gateway").flags()
+    with running_gateway(sasl_broker.internal, sasl_broker.client, tmp_path_factory.mktemp("secured") / "logs", *flags) as running:
+        yield running, sasl_broker.internal
 
 
 class Provider(AbstractTokenProvider):  # type: ignore[misc]

@@ -5,37 +5,16 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import kafka
-import pytest
-from conftest import RunningBroker
+from conftest import PASSWORD, RunningBroker
 from patience import LIMIT_S
 
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import new_admin
 from clientscope.kafka.describe import describe
-from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-
-PASSWORD = "of-tests-alone"
-_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
-
-
-@pytest.fixture(scope="module")
-def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerPlan]:
-    """A broker of another cluster: its listener CLIENT wants SASL, INTERNAL doesn't."""
-    folder: Path = tmp_path_factory.mktemp("other-cluster")
-    extra = {
-        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.client.plain.sasl.jaas.config": f'{_PLAIN} required user_a="{PASSWORD}";',
-    }
-    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", folder / "broker", extra=extra)
-    with EmbeddedBroker(plan):
-        yield plan
 
 
 def cluster_id(servers: str) -> str:
@@ -60,23 +39,28 @@ def said_at_its_end(gateway: subprocess.Popen[str]) -> str:
     return said.split("error: ")[1]
 
 
-def test_refuses_to_start_in_front_of_another_cluster(broker: RunningBroker, other: BrokerPlan) -> None:
-    said = said_at_its_end(started(broker.internal, other.internal, f"127.0.0.1:{free_port()}"))
-    assert f"--upstream {other.internal} is a broker of cluster {cluster_id(other.internal)}" in said
+def test_refuses_to_start_in_front_of_another_cluster(broker: RunningBroker, sasl_broker: RunningBroker) -> None:
+    said = said_at_its_end(started(broker.internal, sasl_broker.internal, f"127.0.0.1:{free_port()}"))
+    assert f"--upstream {sasl_broker.internal} is a broker of cluster {cluster_id(sasl_broker.internal)}" in said
     assert f"--bootstrap-servers are of cluster {cluster_id(broker.internal)}" in said
     assert "hint: let both name the same cluster" in said
 
 
-def test_stops_at_the_first_metadata_of_another_clusters_listener_with_sasl(broker: RunningBroker, other: BrokerPlan) -> None:
+def test_stops_at_the_first_metadata_of_another_clusters_listener_with_sasl(broker: RunningBroker, sasl_broker: RunningBroker) -> None:
     """Before a client has authenticated, a broker doesn't say of which cluster it is."""
     listen = f"127.0.0.1:{free_port()}"
-    gateway = started(broker.internal, f"127.0.0.1:{other.port}", listen, "--security-protocol", "SASL_PLAINTEXT")
+    gateway = started(broker.internal, sasl_broker.client, listen, "--security-protocol", "SASL_PLAINTEXT")
     assert gateway.stdout is not None and "ready" in gateway.stdout.readline()
-    sasl = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_plain_username": "a", "sasl_plain_password": PASSWORD}
+    sasl = {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "sasl_plain_username": "alice",
+        "sasl_plain_password": PASSWORD,
+    }
     try:
         with contextlib.suppress(kafka.errors.KafkaError), closing(kafka.KafkaConsumer(bootstrap_servers=listen, **sasl)) as client:
             client.topics()
     finally:
         said = said_at_its_end(gateway)
-    assert f"is a broker of cluster {cluster_id(other.internal)}" in said
+    assert f"is a broker of cluster {cluster_id(sasl_broker.internal)}" in said
     assert f"are of cluster {cluster_id(broker.internal)}" in said

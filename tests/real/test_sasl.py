@@ -6,7 +6,6 @@ import base64
 import json
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -14,67 +13,36 @@ from typing import Any
 import confluent_kafka
 import kafka
 import pytest
-from conftest import RunningGateway, running_gateway
+from conftest import PASSWORD, REAUTHENTICATE_MS, RunningBroker, RunningGateway, running_gateway
 from every import every
 from forked import clientscope
-from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 from kafka.protocol.sasl import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
-from observe import gateway_connections, metrics, read_all
+from observe import configurations, connection_records, count, gateway_connections, make_topic, read_all
 from patience import LIMIT_S, until
 
-from clientscope import topics
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
-from clientscope.local.broker import BrokerPlan, EmbeddedBroker
-from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.codec import ClientConnectionRecord
 from clientscope.records.layouts import Kind, PrincipalSource
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 
 TOPIC = "test.sasl"
-PASSWORD = "canary-password-7f3a"
-REAUTHENTICATE_MS = 5_000
-_MODULES = "org.apache.kafka.common.security"
-_LISTENER = "listener.name.client"
 
 
 @pytest.fixture(scope="module")
-def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("sasl")
+def broker(sasl_broker: RunningBroker) -> RunningBroker:
+    make_topic(sasl_broker.internal, TOPIC)
+    return sasl_broker
 
 
 @pytest.fixture(scope="module")
-def plan(data_dir: Path) -> Iterator[BrokerPlan]:
-    """A broker whose listener CLIENT speaks SASL_PLAINTEXT, and asks for it again every few seconds."""
-    extra = {
-        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,OAUTHBEARER",
-        f"{_LISTENER}.plain.sasl.jaas.config": f'{_MODULES}.plain.PlainLoginModule required user_alice="{PASSWORD}";',
-        f"{_LISTENER}.scram-sha-256.sasl.jaas.config": f"{_MODULES}.scram.ScramLoginModule required;",
-        f"{_LISTENER}.oauthbearer.sasl.jaas.config": f"{_MODULES}.oauthbearer.OAuthBearerLoginModule required;",
-        "connections.max.reauth.ms": str(REAUTHENTICATE_MS),
-    }
-    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir / "broker", extra=extra)
-    with EmbeddedBroker(plan):
-        topics.create(plan.internal)
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
-            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
-            admin.alter_user_scram_credentials(
-                [UserScramCredentialUpsertion("bob", ScramMechanism.SCRAM_SHA_256, PASSWORD.encode(), iterations=4096)]
-            )
-        yield plan
-
-
-@pytest.fixture(scope="module")
-def gateway(plan: BrokerPlan, data_dir: Path) -> Iterator[RunningGateway]:
-    """A gateway that finds out by itself that its listener asks for SASL."""
-    with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", data_dir / "logs", listen=plan.advertised) as running:
-        yield running
+def gateway(sasl_gateway: RunningGateway) -> RunningGateway:
+    return sasl_gateway
 
 
 def unsecured_token(subject: str) -> str:
@@ -100,11 +68,6 @@ def credentials(mechanism: str) -> dict[str, Any]:
     return {"oauth_cb": oauth}
 
 
-def connection_records(plan: BrokerPlan, client_id: str) -> list[ClientConnectionRecord]:
-    records = [decode(ClientConnectionRecord, message.value) for message in read_all(plan.internal, CONNECTIONS)]
-    return [record for record in records if record.client_id == client_id]
-
-
 ACCEPTED = {
     "PLAIN": ("User:alice", PrincipalSource.PLAIN),
     "SCRAM-SHA-256": ("User:bob", PrincipalSource.SCRAM),
@@ -112,9 +75,9 @@ ACCEPTED = {
 }
 
 
-def test_clientscope_push_as_the_applications_own_user(plan: BrokerPlan, gateway: RunningGateway, tmp_path: Path) -> None:
+def test_clientscope_push_as_the_applications_own_user(broker: RunningBroker, gateway: RunningGateway, tmp_path: Path) -> None:
     path = tmp_path / "client.properties"
-    login = f'{_MODULES}.scram.ScramLoginModule required username="bob" password="{PASSWORD}";'
+    login = f'org.apache.kafka.common.security.scram.ScramLoginModule required username="bob" password="{PASSWORD}";'
     path.write_text(
         f"bootstrap.servers={gateway.address}\nsecurity.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256\n"
         f"sasl.jaas.config={login}\nclient.id=pushed-from-a-file\nconfig.push.allowed.keys=acks,sasl.jaas.config\n"
@@ -128,8 +91,7 @@ def test_clientscope_push_as_the_applications_own_user(plan: BrokerPlan, gateway
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("pushed 1 setting of ")
     assert ended.stdout.endswith("; held back as sensitive: 'sasl.jaas.config'\n")
-    records = [decode(ClientConfigRecord, message.value) for message in read_all(plan.internal, CONFIGS)]
-    (record,) = [record for record in records if record.client_id == "pushed-from-a-file"]
+    (record,) = configurations(broker.internal, client_id="pushed-from-a-file")
     assert record.principal == "User:bob"
     ended = push(*flags, given="another-password")
     assert (ended.returncode, ended.stdout) == (1, "")
@@ -142,7 +104,7 @@ def test_clientscope_push_as_the_applications_own_user(plan: BrokerPlan, gateway
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_f12_real_clients_authenticate_ten_times_on_one_connection(plan: BrokerPlan, gateway: RunningGateway) -> None:
+def test_f12_real_clients_authenticate_ten_times_on_one_connection(broker: RunningBroker, gateway: RunningGateway) -> None:
     """They begin anew half a second before a short session ends, which a busy machine may take from them."""
     failed: list[Any] = []
     producers = [confluent_kafka.Producer(librdkafka(gateway, mechanism, mechanism, **credentials(mechanism))) for mechanism in ACCEPTED]
@@ -156,9 +118,9 @@ def test_f12_real_clients_authenticate_ten_times_on_one_connection(plan: BrokerP
             producer.poll(0.1)
     assert [producer.flush(LIMIT_S) for producer in producers] == [0, 0, 0]
     assert failed == []
-    values = [message.value for message in read_all(plan.internal, TOPIC)]
+    values = [message.value for message in read_all(broker.internal, TOPIC)]
     for mechanism, accepted in ACCEPTED.items():
-        records = connection_records(plan, mechanism)
+        records = connection_records(broker.internal, client_id=mechanism)
         assert (records[-1].principal, records[-1].principal_source) == accepted
         assert max(_lifetimes_ms(records)) > 10 * REAUTHENTICATE_MS, "no connection outlived its sessions"
         assert values.count(mechanism.encode()) == sent
@@ -172,7 +134,7 @@ def _lifetimes_ms(records: list[ClientConnectionRecord]) -> list[int]:
     return [int(last.get(number, now_ms) - opened) for number, opened in first.items()]
 
 
-def test_a_push_carries_its_principal(plan: BrokerPlan, gateway: RunningGateway) -> None:
+def test_a_push_carries_its_principal(broker: RunningBroker, gateway: RunningGateway) -> None:
     producer = KafkaProducer(
         bootstrap_servers=gateway.address, client_id="pusher", security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN",
         sasl_plain_username="alice", sasl_plain_password=PASSWORD,
@@ -180,12 +142,8 @@ def test_a_push_carries_its_principal(plan: BrokerPlan, gateway: RunningGateway)
     with closing(producer):
         producer.send(TOPIC, b"pushed").get(LIMIT_S)
 
-    def found() -> list[ClientConfigRecord]:
-        records = [decode(ClientConfigRecord, message.value) for message in read_all(plan.internal, CONFIGS)]
-        return [record for record in records if record.client_id == "pusher"]
-
-    until(found)
-    assert {(r.principal, r.principal_source, r.security_protocol) for r in found()} == {
+    found = until(lambda: configurations(broker.internal, client_id="pusher"))
+    assert {(r.principal, r.principal_source, r.security_protocol) for r in found} == {
         ("User:alice", PrincipalSource.PLAIN, "SASL_PLAINTEXT")
     }
 
@@ -201,7 +159,7 @@ SETTING = [("acks", "all", 1, False)]
 
 
 @pytest.mark.faults
-def test_f12_ten_authentications_on_one_connection(plan: BrokerPlan, gateway: RunningGateway) -> None:
+def test_f12_ten_authentications_on_one_connection(broker: RunningBroker, gateway: RunningGateway) -> None:
     begins = time.monotonic()
     with RawClient.connect(gateway.address, "again") as client:
         assert client.api_versions("again", "1.0").error_code == 0
@@ -212,14 +170,14 @@ def test_f12_ten_authentications_on_one_connection(plan: BrokerPlan, gateway: Ru
         # The broker closes a connection that sends another request after its session: this one lives longer than two of them.
         assert time.monotonic() - begins > 2 * REAUTHENTICATE_MS / 1000
         assert client.push_config(SETTING).error_code == 0
-        until(lambda: {r.principal for r in connection_records(plan, "again")} >= {"User:alice"})
+        until(lambda: {r.principal for r in connection_records(broker.internal, client_id="again")} >= {"User:alice"})
         assert authenticated(client, "wrong") == 58
         with pytest.raises(ConnectionError):
             client.push_config(SETTING)
 
 
 @pytest.mark.parametrize("steps", ["none", "names", "wrong_password"])
-def test_f12_a_push_before_authentication_has_succeeded_closes(plan: BrokerPlan, gateway: RunningGateway, steps: str) -> None:
+def test_f12_a_push_before_authentication_has_succeeded_closes(broker: RunningBroker, gateway: RunningGateway, steps: str) -> None:
     client_id = f"early-{steps}"
     with RawClient.connect(gateway.address, client_id) as client:
         if steps == "names":
@@ -229,50 +187,49 @@ def test_f12_a_push_before_authentication_has_succeeded_closes(plan: BrokerPlan,
         with pytest.raises(ConnectionError):
             client.push_config(SETTING)
     until(lambda: ("early", "1.0") not in gateway_connections(gateway.metrics_url))
-    assert all(record.principal is None for record in connection_records(plan, client_id))
+    assert all(record.principal is None for record in connection_records(broker.internal, client_id=client_id))
     with RawClient.connect(gateway.address, client_id) as client:
         client.api_versions("late", "1.0")
         assert authenticated(client) == 0
         assert client.push_config(SETTING).error_code == 0
 
 
-def test_bare_tokens_of_handshake_v0(plan: BrokerPlan, gateway: RunningGateway) -> None:
+def test_bare_tokens_of_handshake_v0(broker: RunningBroker, gateway: RunningGateway) -> None:
     with RawClient.connect(gateway.address, "oldest") as client:
         assert client.request(SaslHandshakeRequest(version=0, mechanism="PLAIN"), SaslHandshakeResponse).error_code == 0
         client.send_frame(f"\0alice\0{PASSWORD}".encode())
         assert client.receive_frame() == b""
         assert client.api_versions("oldest", "0.10").error_code == 0
         assert client.push_config(SETTING).error_code == 0
-    until(lambda: any(r.principal == "User:alice" for r in connection_records(plan, "oldest")))
+    until(lambda: any(r.principal == "User:alice" for r in connection_records(broker.internal, client_id="oldest")))
 
 
-def test_f08_who_does_not_authenticate_in_time_is_closed(plan: BrokerPlan, tmp_path: Path) -> None:
+def test_f08_who_does_not_authenticate_in_time_is_closed(broker: RunningBroker, tmp_path: Path) -> None:
     """The broker has answered it, but not accepted it."""
     flags = ("--unauthenticated-timeout-ms", "1000")
-    with running_gateway(plan.internal, f"127.0.0.1:{plan.port}", tmp_path, *flags) as gateway, ExitStack() as stack:
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
         good, named, begun = (stack.enter_context(RawClient.connect(gateway.address, f"slow-{n}")) for n in range(3))
         assert authenticated(good) == 0
         named.api_versions("slow", "1.0")
         assert begun.request(SaslHandshakeRequest(version=1, mechanism="PLAIN"), SaslHandshakeResponse).error_code == 0
         for one in (named, begun):
             assert one.socket.recv(1) == b""
-        closed = "clientscope_gateway_connections_closed_total", "unauthenticated_timeout"
-        until(lambda: metrics(gateway.metrics_url).get(closed), 2)
+        until(lambda: count(gateway, "connections_closed", "unauthenticated_timeout"), 2)
         assert good.api_versions("good", "1.0").error_code == 0
 
 
-def test_f12_nothing_of_sasl_is_on_a_topic_or_in_a_log(plan: BrokerPlan, gateway: RunningGateway, data_dir: Path) -> None:
+def test_f12_nothing_of_sasl_is_on_a_topic_or_in_a_log(broker: RunningBroker, gateway: RunningGateway) -> None:
     """After the tests before it: passwords, SCRAM's messages (RFC 5802), and tokens (RFC 7628), as they are and as a log may show them."""
     producers = [confluent_kafka.Producer(librdkafka(gateway, "last", mechanism, **credentials(mechanism))) for mechanism in ACCEPTED]
     for producer in producers:
         producer.produce(TOPIC, b"last")
         assert producer.flush(LIMIT_S) == 0
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
+    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
         ours = [topic for topic in admin.list_topics() if topic.startswith("clientscope.")]
     assert {CONFIGS, CONNECTIONS} <= set(ours)
-    until(lambda: {r.principal for r in connection_records(plan, "last")} >= {name for name, _ in ACCEPTED.values()})
-    seen = b"".join((message.key or b"") + (message.value or b"") for topic in ours for message in read_all(plan.internal, topic))
-    seen += b"".join(path.read_bytes() for path in (data_dir / "logs").iterdir())
+    until(lambda: {r.principal for r in connection_records(broker.internal, client_id="last")} >= {name for name, _ in ACCEPTED.values()})
+    seen = b"".join((message.key or b"") + (message.value or b"") for topic in ours for message in read_all(broker.internal, topic))
+    seen += b"".join(path.read_bytes() for path in (broker.data_dir / "gateway").iterdir())
     assert all(name.encode() in seen for name, _ in every(ACCEPTED.values()))
     head, claims, _ = unsecured_token("billing-svc").split(".")
     for secret in (PASSWORD, head, claims[:24], "n=bob,r=", "auth=Bearer"):
