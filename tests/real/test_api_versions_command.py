@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from conftest import RunningBroker, running_broker
+from conftest import RunningBroker
 from forked import clientscope
 from patience import LIMIT_S
 
@@ -19,13 +19,6 @@ from clientscope.catalog.releases import infer, releases
 from clientscope.client.raw import RawClient
 from clientscope.cluster.api_versions import AnswerState, ask
 from clientscope.wire.frames import REQUEST_HEAD
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    """A broker whose listener CLIENT advertises an address where nobody listens but what a test puts there."""
-    with running_broker(tmp_path_factory.mktemp("alone")) as running:
-        yield running
 
 
 def run(*flags: str, columns: int = 100, status: int = 0) -> str:
@@ -103,44 +96,40 @@ def test_json(broker: Any) -> None:
     assert parsed["apis"] == [{"key": 0, "name": "Produce", "min": 0, "max": 13, "differs": False}]
 
 
-def test_nobody_there() -> None:
-    assert "no broker answers at 127.0.0.1:1" in run("--bootstrap-servers", "127.0.0.1:1", status=1)
-
-
 @pytest.mark.parametrize(
     ("newest", "state", "version"), [(3, AnswerState.ANSWERED, 0), (0, AnswerState.ANSWERED, 0), (-1, AnswerState.CLOSED, None)]
 )
-def test_a_broker_that_closes_is_asked_for_v0(alone: RunningBroker, newest: int, state: AnswerState, version: int | None) -> None:
+def test_a_broker_that_closes_is_asked_for_v0(spare: RunningBroker, newest: int, state: AnswerState, version: int | None) -> None:
     """Bootstrap goes to the broker itself, whose listener CLIENT advertises another address."""
-    with fake_broker(alone.advertised, alone.client, newest) as asked:
-        (answer,) = ask({"bootstrap_servers": alone.client}).answers
+    with fake_broker(spare.advertised, spare.client, newest) as asked:
+        (answer,) = ask({"bootstrap_servers": spare.client}).answers
     assert (answer.state, answer.version) == (state, version)
     assert asked[-2:] == [4, 0]
     assert bool(answer.ranges) is (state is AnswerState.ANSWERED)
     assert str(infer(answer.ranges)) == ("4.4" if answer.ranges else "None"), "v0 has no features, and all ranges"
 
 
-def test_each_time_on_a_connection_of_its_own(alone: RunningBroker) -> None:
-    with fake_broker(alone.advertised, alone.client, 4) as asked:
+def test_each_time_on_a_connection_of_its_own(spare: RunningBroker) -> None:
+    with fake_broker(spare.advertised, spare.client, 4) as asked:
         for _ in range(2):
             before = len(asked)
-            (answer,) = ask({"bootstrap_servers": alone.client}).answers
+            (answer,) = ask({"bootstrap_servers": spare.client}).answers
             assert answer.state is AnswerState.ANSWERED
             assert asked[before:] == [4, 4], "kafka-python's own connection, and ours"
 
 
-def test_a_broker_that_is_not_there(alone: RunningBroker) -> None:
+def test_a_broker_that_is_not_there(spare: RunningBroker) -> None:
     # Through a process of its own: kafka-python leaves a refused socket to the garbage collector, which warns.
-    line = json.loads(run("--bootstrap-servers", alone.client, "-o", "jsonl"))
+    line = json.loads(run("--bootstrap-servers", spare.client, "-o", "jsonl"))
     assert (line["broker"], line["state"], line["apis"]) == (1, "unreachable", [])
     assert "REFUSED" in line["reason"]
-    assert "Broker 1: unreachable;" in run("--bootstrap-servers", alone.client, "--api", "none")
+    assert "Broker 1: unreachable;" in run("--bootstrap-servers", spare.client, "--api", "none")
 
 
-def test_one_that_says_nothing_is_unreachable(alone: RunningBroker) -> None:
-    host, _, port = alone.advertised.rpartition(":")
+def test_one_that_says_nothing_is_unreachable(spare: RunningBroker) -> None:
+    host, _, port = spare.advertised.rpartition(":")
     with socket.create_server((host, int(port))):
-        (answer,) = ask({"bootstrap_servers": alone.client, "request_timeout_ms": 1000}).answers
+        (answer,) = ask({"bootstrap_servers": spare.client, "request_timeout_ms": 1000}).answers
     assert answer.state is AnswerState.UNREACHABLE
 
 

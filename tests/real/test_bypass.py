@@ -8,18 +8,15 @@ import signal
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import confluent_kafka
-import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
+from conftest import RunningBroker, RunningGateway, running_gateway
 from forked import clientscope
 from http_attacks import get
-from observe import gateway_connections, metrics, workers
+from observe import gateway_connections, make_topic, metrics, workers
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -30,10 +27,8 @@ PUSH = [("acks", "all", 1, True)]
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    """One that leads its clients to the gateway of a test here."""
-    with running_broker(tmp_path_factory.mktemp("bypass-broker")) as running:
-        yield running
+def broker(spare: RunningBroker) -> RunningBroker:
+    return spare
 
 
 TOKEN, OTHER = "a-token-of-32-characters-or-so-00", "another-token-of-32-characters-00"
@@ -65,8 +60,7 @@ def is_bypassed(gateway: RunningGateway) -> bool:
 
 
 def test_by_a_signal_while_clients_produce_and_push(broker: RunningBroker, tmp_path: Path) -> None:
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
-        admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+    make_topic(broker.internal, TOPIC)
     with running_gateway(broker.internal, broker.client, tmp_path, listen=broker.advertised) as gateway:
         over, errors, sent = threading.Event(), [], []
 

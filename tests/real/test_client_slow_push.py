@@ -5,21 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
-import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_gateway, start_broker
-from observe import metrics, read_all
+from conftest import RunningBroker, RunningGateway, running_gateway
+from observe import configurations, make_topic, metrics
 from patience import LIMIT_S, until
 
 from clientscope.client import KafkaProducer
-from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.layouts import Origin
-from clientscope.records.topics import CONFIGS
 
 TOPIC = "test.slow.push"
 PUSHED = "configuration pushed: "
@@ -28,13 +25,9 @@ Held = Callable[..., AbstractContextManager[RunningGateway]]
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    """One that leads its clients to the gateways below."""
-    started, running = start_broker(tmp_path_factory.mktemp("slow-push-broker"))
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=running.internal)) as admin:
-        admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
-    yield running
-    started.stop()
+def broker(spare: RunningBroker) -> RunningBroker:
+    make_topic(spare.internal, TOPIC)
+    return spare
 
 
 @pytest.fixture
@@ -66,8 +59,7 @@ def works(producer: Any) -> None:
 
 
 def pushes_of(broker: RunningBroker, client_id: str) -> list[Any]:
-    records = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
-    return [record for record in records if record.client_id == client_id and record.origin == Origin.PUSHED]
+    return list(configurations(broker.internal, client_id=client_id, origin=Origin.PUSHED))
 
 
 def is_pushed_once(broker: RunningBroker, producer: Any, client_id: str, outcomes: Outcomes) -> None:

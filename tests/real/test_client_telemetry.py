@@ -12,7 +12,6 @@ import signal
 import struct
 import subprocess
 import time
-import urllib.request
 import venv
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +25,7 @@ from clients.script import work
 from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
 from every import every
 from kafka.record import MemoryRecords
-from observe import OwnMetrics, connection_records, metrics, own_metrics, read_all
+from observe import OwnMetrics, configurations, connection_records, count, counts, metrics, own_metrics, page, read_all, settings_of
 from patience import LIMIT_S, eventually, until
 
 from clientscope.catalog.configs import Type
@@ -34,10 +33,9 @@ from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
 from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.layouts import Kind
 from clientscope.records.telemetry import TERMINATING
-from clientscope.records.topics import CONFIGS, FINDINGS, TELEMETRY
+from clientscope.records.topics import FINDINGS, TELEMETRY
 from clientscope.session.telemetry import survives
 from clientscope.wire.codes import INVALID_REQUEST
 from clientscope.wire.cursor import Cursor, write_uvarint
@@ -54,16 +52,9 @@ WHEELS = {"2.5.0": False, "2.10.0": False, "2.10.1": True, "2.16.1": True}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The broker's."""
-    return tmp_path_factory.mktemp("telemetry-broker")
-
-
-@pytest.fixture(scope="module")
-def broker(folder: Path) -> Iterator[RunningBroker]:
-    """One that leads its clients to the gateway below, and takes no telemetry itself."""
-    with running_broker(folder) as running:
-        yield running
+def broker(spare: RunningBroker) -> RunningBroker:
+    """It takes no telemetry itself."""
+    return spare
 
 
 @pytest.fixture(scope="module")
@@ -103,17 +94,8 @@ def codecs(logs: Path) -> set[int]:
 
 def ends(broker: RunningBroker, gateway: RunningGateway, client_id: str) -> set[str]:
     """How the client's connections ended."""
-    records = connection_records(broker.internal, gateway.address)
-    return {record.reason for record in records if record.kind == Kind.CLOSED and record.client_id == client_id}
-
-
-def judged(gateway: RunningGateway) -> float:
-    """Pushes that were judged in full."""
-    return metrics(gateway.metrics_url).get(("clientscope_gateway_telemetry_judged_total", "new"), 0.0)
-
-
-def dropped(gateway: RunningGateway) -> dict[tuple[str, ...], float]:
-    return {key: count for key, count in metrics(gateway.metrics_url).items() if key[0] == "clientscope_gateway_telemetry_dropped_total"}
+    records = connection_records(broker.internal, gateway.address, kind=Kind.CLOSED, client_id=client_id)
+    return {record.reason for record in records}
 
 
 @pytest.mark.matrix
@@ -135,7 +117,7 @@ def test_a_client_does_the_same_work_whether_it_is_asked_or_not(broker: Any, gat
         assert (record.client["client_software_name"], record.client["client_software_version"]) == identity
     until(lambda: ends(broker, gateway, client_id))
     assert ends(broker, gateway, client_id) <= CLIENTS_OWN
-    assert not dropped(gateway)
+    assert counts(gateway, "telemetry_dropped") == {}
 
 
 def api_versions(address: str, software: tuple[str, str], version: int) -> bytes:
@@ -158,7 +140,7 @@ def test_all_others_get_the_same_bytes_as_without_it(broker: Any, gateway: Any, 
 
 
 def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_while_it_runs(
-    broker: Any, gateway: Any, settings: Path, folder: Path
+    broker: RunningBroker, gateway: Any, settings: Path
 ) -> None:
     name = "telemetry-stays"
 
@@ -174,8 +156,8 @@ def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_wh
     assert all("org.apache.kafka.producer.connection.creation.total" in record.names for record in every(pushed()))
 
     def regular() -> bool:
-        number, known = len(pushed()), judged(gateway)
-        return eventually(lambda: len(pushed()) >= number + 3) and judged(gateway) == known
+        number, known = len(pushed()), count(gateway, "telemetry_judged", "new")
+        return eventually(lambda: len(pushed()) >= number + 3) and count(gateway, "telemetry_judged", "new") == known
 
     until(regular, why="pushes that differ in numbers and times alone are not judged again")
     only, before = "org.apache.kafka.producer.node.", settings.read_text()
@@ -188,8 +170,8 @@ def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_wh
         settings.write_text(before)
         os.kill(gateway.pid, signal.SIGHUP)
     producer.flush(LIMIT_S)
-    assert not dropped(gateway)
-    assert codecs(folder / "logs") == {ZSTD}
+    assert counts(gateway, "telemetry_dropped") == {}
+    assert codecs(broker.data_dir / "logs") == {ZSTD}
 
 
 LOW_LIMITS = """
@@ -241,8 +223,8 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
         return metrics(job.metrics_url).get(("clientscope_stream_client_instances", kind, *software), 0) > 0
 
     def said(client_id: str, kind: str) -> dict[str, list[float]]:
-        with urllib.request.urlopen(f"{job.api}history/client-facts?client_id={client_id}&to={now_ms()}", timeout=LIMIT_S) as response:
-            facts = [fact for of in json.load(response)["kinds"] if of["kind"] == kind for fact in of["facts"]]
+        kinds = json.loads(page(f"{job.api}history/client-facts?client_id={client_id}&to={now_ms()}")[1])["kinds"]
+        facts = [fact for of in kinds if of["kind"] == kind for fact in of["facts"]]
         return {fact["name"]: [value for value in fact["values"] if value is not None] for fact in facts}
 
     def findings(code: str) -> list[dict[str, Any]]:
@@ -250,8 +232,7 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
         return [each for each in values if each["code"] == code]
 
     def buffers() -> set[str | None]:
-        records = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS) if message.value]
-        return {each.config_value for record in records for each in record.configs if each.config_key == "buffer.memory"}
+        return {settings_of(record).get("buffer.memory") for record in configurations(broker.internal)}
 
     topic = "test.facts"
     python = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": "facts-librdkafka"})
@@ -306,7 +287,7 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
 @pytest.mark.faults
 def test_hostile_telemetry_is_refused_or_counted_and_the_gateway_lives(broker: Any, gateway: Any) -> None:
     """A bomb, bytes that are no metrics, and a request in another's layout; a raw client that calls itself Java."""
-    before = sum(dropped(gateway).values())
+    before = sum(counts(gateway, "telemetry_dropped").values())
     for number, payload in enumerate((gzip.compress(bytes(50_000_000)), gzip.compress(b"\xff" * 100), b"no gzip"), 1):
         with RawClient.connect(gateway.address, f"hostile-{number}") as client:
             client.api_versions("apache-kafka-java", "4.4.0")
@@ -319,7 +300,7 @@ def test_hostile_telemetry_is_refused_or_counted_and_the_gateway_lives(broker: A
             assert client.receive_frame()[5:] == bytes(4 + 2 + 1)
             client.send_frame(head(72) + b"\1")
             assert Cursor(client.receive_frame(), 9).int16() == INVALID_REQUEST
-    until(lambda: sum(dropped(gateway).values()), before + 3)
+    until(lambda: sum(counts(gateway, "telemetry_dropped").values()), before + 3)
     assert not [record for number in (1, 2, 3) for record in telemetry(broker, f"hostile-{number}")]
 
 
@@ -368,8 +349,7 @@ def test_no_release_of_librdkafka_aborts_or_disconnects(prefixes: str, tmp_path:
             assert bool(telemetry(broker, name)) == (asked and prefixes != "nothing.")
             until(lambda name=name: ends(broker, gateway, name))
             assert ends(broker, gateway, name) <= CLIENTS_OWN
-        errors = {key[1] for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_telemetry_answered_total"}
-        assert errors == {"none"}
+        assert counts(gateway, "telemetry_answered").keys() == {"none"}
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ import json
 import shutil
 import signal
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -17,11 +16,11 @@ from typing import Any
 import pytest
 import standardwebhooks
 from alert_receivers import SECRET, Server, cut, hang, serving, status
-from conftest import RunningBroker, running_broker
+from conftest import RunningBroker
 from forked import clientscope
 from made_findings import leak, made
-from observe import metrics, read_all
-from patience import LIMIT_S, eventually, until
+from observe import metrics, page, read_all
+from patience import eventually, until
 
 from clientscope.demo.fleet import Fleet
 from clientscope.findings.record import Application, Finding
@@ -61,10 +60,9 @@ class Deliver:
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    """One of its own: made-up findings are on its topics, which other tests read."""
-    with running_broker(tmp_path_factory.mktemp("broker")) as running:
-        yield running
+def broker(spare: RunningBroker) -> RunningBroker:
+    """Made-up findings are on its topics, which others read on the shared one."""
+    return spare
 
 
 @contextmanager
@@ -83,10 +81,11 @@ def delivering(broker: Any, folder: Path, *receivers: str) -> Iterator[Deliver]:
         processes.stop()
 
 
-def hook(name: str, server: Server, folder: Path, codes: str) -> str:
+def hook(name: str, server: Server, folder: Path, codes: str, wait_s: float = 0.5) -> str:
     return (
         f'[[receiver]]\nname = "{name}"\nkind = "webhook"\nurl = "{server.url}/{CANARY}"\nsecrets = ["file:{folder}/secret"]\n'
         f'headers = {{ Authorization = "file:{folder}/header" }}\ncode = "{codes}"\ntimeout_seconds = 2\n'
+        f"group_wait_seconds = {wait_s}\n"
     )
 
 
@@ -121,11 +120,8 @@ def alertmanager(folder: Path) -> Iterator[str]:
 
 
 def alerts_of(url: str) -> list[dict[str, Any]] | None:
-    try:
-        with urllib.request.urlopen(f"{url}/am/api/v2/alerts", timeout=LIMIT_S) as response:
-            return list(json.load(response))
-    except OSError:
-        return None
+    status, text = page(f"{url}/am/api/v2/alerts")
+    return list(json.loads(text)) if status == 200 else None
 
 
 def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(broker: Any, tmp_path: Path) -> None:
@@ -157,7 +153,7 @@ def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(broker
 @pytest.mark.faults
 def test_f31_f32_a_storm_is_a_message_and_a_kill_in_mid_send_loses_and_repeats_nothing(broker: Any, tmp_path: Path) -> None:
     with serving() as well, serving(hang) as struck, serving(always=hang) as dead:
-        receivers = [hook(name, server, tmp_path, "AN8*") for name, server in (("well", well), ("struck", struck), ("dead", dead))]
+        receivers = [hook(name, server, tmp_path, "AN8*", 3) for name, server in (("well", well), ("struck", struck), ("dead", dead))]
         storm = [made(0x80000 + number, code="AN801") for number in range(MANY)]
         with delivering(broker, tmp_path, *receivers) as running:
             running.start("copy", ": ready")

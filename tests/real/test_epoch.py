@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import kafka
 import pytest
-from conftest import RunningBroker, running_broker, running_gateway
+from conftest import RunningBroker, running_gateway
 from observe import connection_records
 from patience import LIMIT_S, until
 from record_bytes import connection_record, heartbeat
@@ -23,10 +22,9 @@ from clientscope.records.topics import CONNECTIONS
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    """One of its own, since what is written here would be read by others' tests."""
-    with running_broker(tmp_path_factory.mktemp("epochs")) as running:
-        yield running
+def broker(spare: RunningBroker) -> RunningBroker:
+    """What is written here would be read by others' tests on the shared one."""
+    return spare
 
 
 def write(broker: Any, gateway_id: str, *values: bytes) -> None:

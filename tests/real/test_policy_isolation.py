@@ -11,11 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 import confluent_kafka
-import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
+from conftest import RunningBroker, RunningGateway, running_gateway
 from every import every
-from observe import children, count, metrics, process_name, read_all
+from observe import children, count, make_topic, metrics, process_name, read_all
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -25,15 +24,13 @@ from clientscope.wire.codes import NONE, THROTTLING_QUOTA_EXCEEDED
 
 TOPIC = "test.isolation"
 PUSH = [("acks", "all", 1, True), ("linger.ms", "5", 4, False)]
-CLIENTS = 100
-RECORDS = 2_000
+CLIENTS = 40
+RECORDS = 500
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    """One that leads its clients to the gateway below."""
-    with running_broker(tmp_path_factory.mktemp("isolation-broker")) as running:
-        yield running
+def broker(spare: RunningBroker) -> RunningBroker:
+    return spare
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +38,7 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
     """A gateway with a policy that acts on the client's software name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[1] / "pure"), os.environ.get("PYTHONPATH", "")]))
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
-            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+        make_topic(broker.internal, TOPIC)
         # All clients here have one address, whose own quota isn't what is tested.
         policy = (
             "--client-config-policy-class-name",

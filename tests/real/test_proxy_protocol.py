@@ -6,32 +6,22 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import Any
 
 import confluent_kafka
-import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
-from observe import connection_records, gateway_connections, metrics, read_all
+from conftest import RunningBroker, RunningGateway, running_gateway
+from observe import connection_records, count, gateway_connections, is_closed, make_topic
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.gateway.worker.proxy_protocol import build
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConnectionRecord, decode
-from clientscope.records.topics import CONNECTIONS
 
 BALANCER = "127.0.0.9"
 V1 = b"PROXY TCP4 203.0.113.7 198.51.100.1 40000 9092\r\n"
 FLAGS = ("--proxy-protocol-from", f"{BALANCER},fd00::/8", "--unauthenticated-timeout-ms", "2000", "--max-connections-per-ip", "3")
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    """A broker whose advertised address is free: at the shared one's stands the shared gateway."""
-    with running_broker(tmp_path_factory.mktemp("own")) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -49,20 +39,6 @@ def connect(gateway: RunningGateway, source: str, header: bytes = b"") -> RawCli
     return RawClient(connected, "behind")
 
 
-def is_closed(client: RawClient) -> bool:
-    client.socket.settimeout(5.0)
-    try:
-        return client.socket.recv(1) == b""
-    except ConnectionResetError:
-        return True
-    except TimeoutError:
-        return False
-
-
-def refused(gateway: RunningGateway, reason: str) -> float:
-    return metrics(gateway.metrics_url).get(("clientscope_gateway_connections_refused_total", reason), 0)
-
-
 def addresses(broker: Any, gateway: RunningGateway, name: str) -> set[str]:
     records = connection_records(broker.internal, gateway.address)
     return {r.client_address for r in records if r.client_software_name == name}
@@ -72,11 +48,8 @@ def addresses(broker: Any, gateway: RunningGateway, name: str) -> set[str]:
     ("name", "header", "address"),
     [
         ("v1", V1, "203.0.113.7"),
-        ("v1-6", b"PROXY TCP6 2001:DB8:0::7 2001:db8::1 40000 9092\r\n", "2001:db8::7"),
         ("v2", build(("203.0.113.8", 1), ("198.51.100.1", 2)), "203.0.113.8"),
-        ("v2-6", build(("2001:db8::8", 1), ("2001:db8::1", 2)), "2001:db8::8"),
         ("v2-local", build(None, None), BALANCER),
-        ("v1-unknown", b"PROXY UNKNOWN\r\n", BALANCER),
     ],
 )
 def test_the_clients_own_address_is_on_record(broker: Any, behind: RunningGateway, name: str, header: bytes, address: str) -> None:
@@ -102,24 +75,23 @@ def test_header_and_requests_in_one_segment_or_byte_by_byte(behind: RunningGatew
     ("sent", "reason"),
     [
         (struct.pack(">ihhih", 10, 18, 0, 77, -1), "proxy_header_invalid"),
-        (b"PROXY TCP4 203.0.113.7 x 1 2\r\n", "proxy_header_invalid"),
         (V1[:20], "proxy_header_invalid"),
         (b"", "proxy_header_missing"),
     ],
-    ids=["kafka", "garbled", "half", "nothing"],
+    ids=["kafka", "half", "nothing"],
 )
 def test_without_a_whole_header_there_is_no_connection(behind: RunningGateway, sent: bytes, reason: str) -> None:
-    before, opened = refused(behind, reason), metrics(behind.metrics_url)["clientscope_gateway_connections_opened_total", "CLIENT"]
+    before, opened = count(behind, "connections_refused", reason), count(behind, "connections_opened", "CLIENT")
     with connect(behind, BALANCER, sent) as client:
         if sent in {b"", V1[:20]}:
             client.socket.shutdown(socket.SHUT_WR)
-        assert is_closed(client)
-    until(lambda: refused(behind, reason), before + 1)
-    until(lambda: metrics(behind.metrics_url).get(("clientscope_gateway_connections_opened_total", "CLIENT"), 0), opened)
+        assert is_closed(client.socket)
+    until(lambda: count(behind, "connections_refused", reason), before + 1)
+    until(lambda: count(behind, "connections_opened", "CLIENT"), opened)
 
 
 def test_a_header_that_drips_is_closed_at_the_timeout(behind: RunningGateway) -> None:
-    before, dripped = refused(behind, "proxy_header_timeout"), 0
+    before, dripped = count(behind, "connections_refused", "proxy_header_timeout"), 0
     with connect(behind, BALANCER) as client:
         for byte in V1:
             try:
@@ -129,7 +101,7 @@ def test_a_header_that_drips_is_closed_at_the_timeout(behind: RunningGateway) ->
             dripped += 1
             time.sleep(0.2)
         assert dripped < len(V1)
-    until(lambda: refused(behind, "proxy_header_timeout"), before + 1)
+    until(lambda: count(behind, "connections_refused", "proxy_header_timeout"), before + 1)
 
 
 def test_from_elsewhere_none_is_taken_and_none_is_needed(broker: Any, behind: RunningGateway) -> None:
@@ -138,7 +110,7 @@ def test_from_elsewhere_none_is_taken_and_none_is_needed(broker: Any, behind: Ru
         until(lambda: addresses(broker, behind, "direct"), {"127.0.0.1"})
     for header in (V1, build(("203.0.113.8", 1), ("198.51.100.1", 2))):
         with connect(behind, "127.0.0.1", header) as liar:
-            assert is_closed(liar)
+            assert is_closed(liar.socket)
 
 
 def test_limits_per_address_count_the_client_not_the_balancer(behind: RunningGateway) -> None:
@@ -150,30 +122,29 @@ def test_limits_per_address_count_the_client_not_the_balancer(behind: RunningGat
 
         for number in (20, 20, 20, 21, 22, 23):
             assert one(number).api_versions("limited", "1").error_code == 0
-        before = refused(behind, "max_connections_per_ip")
-        assert is_closed(one(20))
-        until(lambda: refused(behind, "max_connections_per_ip"), before + 1)
+        before = count(behind, "connections_refused", "max_connections_per_ip")
+        assert is_closed(one(20).socket)
+        until(lambda: count(behind, "connections_refused", "max_connections_per_ip"), before + 1)
         assert one(24).api_versions("limited", "1").error_code == 0
 
 
-def test_an_upstream_that_takes_it_gets_the_clients_address(own: RunningBroker, tmp_path: Any) -> None:
+def test_an_upstream_that_takes_it_gets_the_clients_address(spare: RunningBroker, tmp_path: Any) -> None:
     """Two gateways, one behind the other: the outer one's client is the inner one's too."""
     inner_flags = ("--proxy-protocol-from", "127.0.0.1", "--gateway-id", "inner")
     with (
-        running_gateway(own.internal, own.client, tmp_path / "inner", *inner_flags) as inner,
-        running_gateway(own.internal, inner.address, tmp_path / "outer", "--upstream-proxy-protocol", listen=own.advertised) as outer,
+        running_gateway(spare.internal, spare.client, tmp_path / "inner", *inner_flags) as inner,
+        running_gateway(spare.internal, inner.address, tmp_path / "outer", "--upstream-proxy-protocol", listen=spare.advertised) as outer,
     ):
         connected = socket.create_connection(("127.0.0.1", int(outer.address.split(":")[1])), 10, ("127.0.0.77", 0))
         with RawClient(connected, "far") as client:
             assert client.api_versions("far", "1").error_code == 0
 
             def seen() -> set[str]:
-                records = [decode(ClientConnectionRecord, message.value) for message in read_all(own.internal, CONNECTIONS)]
-                return {r.client_address for r in records if (r.gateway_id, r.client_software_name) == ("inner", "far")}
+                records = connection_records(spare.internal, "inner")
+                return {r.client_address for r in records if r.client_software_name == "far"}
 
             until(seen, {"127.0.0.77"})
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=outer.address)) as admin:
-            admin.create_topics({"test.proxied": {"num_partitions": 1}}, wait_for_metadata=True)
+        make_topic(outer.address, "test.proxied")
         producer = confluent_kafka.Producer({"bootstrap.servers": outer.address})
         producer.produce("test.proxied", b"x" * 500_000)
         assert producer.flush(LIMIT_S) == 0

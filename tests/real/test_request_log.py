@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import kafka
-import pytest
-from conftest import RunningBroker, running_broker, running_gateway
+from conftest import RunningBroker, running_gateway
 from every import every
 from forked import clientscope
-from observe import metrics
+from observe import counts, make_topic
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -22,23 +20,15 @@ from clientscope.client.raw import RawClient
 TOPIC = "test.requests"
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    """A broker whose advertised address is free: at the shared one's stands the shared gateway."""
-    with running_broker(tmp_path_factory.mktemp("own")) as running:
-        yield running
-
-
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_only_the_client_asked_for_is_logged_and_each_of_its_requests(own: RunningBroker, tmp_path: Path) -> None:
+def test_only_the_client_asked_for_is_logged_and_each_of_its_requests(spare: RunningBroker, tmp_path: Path) -> None:
     path = tmp_path / "requests.log"
     flags = ("--request-log", str(path), "--request-log-client-id", "orders-*")
-    with running_gateway(own.internal, own.client, tmp_path, *flags, listen=own.advertised) as gateway:
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=gateway.address, client_id="admin")) as admin:
-            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+    with running_gateway(spare.internal, spare.client, tmp_path, *flags, listen=spare.advertised) as gateway:
+        make_topic(gateway.address, TOPIC)
         for client_id in ("orders-1", "payments-1"):
             with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id=client_id)) as producer:
                 for _ in range(10):
@@ -52,7 +42,7 @@ def test_only_the_client_asked_for_is_logged_and_each_of_its_requests(own: Runni
             assert raw.push_config([("acks", "all", 1, False)]).error_code == 0
         until(lambda: len([line for line in lines(path) if line["requestHeader"]["requestApiKey"] == 0]), 20)
         until(lambda: any(line["requestHeader"]["requestApiKeyName"] == "PUSH_CONFIG" for line in lines(path)))
-        assert [key for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_request_log_dropped_total"] == []
+        assert counts(gateway, "request_log_dropped") == {}
     found = lines(path)
     assert {line["requestHeader"]["clientId"] for line in found} <= {"orders-1", "orders-raw", None}
     assert {line["requestHeader"]["clientId"] for line in found} >= {"orders-1", "orders-raw"}
@@ -74,9 +64,3 @@ def test_a_file_that_cannot_be_written_is_said_at_start(broker: Any) -> None:
     assert ended.returncode == 1
     assert "request-log: cannot write /nowhere/requests.log: No such file or directory" in ended.stderr
     assert "Traceback" not in ended.stderr
-
-
-def test_without_the_setting_there_is_no_log(gateway: Any, tmp_path: Path) -> None:
-    with RawClient.connect(gateway.address, "unlogged") as raw:
-        raw.api_versions("raw", "1")
-    assert [key for key in metrics(gateway.metrics_url) if key[0] == "clientscope_gateway_request_log_dropped_total"] == []
