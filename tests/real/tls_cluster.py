@@ -5,14 +5,14 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import kafka
 from certificates import Authority, Pair
 from conftest import RunningGateway, running_gateway
+from observe import make_topic
 
 from clientscope import topics
 from clientscope.client.raw import RawClient
@@ -56,8 +56,7 @@ def tls_cluster(authority: Authority, folder: Path) -> Iterator[Cluster]:
     plan = BrokerPlan(port, internal, f"127.0.0.1:{plain}", folder, extra=extra)
     with EmbeddedBroker(plan):
         topics.create(plan.internal)
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
-            admin.create_topics({TOPIC: {"num_partitions": 1, "configs": {"max.message.bytes": "10000000"}}}, wait_for_metadata=True)
+        make_topic(plan.internal, TOPIC, **{"max.message.bytes": "10000000"})
         yield Cluster(plan, secure_port, f"127.0.0.1:{plain}", f"127.0.0.1:{secure}")
 
 
