@@ -18,7 +18,7 @@ import kafka
 import pytest
 from conftest import running_broker
 from kafka.protocol.admin import AlterClientQuotasRequest
-from observe import children
+from observe import children, make_topic
 from patience import LIMIT_S, until
 
 from clientscope.commands.xray.raised import raised
@@ -57,8 +57,7 @@ class Cluster:
 
 def running(folder: Path, release: str) -> Iterator[Cluster]:
     with running_broker(folder / "broker", release) as broker:
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
-            admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
+        make_topic(broker.internal, TOPIC)
         yield Cluster(broker.internal, folder / "broker" / "broker.log", folder / "state")
 
 
@@ -68,8 +67,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_it_shows_real_clients_and_restores_the_level(release: str, tmp_path: Path) -> None:
-    for cluster in running(tmp_path, release):
+def test_it_shows_real_clients_and_restores_the_level(release: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    for cluster in [request.getfixturevalue("cluster")] if release == "broker" else running(tmp_path, release):
         before = cluster.level()
         with (
             closing(kafka.KafkaProducer(
@@ -80,10 +79,11 @@ def test_it_shows_real_clients_and_restores_the_level(release: str, tmp_path: Pa
                 fetch_max_wait_ms=300, session_timeout_ms=12_000, heartbeat_interval_ms=500,
             )) as consumer,
         ):  # fmt: skip
-            running_xray = cluster.xray("--seconds", "4", "--yes", "--output-format", "json")
+            running_xray = cluster.xray("--seconds", "3", "--yes", "--output-format", "json")
             while running_xray.poll() is None:
                 producer.send(TOPIC, b"x")
                 consumer.poll(timeout_ms=200)
+                time.sleep(0.1)  # each request is a line of the log
             out, err = running_xray.communicate()
         assert running_xray.returncode == 0, err
         made = json.loads(out)
@@ -109,7 +109,7 @@ def test_it_shows_real_clients_and_restores_the_level(release: str, tmp_path: Pa
         assert log["name"].startswith("broker 1: ")
         assert log["requests"] > 10
         assert log["unreadable"] == 0
-        assert "Sets kafka.request.logger to DEBUG on broker 1 for 4 s" in err
+        assert "Sets kafka.request.logger to DEBUG on broker 1 for 3 s" in err
         assert cluster.level() == before
         assert list(cluster.state.rglob("*.json")) == []
 
@@ -141,6 +141,7 @@ def test_what_requests_do_not_show_comes_from_the_admin_api(cluster: Cluster) ->
         while looking.poll() is None:
             producer.send(TOPIC, b"x")
             consumer.poll(0.2)
+            time.sleep(0.1)
         out, err = looking.communicate()
         summary, _ = cluster.xray("--seconds", "0.1", "--yes").communicate(timeout=LIMIT_S)
     assert looking.returncode == 0, err
