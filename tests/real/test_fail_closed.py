@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from pathlib import Path
 
 import pytest
-from conftest import RunningBroker, running_gateway
 from forked import clientscope
-from http_attacks import get
-from patience import eventually, until
-
-from clientscope.client.raw import RawClient
 
 SASL = ("--kafka-security-protocol", "SASL_PLAINTEXT", "--kafka-sasl-mechanism", "PLAIN", "--kafka-sasl-username", "u")
 SECRETS = [
@@ -55,37 +48,3 @@ def test_f39_a_secret_that_is_missing_or_open_to_all_ends_the_start(command: str
         assert "canary" not in said
         if command == "stream":
             break  # it takes seconds to import Spark
-
-
-def test_f39_settings_that_are_wrong_at_sighup_leave_the_old_ones(broker: RunningBroker, tmp_path: Path) -> None:
-    settings, key, log = tmp_path / "clientscope.toml", tmp_path / "digest.key", tmp_path / "gateway.log"
-    key.write_text("0123456789abcdef" * 4)
-    key.chmod(0o600)
-    good = f'[gateway]\ndigest_key_file = "{key}"\n'
-
-    def signalled(said: str) -> bool:
-        before = log.read_text().count(said)
-        os.kill(gateway.pid, signal.SIGHUP)
-        return eventually(lambda: log.read_text().count(said) > before)
-
-    def works() -> bool:
-        with RawClient.connect(gateway.address, "client") as client:
-            client.api_versions("client", "1")
-            answer = client.push_config([("sasl.jaas.config", "canary-value", 1, False)])
-            return bool(answer.error_code) and get(gateway.metrics_url)[0] == 200
-
-    settings.write_text(good)
-    with running_gateway(broker.internal, broker.client, tmp_path, "--config", str(settings)) as gateway:
-        until(works)
-        for wrong in ("[gateway]\nno_such_key = 1\n", "[gateway\n", "[no_such_table]\n", "[gateway]\ndrain_timeout_ms = -1\n"):
-            settings.write_text(wrong)
-            assert signalled("the settings stay as they were")
-        settings.unlink()
-        assert signalled("the settings stay as they were")
-        settings.write_text(good)
-        key.chmod(0o644)
-        assert signalled("every user of this machine may use it")
-        key.rename(tmp_path / "moved")
-        assert signalled("No such file or directory")
-        until(works)
-        assert "Traceback" not in log.read_text()

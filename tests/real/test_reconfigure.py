@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from conftest import running_gateway
-from observe import gateway_connections, read_all
-from patience import LIMIT_S, eventually, until
+from observe import configurations, gateway_connections, listed, reloaded
+from patience import eventually, until
 
 from clientscope.client.raw import RawClient
 from clientscope.digest import DigestKey
-from clientscope.records.codec import ClientConfigRecord, decode
-from clientscope.records.topics import CONFIGS
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
 
 SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
@@ -40,46 +34,38 @@ def test_another_digest_key_while_it_runs(broker: Any, tmp_path: Path) -> None:
         with RawClient.connect(gateway.address, client_id) as client:
             client.api_versions("leaky", "1")
             assert client.push_config(LEAK).error_code == INVALID_CONFIG
-        found: list[Any] = []
-
-        def published() -> bool:
-            records = (decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS))
-            found.extend(record.digest_key_id for record in records if record.client_id == client_id)
-            return bool(found)
-
-        until(published)
-        return str(found[0])
-
-    def signalled(said: str) -> bool:
-        before = log.read_text().count(said)
-        os.kill(gateway.pid, signal.SIGHUP)
-        return eventually(lambda: log.read_text().count(said) > before)
+        (found, *_) = until(lambda: configurations(broker.internal, client_id=client_id))
+        return found.digest_key_id
 
     def name_under(key: str) -> bool:
         """Whether a name that is a secret is shown as its digest under this key."""
         expected = f"[redacted {DigestKey.read(tmp_path / key).digest(SECRET).hex()[:16]}]"
 
-        def listed() -> bool:
-            with urllib.request.urlopen(f"http://{gateway.admin}/v1/connections", timeout=LIMIT_S) as response:
-                return expected in [each["ClientName"] for each in json.load(response)]
-
         with RawClient.connect(gateway.address, "named") as client:
             client.api_versions(SECRET, "1")
-            return eventually(listed)
+            return eventually(lambda: expected in [each["ClientName"] for each in listed(gateway)])
 
     configure(f'digest_key_file = "{tmp_path / "first"}"')
     with running_gateway(broker.internal, broker.client, tmp_path, "--config", str(settings)) as gateway:
         assert digest_key_id("before") == keys["first"]
         configure(f'digest_key_file = "{tmp_path / "missing"}"')
-        assert signalled("the policy keeps its settings")
-        configure("no_such_key = 1")
-        assert signalled("the settings stay as they were")
+        reloaded(gateway, log, "the policy keeps its settings")
+        for wrong in ("no_such_key = 1", "drain_timeout_ms = -1", "[no_such_table]", "[broken"):
+            configure(wrong)
+            reloaded(gateway, log, "the settings stay as they were")
+        settings.unlink()
+        reloaded(gateway, log, "the settings stay as they were")
+        configure(f'digest_key_file = "{tmp_path / "first"}"')
+        (tmp_path / "first").chmod(0o644)
+        reloaded(gateway, log, "every user of this machine may use it")
+        (tmp_path / "first").chmod(0o600)
         assert digest_key_id("meanwhile") == keys["first"]
         assert name_under("first")
         configure(f'digest_key_file = "{tmp_path / "second"}"')
-        assert signalled("the policy has taken its settings again")
+        reloaded(gateway, log, "the policy has taken its settings again")
         assert digest_key_id("after") == keys["second"]
         assert name_under("second")
+    assert "Traceback" not in log.read_text()
 
 
 def test_limits_and_quotas_change_while_it_runs_and_what_can_not_is_named(broker: Any, tmp_path: Path) -> None:
@@ -87,9 +73,7 @@ def test_limits_and_quotas_change_while_it_runs_and_what_can_not_is_named(broker
 
     def change(text: str, said: str) -> None:
         settings.write_text(f"[gateway]\n{text}\n")
-        before = log.read_text().count(said)
-        os.kill(gateway.pid, signal.SIGHUP)
-        assert eventually(lambda: log.read_text().count(said) > before), log.read_text()
+        reloaded(gateway, log, said)
 
     def push(client_id: str, value: str = "all") -> int:
         with RawClient.connect(gateway.address, client_id) as client:
