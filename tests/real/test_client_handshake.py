@@ -8,36 +8,23 @@ from typing import Any
 
 import kafka
 import pytest
-from observe import read_all
+from observe import configurations, settings_of
 from patience import until
 
 from clientscope.catalog.configs import Type
 from clientscope.client import KafkaAdminClient
 from clientscope.client.raw import RawClient
-from clientscope.records.client_key import instance_of
-from clientscope.records.codec import ClientConfigRecord, decode
 from clientscope.records.layouts import ValueState
-from clientscope.records.topics import CONFIGS
 from clientscope.wire.codes import INVALID_CONFIG, NONE
-
-
-def settings_of(record: Any) -> dict[str, str | None]:
-    return {config.config_key: config.config_value for config in record.configs}
 
 
 def test_a_careless_clients_secret_is_refused_and_redacted(broker: Any, gateway: Any) -> None:
     instance_id = uuid.uuid4()
-
-    def pushed() -> list[Any]:
-        messages = read_all(broker.internal, CONFIGS)
-        return [decode(ClientConfigRecord, message.value) for message in messages if instance_of(message.key.decode()) == str(instance_id)]
-
     secret = 'PlainLoginModule required username="u" password="hunter2-of-this-test";'
     with RawClient.connect(gateway.address, "careless") as client:
         client.api_versions("careless-client", "0.1.0", instance_id)
         answer = client.push_config([("acks", "all", Type.STRING, True), ("sasl.jaas.config", secret, Type.PASSWORD, False)])
-        until(pushed)
-        (record,) = pushed()
+        (record,) = until(lambda: configurations(broker.internal, client_instance_id=instance_id))
         assert client.api_versions("careless-client", "0.1.0", instance_id).error_code == NONE, "the connection goes on"
     assert answer.error_code == INVALID_CONFIG
     assert "sasl.jaas.config" in answer.error_message

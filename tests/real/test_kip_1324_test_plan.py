@@ -17,7 +17,7 @@ from typing import Any
 import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway
-from observe import metrics, read_all
+from observe import configurations, connection_records, counts, make_topic, settings_of
 from patience import LIMIT_S, until
 from test_push_command import PUSHED, run
 
@@ -26,11 +26,8 @@ from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.client.handshake import Handshake
 from clientscope.client.raw import RawClient
 from clientscope.client.settings import ConfigEntry
-from clientscope.records.client_key import instance_of
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
-from clientscope.records.layouts import Origin
-from clientscope.records.topics import CONFIGS, CONNECTIONS
-from clientscope.wire.codes import CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, INVALID_CONFIG, NONE, PUSH_CONFIG
+from clientscope.records.layouts import Kind, Origin
+from clientscope.wire.codes import CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, NONE, PUSH_CONFIG
 
 TOPIC = "test.plan"
 RETRIABLE = 7  # REQUEST_TIMED_OUT
@@ -43,8 +40,7 @@ CLIENTS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def topic(broker: RunningBroker) -> str:
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
-        admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
+    make_topic(broker.internal, TOPIC)
     return TOPIC
 
 
@@ -74,28 +70,19 @@ def custom_policy(broker: RunningBroker, processed: Path) -> Iterator[RunningGat
 
 def pushed(broker: RunningBroker, instance_id: uuid.UUID | None, expected: int = 1) -> list[Any]:
     """The pushes of a client instance that were published; a push that Kafka is slow to acknowledge is answered before."""
-
-    def read() -> list[Any]:
-        return [message.value for message in read_all(broker.internal, CONFIGS) if instance_of(message.key.decode()) == str(instance_id)]
-
-    until(lambda: len(read()) >= expected)
-    return [decode(ClientConfigRecord, value) for value in read()]
+    assert instance_id is not None
+    until(lambda: len(configurations(broker.internal, client_instance_id=instance_id)) >= expected)
+    return list(configurations(broker.internal, client_instance_id=instance_id, origin=Origin.PUSHED))
 
 
 def pushed_by(broker: RunningBroker, client_id: str) -> list[Any]:
     """The pushes that were published so far of clients of that ``client.id``."""
-    records = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
-    return [record for record in records if record.client_id == client_id and record.origin == Origin.PUSHED]
+    return list(configurations(broker.internal, client_id=client_id, origin=Origin.PUSHED))
 
 
-def settings_of(record: Any) -> dict[str, Any]:
-    return {config.config_key: config.config_value for config in record.configs}
-
-
-def connections_of(broker: RunningBroker, client_id: str) -> list[Any]:
+def connections_of(broker: RunningBroker, client_id: str, **fields: Any) -> list[Any]:
     """Gateways' records of a client's connections."""
-    records = [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
-    return [record for record in records if record.client_id == client_id]
+    return list(connection_records(broker.internal, client_id=client_id, **fields))
 
 
 def properties(folder: Path, gateway: RunningGateway, settings: dict[str, str]) -> Path:
@@ -149,23 +136,15 @@ def test_complete_handshake_with_success(broker: RunningBroker, gateway: Running
 
 
 @pytest.mark.parametrize("client_class", CLIENTS)
-def test_producer_consumer_and_admin_client_with_enable_config_push_true_performs_handshake(
-    broker: RunningBroker, gateway: RunningGateway, client_class: Any
-) -> None:
-    with closing(client_class(bootstrap_servers=gateway.address, enable_config_push=True)) as client:
-        use(client)
-        assert len(pushed(broker, client.client_instance_id)) == 1
-
-
-@pytest.mark.parametrize("client_class", CLIENTS)
 def test_producer_consumer_and_admin_client_with_enable_config_push_false_skip_handshake_entirely(
     broker: RunningBroker, gateway: RunningGateway, client_class: Any
 ) -> None:
+    """With true, the default, they perform it: test_each_client_type_sends_appropriate_configs_based_on_the_type_of_client."""
     name = f"plan-disabled-{CLIENTS[client_class].value}"
     with closing(client_class(bootstrap_servers=gateway.address, client_id=name, enable_config_push=False)) as client:
         use(client)
         assert client.client_instance_id is None
-    until(lambda: any(record.kind == 2 for record in connections_of(broker, name)))
+    until(lambda: connections_of(broker, name, kind=Kind.CLOSED))
     assert {record.client_instance_id for record in connections_of(broker, name)} == {None}
     assert pushed_by(broker, name) == []
 
@@ -192,22 +171,19 @@ def test_streams_does_not_perform_separate_handshake_for_embedded_producer_consu
         use(application)
     assert len(pushed(broker, application.client_instance_id)) == 1
     assert pushed_by(broker, "plan-embedded") == []
-    until(lambda: len([record for record in connections_of(broker, "plan-embedded") if record.kind == 2]) >= 3)
+    until(lambda: len(connections_of(broker, "plan-embedded", kind=Kind.CLOSED)) >= 3)
     assert {r.client_instance_id for r in connections_of(broker, "plan-embedded")} == {application.client_instance_id}
 
 
 # Integration Tests: Broker Configuration
 
 
-def test_broker_with_client_config_policy_class_name_set_advertises_apis_in_api_versions(
-    gateway: RunningGateway, custom_policy: RunningGateway
+def test_brokers_with_a_policy_alone_advertise_apis_in_api_versions(
+    broker: RunningBroker, gateway: RunningGateway, custom_policy: RunningGateway, without_policy: RunningGateway
 ) -> None:
-    assert advertises(gateway.address)
-    assert advertises(custom_policy.address)
-
-
-def test_broker_without_policy_does_not_advertise_config_push_apis(without_policy: RunningGateway) -> None:
-    assert not advertises(without_policy.address)
+    """Old brokers don't either."""
+    addresses = (gateway.address, custom_policy.address, without_policy.address, broker.internal, broker.client)
+    assert [advertises(address) for address in addresses] == [True, True, False, False, False]
 
 
 @pytest.mark.usefixtures("gateway")
@@ -221,15 +197,6 @@ def test_broker_with_policy_invokes_process_on_successful_push_config(
 
 
 # Integration Tests: Mixed Broker Versions (Rolling Upgrade)
-
-
-def test_old_brokers_do_not_advertise_apis(broker: RunningBroker) -> None:
-    assert not advertises(broker.internal)
-    assert not advertises(broker.client)
-
-
-def test_new_brokers_advertise_apis(gateway: RunningGateway) -> None:
-    assert advertises(gateway.address)
 
 
 def test_clients_detect_support_via_api_versions_and_only_handshake_with_new_brokers(
@@ -272,15 +239,14 @@ def test_clients_move_from_a_new_broker_to_old_ones(broker: RunningBroker, tmp_p
 def test_client_that_a_real_gateway_throttles_gets_through_in_the_end(
     broker: RunningBroker, gateway: RunningGateway, tmp_path: Path
 ) -> None:
-    with running_gateway(broker.internal, broker.client, tmp_path, "--push-rate", "0.5", "--push-burst", "1") as throttling:
+    with running_gateway(broker.internal, broker.client, tmp_path, "--push-rate", "2", "--push-burst", "1") as throttling:
         with closing(RawClient.connect(throttling.address, "plan")) as raw:
             raw.api_versions("plan", "1.0", uuid.uuid4())
-            assert raw.push_config([("acks", "all", Type.STRING, True)]).error_code == NONE, "which leaves nothing for two seconds"
+            assert raw.push_config([("acks", "all", Type.STRING, True)]).error_code == NONE, "which leaves nothing for half a second"
         with closing(KafkaAdminClient(bootstrap_servers=throttling.address)) as client:
             use(client)
             assert len(pushed(broker, client.client_instance_id)) == 1
-        refused = [value for key, value in metrics(throttling.metrics_url).items() if key[0] == "clientscope_gateway_pushes_refused_total"]
-    assert sum(refused) >= 1
+        assert sum(counts(throttling, "pushes_refused").values()) >= 1
 
 
 # System Tests: Multiple Client Types
@@ -294,7 +260,7 @@ def test_each_client_type_sends_appropriate_configs_based_on_the_type_of_client(
     broker: RunningBroker, gateway: RunningGateway, client_class: Any, unset: set[str]
 ) -> None:
     """All of KIP-1324's keys for the type but those for which kafka-python has no value."""
-    with closing(client_class(bootstrap_servers=gateway.address)) as client:
+    with closing(client_class(bootstrap_servers=gateway.address, enable_config_push=True)) as client:
         use(client)
         (record,) = pushed(broker, client.client_instance_id)
     assert set(settings_of(record)) == set(DEFAULT_KEYS[CLIENTS[client_class]]) - unset
@@ -373,18 +339,6 @@ def test_config_payload_exceeding_a_lower_limit_of_the_brokers_is_not_retried(
 
 
 # System Tests: Policy
-
-
-def test_custom_client_config_policy_rejects_configs_via_invalid_config_exception(
-    broker: RunningBroker, custom_policy: RunningGateway, processed: Path
-) -> None:
-    instance_id = uuid.uuid4()
-    with closing(RawClient.connect(custom_policy.address, "plan")) as client:
-        client.api_versions("plan", "1.0", instance_id)
-        answer = client.push_config([("acks", "1", Type.STRING, False)])
-    assert (answer.error_code, answer.error_message) == (INVALID_CONFIG, "acks is 1, and must be all")
-    assert processed.read_text().splitlines().count(str(instance_id)) == 1
-    assert pushed(broker, instance_id, 0) == []
 
 
 @pytest.mark.usefixtures("gateway")
