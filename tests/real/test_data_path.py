@@ -16,7 +16,7 @@ import kafka
 import pytest
 from kafka.protocol.metadata import MetadataResponse
 from kafka.record import MemoryRecordsBuilder
-from observe import WorkerMemory, gateway_connections, minor_faults, workers
+from observe import WorkerMemory, gateway_connections, make_topic, minor_faults, workers
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -27,9 +27,7 @@ TOPIC = "test.data"
 
 @pytest.fixture(scope="module")
 def topic(broker: Any) -> str:
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
-        configs = {"max.message.bytes": "20000000"}
-        admin.create_topics({TOPIC: {"num_partitions": 1, "configs": configs}}, wait_for_metadata=True)
+    make_topic(broker.internal, TOPIC, **{"max.message.bytes": "20000000"})
     return TOPIC
 
 
@@ -48,10 +46,9 @@ def test_records_of_all_sizes_arrive_as_they_were_sent(gateway: Any, topic: str)
         enable_auto_commit=False,
         max_partition_fetch_bytes=20_000_000,
         receive_message_max_bytes=60_000_000,
-        consumer_timeout_ms=5000,
     )
     with closing(consumer):
-        received = [message.value for message in consumer]
+        received = [next(consumer).value for _ in values]
     assert [hashlib.sha256(v).hexdigest() for v in received] == [hashlib.sha256(v).hexdigest() for v in values]
 
 
@@ -109,7 +106,7 @@ def _metadata(chance: random.Random, label: str, correlation_id: int) -> tuple[s
 
 def test_f01_acks_0_leaves_nothing_behind_and_loses_nothing(gateway: Any, topic: str) -> None:
     """One record a request, as fast as they go; what was kept of each would be seen in the worker's memory, and a consumer takes all."""
-    flood = 60_000
+    flood = 30_000
     batch = MemoryRecordsBuilder(2, 0, 1024)
     batch.append(None, None, b"flood")
     batch.close()
@@ -160,7 +157,7 @@ def test_f09_a_client_that_reads_no_more_costs_no_memory_and_gets_every_byte(gat
         until(lambda: unread_bytes(broker.client) > 0)
         unread = [unread_bytes(broker.client)]
         for _ in range(3):  # before the broker's own connections.max.idle.ms, ten minutes, ends the connection
-            memory.watch(1)
+            memory.watch(0.3)
             unread.append(unread_bytes(broker.client))
         assert unread == sorted(unread) and unread[0] > 0, "nothing is read from the broker any more"
         memory.stays_within(4 * 2**20)

@@ -8,8 +8,6 @@ import socket
 import struct
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,19 +16,16 @@ from typing import Any
 import pytest
 from conftest import running_gateway
 from kafka.protocol.consumer import FetchRequest, FetchResponse
-from observe import connection_records, gateway_connections, workers
-from patience import LIMIT_S, until
+from observe import connection_records, gateway_connections, page, workers
+from patience import until
 
 from clientscope.client.raw import RawClient
 from clientscope.records.layouts import Kind
 
 
 def probe(url: str, name: str) -> tuple[int, str]:
-    try:
-        with urllib.request.urlopen(url.replace("metrics", name), timeout=LIMIT_S) as response:
-            return response.status, response.read().decode().strip()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode().strip()
+    status, text = page(url.replace("metrics", name))
+    return status, text.strip()
 
 
 def is_refused(address: str) -> bool:
@@ -97,14 +92,14 @@ def test_a_second_signal_ends_at_once(broker: Any, tmp_path: Path) -> None:
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, endless_request(gateway.address):
         os.kill(gateway.pid, signal.SIGTERM)
         until(lambda: is_refused(gateway.address))
-        time.sleep(2)
+        time.sleep(0.5)
         assert probe(gateway.metrics_url, "readyz") == (503, "draining"), "a request that is still coming is waited for"
         os.kill(gateway.pid, signal.SIGTERM)
         until(lambda: has_ended(gateway.pid))
 
 
 def test_f14_a_drain_ends_at_its_timeout_though_a_request_is_still_coming(broker: Any, tmp_path: Path) -> None:
-    flags = ("--drain-timeout-ms", "4000", "--gateway-id", "drained")
+    flags = ("--drain-timeout-ms", "1500", "--gateway-id", "drained")
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, endless_request(gateway.address):
         until(lambda: sum(gateway_connections(gateway.metrics_url).values()), 1)
         os.kill(gateway.pid, signal.SIGTERM)

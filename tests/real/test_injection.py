@@ -8,7 +8,7 @@ import json
 import re
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ import pytest
 from conftest import RunningBroker, running_gateway
 from dashboards import DASHBOARDS, dashboard, queries_as_written
 from every import every
+from observe import listed
+from observe import page as page_of
 from page_browser import Opens, follow, watched, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
@@ -75,11 +77,6 @@ def opens(browser: Browser) -> Iterator[Opens]:
         yield opening
 
 
-def fetched(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
-        return str(response.read().decode())
-
-
 def test_f36_the_pages_dom_stays_inert_under_its_strict_policy(hostile: PageServer, opens: Opens) -> None:
     with urllib.request.urlopen(hostile.url, timeout=LIMIT_S) as response:
         policy = response.headers["content-security-policy"]
@@ -124,7 +121,7 @@ def test_f36_the_pages_dom_stays_inert_under_its_strict_policy(hostile: PageServ
 
 def test_f36_the_exposition_parses_and_a_real_prometheus_asks_for_each_by_an_escaped_name(hostile: PageServer, tmp_path: Path) -> None:
     shown = {clean(text) for text in INJECTIONS}
-    families = list(text_string_to_metric_families(fetched(f"{hostile.url}metrics")))
+    families = list(text_string_to_metric_families(page_of(f"{hostile.url}metrics")[1]))
     assert {family.name.split("_")[0] for family in families} <= {"clientscope", "python", "process"}, "nobody adds a metric"
     (connections,) = (family for family in families if family.name == "clientscope_client_connections")
     exposed = {sample.labels["client_software_name"] for sample in connections.samples}
@@ -160,7 +157,7 @@ def test_f36_the_gateways_own_exposition_parses_whatever_the_names() -> None:
 
 
 def test_f36_files_for_spreadsheets_have_no_formula(hostile: PageServer) -> None:
-    lines = list(csv.DictReader(io.StringIO(fetched(f"{hostile.url}api/v1/clients/export?format=csv"), newline="")))
+    lines = list(csv.DictReader(io.StringIO(page_of(f"{hostile.url}api/v1/clients/export?format=csv")[1], newline="")))
     assert len(lines) == 5 + len(INJECTIONS)
     cells = [cell for line in lines for cell in line.values() if cell]
     assert [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))] == []
@@ -174,26 +171,21 @@ def test_f36_the_gateway_logs_a_line_each_and_answers_json(broker: RunningBroker
     log = tmp_path / "requests.log"
     flags = ("--request-log", str(log), "--policy-deadline-ms", "10000")
     texts = [*INJECTIONS[:-1], LONG[:32_000]]  # as long as a client id can be in a request
-    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, closing(_Clients()) as clients:
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
         for text in texts:
-            client = clients.connect(gateway.address, text)
+            client = stack.enter_context(RawClient.connect(gateway.address, text, LIMIT_S))
             client.api_versions("injecting", "1.0")
             pushed = [(text[:3_000], text[:3_000], 1, False), ("acks", text[:3_000], 1, False)]
             assert client.push_config(pushed).error_code in (0, 40)
-        named = clients.connect(gateway.address, "named")
+        named = stack.enter_context(RawClient.connect(gateway.address, "named", LIMIT_S))
         for text in INJECTIONS[:-1]:  # the broker takes none of these as a software's name
             named.send(_renamed(text))
             assert named.receive_frame()[4:6] == (42).to_bytes(2, "big")
         named.api_versions(LONG[:30_000], "1.0")  # of letters alone, so this it takes
-        listed: list[dict[str, Any]] = []
-
-        def all_there() -> bool:
-            listed[:] = json.loads(fetched(f"http://{gateway.admin}/v1/connections"))
-            return sorted(each["ClientName"] for each in listed) == [LONG[:256], *("injecting" for _ in texts)]
-
-        until(all_there)
-        assert {each["ClientId"] for each in listed} >= {text[:256] for text in texts}
-        families = text_string_to_metric_families(fetched(gateway.metrics_url))
+        names = [LONG[:256], *("injecting" for _ in texts)]
+        until(lambda: sorted(each["ClientName"] for each in listed(gateway)), names)
+        assert {each["ClientId"] for each in listed(gateway)} >= {text[:256] for text in texts}
+        families = text_string_to_metric_families(page_of(gateway.metrics_url)[1])
         assert {family.name.split("_")[0] for family in families} <= {"clientscope", "python", "process"}
     lines = log.read_bytes().splitlines()
     assert all(re.fullmatch(rb"[\x20-\x7e]+", line) for line in every(lines)), "ASCII, and no control character"
@@ -203,21 +195,6 @@ def test_f36_the_gateway_logs_a_line_each_and_answers_json(broker: RunningBroker
     assert said and all(
         re.match(r"clientscope gateway: |\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ clientscope", line) for line in every(said)
     ), said
-
-
-class _Clients:
-    """Connections that stay open until all end."""
-
-    def __init__(self) -> None:
-        self._open: list[RawClient] = []
-
-    def connect(self, address: str, client_id: str) -> RawClient:
-        self._open.append(RawClient.connect(address, client_id, timeout=LIMIT_S))
-        return self._open[-1]
-
-    def close(self) -> None:
-        for client in self._open:
-            client.close()
 
 
 def _renamed(name: str) -> Any:

@@ -25,7 +25,7 @@ from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
 
 MIB = 1024 * 1024
-SHORT_S = 1.5
+SHORT_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def test_the_newest_of_each_key_whatever_compaction_left(cluster: TwoBrokers) ->
     until(roll, why="compaction has run")
     newest = read_compacted(cluster.internal, topic)
     assert newest == {"a": b"299", "b": b"kept", "c": b"1"}
-    with cluster.reader(silence_s=SHORT_S) as reader:
+    with cluster.reader() as reader:
         place = TopicPartition(topic, 0)
         reader.seek({place: OffsetRange(0, 200)})
         found = offsets(reader)

@@ -14,7 +14,7 @@ import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
 from kafka.protocol.consumer import FetchRequest, FetchResponse
-from observe import metrics, read_all
+from observe import count, counts, read_all
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -25,14 +25,9 @@ from clientscope.records.layouts import Origin
 from clientscope.records.topics import CONFIGS
 
 PROGRAM = Path(__file__).parent / "clients" / "SetClients.java"
-CLOSED = "clientscope_gateway_connections_closed_total", "client_closed"
 CANARY = b"canary-record"
 """Of what clients produce: no record of the gateway's has it."""
 TOPICS = {"orders": {"num_partitions": 1, "replication_factor": 1}}
-
-
-def unread(gateway: RunningGateway) -> dict[tuple[str, ...], float]:
-    return {name: number for name, number in metrics(gateway.metrics_url).items() if "settings_unread" in name[0]}
 
 
 def make_topics(broker: RunningBroker) -> None:
@@ -44,9 +39,9 @@ def make_topics(broker: RunningBroker) -> None:
 def topics(broker: RunningBroker, gateway: RunningGateway) -> Iterator[None]:
     """Nothing that clients here say is unreadable."""
     make_topics(broker)
-    before = unread(gateway)
+    before = counts(gateway, "settings_unread")
     yield
-    assert unread(gateway) == before
+    assert counts(gateway, "settings_unread") == before
 
 
 def observed(broker: RunningBroker, client_id: str) -> dict[str, str]:
@@ -258,5 +253,5 @@ def test_without_it_nothing_is_recorded(broker: RunningBroker, gateway: RunningG
                 client.api_versions("fetching", "1.0")
                 client.request(fetch, FetchResponse)
         until(lambda: observed(broker, "observed").get("fetch.min.bytes"), "7", why="a client that leaves is recorded at once")
-        until(lambda: metrics(ignoring.metrics_url).get(CLOSED), 1)
+        until(lambda: count(ignoring, "connections_closed", "client_closed"), 1)
         assert observed(broker, "unobserved") == {}

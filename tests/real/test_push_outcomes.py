@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import signal
 import struct
-import urllib.request
 import uuid
 from collections import Counter
 from contextlib import ExitStack
@@ -15,13 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from conftest import RunningBroker, RunningGateway, running_gateway
-from observe import connection_records, metrics, read_all
-from patience import LIMIT_S, until
+from observe import configurations, connection_records, counts, listed
+from patience import until
 
 from clientscope.catalog.configs import Type
 from clientscope.client.raw import RawClient
-from clientscope.records.codec import ClientConfigRecord, decode
-from clientscope.records.topics import CONFIGS
 from clientscope.wire.codes import (
     CONFIG_TOO_LARGE,
     INVALID_CONFIG,
@@ -35,12 +31,6 @@ from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
 
 FINE = [("acks", "all", Type.STRING, True)]
 LARGE = 1_000_000
-
-
-def counts(gateway: RunningGateway, what: str) -> dict[str, float]:
-    """A counter's values by its label."""
-    name = f"clientscope_gateway_{what}_total"
-    return {key[1]: value for key, value in metrics(gateway.metrics_url).items() if key[0] == name}
 
 
 def client(gateway: RunningGateway, stack: ExitStack, name: str) -> RawClient:
@@ -122,11 +112,8 @@ def test_a_client_that_need_not_authenticate_is_user_anonymous_wherever_it_is_na
     with ExitStack() as stack:
         nobody = client(gateway, stack, "anonymous-client")
         assert push(nobody, FINE) == NONE
-        with urllib.request.urlopen(f"http://{gateway.admin}/v1/connections", timeout=LIMIT_S) as response:
-            listed = [each["Principal"] for each in json.load(response) if each["ClientId"] == "anonymous-client"]
-        assert listed == ["User:ANONYMOUS"]
-    connected = lambda: [r for r in connection_records(broker.internal, gateway.address) if r.client_id == "anonymous-client"]  # noqa: E731
-    until(lambda: len(connected()) >= 2, why="opened, and closed")
-    pushed = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS) if message.value]
-    records = [*connected(), *(record for record in pushed if record.client_id == "anonymous-client")]
+        assert [each["Principal"] for each in listed(gateway) if each["ClientId"] == "anonymous-client"] == ["User:ANONYMOUS"]
+    until(lambda: len(connection_records(broker.internal, client_id="anonymous-client")) >= 2, why="opened, and closed")
+    connections = connection_records(broker.internal, client_id="anonymous-client")
+    records = [*connections, *configurations(broker.internal, client_id="anonymous-client")]
     assert {(record.principal, record.principal_source) for record in records} == {("User:ANONYMOUS", 0)}
