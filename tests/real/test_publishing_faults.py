@@ -26,16 +26,15 @@ from kafka.admin import (
     ResourcePattern,
     ResourceType,
 )
-from observe import metrics, read_all
+from observe import configurations, connection_records, count, make_topic
 from patience import LIMIT_S, until
 
 from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
 from clientscope.records.layouts import Kind, Origin
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.records.topics import CONNECTIONS
 
 pytestmark = pytest.mark.faults
 
@@ -71,13 +70,8 @@ def secluded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running
         Cuttable(("127.0.0.1", internal), between) as cuttable,
     ):
         topics.create(f"127.0.0.1:{around}")
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=f"127.0.0.1:{around}")) as admin:
-            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
-        yield RunningBroker(f"127.0.0.1:{around}", f"127.0.0.1:{plan.port}", plan.advertised, 0), cuttable
-
-
-def count(gateway: RunningGateway, what: str, label: str) -> float:
-    return metrics(gateway.metrics_url).get((f"clientscope_gateway_{what}_total", label), 0)
+        make_topic(f"127.0.0.1:{around}", TOPIC)
+        yield RunningBroker(f"127.0.0.1:{around}", f"127.0.0.1:{plan.port}", plan.advertised, 0, plan.data_dir), cuttable
 
 
 def come_and_go(gateway: RunningGateway, times: int) -> None:
@@ -91,10 +85,6 @@ def produced(gateway: RunningGateway, number: int) -> None:
         for value in range(number):
             producer.send(TOPIC, b"%d" % value)
         producer.flush(LIMIT_S)
-
-
-def records_on(broker: RunningBroker) -> list[Any]:
-    return [decode(ClientConnectionRecord, message.value) for message in read_all(broker.internal, CONNECTIONS)]
 
 
 def open_by_topic(records: list[Any]) -> dict[int, str]:
@@ -123,7 +113,7 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
             return client
 
         stays, leaves = connect("stays"), connect("leaves")
-        until(lambda: {"stays", "leaves"} <= set(open_by_topic(records_on(broker)).values()))
+        until(lambda: {"stays", "leaves"} <= set(open_by_topic(connection_records(broker.internal)).values()))
         cuttable.cut()
         pushes = connect("pushes")
         push = pushes.push_config([("acks", "all", 1, False)])
@@ -139,14 +129,14 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
         assert pushes.api_versions("pushes", "1").error_code == late.api_versions("late", "1").error_code == 0
         lost = late.push_config([("acks", "all", 1, False)])
         assert (lost.error_code, lost.throttle_time_ms) == (89, 1000), "no room: the answer asks the client to try again"
-        before = len(records_on(broker))
+        before = len(connection_records(broker.internal))
         cuttable.restore()
-        until(lambda: set(open_by_topic(records_on(broker)).values()), {"stays", "pushes", "late"})
-        until(lambda: last_counts(records_on(broker)), {"stays": 1, "pushes": 1, "late": 1})
-        assert len(records_on(broker)) - before < 3 * QUEUE
-        configurations = [decode(ClientConfigRecord, message.value) for message in read_all(broker.internal, CONFIGS)]
-        assert {(record.client_id, record.origin) for record in configurations} == {("pushes", Origin.PUSHED), ("through", Origin.OBSERVED)}
-        records = {record.connection_id: record for record in records_on(broker) if record.kind == Kind.PRESENT}
+        until(lambda: set(open_by_topic(connection_records(broker.internal)).values()), {"stays", "pushes", "late"})
+        until(lambda: last_counts(connection_records(broker.internal)), {"stays": 1, "pushes": 1, "late": 1})
+        assert len(connection_records(broker.internal)) - before < 3 * QUEUE
+        seen = configurations(broker.internal)
+        assert {(record.client_id, record.origin) for record in seen} == {("pushes", Origin.PUSHED), ("through", Origin.OBSERVED)}
+        records = {record.connection_id: record for record in connection_records(broker.internal) if record.kind == Kind.PRESENT}
         again = {record.client_software_name for record in records.values()}
         assert again - {"pushes"} == {"stays", "late"}, "the versions that a client has requested are such a record, too"
         lost_before = count(gateway, "lost", "queue_full")
@@ -193,7 +183,7 @@ def test_f16_writing_is_refused_for_a_while(secluded: Any, tmp_path: Path, refus
             late = stack.enter_context(RawClient.connect(gateway.address, "late"))
             assert late.api_versions("late", "1").error_code == 0
             until(lambda: count(gateway, "lost", reason) > QUEUE, why="dropped, and counted by reason")
-        ours = lambda: [record for record in records_on(broker) if record.gateway_id == gateway.address]  # noqa: E731
+        ours = lambda: connection_records(broker.internal, gateway.address)  # noqa: E731
         until(lambda: set(open_by_topic(ours()).values()), {"early", "late"})
         until(lambda: last_counts(ours()), {"early": 1, "late": 1})
     lines = (tmp_path / "gateway.log").read_text().splitlines()
