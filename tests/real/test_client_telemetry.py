@@ -25,7 +25,19 @@ from clients.script import work
 from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
 from every import every
 from kafka.record import MemoryRecords
-from observe import OwnMetrics, configurations, connection_records, count, counts, metrics, own_metrics, page, read_all, settings_of
+from observe import (
+    OwnMetrics,
+    configurations,
+    connection_records,
+    count,
+    counts,
+    make_topic,
+    metrics,
+    own_metrics,
+    page,
+    read_all,
+    settings_of,
+)
 from patience import LIMIT_S, eventually, until
 
 from clientscope.catalog.configs import Type
@@ -149,6 +161,7 @@ def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_wh
         producer.poll(0.2)
         return [record for record in telemetry(broker, name) if TERMINATING not in record.names]
 
+    make_topic(broker.internal, "test.telemetry")  # librdkafka waits half a minute for a topic that isn't there
     producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": name})
     until(lambda: len(pushed()) >= 2)
     ids = {record.client["client_instance_id"] for record in pushed()}
