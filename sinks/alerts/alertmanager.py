@@ -94,7 +94,9 @@ class Alerts:
         if not alerts:  # a server that is asked nothing isn't known to be well
             self._unsent.clear()  # what ended more than five minutes ago, while no server answered
             return None
-        self._last, result = now, OK
+        result = OK
+        if not all(peer.failures for peer in due):  # another try of a server that is down holds no change up for the others
+            self._last = now
         for peer in due:
             sent = self._send(peer.url, alerts)
             peer.failures = 0 if sent.ok else peer.failures + 1
