@@ -99,7 +99,14 @@ def test_by_a_signal_while_clients_produce_and_push(broker: RunningBroker, tmp_p
         assert not errors
 
 
-def test_by_a_call_that_no_web_page_can_make(broker: RunningBroker, tmp_path: Path) -> None:
+def token_file(folder: Path, text: str = f"# who may\nalice {TOKEN}\n") -> Path:
+    path = folder / "admin.token"
+    path.write_text(text)
+    path.chmod(0o600)
+    return path
+
+
+def test_f38_a_call_needs_a_token_and_no_web_page_can_make_it(broker: RunningBroker, tmp_path: Path) -> None:
     file = token_file(tmp_path)
     with running_gateway(broker.internal, broker.client, tmp_path, "--admin-token-file", str(file)) as gateway:
         assert put(gateway, b"", "GET", token="") == (200, False)
@@ -119,18 +126,6 @@ def test_by_a_call_that_no_web_page_can_make(broker: RunningBroker, tmp_path: Pa
         assert PUSH_CONFIG not in keys_of_a_new_client(gateway), "a worker's successor is bypassed, too"
         assert put(gateway, b"false") == (202, False)
         until(lambda: put(gateway, b"", "GET"), (200, False))
-
-
-def token_file(folder: Path, text: str = f"# who may\nalice {TOKEN}\n") -> Path:
-    path = folder / "admin.token"
-    path.write_text(text)
-    path.chmod(0o600)
-    return path
-
-
-def test_f38_bypass_needs_a_token(broker: RunningBroker, tmp_path: Path) -> None:
-    file = token_file(tmp_path)
-    with running_gateway(broker.internal, broker.client, tmp_path, "--admin-token-file", str(file)) as gateway:
         for wrong in ("", "x", TOKEN[:-1], TOKEN + "0", "alice", f"alice {TOKEN}", "\u00e4" * 20):
             assert put(gateway, b"true", token=wrong)[0] == 401
         assert put(gateway, b"", "GET", token="") == (200, False)

@@ -179,8 +179,8 @@ def test_a_push_leaves_the_brokers_own_idea_of_the_client_as_it_was(gateway: Any
         until(lambda: ("carrier-test", "1.0") not in gateway_connections(gateway.metrics_url))
 
 
-def test_describe_cluster_says_what_the_broker_is_declared_to_be(broker: Any, tmp_path: Any) -> None:
-    flags = ("--broker-software-name", "Kafka", "--broker-software-version", "4.4.0")
+def test_it_says_what_its_broker_is_declared_to_be_and_how_it_is_until_it_is_stopped(broker: Any, tmp_path: Any) -> None:
+    flags = ("--gateway-id", "teller", "--broker-software-name", "Kafka", "--broker-software-version", "4.4.0")
     request = DescribeClusterRequest(version=2, endpoint_type=1, include_fenced_brokers=False)
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as declared:
         answers = []
@@ -193,17 +193,14 @@ def test_describe_cluster_says_what_the_broker_is_declared_to_be(broker: Any, tm
         with closing(kafka.KafkaAdminClient(bootstrap_servers=declared.address)) as admin:
             assert [node["broker_id"] for node in admin.describe_cluster()["brokers"]] == [1]
 
+        def told() -> list[dict[str, Any]]:
+            """Of its broker."""
+            return [each for each in statuses(broker.internal).values() if each.get("gateway") == "teller"]
 
-def test_it_reports_its_own_status_and_its_brokers_until_it_is_stopped(broker: Any, tmp_path: Any) -> None:
-    flags = ("--gateway-id", "teller", "--broker-software-name", "mine", "--broker-software-version", "1.0")
-    with running_gateway(broker.internal, broker.client, tmp_path, *flags):
-        until(lambda: ("gateway", "teller") in statuses(broker.internal))
-        until(lambda: any(each.get("gateway") == "teller" for each in statuses(broker.internal).values()))
-        said = statuses(broker.internal)
-        gateway = said["gateway", "teller"]
+        until(lambda: ("gateway", "teller") in statuses(broker.internal) and told())
+        gateway, (mine, *_) = statuses(broker.internal)["gateway", "teller"], told()
         assert (gateway["condition"], gateway["figures"]["broker"]) == ("ok", 1)
-        mine = next(each for each in said.values() if each.get("gateway") == "teller")
-        assert (mine["software_name"], mine["software_version"], mine["source"]) == ("mine", "1.0", "declared")
+        assert (mine["software_name"], mine["software_version"], mine["source"]) == ("Kafka", "4.4.0", "declared")
         assert mine["apis"]["18"][0] == 0
     assert statuses(broker.internal)["gateway", "teller"]["condition"] == "stopped"
 
