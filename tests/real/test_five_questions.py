@@ -75,7 +75,7 @@ def site(installation: Installation) -> Site:
     return replace(made, changed=changed)
 
 
-def test_which_teams_must_upgrade_before_kafka_4(site: Site) -> None:
+def test_which_teams_must_upgrade_before_kafka_4(site: Site, opens: Opens) -> None:
     found = json.loads(
         site.cli(
             "readiness", "--bootstrap-servers", site.internal, "--owners", str(site.owners_file), "--target", "4.0.0",
@@ -85,8 +85,6 @@ def test_which_teams_must_upgrade_before_kafka_4(site: Site) -> None:
     breaks = {row["owner"].split(" ")[0]: row["breaks"] for row in found if row["breaks"]}
     assert breaks == {"web": 12}
 
-
-def test_which_teams_must_upgrade_in_one_click(site: Site, opens: Opens) -> None:
     page = opens(f"{site.page}/?view=readiness&target=4.0.0")
     page.get_by_role("link", name="Owners", exact=True).click()
     first = page.locator(".list tr.row").first
@@ -95,7 +93,7 @@ def test_which_teams_must_upgrade_in_one_click(site: Site, opens: Opens) -> None
     expect(page.locator(".list tr.row", has_text="payments")).not_to_contain_text("breaks")
 
 
-def test_which_producers_may_lose_data(site: Site) -> None:
+def test_which_producers_may_lose_data(site: Site, opens: Opens) -> None:
     def at_risk() -> dict[str, int]:
         counted: dict[str, int] = {}
         for client in site.rows("clients", "risk:loss"):
@@ -107,8 +105,6 @@ def test_which_producers_may_lose_data(site: Site) -> None:
     assert {finding["severity"] for finding in site.findings("AN101")} == {"high"}
     assert {finding["severity"] for finding in site.findings("AN116")} == {"medium"}, "milder"
 
-
-def test_producers_that_may_lose_data_on_the_page(site: Site, opens: Opens) -> None:
     page = opens(f"{site.page}/?view=clients&group=application")
     risk = page.locator("aside.facets section", has=page.get_by_role("heading", name="risk", exact=True))
     risk.get_by_role("link", name=re.compile("^loss")).click()
@@ -119,7 +115,7 @@ def test_producers_that_may_lose_data_on_the_page(site: Site, opens: Opens) -> N
         expect(rows.filter(has_text=application)).to_contain_text(str(clients))
 
 
-def test_what_changed_before_the_incident(site: Site) -> None:
+def test_what_changed_before_the_incident(site: Site, opens: Opens) -> None:
     def difference() -> str:
         return site.cli("history", "diff", "--application", "orders", "--from", site.changed, "--url", site.page)
 
@@ -132,15 +128,13 @@ def test_what_changed_before_the_incident(site: Site) -> None:
     assert one["clients"] == 10
     assert "acks = all" in site.cli("client", "show", "orders-3", "--url", site.page)
 
-
-def test_what_changed_on_the_client_s_page(site: Site, opens: Opens) -> None:
     page = opens(f"{site.page}/?view=clients&q=client_id:orders-3")
     page.locator(".list tr.row a").first.click()
     changed = page.locator("section", has=page.locator("#history"))
     expect(changed).to_contain_text(re.compile("acks.*all.*1", re.DOTALL))
 
 
-def test_who_leaked_this_password_and_is_it_in_use(site: Site) -> None:
+def test_who_leaked_this_password_and_is_it_in_use(site: Site, opens: Opens) -> None:
     def said() -> str:
         return site.cli("findings", "who-has", "--digest-key-file", str(site.key_file), "--url", site.page, stdin=SECRET)
 
@@ -155,8 +149,6 @@ def test_who_leaked_this_password_and_is_it_in_use(site: Site) -> None:
     assert len(gone) == 2
     assert sorted(client["client_id"] for client in gone) == ["billing-4", "billing-5"]
 
-
-def test_a_leak_on_the_page_says_who_is_connected_now(site: Site, opens: Opens) -> None:
     digest = DigestKey.read(site.key_file).digest(SECRET).hex()
     page = opens(f"{site.page}/?view=findings&q=digest:{digest}")
     page.locator(".list tr.row a").first.click()
@@ -165,7 +157,7 @@ def test_a_leak_on_the_page_says_who_is_connected_now(site: Site, opens: Opens) 
     expect(page.get_by_text("last connected").first).to_be_visible()
 
 
-def test_who_overloads_broker_1_with_connections(site: Site) -> None:
+def test_who_overloads_broker_1_with_connections(site: Site, opens: Opens) -> None:
     (worst, *_) = site.rows("clients", "broker:1", "connected:yes,no", "--sort", "-opened_per_minute")
     assert (worst["client_id"], worst["address"], worst["software_version"]) == ("batch-job-0", STORM_ADDRESS, "2.0.2")
     assert worst["opened_per_minute"] == STORM_CLOSED / 5
@@ -181,8 +173,6 @@ def test_who_overloads_broker_1_with_connections(site: Site) -> None:
     assert storm["evidence"][1:] == ["broker 1", f"address {STORM_ADDRESS}", "software kafka-python 2.0.2"]
     assert "batch-job-0" in [client["client_id"] for client in site.rows("history", "clients", "broker:1", "--last", "1h")]
 
-
-def test_a_storm_on_the_page(site: Site, opens: Opens) -> None:
     page = opens(f"{site.page}/?view=clients&q=broker:1 connected:yes,no&sort=-opened_per_minute&columns=software,address,opened,in")
     first = page.locator(".list tr.row").first
     expect(first).to_contain_text("batch-job-0")
