@@ -41,6 +41,13 @@ def test_without_a_key_there_is_no_digest() -> None:
     assert leak["digest_key_id"] is None
 
 
+def test_without_a_key_hidden_keys_are_told_apart_by_their_place() -> None:
+    hidden = [setting("AKIAIOSFODNN7EXAMPLE", number) for number in "12"]
+    first, second = redacted(config_record(setting("acks", "0"), *hidden), config_record(*hidden), key=None)
+    assert [item["config_key"] for item in first["configs"]] == ["acks", "[redacted 2]", "[redacted 3]"]
+    assert [item["config_key"] for item in second["configs"]] == ["[redacted 1]", "[redacted 2]"]
+
+
 def test_digests_under_another_key_are_left_and_never_mixed_with_ours() -> None:
     other = DigestKey(b"o" * 32)
     theirs = setting("sasl.jaas.config", None, value_state=1, value_digest=other.digest(SECRET))
