@@ -283,9 +283,10 @@ def test_a_pause_before_the_broker_is_there_counts_once_it_is() -> None:
 
 @pytest.mark.parametrize("sasl", [False, True])
 def test_a_client_that_the_broker_has_not_accepted_in_time(sasl: bool) -> None:
-    """Without SASL its first answer accepts it."""
-    playbook = connected(session=Session(True, 10_240, sasl=sasl)) >> Tick(30.0, *LIMITS)
-    assert playbook >> Tick(30.1, *LIMITS) << End("unauthenticated_timeout")
+    """Since it came; without SASL its first answer accepts it."""
+    playbook = Playbook(ClientConnection(Session(True, 10_240, sasl=sasl)), False) >> Connected(CLIENT, now_s=1_000.0) << Pause(CLIENT)
+    playbook = playbook >> Connected(BROKER) << Resume(CLIENT) >> Tick(1_030.0, *LIMITS)
+    assert playbook >> Tick(1_030.1, *LIMITS) << End("unauthenticated_timeout")
 
 
 def test_bytes_that_pass_unlooked_at_keep_a_connection_alive(look: bool) -> None:

@@ -211,6 +211,11 @@ def test_an_api_versions_request_that_cannot_be_read_passes_unchanged() -> None:
     (answer,) = from_broker(session, response(version=3))
     assert answer == ToClient(response(version=3))
     assert session.identity.software_name == "unknown"
+    for code, name in ((INVALID_REQUEST, "apache-kafka-java"), (0, "unknown")):
+        introduces(session, None)
+        from_client(session, frame)
+        from_broker(session, response(code, version=3))
+        assert session.identity.software_name == name, "what the broker refuses was not said"
 
 
 def v5(rest: bytes) -> bytes:

@@ -11,6 +11,7 @@ from gauge_rows import Topic, beat, listed, series
 from clientscope.kafka.writer import partition_of
 from streaming.gauges import FORGET_S, Changes, GaugeEntry, Gauges
 from streaming.gauges import series as table
+from streaming.gauges.read_clock import RETURN_S
 from udfs.kernels.connection_counts import ENTRY
 
 JAVA, GO, OTHER = ("java", "4.4.0"), ("go", "1"), ("other", "other")
@@ -91,7 +92,7 @@ THIRDS = [beat(10 + part, heartbeat_part=part, heartbeat_parts=3) for part in ra
             *(([beat(sequence, **EARLY)], {}) for sequence in range(10, 100, 10)),
             ([beat(100)], {"java": None}),
         ],
-        [([beat(20, **EARLY), beat(10), series(GO, 15, 1)], {"go": 1}), ([beat(21, **LATE)], {"go": None})],
+        [([beat(20, **EARLY), series(GO, 15, 1)], {"go": 1}), ([beat(10)], {}), ([beat(21, **LATE)], {"go": None})],
     ],
     ids=[
         "only what changed is written", "never negative", "a new epoch replaces the old one's series, and only that gateway's",
@@ -125,6 +126,17 @@ def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back(gauges: G
     assert gauges.apply([series(JAVA, 5, 2)], now=119) == {}, "a late record is no return"
     assert gauges.apply([listed(JAVA, 1, 1), beat(1)], now=119) == {}, "a repeated heartbeat neither"
     assert changed(gauges.apply([listed(JAVA, 6, 2), beat(6)], now=120)) == {"java": 2}
+
+
+@pytest.mark.parametrize(
+    ("returned_s", "gone_s"),
+    [(99, 115), (100, 100 + RETURN_S), (200, 200 + RETURN_S)],
+    ids=["heard since", "heard just then", "heard before"],
+)
+def test_a_gateway_has_time_to_return_where_kafka_was_away(gauges: Gauges, returned_s: float, gone_s: float) -> None:
+    gauges.apply([listed(JAVA, 1, 1), beat(1)], now=100)
+    assert gauges.expire(gone_s, {}, returned_s) == {}
+    assert changed(gauges.expire(gone_s + 0.1, {}, returned_s)) == {"java": None}
 
 
 @pytest.mark.parametrize(
