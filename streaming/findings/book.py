@@ -220,10 +220,14 @@ class Book:
         counts = {(entry.application or "", ""): sum(map(len, entry.compared))}
         return Holders(counts, newest, (), partial(self._is_compared, entry), self._clients.left_ms)
 
+    def advanced(self, entry: FindingEntry, now_ms: int) -> tuple[FindingEntry, Finding]:
+        """The next state of a finding, and its record."""
+        holders = self.holders(entry)
+        return advance(entry, holders, now_ms, self._policy, holders.number > 0 or not self._is_of_clients_that_left(entry))
+
     def _look(self, entry: FindingEntry, now_ms: int, changes: Changes) -> None:
         try:
-            holders = self.holders(entry)
-            entry, record = advance(entry, holders, now_ms, self._policy, holders.number > 0 or not self._is_of_clients_that_left(entry))
+            entry, record = self.advanced(entry, now_ms)
         except Exception as error:
             if self.failed is None:
                 raise
@@ -244,7 +248,8 @@ class Book:
             return False
         was_suppressed = entry.published is not None and entry.published.suppressed is not None
         # A client whose connections nobody recorded, as of an imported log, isn't known to have left.
-        return not was_suppressed and all(self._clients.left_ms(push.there, push) is not None for push in entry.gone)
+        left_ms = (self._clients.left_ms(push.there, push) for push in entry.gone)
+        return not was_suppressed and all(at_ms is not None and at_ms <= self.old_ms for at_ms in left_ms)
 
     def _has_now(self, entry: FindingEntry, client: str) -> bool:
         return self._clients.is_live(client) and any(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet
 
+from clientscope.findings.decisions import Decision
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.suppressions import Suppression
 from clientscope.records.layouts import Origin
@@ -110,6 +111,25 @@ def test_finding_of_a_client_that_is_not_known_to_have_left_alerts_at_a_start(fl
     fleet.now += 7 * MINUTE
     fleet.restart()
     assert alerts(fleet) == [("AN101", "new", 1)]
+
+
+@pytest.mark.parametrize("leaves_before_the_start", [False, True])
+def test_decision_that_is_taken_back_alerts_unless_its_client_left_before_the_start(fleet: Fleet, leaves_before_the_start: bool) -> None:
+    connection = fleet.client(1, BAD)
+    fleet.later()
+    if leaves_before_the_start:
+        fleet.close(connection)
+    fleet.restart()
+    if not leaves_before_the_start:
+        fleet.close(connection)
+    fingerprint = fleet.one("AN101").fingerprint
+    fleet.decide(fingerprint, Decision(fingerprint=fingerprint, resolution="rotated", by="b", why="w", at_ms=fleet.now))
+    fleet.later()
+    assert fleet.state("AN101") == "closed"
+    fleet.decide(fingerprint, None)
+    fleet.later()
+    assert fleet.state("AN101") == "open"
+    assert alerts(fleet) == [("AN101", "new", 1) if leaves_before_the_start else ("AN101", "reopened", 2)]
 
 
 def test_secret_that_leaked_meanwhile_alerts_though_its_client_has_left() -> None:

@@ -16,7 +16,6 @@ from clientscope.findings.decisions import Decision
 from streaming.findings import engine, entry
 from streaming.findings.entry import FindingEntry, Place
 from streaming.findings.inputs import JudgedPush
-from streaming.findings.lifecycle import advance
 from streaming.findings.live_clients import LiveClients
 from streaming.findings.problems import Secrets, problems
 from streaming.findings.publication import is_due
@@ -149,10 +148,7 @@ class Histories(RuleBasedStateMachine):
         self.fleet.later()
         book, now_ms = self.fleet.engine.book, self.fleet.now
         for found in book.entries.values():
-            holders = book.holders(found)
-            # One whose clients had left before the job's start asks for no notification.
-            alerts = holders.number > 0 or found.published is None or found.published.alert is not None
-            record = advance(found, holders, now_ms, alerts=alerts)[1]
+            record = book.advanced(found, now_ms)[1]
             assert not is_due(found, record, now_ms)
             assert found.published is not None and record.client_count == found.published.client_count
 
