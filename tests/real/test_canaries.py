@@ -32,6 +32,7 @@ from test_sasl import unsecured_token
 
 from clientscope import topics
 from clientscope.client.raw import RawClient
+from clientscope.clock import now_ms
 from clientscope.demo.fleet import Fleet
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
@@ -62,10 +63,10 @@ API: dict[str, tuple[str, ...]] = {
     "clients/groups?group=software": (SOFTWARE,),
     "clients/facets": (SOFTWARE,), "clients/export?format=csv": (CLIENT_ID, SOFTWARE),
     "results": (CLIENT_ID,), "findings": (CLIENT_ID,), "history/clients?limit=1000": (CLIENT_ID, VERSION),
-    "history/series?to=NOW": (SOFTWARE,),
+    "history/series?": (SOFTWARE,),
     f"history/starts?application={CLIENT_ID}": (SOFTWARE, PRINCIPAL), "history/starts?client_id=in-keys": ("in-keys",),
     f"history/diff?application={CLIENT_ID}": (SOFTWARE, PRINCIPAL),
-    "history/findings": (CLIENT_ID,), "history/clients/export?format=csv": (CLIENT_ID, SOFTWARE),
+    "history/findings?": (CLIENT_ID,), "history/clients/export?format=csv": (CLIENT_ID, SOFTWARE),
 }  # fmt: skip
 """What the page asks, and what must be found in its answers."""
 
@@ -269,7 +270,8 @@ def look_while_it_runs(run: Path40, browser: Browser) -> None:
     api = f"http://{at['serve']}/api/v1"
     until(lambda: SOFTWARE.encode() in run.page(f"{api}/gauges"))
     for path, markers in API.items():
-        run.surface(f"serve: {path}", run.page(f"{api}/{path}".replace("NOW", str(time.time_ns() // 1_000_000))), *markers)
+        until_now = f"&to={now_ms()}" if path.startswith("history/") else ""  # by default until the last whole minute
+        run.surface(f"serve: {path}", run.page(f"{api}/{path}{until_now}"), *markers)
     for each in json.loads(run.page(f"{api}/clients?limit=1000"))["items"]:
         run.surface(f"serve: client {each['key']}", run.page(f"{api}/clients/{urllib.parse.quote(each['key'], safe='')}"))
     for each in json.loads(run.page(f"{api}/findings?limit=1000"))["items"]:
