@@ -86,7 +86,7 @@ JUDGED: dict[tuple[str, str], list[tuple[str, str] | tuple[str, str, int]]] = {
     ("TYPE", "EXCLUDED"): [
         ("key.serializer", "x.Y", CLASS),
         ("metric.reporters", "io.example.Reporter"),
-        ("metric.reporters", "none,io.example.Reporter"),
+        ("event.listeners", "none,io.example.Listener"),
         ("partition.assignment.strategy", "MyAssignor", LIST),
         ("key.serializer", "x"),
         ("consumer.value_deserializer", "x"),

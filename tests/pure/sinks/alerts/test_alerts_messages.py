@@ -115,6 +115,8 @@ def test_a_body_is_at_most_three_thousand_characters_and_whole() -> None:
     assert len(body) <= MOST_BODY
     assert body.startswith("OPEN, high: 9 findings of AN101\n")
     assert body.endswith("--why 'known, until then'"), "nothing was cut off"
+    (hook,) = json.loads(webhook.payload(message(long), Texts()))["data"]["findings"]
+    assert len(hook["message"]) == 500
 
 
 def test_what_is_inert_can_still_be_read() -> None:

@@ -64,6 +64,7 @@ MISTAKES = [
     HOOK + 'ca = "/nonexistent.pem"\n',
     HOOK + 'headers = { Host = "env:HOOK" }\n',
     HOOK + 'headers = { Authorization = "Bearer x" }\n',
+    HOOK + 'headers = { Webhook-Id = "env:HOOK" }\n',
     HOOK + 'urls = ["https://a.example"]\n',
     AM.replace('urls = ["http://10.0.0.7:9093"]', "urls = []"),
     '[[receiver]]\nname = "c"\nkind = "apprise"\nurl = "slack://a/b/c"\n',
