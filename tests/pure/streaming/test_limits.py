@@ -60,22 +60,27 @@ def unknown_names(job: Fleet) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "module", "patched", "happens"),
+    ("limit", "number", "module", "patched", "happens"),
     [
-        ("secrets", problems, {"MOST_SECRETS": 3}, many_secrets),
-        ("closing_clients", closings, {"MOST_NAMES": 3}, many_names),
-        ("closing_origins", closings, {"MOST_ORIGINS": 3}, many_names),
-        ("closed_connections", closings, {"MOST_CLOSED": 3}, many_names),
-        ("left_clients", closings, {"MOST_LEFT": 3}, many_names),
-        ("gateways", gateways, {"MOST_GATEWAYS": 3}, many_gateways),
-        ("searched_names", checked, {"MOST_SEARCHED": 3}, unknown_names),
-        ("starts", clients, {"STARTS": replace(clients.STARTS, most=3)}, many_starts),
-        ("evidence", entry, {"EVIDENCE": replace(entry.EVIDENCE, most=3)}, rotated_secrets),
-        ("judged", fleet, {"JUDGED": replace(fleet.JUDGED, most=1)}, lambda job: job.client() and job.later(20 * MINUTE)),
+        ("secrets", 3, problems, {"MOST_SECRETS": 3}, many_secrets),
+        ("closing_clients", 2, closings, {"MOST_NAMES": 3}, many_names),
+        ("closing_origins", 2, closings, {"MOST_ORIGINS": 3}, many_names),
+        ("closed_connections", 2, closings, {"MOST_CLOSED": 3}, many_names),
+        ("left_clients", 2, closings, {"MOST_LEFT": 3}, many_names),
+        ("gateways", 2, gateways, {"MOST_GATEWAYS": 3}, many_gateways),
+        ("searched_names", 1, checked, {"MOST_SEARCHED": 3}, unknown_names),
+        ("starts", 2, clients, {"STARTS": replace(clients.STARTS, most=3)}, many_starts),
+        ("evidence", 2, entry, {"EVIDENCE": replace(entry.EVIDENCE, most=3)}, rotated_secrets),
+        ("judged", 1, fleet, {"JUDGED": replace(fleet.JUDGED, most=1)}, lambda job: job.client() and job.later(20 * MINUTE)),
     ],
 )
 def test_each_limit_of_findings_counts_beyond_it_and_nothing_below(
-    monkeypatch: pytest.MonkeyPatch, limit: str, module: ModuleType, patched: dict[str, object], happens: Callable[[Fleet], object]
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    number: int,
+    module: ModuleType,
+    patched: dict[str, object],
+    happens: Callable[[Fleet], object],
 ) -> None:
     ample, small = Fleet(), Fleet()
     happens(ample)
@@ -84,9 +89,11 @@ def test_each_limit_of_findings_counts_beyond_it_and_nothing_below(
         monkeypatch.setattr(module, name, value)
     happens(small)
     small.write()
-    assert left_out(small.engine)[limit] > 0
+    assert left_out(small.engine)[limit] == number
     (found,) = (each.limit for each in small.engine.limits if each.limit.name == limit)
-    said = [each for each in small.findings("OP004") if each.message.startswith(f"the job {found.does} {found.most} {found.of} ")]
+    whose = 'gateway "gw-4" of broker 1' if limit == "gateways" else "some of principal User:a"
+    sentence = f"the job {found.does} {found.most} {found.of} and has left out {whose}"
+    said = [each for each in small.findings("OP004") if each.message.startswith(sentence)]
     assert [each.severity for each in said] == ([] if found.severity is None else [found.severity])
 
 
