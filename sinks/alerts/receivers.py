@@ -39,6 +39,7 @@ _NOT_BY_NETWORK = frozenset(
 """Schemes of Apprise's that are refused."""
 
 GROUP_WAIT_S = 10.0
+"""Long enough for the findings of one mistake to be one message."""
 
 _OURS = ("host", "content-length", "content-type", "transfer-encoding", "connection", "user-agent")
 

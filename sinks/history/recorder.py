@@ -1,7 +1,7 @@
-"""Recorder of two tables from compacted topics: ``gauges``, every series once a minute, and ``findings``, each state of each finding.
+"""Recorder of two tables from compacted topics: ``gauges``, every series once a period, and ``findings``, each state of each finding.
 
-It works without Spark: those topics are small, and a query's batch lacks values that didn't change in a minute or were there before it.
-Tables grow by a file a minute; ``clientscope history maintain`` makes one of each day.
+It works without Spark: those topics are small, and a query's batch lacks values that didn't change in it or were there before it.
+Tables grow by a file a period, a minute or less; ``clientscope history maintain`` makes one of each day.
 """
 
 from __future__ import annotations
