@@ -49,7 +49,7 @@ test-soak: venv  ## F26: twice the load for MINUTES (30); fails where what the j
 test-backlog: venv  ## F27: PUSHES (10 million) wait for the job, and new ones come meanwhile; a quarter of an hour, 20 GB of disk
 	@$(BIN)/python -m bench.stream --seconds 0 --backlog $(or $(PUSHES),10000000) --beside-only $(ARGS)
 docs: docs-rules ## write what docs/ makes of the code anew: the tables of metrics.md, alerts.md, operating.md, readiness.md and telemetry.md, rules.md
-	$(BIN)/python docs/make/metrics.py && $(BIN)/python docs/make/readiness.py && $(BIN)/python docs/make/limits.py && $(BIN)/python docs/make/faults.py && $(BIN)/python docs/make/client_facts.py
+	$(BIN)/python docs/make/metrics.py && $(BIN)/python docs/make/readiness.py && $(BIN)/python docs/make/limits.py && $(BIN)/python docs/make/faults.py && $(BIN)/python docs/make/client_facts.py && $(BIN)/python docs/make/schemas.py
 docs-rules: venv ## write docs/rules.md anew from the rules
 	$(BIN)/python -m clientscope.commands.rules.docs
 check: venv check-page ## ruff, mypy, import contracts; tsc and Biome on the page
@@ -69,7 +69,7 @@ bench-rules: venv  ## what rules cost beside decoding, each and all (two minutes
 	@$(BIN)/python -m bench.rules $(ARGS)
 bench-lint: venv  ## how long clientscope lint takes for 10,000 files, and for one from a cold start (a minute)
 	@$(BIN)/python -m bench.lint $(ARGS)
-bench-decode: venv  ## how fast pushes are decoded, inside Spark and outside (five minutes)
+bench-decode: venv  ## how fast pushes are decoded and judged, beside the binary records of 0.1.0 (three minutes)
 	@$(BIN)/python -m bench.decode $(ARGS)
 bench-udfs: venv  ## the job's kernels as pandas UDF and as arrow_udf (ten minutes)
 	@$(BIN)/python -m bench.pandas_udfs $(ARGS)
@@ -77,7 +77,7 @@ bench-findings: venv  ## what findings cost the driver, and how that grows with 
 	@$(BIN)/python -m bench.findings $(ARGS)
 bench-gauges: venv  ## what gauges cost with 10,000 and 100,000 connections, beside Spark's own ways to keep state (five minutes)
 	@$(BIN)/python -m bench.gauges $(ARGS)
-bench-quality: venv  ## what row checks, and samples held against Great Expectations, cost a batch of history (three minutes)
+bench-quality: venv  ## what samples held against Great Expectations cost beside a batch of history (three minutes)
 	@$(BIN)/python -m bench.quality $(ARGS)
 bench-history: venv  ## what a batch of history costs (a minute)
 	@$(BIN)/python -m bench.history $(ARGS)

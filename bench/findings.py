@@ -26,7 +26,7 @@ from bench.rules import fleet
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.finding_records import Policy
 from udfs.kernels.finding_inputs import pushed
@@ -74,7 +74,7 @@ def _batches(records: Iterator[bytes], count: int) -> Iterator[pa.Array]:
 def _connection(push: dict[str, Any], number: int) -> dict[str, Any]:
     of_both = ("cluster", "broker", "gateway", "epoch", "connection", "address", "principal", "client_id", "client")
     same = {name: push[name] for name in of_both}
-    return {**same, "partition": 0, "offset": number, "appended_ms": _NOW_MS - 1, "kind": int(Kind.PRESENT), "sequence": number}
+    return {**same, "partition": 0, "offset": number, "appended_ms": _NOW_MS - 1, "kind": Kind.PRESENT, "sequence": number}
 
 
 def _timed(engine: FindingsEngine, now_ms: int) -> tuple[float, Any]:

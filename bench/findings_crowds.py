@@ -14,12 +14,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from bench.records import push, setting
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.findings.fingerprints import application_key
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import ClientConfigRecord, encode
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.finding_records import Policy
 from udfs.kernels.finding_inputs import pushed
@@ -77,7 +77,7 @@ class Crowd:
         of_both = ("cluster", "broker", "gateway", "epoch", "connection", "address", "principal", "client_id", "client")
         sequence = next(self._sequence)
         place = {"partition": 0, "offset": sequence, "appended_ms": self.now_ms}
-        return {**{name: row[name] for name in of_both}, **place, "kind": int(kind), "sequence": sequence}
+        return {**{name: row[name] for name in of_both}, **place, "kind": kind, "sequence": sequence}
 
 
 def one_more(clients: int, applications: int) -> Iterator[tuple[str, float, float]]:
@@ -104,18 +104,6 @@ def _timed(crowd: Crowd, happens: Callable[[int], None]) -> tuple[float, float]:
 
 
 def _judged(settings: Mapping[str, str]) -> Row:
-    configs = [
-        ClientConfigRecord.Config(
-            version=0, config_key=key, config_value=value, value_state=0, config_type=2, is_default=False, value_digest=None,
-            value_length=len(value),
-        )
-        for key, value in settings.items()
-    ]  # fmt: skip
-    record = ClientConfigRecord(
-        version=0, received_timestamp_ms=_NOW_MS, cluster_id="c", broker_id=1, gateway_id="gw", gateway_epoch=1, connection_id=1,
-        listener_name="CLIENT", security_protocol="SASL_SSL", client_address="10.0.0.1", principal="User:a", principal_source=2,
-        client_id="orders-1", client_software_name="apache-kafka-java", client_software_version="4.4.0", client_instance_id=None, origin=0,
-        digest_key_id=None, configs=configs,
-    )  # fmt: skip
-    (row,) = pushed(pa.array([bytes(encode(record))], pa.binary()), DigestKey(b"k" * 32)).to_pylist()
+    record = push((setting(key, value) for key, value in settings.items()), received_timestamp_ms=_NOW_MS)
+    (row,) = pushed(pa.array([record], pa.binary()), DigestKey(b"k" * 32)).to_pylist()
     return row

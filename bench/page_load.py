@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from bench import records
 from clientscope.clock import now_ms
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, encode
-from clientscope.records.layouts import Kind
+from clientscope.records.connection_record import SeriesCount
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES
 from sinks.dashboard.state.record import TopicRecord
 from sinks.dashboard.state.state import State
@@ -106,15 +107,9 @@ def _client(dice: random.Random, connections: int) -> dict[str, Any]:
 
 def _record(kind: Kind, sequence: int, connection: int, client: dict[str, Any]) -> TopicRecord:
     name, version = client["client_software_name"], client["client_software_version"]
-    touched = ClientConnectionRecord.Count(
-        version=0, count_listener_name="CLIENT", count_software_name=name, count_software_version=version, open_connections=1,
-        opened_total=1, closed_total=0,
-    )  # fmt: skip
-    record = ClientConnectionRecord(
-        kind=kind, cluster_id="c", broker_id=1, gateway_id="gw", gateway_epoch=1, sequence=sequence, timestamp_ms=now_ms(),
-        connection_id=connection, listener_name="CLIENT", security_protocol="SASL_PLAINTEXT", counts=[touched], **client,
-    )  # fmt: skip
-    return TopicRecord(CONNECTIONS, now_ms(), b"gw", encode(record))
+    touched = (SeriesCount("CLIENT", name, version, 1, 1, 0),)
+    value = records.connection(sequence, kind, touched, timestamp_ms=now_ms(), connection_id=connection, **client)
+    return TopicRecord(CONNECTIONS, now_ms(), b"gw", value)
 
 
 def _findings() -> list[TopicRecord]:
@@ -132,19 +127,9 @@ def _findings() -> list[TopicRecord]:
 
 
 def _push(number: int, client: dict[str, Any]) -> TopicRecord:
-    configs = [
-        ClientConfigRecord.Config(
-            version=0, config_key=key, config_value=value, value_state=0, config_type=1, is_default=False, value_digest=None,
-            value_length=len(value),
-        )
-        for key, value in (("acks", "all"), ("linger.ms", "5"), ("compression.type", "lz4"))
-    ]  # fmt: skip
-    record = ClientConfigRecord(
-        version=0, received_timestamp_ms=now_ms(), cluster_id="c", broker_id=1, gateway_id="gw", gateway_epoch=1, connection_id=number,
-        listener_name="CLIENT", security_protocol="SASL_PLAINTEXT", principal_source=0, client_instance_id=None, origin=0,
-        digest_key_id=None, configs=configs, **client,
-    )  # fmt: skip
-    return TopicRecord(CONFIGS, now_ms(), f"gw/1/{number}".encode(), encode(record), offset=number)
+    settings = (records.setting(key, value) for key, value in (("acks", "all"), ("linger.ms", "5"), ("compression.type", "lz4")))
+    value = records.push(settings, received_timestamp_ms=now_ms(), connection_id=number, **client)
+    return TopicRecord(CONFIGS, now_ms(), f"gw/1/{number}".encode(), value, offset=number)
 
 
 def _gauge(name: str, version: str, connections: int) -> TopicRecord:

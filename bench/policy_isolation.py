@@ -32,7 +32,8 @@ from rich.table import Table
 from bench.installation import Installation
 from clientscope.client.raw import RawClient
 from clientscope.records.client_key import instance_of
-from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.topics import CONFIGS
 
 ROOT = Path(__file__).parents[1]

@@ -22,10 +22,10 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.gateway.proc import command, cpu_seconds, pss_of, tree
+from bench.records import connection, push, setting
 from bench.stream.running import Running
 from clientscope.records.client_key import client_key
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, encode
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS
 
 _QUIET_S = 30.0
@@ -51,33 +51,29 @@ class FleetRecords:
 
     def push(self, client: int, settings: dict[str, str] | None = None, application: str = "") -> Written:
         """A client's push."""
-        configs = [
-            ClientConfigRecord.Config(
-                version=0, config_key=key, config_value=value, value_state=0, config_type=2, is_default=False, value_digest=None,
-                value_length=len(value),
-            )
-            for key, value in (_SETTINGS if settings is None else settings).items()
-        ]  # fmt: skip
-        record = ClientConfigRecord(
-            version=0, received_timestamp_ms=int(time.time() * 1000), cluster_id="c", broker_id=1, gateway_id="gw", gateway_epoch=1,
-            connection_id=client, listener_name="CLIENT", security_protocol="SASL_SSL", client_address=self._address(client),
-            principal=f"User:app{client % self._applications}", principal_source=2, client_id=self._client_id(client, application),
-            client_software_name="apache-kafka-java", client_software_version="4.4.0", client_instance_id=UUID(int=client), origin=0,
-            digest_key_id=None, configs=configs,
-        )  # fmt: skip
-        return CONFIGS, self.key(client), bytes(encode(record))
+        chosen = _SETTINGS if settings is None else settings
+        value = push(
+            (setting(key, text) for key, text in chosen.items()),
+            received_timestamp_ms=int(time.time() * 1000),
+            connection_id=client,
+            client_instance_id=str(UUID(int=client)),
+            **self._who(client, application),
+        )
+        return CONFIGS, self.key(client), value
 
     def present(self, client: int, application: str = "") -> Written:
         """A record of a client's open connection."""
         self._sequence += 1
-        record = ClientConnectionRecord(
-            version=0, kind=int(Kind.PRESENT), cluster_id="c", gateway_id="gw", gateway_epoch=1, sequence=self._sequence,
-            timestamp_ms=int(time.time() * 1000), broker_id=1, listener_name="CLIENT", security_protocol="SASL_SSL", connection_id=client,
-            client_address=self._address(client), principal=f"User:app{client % self._applications}", principal_source=2,
-            client_id=self._client_id(client, application), client_software_name="apache-kafka-java", client_software_version="4.4.0",
-            client_instance_id=UUID(int=client), counts=[],
-        )  # fmt: skip
-        return CONNECTIONS, b"gw", bytes(encode(record))
+        more = {"timestamp_ms": int(time.time() * 1000), "connection_id": client, "client_instance_id": str(UUID(int=client))}
+        return CONNECTIONS, b"gw", connection(self._sequence, Kind.PRESENT, **more, **self._who(client, application))
+
+    def _who(self, client: int, application: str) -> dict[str, str]:
+        return {
+            "cluster_id": "c",
+            "client_address": self._address(client),
+            "principal": f"User:app{client % self._applications}",
+            "client_id": self._client_id(client, application),
+        }
 
     def _client_id(self, client: int, application: str) -> str:
         return f"{application or f'app{client % self._applications}'}-{client}"

@@ -17,15 +17,15 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
-from bench.decode import BATCH, NEEDED, record
+from bench.decode import BATCH, record
+from bench.records import push, setting
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect
 from clientscope.client.settings import collect_dialect
 from clientscope.digest import DigestKey
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import redact as redact_one
-from clientscope.records.codec import ClientConfigRecord, encode
-from udfs.decoding.decode import decoder
+from udfs.decode import decode_pushes
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine.batch import Batch, judge
 from udfs.rules.registry import RULES
@@ -54,29 +54,21 @@ def _push(name: str, version: str, client_type: ClientType, application: int, in
     settings = dict(CHOSEN[application % len(CHOSEN)], **{"client.id": f"app-{application}-{instance}", "group.id": f"app-{application}"})
     more = [key for key, config_type in TYPES.items() if config_type not in (Type.CLASS, Type.PASSWORD)]
     entries = collect_dialect(name, client_type, settings, [*DEFAULT_KEYS[client_type], *more], version).entries[:SETTINGS]
-    configs = [
-        ClientConfigRecord.Config(
-            version=0, config_key=entry.key, config_value=entry.value, value_state=0, config_type=int(entry.type),
-            is_default=entry.is_default, value_digest=None, value_length=len(entry.value),
-        )
-        for entry in entries
-    ]  # fmt: skip
-    plain = ClientConfigRecord(
-        version=0, received_timestamp_ms=1_700_000_000_000, cluster_id="MkU3OEVBNTcwNTJENDM2Qk", broker_id=1,
-        gateway_id="gateway-1.example.org:9092", gateway_epoch=1_700_000_000_000, connection_id=instance, listener_name="CLIENT",
-        security_protocol="SASL_SSL", client_address="10.0.0.1", principal=f"User:team-{application}", principal_source=2,
-        client_id=f"app-{application}-{instance}", client_software_name=dialect(name).software[0], client_software_version=version,
-        client_instance_id=None, origin=0, digest_key_id=None, configs=configs,
-    )  # fmt: skip
-    return bytes(encode(plain))
+    return push(
+        (setting(entry.key, entry.value, Type(entry.type), entry.is_default) for entry in entries),
+        connection_id=instance,
+        principal=f"User:team-{application}",
+        client_id=f"app-{application}-{instance}",
+        client_software_name=dialect(name).software[0],
+        client_software_version=version,
+    )
 
 
 def measure(values: list[bytes], rounds: int) -> tuple[dict[str, float], dict[str, float]]:
     """Microseconds for each push, of the stages and of each rule."""
     batches = [pa.array(values[start : start + BATCH], pa.binary()) for start in range(0, len(values), BATCH)]
     key = DigestKey(b"k" * 32)
-    needed, whole = decoder("ClientConfigRecord", NEEDED), decoder("ClientConfigRecord")
-    decoded = [whole(values) for values in batches]
+    decoded = [decode_pushes(values) for values in batches]
     pushes = [Pushes(redact(each, key)) for each in decoded]
     for each in pushes:
         _ = (each.settings, each.parents)
@@ -88,8 +80,7 @@ def measure(values: list[bytes], rounds: int) -> tuple[dict[str, float], dict[st
         for each in configs
     ]
     stages: dict[str, Callable[[], object]] = {
-        "decoding, what rules need": lambda: [needed(values) for values in batches],
-        "decoding, every string made": lambda: [whole(values) for values in batches],
+        "decoding": lambda: [decode_pushes(values) for values in batches],
         "judging what is sensitive, as the job does": lambda: [redact(each, key) for each in decoded],
         "the same one by one, as the gateway does": lambda: _one_by_one(one_by_one, key),
         "the batch: parsing": lambda: [Batch(Pushes(each.records)) for each in pushes],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from clientscope.topic_values import Count, Name, Value
+from clientscope.topic_values import Count, Name, TopicValue
 
 
-class GaugeValue(Value):
+class GaugeValue(TopicValue):
     """Value of ``clientscope.gauges``: the connections of one series at one gateway."""
 
     cluster: Name
@@ -22,7 +22,7 @@ class GaugeValue(Value):
     timestamp_ms: int = 0
 
 
-class GatewayValue(Value):
+class GatewayValue(TopicValue):
     """Value of ``clientscope.gauges``: what concerns a gateway as a whole.  None is what it doesn't tell."""
 
     cluster: Name

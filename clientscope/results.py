@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
-from clientscope.topic_values import Count, Name, Sentence, Setting, Value
+from clientscope.records.enums import Origin
+from clientscope.topic_values import Count, Name, Sentence, Setting, TopicValue, Value
 
 Codes = Annotated[list[Name], Field(max_length=1_000)]
 """Codes of rules."""
-
-OriginName = Literal["pushed", "observed", "request_log"]
-"""Names of `clientscope.records.layouts.Origin`."""
-
-
-def _known(origin: Any) -> Any:
-    """Origins of later releases count as observed, as the job counts those of later records."""
-    return "observed" if isinstance(origin, str) and origin not in get_args(OriginName) else origin
-
-
-ReadOriginName = Annotated[OriginName, BeforeValidator(_known)]
 
 
 class Fired(Value):
@@ -33,7 +23,7 @@ class Fired(Value):
     message: Sentence = ""
 
 
-class ResultValue(Value):
+class ResultValue(TopicValue):
     """Value of ``clientscope.results``: the verdicts of all rules on one push."""
 
     topic: Name
@@ -53,7 +43,7 @@ class ResultValue(Value):
     software_name: Name
     software_version: Name
     instance_id: Name | None = None
-    origin: ReadOriginName
+    origin: Origin
     application: Annotated[str, Field(max_length=4_096)] = ""
     settings: Count
     redacted: Count

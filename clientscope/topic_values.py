@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from clientscope.catalog import sensitive
 from clientscope.errors import RecordError
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 
 NAME_LENGTH = 256
 """Longest name kept of anything that a client chose, in characters."""
@@ -48,6 +48,16 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class TopicValue(Value):
+    """The value of a record, as a whole.
+
+    Attributes:
+        version: of its format. Fields may come without a new one; it changes with what readers of the earlier one would get wrong.
+    """
+
+    version: Literal[1] = 1
+
+
 class Setting(Value):
     """A setting that a rule names.  ``value`` is only there where neither the rule nor the setting is about a secret."""
 
@@ -76,17 +86,21 @@ class Setting(Value):
         return {"length": length, **fields, "value": None, "reason": fields.get("reason") or reason.name.lower()}
 
 
-TopicValue = TypeVar("TopicValue", bound=Value)
+Parsed = TypeVar("Parsed", bound=Value)
 
 
-def parse(value_class: type[TopicValue], value: bytes) -> TopicValue:
+def parse(value_class: type[Parsed], value: bytes | None) -> Parsed:
     """A topic's value.
 
     Raises:
         RecordError: it is no such value; its ``reason`` says why in one word.
     """
+    if value is None:
+        raise RecordError("no_value")
     try:
         return value_class.model_validate_json(value)
     except ValidationError as error:
-        reason = error.errors(include_input=False, include_url=False, include_context=False)[0]["type"]
-        raise RecordError("json" if reason == "json_invalid" else "fields") from None
+        found = error.errors(include_input=False, include_url=False, include_context=False)
+        if any(each["loc"] == ("version",) for each in found):
+            raise RecordError("unknown_version") from None
+        raise RecordError("not_json" if found[0]["type"] == "json_invalid" else "fields") from None

@@ -288,7 +288,7 @@ class _Job:
         self._checkpoints.note(report.name, report.batchId, read_to(report))
         quarantined = report.observedMetrics.get(QUARANTINED)
         if quarantined is not None and self._quality is not None and PLANS[report.name].topic in SUITES:
-            self._quality.batch(PLANS[report.name].topic, report.numInputRows, quarantined.asDict())
+            self._quality.batch(PLANS[report.name].topic, report.numInputRows, sum(quarantined.asDict().values()))
 
     def _report(self, name: str, running: Running) -> None:
         """Takes in a query's progress, in its thread."""

@@ -24,9 +24,7 @@ PASSED_OVER = "passed_over"
 """The ``reason`` of records that an engine failed at; they stay on their topic."""
 
 CRASHED = "crashed"
-"""The ``reason`` of records that kill the process that decodes them, beside `udfs.decoding.record_reader.REASONS` and the names of row
-checks.
-"""
+"""The ``reason`` of records that kill the process that decodes them, beside those of `clientscope.records.codec.reasons`."""
 
 _SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0)
 _PARTITION = ("query", "topic", "partition")
@@ -50,7 +48,7 @@ class Lag:
 _COUNTERS = {
     "input_rows": ("Records read.", ("query",)),
     "batch_phase_seconds": ("Time spent in each phase of a batch, by Spark's names.", ("query", "phase")),
-    "quarantined": ("Records that can't be decoded, fail a row check, or were passed over.", ("topic", "reason")),
+    "quarantined": ("Records that can't be read, or were passed over.", ("topic", "reason")),
     "limit_reached": (
         "Entries that findings or gauges left out, counted under other or removed because of a limit (docs/operating.md).",
         ("limit",),

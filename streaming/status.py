@@ -46,7 +46,7 @@ class JobStatus:
                 "id": name,
                 "condition": condition,
                 "reason": reason,
-                "version": __version__,
+                "release": __version__,
                 "started_ms": self._started_ms,
                 "told_ms": now_ms(),
                 "interval_ms": int(INTERVAL_S * 1000),

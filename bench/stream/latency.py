@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from bench.stream.load import NEW, PUSHES_PER_S, Load
 from bench.stream.running import Running, Spent
 from clientscope.clock import now_ms
-from clientscope.records.codec import ClientConnectionRecord, decode
-from clientscope.records.layouts import Kind
+from clientscope.records.codec import decode
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS
 from clientscope.session.state import UNKNOWN
 
@@ -100,9 +101,9 @@ def _changes(installation: Running, begin: Sequence[int]) -> list[float]:
         change = decode(ClientConnectionRecord, message.value())
         if change.kind in (Kind.OPENED, Kind.IDENTIFIED, Kind.CLOSED):
             for count in change.counts:
-                if count.open_connections == 0 or count.count_software_name == UNKNOWN:
+                if count.open_connections == 0 or count.client_software_name == UNKNOWN:
                     continue  # its gauge is a tombstone, or is one a moment later, which doesn't say what it knows
-                later = [at for sequence, at in written[count.count_software_name] if sequence >= change.sequence]
+                later = [at for sequence, at in written[count.client_software_name] if sequence >= change.sequence]
                 if later:
                     waits.append(min(later) - change.timestamp_ms)
     return waits

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from clientscope.api.common import Feed, Listing, Model
 from clientscope.findings.record import Finding
-from clientscope.results import ReadOriginName
+from clientscope.records.enums import Origin
 from clientscope.risks import Risk
 from clientscope.severities import Severity
 
@@ -159,7 +159,7 @@ class Configuration(Model):
     """What a client last pushed, and what its library makes of it."""
 
     pushed_ms: int = Field(description="Kafka's time.")
-    origin: ReadOriginName
+    origin: Origin
     dialect: str | None = Field(description="The client library whose names and defaults they are; null where it isn't known.")
     client_type: str | None = Field(description="producer, consumer, …, as its settings show; null if they don't.")
     whole: bool = Field(description="Nothing that has a value is missing; else settings that aren't listed may have any value.")

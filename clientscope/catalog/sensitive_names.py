@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from clientscope.catalog.sensitive_values import holds_secret, judge_value
 from clientscope.digest import DigestKey
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 
 FIELDS = {
     "client_id": True,
@@ -21,15 +21,12 @@ FIELDS = {
     "client_software_version": True,
     "previous_software_name": True,
     "previous_software_version": True,
-    "count_software_name": True,
-    "count_software_version": True,
     # Subjects of tokens, and ids of clusters, are random without being secrets.
     "principal": False,
     "cluster_id": False,
     "gateway_id": False,
     "gateway_host": False,
     "listener_name": False,
-    "count_listener_name": False,
     "security_protocol": False,
     "client_address": False,
     "reason": False,

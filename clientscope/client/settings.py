@@ -16,7 +16,7 @@ from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.kafka_python import KAFKA_PYTHON
 from clientscope.errors import SettingsError
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 
 ENABLE_CONFIG_PUSH = "enable.config.push"
 CONFIG_PUSH_ALLOWED_KEYS = "config.push.allowed.keys"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from typing import Literal
 
-from clientscope.topic_values import Ms, Name, Sentence, Value
+from clientscope.topic_values import Ms, Name, Sentence, TopicValue
 
 Resolution = Literal["rotated", "test-value", "not-a-secret", "accepted"]
 """Why a finding is closed.
@@ -18,7 +18,7 @@ Resolution = Literal["rotated", "test-value", "not-a-secret", "accepted"]
 OF_LEAKS: tuple[Resolution, ...] = ("rotated", "test-value", "not-a-secret")
 
 
-class Decision(Value):
+class Decision(TopicValue):
     """A decision: the person, the resolution, the time and the reason.  A tombstone takes a decision back.
 
     Attributes:

@@ -10,7 +10,7 @@ from pydantic import Field
 from clientscope.findings.decisions import Resolution
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES, Severity
-from clientscope.topic_values import Count, Ms, Name, Sentence, Setting, Value
+from clientscope.topic_values import Count, Ms, Name, Sentence, Setting, TopicValue, Value
 
 State = Literal["open", "stopped", "resolved", "closed"]
 """What is to be done about it.
@@ -131,7 +131,7 @@ class Decided(Value):
     until: date | None = None
 
 
-class Finding(Value):
+class Finding(TopicValue):
     """One problem of one application, or one leaked secret.  Times are ms since the epoch; times of pushes are Kafka's.
 
     Attributes:

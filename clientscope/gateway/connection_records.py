@@ -10,8 +10,9 @@ from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.traffic import Traffic
 from clientscope.gateway.unpublished import Unpublished
-from clientscope.records.codec import ClientConnectionRecord, encode
-from clientscope.records.layouts import Kind
+from clientscope.records.codec import encode
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import OF_GATEWAYS, Kind
 from clientscope.records.topics import CONNECTIONS
 
 
@@ -30,9 +31,9 @@ class ConnectionRecords:
 
     def heartbeat(self, now_ms: int, interval_ms: int) -> None:
         """Publishes all counts, and the traffic; 0 says that there will be no further heartbeat."""
-        present, counts = self._registry.present(now_ms), self._registry.heartbeat(now_ms, interval_ms)
-        counts[0].traffic = self.traffic.take()
-        for record in (*present, *counts):
+        if (taken := self.traffic.take()) is not None:  # first, so that nothing comes after the goodbye
+            self.publish(self._registry.traffic(now_ms, *taken))
+        for record in (*self._registry.present(now_ms), *self._registry.heartbeat(now_ms, interval_ms)):
             self.publish(record)
         # After the counts, and never more than half of the room, so that what happens now finds some too.
         for record in self._unpublished.take_closed(self._publisher.room // 2):
@@ -46,7 +47,7 @@ class ConnectionRecords:
             done = self._publisher.publish(CONNECTIONS, record.gateway_id, encode(record))
             taken = not (done.done() and done.exception())
             self._unpublished.published(record, taken)
-            if taken and record.kind != Kind.HEARTBEAT:
+            if taken and record.kind not in OF_GATEWAYS:
                 done.add_done_callback(partial(self._settled, record, asyncio.get_running_loop()))
 
     def _settled(self, record: ClientConnectionRecord, loop: asyncio.AbstractEventLoop, done: Future[None]) -> None:

@@ -16,7 +16,8 @@ from clientscope.errors import RecordError
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.kafka.writer import partition_of
-from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.codec import decode
+from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.topics import CONNECTIONS
 
 log = logging.getLogger(__name__)
@@ -76,6 +77,6 @@ def _last_epoch(kafka: Kafka, gateway_id: str, deadline: float) -> int | None:
 
 def _epoch(value: bytes | None) -> int | None:
     try:
-        return int(decode(ClientConnectionRecord, value or b"").gateway_epoch)
+        return decode(ClientConnectionRecord, value).gateway_epoch
     except RecordError:
         return None

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect_of
@@ -24,10 +24,11 @@ from clientscope.gateway.quota import PushQuota
 from clientscope.gateway.registry import Connection, ConnectionRegistry
 from clientscope.policy.found_clients import found_instance_id
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
-from clientscope.policy.publishing import redacted_record
+from clientscope.policy.publishing import config_record, redacted_settings
 from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.records.codec import encode
-from clientscope.records.layouts import Origin
+from clientscope.records.config_record import RecordedSetting
+from clientscope.records.enums import Origin
 from clientscope.records.principals import authenticated
 from clientscope.session.shown import SharedFields
 from clientscope.session.state import RequestFields
@@ -216,7 +217,7 @@ class ObservedClients:
             found[ClientType.CONSUMER] = {"client.rack": "", **consumer}
         leaks = self._registry.leaks(next(reversed(client.connections)))
         for client_type, settings in (found or ({ClientType.ADMIN: {}} if leaks else {})).items():
-            content = hash((frozenset(settings.items()), tuple((leak.config_key, leak.value_digest) for leak in leaks)))
+            content = hash((frozenset(settings.items()), leaks))
             known, recorded_s = self._recorded.get((names, client_type), (None, 0.0))
             context = self._context(names, client, client_type)
             if context is None or (content == known and now_s - recorded_s < REPEAT_S):
@@ -231,14 +232,14 @@ class ObservedClients:
                 wait_s = max(wait_s, SETTLE_S)
         return wait_s
 
-    def _made(self, context: RequestContext, settings: Settings, leaks: tuple[Any, ...]) -> tuple[str, bytes]:
+    def _made(self, context: RequestContext, settings: Settings, leaks: tuple[RecordedSetting, ...]) -> tuple[str, bytes]:
         named = {**settings, "client.id": context.client_id} if context.client_id else settings
-        named = {key: value for key, value in named.items() if all(leak.config_key != key for leak in leaks)}
+        named = {key: value for key, value in named.items() if all(leak.key != key for leak in leaks)}
         configs = tuple(ClientConfig(key, value, int(TYPES.get(key, Type.STRING)), not value) for key, value in sorted(named.items()))
         names = self._registry.names
-        record = redacted_record(context, ClientConfigData(configs, self._wall_ms()), names.key, names, Origin.OBSERVED)
-        record.configs += leaks
-        return context.client_key, encode(record)
+        received_ms = self._wall_ms()
+        recorded = (*redacted_settings(ClientConfigData(configs, received_ms), names.key), *leaks)
+        return context.client_key, encode(config_record(context, received_ms, recorded, names.key, names, Origin.OBSERVED))
 
     def _remember(self, which: tuple[SeenNames, ClientType], content: int, now_s: float) -> None:
         self._recorded[which] = content, now_s

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from sys import intern
-from typing import Any
+from typing import Any, cast
 
 from clientscope.api.gateway import GatewayConnection
 from clientscope.gateway.known import KnownClients
@@ -19,8 +19,11 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import RequestContext
 from clientscope.policy.redaction import ClientNames
 from clientscope.records.client_key import scope
-from clientscope.records.codec import ClientConnectionRecord
-from clientscope.records.layouts import Kind
+from clientscope.records.config_record import RecordedSetting
+from clientscope.records.connection_record import MOST_COUNTS, ClientConnectionRecord, Passed, SeriesCount, rates
+from clientscope.records.enums import Kind
+from clientscope.records.fields import SecurityProtocol
+from clientscope.records.requested_versions import unpack
 from clientscope.records.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
 from clientscope.session.state import UNKNOWN, Identity
 
@@ -28,7 +31,6 @@ _OTHERS = (OTHER, OTHER)
 _UNKNOWNS = (UNKNOWN, UNKNOWN)
 _HEARTBEATS_AT_ZERO = 3
 _PRESENT_AFTER_MS = 6 * 60 * 60 * 1000
-_COUNTS_PER_PART = 1_000  # with names at their longest, half of what a topic takes in one record
 _RECORDED_LENGTH = 256
 _MOST_REQUESTED = 1_024
 """Different lists of versions that are held once; beyond it, each connection holds its own until the next report."""
@@ -90,7 +92,7 @@ class ConnectionRegistry:
         self._bytes = self._opened = self._closed = 0
         self._sequence = 0
         self._requested: dict[bytes, bytes] = {}
-        self._leaks: dict[int, tuple[Any, ...]] = {}
+        self._leaks: dict[int, tuple[RecordedSetting, ...]] = {}
         self._recorded_ms: dict[int, int] = {}  # when each open connection was last on the topic, the longest ago first
 
     def opened(self, connection_id: int, client_address: str, now_ms: int, identity: Identity | None = None) -> ClientConnectionRecord:
@@ -107,7 +109,7 @@ class ConnectionRegistry:
         self._addresses[client_address] += 1
         self._opened += 1
         self._enter(series)
-        return self._record(Kind.OPENED, now_ms, connection, [connection.series])
+        return self._event(Kind.OPENED, now_ms, connection)
 
     def identified(self, connection_id: int, identity: Identity, now_ms: int) -> ClientConnectionRecord | None:
         """A client has identified itself; None if that connection is gone."""
@@ -119,12 +121,14 @@ class ConnectionRegistry:
         series = self._series(identity)
         after = replace(before, identity=identity, series=series)
         self.connections[connection_id] = after
-        touched = [series]
+        left = []
         if series != before.series:
             self._leave(before.series)
             self._enter(series)
-            touched.append(before.series)
-        return self._record(Kind.IDENTIFIED, now_ms, after, touched, previous=before.identity)
+            left.append(before.series)
+        said = before.identity
+        names = {"previous_software_name": said.software_name, "previous_software_version": said.software_version}
+        return self._event(Kind.IDENTIFIED, now_ms, after, *left, **names)
 
     def used(self, connection_id: int, versions: bytes, now_ms: int) -> ClientConnectionRecord | None:
         """A client has requested these versions; None if that is known, or the connection is gone."""
@@ -135,7 +139,7 @@ class ConnectionRegistry:
             self._requested.clear()
         after = replace(before, requested=self._requested.setdefault(versions, versions))
         self.connections[connection_id] = after
-        return self._record(Kind.PRESENT, now_ms, after, [after.series])
+        return self._event(Kind.PRESENT, now_ms, after)
 
     def closed(self, connection_id: int, reason: str, now_ms: int, requested: bytes | None = None) -> ClientConnectionRecord | None:
         """A connection has ended, for the first time that this is called; None afterwards.
@@ -154,7 +158,7 @@ class ConnectionRegistry:
         self._closed += 1
         self._leaks.pop(connection_id, None)
         self._leave(connection.series)
-        record = self._record(Kind.CLOSED, now_ms, connection, [connection.series], reason=reason)
+        record = self._event(Kind.CLOSED, now_ms, connection, reason=reason)
         del self._recorded_ms[connection_id]
         return record
 
@@ -165,13 +169,13 @@ class ConnectionRegistry:
             if now_ms - recorded_ms < _PRESENT_AFTER_MS:
                 break
             connection = self.connections[connection_id]
-            records.append(self._record(Kind.PRESENT, now_ms, connection, [connection.series]))
+            records.append(self._event(Kind.PRESENT, now_ms, connection))
         return records
 
     def again(self, connection_ids: Iterable[int], now_ms: int) -> list[ClientConnectionRecord]:
         """Records these once more, as far as they are open: the topic has missed something of them."""
         found = [self.connections[connection_id] for connection_id in connection_ids if connection_id in self.connections]
-        return [self._record(Kind.PRESENT, now_ms, connection, [connection.series]) for connection in found]
+        return [self._event(Kind.PRESENT, now_ms, connection) for connection in found]
 
     def heartbeat(self, now_ms: int, interval_ms: int) -> list[ClientConnectionRecord]:
         """All counts, in parts; ``interval_ms`` 0 says that there will be no further one.
@@ -188,17 +192,27 @@ class ConnectionRegistry:
                     self._bytes -= count.size
                     continue
             listed.append(series)
-        parts = [listed[start : start + _COUNTS_PER_PART] for start in range(0, len(listed), _COUNTS_PER_PART)] or [[]]
+        parts = [listed[start : start + MOST_COUNTS] for start in range(0, len(listed), MOST_COUNTS)] or [[]]
         instances = self.instances()
-        records = []
-        for part, touched in enumerate(parts):
-            record = self._record(Kind.HEARTBEAT, now_ms, None, touched)
-            record.heartbeat_part, record.heartbeat_parts = part, len(parts)
-            record.heartbeat_interval_ms, record.client_instances = interval_ms, instances
-            record.opened_connections, record.closed_connections = self._opened, self._closed
-            record.gateway_host = self.place.host
-            records.append(record)
-        return records
+        return [
+            self._record(
+                Kind.HEARTBEAT,
+                now_ms,
+                touched,
+                heartbeat_part=part,
+                heartbeat_parts=len(parts),
+                heartbeat_interval_ms=interval_ms,
+                client_instances=instances,
+                opened_connections=self._opened,
+                closed_connections=self._closed,
+                gateway_host=self.place.host,
+            )
+            for part, touched in enumerate(parts)
+        ]
+
+    def traffic(self, now_ms: int, measured_ms: int, passed: Mapping[int, Passed]) -> ClientConnectionRecord:
+        """Bytes that have passed through connections, by their ids, within a time."""
+        return self._record(Kind.TRAFFIC, now_ms, (), measured_ms=measured_ms, traffic=rates(measured_ms, passed))
 
     def open_from(self, client_address: str) -> int:
         """Open connections of one address."""
@@ -266,7 +280,7 @@ class ConnectionRegistry:
         identity = connection.identity
         return self._known.infer(connection.client_address, identity) or (identity.software_name, identity.software_version)
 
-    def leaks(self, connection_id: int) -> tuple[Any, ...]:
+    def leaks(self, connection_id: int) -> tuple[RecordedSetting, ...]:
         """Names of a connection's client that hold a credential, as settings that may be written down."""
         return self._leaks.get(connection_id, ())
 
@@ -326,30 +340,31 @@ class ConnectionRegistry:
         count.open -= 1
         count.closed += 1
 
-    def _record(
-        self,
-        kind: Kind,
-        now_ms: int,
-        connection: Connection | None,
-        touched: Iterable[tuple[str, str]],
-        previous: Identity | None = None,
-        reason: str | None = None,
-    ) -> ClientConnectionRecord:
-        place = self.place
-        identity = connection.identity if connection else Identity(software_name="", software_version="")
-        counts = [
-            ClientConnectionRecord.Count(
-                count_listener_name=place.listener_name,
-                count_software_name=name,
-                count_software_version=version,
-                open_connections=self._counts[name, version].open,
-                opened_total=self._counts[name, version].opened,
-                closed_total=self._counts[name, version].closed,
-            )
-            for name, version in touched
-        ]
+    def _event(self, kind: Kind, now_ms: int, connection: Connection, *others: tuple[str, str], **more: Any) -> ClientConnectionRecord:
+        """What happened to a connection; its series is counted, and the others that it touched."""
+        identity = connection.identity
+        self._recorded_ms.pop(connection.connection_id, None)
+        self._recorded_ms[connection.connection_id] = now_ms
+        return self._record(
+            kind,
+            now_ms,
+            (connection.series, *others),
+            connection_id=connection.connection_id,
+            client_address=connection.client_address,
+            principal=identity.principal,
+            principal_source=identity.principal_source,
+            client_id=identity.client_id,
+            client_software_name=identity.software_name,
+            client_software_version=identity.software_version,
+            client_instance_id=str(identity.instance_id) if identity.instance_id else None,
+            requested_versions=tuple(unpack(connection.requested)),
+            **more,
+        )
+
+    def _record(self, kind: Kind, now_ms: int, touched: Iterable[tuple[str, str]], **more: Any) -> ClientConnectionRecord:
+        place, counts = self.place, self._counts
         record = ClientConnectionRecord(
-            version=0,
+            version=1,
             kind=kind,
             cluster_id=place.cluster_id,
             broker_id=place.broker_id,
@@ -357,30 +372,14 @@ class ConnectionRegistry:
             gateway_epoch=place.gateway_epoch,
             sequence=self._sequence,
             timestamp_ms=now_ms,
-            connection_id=connection.connection_id if connection else -1,
             listener_name=place.listener_name,
-            security_protocol=place.security_protocol,
-            client_address=connection.client_address if connection else "",
-            principal=identity.principal,
-            principal_source=identity.principal_source,
-            client_id=identity.client_id,
-            client_software_name=identity.software_name,
-            client_software_version=identity.software_version,
-            client_instance_id=identity.instance_id,
-            previous_software_name=previous.software_name if previous else None,
-            previous_software_version=previous.software_version if previous else None,
-            reason=reason,
-            counts=counts,
-            heartbeat_part=0,
-            heartbeat_parts=0,
-            heartbeat_interval_ms=0,
-            client_instances=0,
-            requested_versions=connection.requested if connection else b"",
+            security_protocol=cast(SecurityProtocol, place.security_protocol),
+            counts=tuple(
+                SeriesCount(place.listener_name, *series, (count := counts[series]).open, count.opened, count.closed) for series in touched
+            ),
+            **more,
         )
         self._sequence += 1
-        if connection:
-            self._recorded_ms.pop(connection.connection_id, None)
-            self._recorded_ms[connection.connection_id] = now_ms
         return record
 
 

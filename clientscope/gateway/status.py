@@ -73,7 +73,7 @@ class StatusPublisher:
             id=self._place.gateway_id,
             condition="warn" if reason else "ok",
             reason=reason,
-            version=__version__,
+            release=__version__,
             started_ms=self._place.gateway_epoch,
             told_ms=now_ms(),
             interval_ms=int(INTERVAL_S * 1000),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clientscope.records.traffic import MOST_CONNECTIONS, Passed, pack
+from clientscope.records.connection_record import MOST_CONNECTIONS, Passed
 
 
 class Traffic:
@@ -21,13 +21,13 @@ class Traffic:
         self._passed.update(passed)
         return self._left_out - before
 
-    def take(self) -> bytes:
-        """The field ``Traffic`` of a heartbeat; empty where no worker has answered since the last one."""
+    def take(self) -> tuple[int, dict[int, Passed]] | None:
+        """For how many ms bytes were counted, and those of each connection; None where no worker has answered since the last time."""
         if not self._measured_ms:
-            return b""
-        packed = pack(self._measured_ms, self._passed)
+            return None
+        taken = self._measured_ms, self._passed
         self._measured_ms, self._passed = 0, {}
-        return packed
+        return taken
 
     @property
     def _left_out(self) -> int:

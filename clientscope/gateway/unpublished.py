@@ -6,8 +6,8 @@ miss one that is open. No I/O, no clock. Memory is bounded by what was open: a c
 
 from __future__ import annotations
 
-from clientscope.records.codec import ClientConnectionRecord
-from clientscope.records.layouts import Kind
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import OF_GATEWAYS, Kind
 
 
 class Unpublished:
@@ -20,7 +20,7 @@ class Unpublished:
 
     def published(self, record: ClientConnectionRecord, taken: bool) -> None:
         """Whether a record was taken, or dropped."""
-        if record.kind == Kind.HEARTBEAT or (taken and not self._changed):
+        if record.kind in OF_GATEWAYS or (taken and not self._changed):
             return
         connection_id = record.connection_id
         if taken:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from clientscope.catalog.configs import ClientType
 from clientscope.digest import DigestKey, identifier
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
-from clientscope.policy.publishing import redacted_record
+from clientscope.policy.publishing import config_record, redacted_settings
 from clientscope.policy.redaction import ClientNames
 from clientscope.records.codec import encode
-from clientscope.records.layouts import Origin
+from clientscope.records.enums import Origin, PrincipalSource
 from clientscope.records.principals import ANONYMOUS
 
 GATEWAY_ID = "clientscope xray"
@@ -89,7 +89,8 @@ class FoundClients:
         context = self._context(client)
         before = self._records.get(context.client_key, b"")
         data = ClientConfigData(client.settings, self._now_ms)
-        value = encode(redacted_record(context, data, self._key, self._names, Origin.REQUEST_LOG))
+        settings = redacted_settings(data, self._key)
+        value = encode(config_record(context, self._now_ms, settings, self._key, self._names, Origin.REQUEST_LOG))
         if len(value) > MOST_RECORD_BYTES:
             self.too_large += 1
         elif self._bytes + len(value) - len(before) > MOST_BYTES or (not before and len(self._records) >= MOST_RECORDS):
@@ -119,7 +120,7 @@ class FoundClients:
             security_protocol=protocol,
             client_address=address,
             principal=principal,
-            principal_source=0,
+            principal_source=PrincipalSource.NONE,
             client_id=client_id,
             software_name=software,
             software_version=_cut(client.software_version) or "unknown",

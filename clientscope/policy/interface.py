@@ -13,6 +13,7 @@ from clientscope.catalog.config_values import Value, parse
 from clientscope.catalog.sensitive import shown_key
 from clientscope.errors import SettingsError
 from clientscope.records.client_key import client_key
+from clientscope.records.enums import PrincipalSource
 from clientscope.wire.codes import PUSH_CONFIG
 
 CLIENT_CONFIG_POLICY_CLASS_NAME_DEFAULT: str | None = None
@@ -96,7 +97,7 @@ class RequestContext:
     security_protocol: str
     client_address: str
     principal: str | None
-    principal_source: int
+    principal_source: PrincipalSource
     client_id: str | None
     software_name: str
     software_version: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from clientscope.digest import DigestKey
 from clientscope.errors import InvalidConfigException
 from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
 from clientscope.policy.redaction import ClientNames, redact
-from clientscope.records.codec import ClientConfigRecord, encode
-from clientscope.records.layouts import Origin, ValueState
+from clientscope.records.codec import encode
+from clientscope.records.config_record import ClientConfigRecord, Reason, RecordedSetting, compact
+from clientscope.records.enums import Origin
 from clientscope.records.topics import CONFIGS
 
 Publish = Callable[[str, str, bytes], "Future[None]"]
@@ -35,12 +36,13 @@ class PublishingPolicy(ClientConfigPolicy):
         self._names = ClientNames(self._key)
 
     def process(self, context: RequestContext, data: ClientConfigData) -> Future[None]:
-        record = redacted_record(context, data, self._key, self._names)
+        settings = redacted_settings(data, self._key)
+        record = config_record(context, data.timestamp_ms, settings, self._key, self._names)
         acknowledged = self._publish(CONFIGS, context.client_key, encode(record))
         hidden = [
-            (config.config_key if config.config_key == pushed.key else f"setting {place} by its name", ValueState(config.value_state))
-            for place, (config, pushed) in enumerate(zip(record.configs, data.configs, strict=True), 1)
-            if config.value_state
+            (setting.key if setting.key == pushed.key else f"setting {place} by its name", setting.redacted.reason)
+            for place, (setting, pushed) in enumerate(zip(settings, data.configs, strict=True), 1)
+            if setting.redacted
         ]
         if hidden:
             raise InvalidConfigException(_violation(hidden))
@@ -60,18 +62,28 @@ class PublishingPolicy(ClientConfigPolicy):
         self.configure(configs)
 
 
-def redacted_record(
-    context: RequestContext, data: ClientConfigData, key: DigestKey | None, names: ClientNames, origin: Origin = Origin.PUSHED
+def redacted_settings(data: ClientConfigData, key: DigestKey | None) -> list[RecordedSetting]:
+    """A client's settings as they may be written down, in the order sent."""
+    return [redact(config, key, place) for place, config in enumerate(data.configs, 1)]
+
+
+def config_record(
+    context: RequestContext,
+    received_ms: int,
+    settings: Iterable[RecordedSetting],
+    key: DigestKey | None,
+    names: ClientNames,
+    origin: Origin = Origin.PUSHED,
 ) -> ClientConfigRecord:
     """A client's configuration as it may be written down, whatever showed it."""
     return ClientConfigRecord(
-        version=0,
-        received_timestamp_ms=data.timestamp_ms,
+        version=1,
+        received_timestamp_ms=received_ms,
         **recorded_client(context, names),
-        client_instance_id=context.client_instance_id,
+        client_instance_id=str(context.client_instance_id) if context.client_instance_id else None,
         origin=origin,
         digest_key_id=key.key_id if key else None,
-        configs=[redact(config, key, place) for place, config in enumerate(data.configs, 1)],
+        **compact(settings),
     )
 
 
@@ -94,8 +106,8 @@ def recorded_client(context: RequestContext, names: ClientNames) -> dict[str, An
     }
 
 
-def _violation(hidden: list[tuple[str, ValueState]]) -> str:
+def _violation(hidden: list[tuple[str, Reason]]) -> str:
     """Names keys and reasons, never values (specs: "Numbers", sensitive keys in a push)."""
-    named = ", ".join(f"{key} ({state.name.lower().replace('_', ' ')})" for key, state in hidden)
+    named = ", ".join(f"{key} ({reason.replace('_', ' ')})" for key, reason in hidden)
     text = f"sensitive settings were pushed, and redacted by the gateway; exclude them in the client: {named}"
     return text if len(text) <= _MESSAGE_LIMIT else text[: _MESSAGE_LIMIT - 1] + "…"

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar, get_args, overload
 
-from clientscope.catalog.configs import Type
 from clientscope.catalog.sensitive import reason
 from clientscope.catalog.sensitive_names import FIELDS, LEAKED_AS, LONGEST_REMEMBERED, hidden_name, judge_key_text, judge_name
 from clientscope.digest import DigestKey
 from clientscope.policy.interface import ClientConfig
-from clientscope.records.codec import ClientConfigRecord
-from clientscope.records.layouts import ValueState
+from clientscope.records.config_record import ClientConfigRecord, RecordedSetting, Redaction, TypeName, reason_name
+from clientscope.records.connection_record import ClientConnectionRecord, SeriesCount
+from clientscope.records.enums import ValueState
 
 _NAMES_REMEMBERED = 4096
+_TYPES: tuple[TypeName, ...] = get_args(TypeName)
+
+Record = TypeVar("Record", ClientConfigRecord, ClientConnectionRecord, SeriesCount)
 
 
 class ClientNames:
@@ -57,38 +61,31 @@ class ClientNames:
             return name
         return self._remembered(field, name) if len(name) <= LONGEST_REMEMBERED else self._judged(field, name)
 
-    def leaks(self, **names: str | None) -> tuple[Any, ...]:
+    def leaks(self, **names: str | None) -> tuple[RecordedSetting, ...]:
         """Those of the names that hold a credential, each as a pushed setting would be recorded.
 
         Args:
             names: by their field of a record, as `LEAKED_AS` has them.
         """
         found = ((LEAKED_AS[field], name) for field, name in names.items() if name and judge_name(name, False) is ValueState.VALUE_SHAPE)
-        return tuple(
-            ClientConfigRecord.Config(
-                config_key=key,
-                config_value=None,
-                value_state=ValueState.VALUE_SHAPE,
-                config_type=int(Type.STRING),
-                is_default=False,
-                value_digest=self.key.digest(name) if self.key else None,
-                value_length=len(name.encode("utf-8", "replace")),
-            )
-            for key, name in found
-        )
+        return tuple(RecordedSetting(key, None, redacted=_redaction(ValueState.VALUE_SHAPE, name, name, self.key)) for key, name in found)
 
-    def of_record(self, record: Any) -> None:
-        """Judges every name in a decoded record, in place."""
-        for part in (record, *(getattr(record, "counts", None) or ())):
-            for attribute in FIELDS:
-                if name := getattr(part, attribute, None):
-                    setattr(part, attribute, self(attribute, name))
+    def of_record(self, record: Record) -> Record:
+        """A record that was read, without a name that may not be shown: others may write to the topic too. Its settings stay."""
+        changed: dict[str, Any] = {
+            field: shown for field in FIELDS if (name := getattr(record, field, None)) and (shown := self(field, name)) != name
+        }
+        if counts := getattr(record, "counts", ()):
+            judged = tuple(map(self.of_record, counts))
+            if any(new is not old for new, old in zip(judged, counts, strict=True)):
+                changed["counts"] = judged
+        return replace(record, **changed) if changed else record
 
     def _judged(self, field: str, name: str) -> str:
         return name if judge_name(name, FIELDS[field]) is ValueState.PRESENT else hidden_name(name, self.key)
 
 
-def redact(config: ClientConfig, key: DigestKey | None, place: int = 1) -> Any:
+def redact(config: ClientConfig, key: DigestKey | None, place: int = 1) -> RecordedSetting:
     """A pushed setting as it may be written down: the value, or the reason why it isn't there.
 
     Where the key is the secret, the digest is the key's: one leak is one secret, and those of two clients with the same value are two.
@@ -99,12 +96,14 @@ def redact(config: ClientConfig, key: DigestKey | None, place: int = 1) -> Any:
     state = reason(config.key, config.value, config.type)
     hidden = state is not ValueState.PRESENT
     shown = judge_key_text(config.key) is ValueState.PRESENT
-    return ClientConfigRecord.Config(
-        config_key=config.key if shown else hidden_name(config.key, key, str(place)),
-        config_value=None if hidden else config.value,
-        value_state=state,
-        config_type=config.type,
-        is_default=config.is_default,
-        value_digest=key.digest(config.value if shown else config.key) if hidden and key else None,
-        value_length=len(config.value.encode()),
+    return RecordedSetting(
+        key=config.key if shown else hidden_name(config.key, key, str(place)),
+        value=None if hidden else config.value,
+        type=_TYPES[config.type],
+        default=config.is_default,
+        redacted=_redaction(state, config.value, config.value if shown else config.key, key) if hidden else None,
     )
+
+
+def _redaction(state: ValueState, value: str, secret: str, key: DigestKey | None) -> Redaction:
+    return Redaction(reason_name(state), len(value.encode("utf-8", "replace")), key.digest(secret).hex() if key else None)

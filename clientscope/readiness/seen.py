@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.readiness.observed import UNKNOWN_SOFTWARE, ApiUse
 from clientscope.records.client_key import tenant_of
-from clientscope.records.layouts import Kind
-from clientscope.records.requested_versions import bounded, unpack
+from clientscope.records.enums import Kind
+from clientscope.records.requested_versions import unpack
 from clientscope.topic_values import clean
 
 MOST_CLIENTS = 20_000
@@ -32,7 +32,7 @@ class RecordedConnection(Protocol):
     """What is needed of a ClientConnectionRecord, under its fields' names; names as they may be stored."""
 
     @property
-    def kind(self) -> int: ...
+    def kind(self) -> str: ...
     @property
     def cluster_id(self) -> str: ...
     @property
@@ -46,7 +46,7 @@ class RecordedConnection(Protocol):
     @property
     def client_software_version(self) -> str: ...
     @property
-    def requested_versions(self) -> bytes | None: ...
+    def requested(self) -> bytes: ...
 
 
 class GatewayClient(NamedTuple):
@@ -126,7 +126,7 @@ class SeenClients:
             self.first_ms = at_ms
         if record.kind not in (Kind.PRESENT, Kind.CLOSED):
             return False
-        versions = bounded(record.requested_versions)
+        versions = record.requested
         key = _key(record)
         if not versions and not key.client_id and key.software_name == UNKNOWN_SOFTWARE:
             return self._note_unread(key.address, at_ms)

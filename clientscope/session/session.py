@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Protocol
 
 from clientscope.errors import WireError
-from clientscope.records.layouts import PrincipalSource
+from clientscope.records.enums import PrincipalSource
 from clientscope.records.requested_versions import pair
 from clientscope.session import clusters
 from clientscope.session.addresses import BrokerAddresses

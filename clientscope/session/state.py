@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from clientscope.policy.interface import ClientConfig
-from clientscope.records.layouts import PrincipalSource
+from clientscope.records.enums import PrincipalSource
 from clientscope.records.principals import ANONYMOUS
 from clientscope.session.handler import BareTokens, Handler, Pending, Walk
 from clientscope.session.sasl import Principal

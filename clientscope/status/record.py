@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clientscope.topic_values import Count, Ms, Name, Sentence, Value
+from clientscope.topic_values import Count, Ms, Name, Sentence, TopicValue
 
 Condition = Literal["ok", "starting", "warn", "failed", "stopped"]
 """``stopped``: it was stopped on request.  A process that falls silent without it is stale, and readers report that."""
@@ -16,14 +16,14 @@ STALE_AFTER = 3
 """Intervals without a record, by Kafka's time, after which the last record no longer counts."""
 
 
-class ProcessStatus(Value):
+class ProcessStatus(TopicValue):
     """How one of our processes is, or one query of the job, or one receiver of alerts.
 
     Attributes:
         kind: what it is; ``query`` is one of the job's, ``receiver`` one of deliver's.
         id: which one: a gateway's id, a query's or receiver's name, else its host.
         condition, reason: how it is, and why in one sentence, empty where it is well.
-        version: clientscope's.
+        release: clientscope's.
         started_ms, told_ms: of this process; by its own clock.
         interval_ms: how often it is written, whether anything changed or not.
         lag_records, lag_ms: what it has still to read, and how old the oldest of that is; None where that means nothing, or isn't known.
@@ -35,7 +35,7 @@ class ProcessStatus(Value):
     id: Name
     condition: Condition
     reason: Sentence = ""
-    version: Name = ""
+    release: Name = ""
     started_ms: Ms
     told_ms: Ms
     interval_ms: Annotated[int, Field(ge=100, le=3_600_000)]
@@ -50,7 +50,7 @@ class ProcessStatus(Value):
         return status_key(self.kind, self.id)
 
 
-class BrokerStatus(Value):
+class BrokerStatus(TopicValue):
     """One broker of a cluster, as a gateway sees it (KIP-35, KIP-885).
 
     Attributes:

@@ -225,7 +225,7 @@ class Deliveries:
         Args:
             interval_ms: time between two such records.
         """
-        told = partial(ProcessStatus, version=__version__, told_ms=now_ms(), interval_ms=interval_ms)
+        told = partial(ProcessStatus, release=__version__, told_ms=now_ms(), interval_ms=interval_ms)
         troubles = sorted({each.trouble for each in self.every if each.trouble})
         failing = [f"{each.receiver.name} fails: {each.failing}" for each in self.every if each.failing]
         yield told(

@@ -120,7 +120,7 @@ class ServeStatus:
                 id=self._name,
                 condition=conditions[feed],
                 reason=detail or "",
-                version=__version__,
+                release=__version__,
                 started_ms=self._started_ms,
                 told_ms=now_ms(),
                 interval_ms=int(INTERVAL_S * 1000),

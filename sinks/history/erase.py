@@ -16,7 +16,8 @@ from clientscope.kafka.compacted import Follower
 from clientscope.kafka.latest import LatestByKey, by_time, clear_old_places
 from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter
-from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.topics import CONFIGS, FINDINGS
 from clientscope.topic_values import parse
 from sinks.history.tables import committed, opened, remove_unused

@@ -17,12 +17,12 @@ class QualityMetrics:
         prefix = "clientscope_quality_"
         self._success = Gauge(
             f"{prefix}expectation_success",
-            "1 if the last batch (row checks) or the last sample met the expectation.",
+            "1 if the last batch (records_valid) or the last sample met the expectation.",
             _EXPECTATION,
             registry=registry,
         )
         self._unexpected = Counter(
-            f"{prefix}unexpected_rows", "Rows that did not meet the expectation: all rows for row checks, else a sample.", _EXPECTATION,
+            f"{prefix}unexpected_rows", "Rows that did not meet the expectation: all rows for records_valid, else a sample.", _EXPECTATION,
             registry=registry,
         )  # fmt: skip
         self._sampled = Counter(f"{prefix}sampled_rows", "Rows validated.", ["topic"], registry=registry)
@@ -45,8 +45,8 @@ class QualityMetrics:
         for topic, suite in SUITES.items():
             for outcome in ("passed", "failed", "error"):
                 self._validations.labels(topic, outcome)
-            for each in suite.expectations:
-                self._unexpected.labels(topic, each.name)
+            for name in suite.abouts:
+                self._unexpected.labels(topic, name)
 
     def expectation(self, topic: str, name: str, success: bool, unexpected: int) -> None:
         """One expectation of one validation."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections import defaultdict
-from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry
 
@@ -18,7 +17,7 @@ from clientscope.findings.conditions import Condition, Conditions
 from sinks.quality.asking import CheckingProcess, ProcessFailed, Validated
 from sinks.quality.commits import next_version
 from sinks.quality.metrics import QualityMetrics
-from sinks.quality.suites import SUITES, Suite
+from sinks.quality.suites import SUITES, VALID, Suite
 from sinks.quality.verdicts import ExpectationVerdict
 
 CODE = "OP003"
@@ -75,18 +74,17 @@ class Quality:
         if self._thread.ident is not None:
             self._thread.join(_PATIENCE_S)
 
-    def batch(self, topic: str, rows: int, broken: Mapping[str, int]) -> None:
+    def batch(self, topic: str, rows: int, quarantined: int) -> None:
         """Takes in a batch of history that has been written. From any thread.
 
         Args:
             topic: one of `SUITES`.
             rows: records of the batch.
-            broken: how many were quarantined, by row check.
+            quarantined: how many of them are no records by their topic's schema.
         """
         if not rows:
             return
-        for each in SUITES[topic].row_checks:
-            self._judge(SUITES[topic], each.name, not broken[each.name], broken[each.name], rows)
+        self._judge(SUITES[topic], VALID, not quarantined, quarantined, rows)
         self._written.set()
 
     def _run(self) -> None:
@@ -142,8 +140,7 @@ class Quality:
         verdict = self._verdicts[suite.topic, name]
         if not verdict.take(not success) or verdict.failing is None:
             return
-        expected = next(each for each in suite.expectations if each.name == name)
-        quarantined = expected in suite.row_checks
+        quarantined = name == VALID
         where = "see clientscope.quarantine, and who writes to the topic" if quarantined else "see Data Docs"
         said = f"{unexpected} of {rows} rows" if verdict.failing else "all rows"
         self._conditions.report(
@@ -152,7 +149,7 @@ class Quality:
                 subject=f"expectation {name} of {suite.topic}",
                 failing=verdict.failing,
                 severity="medium" if quarantined else "low",
-                message=f"{said} of {suite.topic} {'break' if verdict.failing else 'meet'} {name} ({expected.about}); {where}.",
+                message=f"{said} of {suite.topic} {'break' if verdict.failing else 'meet'} {name} ({suite.abouts[name]}); {where}.",
                 at_ms=now_ms(),
             )
         )

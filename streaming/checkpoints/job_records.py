@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -28,6 +28,7 @@ class JobRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True)
     kind: ClassVar[str]
+    version: Literal[1] = 1
 
     @property
     def place(self) -> tuple[str | int, ...]:

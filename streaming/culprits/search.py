@@ -96,6 +96,7 @@ class Culprits:
         records: dict[str, bytes | None] = {}
         for record in found:
             value = {
+                "version": 1,
                 "topic": record.topic,
                 "partition": record.partition,
                 "offset": record.offset,

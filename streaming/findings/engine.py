@@ -17,7 +17,7 @@ from clientscope.findings.conditions import Condition, Conditions, gateway_subje
 from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS
 from streaming.findings import fleet
 from streaming.findings.append_times import AppendTimes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from clientscope.findings.conditions import gateway_subject
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from streaming.findings.inputs import ConnectionChange, Gateway
 from streaming.limits import Limit, Overflow
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from clientscope.records.client_key import Tenant, instance_of, is_anonymous, tenant_of
-from clientscope.records.layouts import Origin, rank_of
+from clientscope.records.enums import Origin, rank_of
 from clientscope.records.principals import authenticated
 from streaming.limits import Limit, Overflow
 
@@ -86,7 +86,7 @@ class JudgedPush:
         written: keys of secrets that the record itself contains.
         size: of its settings and verdicts as text.
         tenant: whose it is, for bounds.
-        origin: `clientscope.records.layouts.Origin`.
+        origin: `clientscope.records.enums.Origin`.
         client_type: its client's place in ``ClientType``; -1 where it isn't known.
         member: its group.instance.id; None for none.
         transactional: whether it has a transactional.id.
@@ -112,7 +112,7 @@ class JudgedPush:
     written: tuple[str, ...]
     size: int
     tenant: Tenant
-    origin: int = Origin.PUSHED
+    origin: Origin = Origin.PUSHED
     client_type: int = -1
     member: str | None = None
     transactional: bool = False
@@ -135,7 +135,7 @@ class JudgedPush:
 
     @property
     def rank(self) -> int:
-        """`clientscope.records.layouts.rank_of` its origin."""
+        """`clientscope.records.enums.rank_of` its origin."""
         return rank_of(self.origin)
 
     @property
@@ -160,10 +160,10 @@ class JudgedPush:
 
 
 class ConnectionChange(NamedTuple):
-    """What happened to a connection, or a gateway's heartbeat; ``kind`` as in `clientscope.records.layouts.Kind`."""
+    """What happened to a connection, or a gateway's heartbeat; ``kind`` as in `clientscope.records.enums.Kind`."""
 
     appended_ms: int
-    kind: int
+    kind: str
     sequence: int
     cluster: str
     broker: int
@@ -228,7 +228,7 @@ class InputReader:
             written=tuple(json.loads(row["written"])),
             size=len(row["settings"]) + len(row["rules"]),
             tenant=tenant if is_anonymous(tenant) else self._same("text", tenant),
-            origin=row["origin"],
+            origin=Origin(row["origin"]),
             client_type=row["client_type"],
             member=row["member"],
             transactional=row["transactional"],

@@ -9,7 +9,7 @@ from typing import cast
 
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.records.client_key import tenant_of
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from streaming.findings.closings import ClosedAt, ClosingRates, Departures, Who
 from streaming.findings.gateways import GatewayProcesses
 from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, There, whereabouts

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from clientscope.findings.conditions import gateway_subject
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from streaming.findings.inputs import ConnectionChange, Gateway
 from streaming.limits import Limit, Overflow
 

@@ -51,14 +51,14 @@ Versions = frozenset[tuple[int, int]]
 class _Recorded(NamedTuple):
     """A connection's event, under a record's names."""
 
-    kind: int
+    kind: str
     cluster_id: str
     client_address: str
     principal: str | None
     client_id: str | None
     client_software_name: str
     client_software_version: str
-    requested_versions: bytes | None
+    requested: bytes
 
 
 class RequestedVersions:
@@ -82,7 +82,7 @@ class RequestedVersions:
             event.client_id,
             event.software_name or "",
             event.software_version or "",
-            event.requested,
+            event.requested or b"",
         )
         before = self._seen.dropped["seen_clients"]
         self._changed |= self._seen.apply(record, event.appended_ms)

@@ -189,6 +189,8 @@ def _completed(value: object, names: Sequence[str], numbers: Sequence[str], defa
     """
     if not isinstance(value, dict):
         raise TypeError("no object")
+    if value.get("version", 1) != 1:
+        raise ValueError("of a newer release")
     if any(not isinstance(value.get(name), str) for name in names) or any(type(value.get(name)) is not int for name in numbers):
         raise ValueError("fields are missing")
     return {**defaults, **value}

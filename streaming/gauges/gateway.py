@@ -24,6 +24,7 @@ _PartsBeyond: TypeAlias = dict[tuple[int, int], dict[str, Beyond]]
 class SeriesRecord(TypedDict):
     """The value of a series on the topic; `clientscope.gauges.GaugeValue` is how others read it."""
 
+    version: int
     cluster: str
     broker: int
     gateway: str
@@ -42,18 +43,18 @@ class GatewayRecord(TypedDict):
     """The value of a gateway as a whole on the topic; `clientscope.gauges.GatewayValue` is how others read it.
 
     Attributes:
-        opened, closed, and both per minute: None if the gateway doesn't report them.
         heartbeat_interval_ms: None in a record of a release that didn't write it.
     """
 
+    version: int
     cluster: str
     broker: int
     gateway: str
     instances: int
-    opened_per_minute: int | None
-    closed_per_minute: int | None
-    opened: int | None
-    closed: int | None
+    opened_per_minute: int
+    closed_per_minute: int
+    opened: int
+    closed: int
     other_series: int
     heartbeat_interval_ms: int | None
     host: str
@@ -192,14 +193,11 @@ class GatewaySeries:
     def _record(self, entry: GaugeEntry) -> GatewayRecord:
         """The gateway's own record, from one heartbeat."""
         cluster, broker, gateway = self._place
-        opened: int | None = None
-        closed: int | None = None
-        rates: tuple[int | None, int | None] = (None, None)
-        if entry.opened_connections >= 0 and entry.closed_connections >= 0:
-            opened, closed = entry.opened_connections, entry.closed_connections
-            rates = self._rate.per_minute(entry.appended_ms, opened, closed)
+        opened, closed = entry.opened_connections, entry.closed_connections
+        rates = self._rate.per_minute(entry.appended_ms, opened, closed)
         skew_ms = entry.timestamp_ms - entry.appended_ms
         return {
+            "version": 1,
             "cluster": cluster,
             "broker": broker,
             "gateway": gateway,
@@ -224,6 +222,7 @@ class GatewaySeries:
         listener, name, version = names(key)
         return _json(
             {
+                "version": 1,
                 "cluster": cluster,
                 "broker": broker,
                 "gateway": gateway,

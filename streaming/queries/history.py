@@ -19,7 +19,6 @@ from streaming.queries.query import JobContext
 from streaming.queries.start import source, start
 from streaming.sources import Pace, sink_options
 from streaming.transforms import history
-from udfs.kernels.expectations import Expected
 
 _MOST = 50_000
 """Records of a batch, whose decoded rows Spark keeps until both sinks have them."""
@@ -32,7 +31,7 @@ def start_history(
     job: JobContext,
     name: str,
     step: Callable[[DataFrame], DataFrame],
-    expected: Iterable[Expected],
+    reasons: Iterable[str],
     written: Callable[[DataFrame], None] = lambda kept: None,
     beside: Sequence[str] = (),
 ) -> StreamingQuery:
@@ -41,7 +40,7 @@ def start_history(
     Args:
         name: whose line in `streaming.checkpoints.plans.PLANS` has topic and table.
         step: decodes.
-        expected: the row checks that it makes.
+        reasons: why it may not keep a record.
         written: called with the rows of each batch that is in the table.
         beside: columns of these rows that the table doesn't have.
     """
@@ -63,6 +62,6 @@ def start_history(
 
     sink = {**sink_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
     interval_s = settings.history_interval_seconds
-    rows = history.observed(step(source(job, name, beginning, Pace(_MOST, interval_s))), QUARANTINED, expected)
+    rows = history.observed(step(source(job, name, beginning, Pace(_MOST, interval_s))), QUARANTINED, reasons)
     writer = rows.writeStream.foreachBatch(write)
     return start(writer, name, beginning.location, min(interval_s, _LOOK_S))

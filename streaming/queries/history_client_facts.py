@@ -22,8 +22,7 @@ from streaming.queries.query import JobContext, JobQuery
 from streaming.reporting_clients import COLUMNS, ReportingClients
 from streaming.supervision import Plain
 from streaming.transforms import history
-from udfs.kernels.client_facts import TOPICS
-from udfs.kernels.expectations import OF_TELEMETRY
+from udfs.kernels.client_facts import REASONS, TOPICS
 
 _REPORTED = FactReport._fields[2:]
 """What it has of a row."""
@@ -39,7 +38,7 @@ class ClientFactsQuery(Plain):
         self._clients = ReportingClients()
         self._reports = job.reports
         step = partial(history.telemetry, digest_key=job.digest_key)
-        super().__init__(start_history(job, "history_client_facts", step, OF_TELEMETRY, self._written, [TOPICS.name]))
+        super().__init__(start_history(job, "history_client_facts", step, REASONS, self._written, [TOPICS.name]))
 
     def measure(self, metrics: JobMetrics) -> None:
         """Facts by version of a library."""

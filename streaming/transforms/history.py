@@ -11,10 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from clientscope.digest import DigestKey
 from streaming.transforms import kernel
-from udfs.decoding.decode import decoder
-from udfs.decoding.record_reader import REASONS
+from udfs import decode
+from udfs.decode import decode_connections, decode_pushes
 from udfs.kernels.client_facts import CLIENT, COLUMNS, TOPICS, rows_of_facts
-from udfs.kernels.expectations import Expected, judged_connections, judged_pushes, judged_telemetry
 from udfs.kernels.quarantine import FIELDS, with_evidence
 from udfs.redaction.names import redact_names
 from udfs.redaction.pushes import redact
@@ -25,51 +24,48 @@ _PLACE = ("topic", "partition", "offset", "timestamp")
 def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """Every field of each ClientConfigRecord, redacted; `kept` and `quarantine` part the good from the bad.
 
-    ``r.decode_error`` is why a row isn't good: one of `udfs.decoding.record_reader.REASONS`, or the name of the
-    expectation that it breaks (`udfs.kernels.expectations`).
+    ``r.decode_error`` is why a row isn't good (`clientscope.records.codec.reasons`).
 
     Args:
         records: of ``clientscope.configs``; its tombstones are passed over.
         digest_key: digests leaks that no gateway has redacted, and what can't be decoded.
     """
     rows = partial(push_rows, digest_key=digest_key)
-    arrow_type = pa.struct([*decoder("ClientConfigRecord").arrow_type, *FIELDS])
+    arrow_type = pa.struct([*decode.PUSH, *FIELDS])
     return kernel.computed(records.where(F.col("value").isNotNull()), _PLACE, "r", rows, arrow_type, "value")
 
 
 def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """Every field of each ClientConnectionRecord, its names redacted; otherwise as `pushes`."""
     rows = partial(connection_rows, digest_key=digest_key)
-    arrow_type = pa.struct([*decoder("ClientConnectionRecord").arrow_type, *FIELDS])
+    arrow_type = pa.struct([*decode.CONNECTION, *FIELDS])
     return kernel.computed(records, _PLACE, "r", rows, arrow_type, "value")
 
 
 def telemetry(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """The client's names and the facts of each record of clients' own metrics (`udfs.kernels.client_facts`); otherwise as `pushes`."""
     rows = partial(telemetry_rows, digest_key=digest_key)
-    arrow_type = pa.struct([*CLIENT, *COLUMNS, TOPICS, pa.field("decode_error", pa.string()), *FIELDS])
+    arrow_type = pa.struct([*CLIENT, *COLUMNS, TOPICS, decode.DECODE_ERROR, *FIELDS])
     return kernel.computed(records, _PLACE, "r", rows, arrow_type, "value")
 
 
 def push_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `pushes`."""
-    return with_evidence(judged_pushes(redact(decoder("ClientConfigRecord")(values), digest_key)), values, digest_key)
+    return with_evidence(redact(decode_pushes(values), digest_key), values, digest_key)
 
 
 def connection_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `connections`."""
-    return with_evidence(judged_connections(redact_names(decoder("ClientConnectionRecord")(values), digest_key)), values, digest_key)
+    return with_evidence(redact_names(decode_connections(values), digest_key), values, digest_key)
 
 
 def telemetry_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `telemetry`."""
-    rows, readable = rows_of_facts(values)
-    return with_evidence(judged_telemetry(redact_names(rows, digest_key), readable), values, digest_key)
+    return with_evidence(redact_names(rows_of_facts(values), digest_key), values, digest_key)
 
 
-def observed(rows: DataFrame, name: str, expected: Iterable[Expected]) -> DataFrame:
+def observed(rows: DataFrame, name: str, reasons: Iterable[str]) -> DataFrame:
     """The same rows; the query's progress counts those that are not kept, by reason, under ``name``."""
-    reasons = [*(reason for reason in REASONS if reason), *(each.name for each in expected)]
     return rows.observe(name, *(F.count_if(F.col("r.decode_error") == reason).alias(reason) for reason in reasons))
 
 
@@ -85,6 +81,7 @@ def kept(rows: DataFrame) -> DataFrame:
 def quarantine(rows: DataFrame) -> DataFrame:
     """Key and value for ``clientscope.quarantine``: the same again whenever the same record is read again."""
     value = F.struct(
+        F.lit(1).alias("version"),
         "topic",
         "partition",
         "offset",

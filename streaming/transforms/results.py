@@ -12,7 +12,7 @@ from clientscope.digest import DigestKey
 from clientscope.profiles import Thresholds
 from clientscope.records.topics import CONFIGS
 from streaming.transforms import kernel
-from udfs.decoding.decode import decoder
+from udfs.decode import decode_pushes
 from udfs.kernels import results as kernels
 from udfs.redaction.pushes import Pushes, redact
 
@@ -28,7 +28,7 @@ def results(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresh
     judged = kernel.pandas_column(partial(verdicts, digest_key=digest_key, thresholds=thresholds), kernels.TYPE, "value")
     # One concatenation of few parts, since each part costs a short copy; the kernel wrote all of them except the place.
     place = (
-        F.lit(f'{{"topic":"{CONFIGS}","partition":'),
+        F.lit(f'{{"version":1,"topic":"{CONFIGS}","partition":'),
         F.col("partition").cast("string"),
         F.lit(',"offset":'),
         F.col("offset").cast("string"),
@@ -43,4 +43,4 @@ def results(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresh
 
 def verdicts(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
     """The kernel of `results`."""
-    return kernels.results(Pushes(redact(decoder("ClientConfigRecord")(values), digest_key)), thresholds)
+    return kernels.results(Pushes(redact(decode_pushes(values), digest_key)), thresholds)

@@ -12,7 +12,8 @@ from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
-from clientscope.records.layouts import Kind, Origin
+from clientscope.records.config_record import RecordedSetting
+from clientscope.records.enums import Kind, Origin
 from streaming.findings.clients import MOST_CLIENTS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.fact_reports import FactReport, FactReports
@@ -117,10 +118,10 @@ class Fleet:
         self._apply(pushed, self.pushes, begin)
 
     def _record(self, client: str = "orders-1", connection: int = 0, instance: int | None = None, **changes: Any) -> bytes:
-        settings: Mapping[str, str] = changes.pop("settings", {"acks": "all"})
+        settings: Mapping[str, str] | list[RecordedSetting] = changes.pop("settings", {"acks": "all"})
         fields = {"principal": "User:a", "client_address": "10.0.0.1", "gateway_epoch": 1, **changes}
         return config_record(
-            *(setting(key, value) for key, value in settings.items()),
+            *(settings if isinstance(settings, list) else (setting(key, value) for key, value in settings.items())),
             client_id=client,
             connection_id=connection,
             client_instance_id=None if instance is None else UUID(int=instance),
@@ -137,7 +138,7 @@ class Fleet:
 
     def seen(self, settings: Mapping[str, str], connection: int = 0, instance: int = 7, **changes: Any) -> None:
         """Requests of a client show settings: a record under an id of the gateway's."""
-        self.push(connection=connection, instance=instance, settings=settings, origin=int(Origin.OBSERVED), **changes)
+        self.push(connection=connection, instance=instance, settings=settings, origin=Origin.OBSERVED, **changes)
 
     def reports(self, client: str = "orders-1", address: str = "10.0.0.1", **said: float) -> None:
         """A client pushes metrics of its own: what a `FactReport` has."""

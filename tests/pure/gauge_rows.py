@@ -35,7 +35,7 @@ def series(name: tuple[str, str], sequence: int, connections: int, epoch: int = 
     return GaugeEntry(
         cluster="c", broker=1, gateway=gateway, listener="CLIENT", software_name=name[0], software_version=name[1],
         epoch=epoch, sequence=sequence, timestamp_ms=0, connections=connections, opened=9, closed=9 - connections,
-        heartbeat_interval_ms=0, heartbeat_part=0, heartbeat_parts=0, client_instances=0, opened_connections=-1, closed_connections=-1,
+        heartbeat_interval_ms=0, heartbeat_part=0, heartbeat_parts=0, client_instances=0, opened_connections=0, closed_connections=0,
         appended_ms=0, partition=0, offset=0,
     )._replace(**changes)  # fmt: skip
 

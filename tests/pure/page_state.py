@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.status.record import ProcessStatus
 from sinks.dashboard.api.app import create_app

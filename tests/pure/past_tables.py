@@ -12,9 +12,9 @@ from uuid import UUID
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from clientscope.records.layouts import Kind, ValueState
+from clientscope.records.enums import Kind, ValueState
 from sinks.history.recorder import FINDING_ROWS, GAUGE_ROWS
-from udfs.decoding.decode import decoder
+from udfs.decode import CONNECTION, DECODE_ERROR, PUSH
 from udfs.kernels.client_facts import CLIENT, COLUMNS
 
 NOW_MS = 1_790_000_040_000
@@ -31,13 +31,13 @@ _PLACE = [
 _OFFSETS = count()
 
 
-def _of(record: str) -> pa.Schema:
-    return pa.schema([*_PLACE, *(field for field in decoder(record).arrow_type if field.name != "decode_error")])
+def _of(record: pa.StructType) -> pa.Schema:
+    return pa.schema([*_PLACE, *(field for field in record if field != DECODE_ERROR)])
 
 
 SCHEMAS = {
-    "connections": _of("ClientConnectionRecord"),
-    "pushes": _of("ClientConfigRecord"),
+    "connections": _of(CONNECTION),
+    "pushes": _of(PUSH),
     "client_facts": pa.schema([*_PLACE, *CLIENT, *COLUMNS]),
     "gauges": GAUGE_ROWS,
     "findings": FINDING_ROWS,
@@ -61,7 +61,7 @@ def connection(ms: int, kind: Kind, number: int = 1, sequence: int | None = None
     """A row of ``connections``; ``number`` is the connection's."""
     placed = _placed(ms)
     row = {
-        "kind": int(kind), "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "gateway_epoch": 1, "timestamp_ms": ms,
+        "kind": kind.value, "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "gateway_epoch": 1, "timestamp_ms": ms,
         "connection_id": number,
         "sequence": placed["offset"] if sequence is None else sequence, "listener_name": "CLIENT", "security_protocol": "PLAINTEXT",
         "client_address": "10.0.0.1", "principal": "User:ANONYMOUS", "client_id": "app", "client_software_name": "librdkafka",
@@ -104,8 +104,8 @@ def push(ms: int, *configs: dict[str, Any], **changed: Any) -> dict[str, Any]:
     row = {
         "received_timestamp_ms": ms, "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "gateway_epoch": 1, "connection_id": 1,
         "listener_name": "CLIENT", "security_protocol": "PLAINTEXT", "client_address": "10.0.0.1", "principal": "User:ANONYMOUS",
-        "principal_source": 0,
-        "client_id": "app", "client_software_name": "apache-kafka-java", "client_software_version": "4.1.0", "origin": 0,
+        "principal_source": "none",
+        "client_id": "app", "client_software_name": "apache-kafka-java", "client_software_version": "4.1.0", "origin": "pushed",
         "configs": list(configs),
     }  # fmt: skip
     return _placed(ms) | row | changed

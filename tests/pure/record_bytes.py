@@ -1,18 +1,21 @@
-"""Records for tests, as bytes made by the reference codec."""
+"""Records for tests, as bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import pyarrow as pa
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 
+from clientscope.catalog.configs import Type
 from clientscope.policy.redaction import ClientNames
 from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, encode
-from clientscope.records.layouts import Kind
+from clientscope.records.codec import encode
+from clientscope.records.config_record import ClientConfigRecord, RecordedSetting, Redaction, TypeName, compact, reason_name
+from clientscope.records.connection_record import ClientConnectionRecord, SeriesCount
+from clientscope.records.enums import Kind, Origin, ValueState
 
 Records = Callable[..., Any]
 """Of the Spark tests' fixture: a topic and values -> a DataFrame as ``streaming.sources.records`` makes it."""
@@ -28,8 +31,6 @@ _CLIENT = {
     "listener_name": "CLIENT",
     "security_protocol": "PLAINTEXT",
     "client_address": "127.0.0.1",
-    "principal": None,
-    "principal_source": 0,
     "client_id": "orders-1",
     "client_software_name": "apache-kafka-java",
     "client_software_version": "4.4.0",
@@ -42,30 +43,27 @@ def binaries(*values: bytes | None) -> pa.Array:
     return pa.array(values, pa.binary())
 
 
-def setting(key: str, value: str | None, **changes: Any) -> ClientConfigRecord.Config:
-    """One of `config_record`'s settings, as a gateway makes it, with changes."""
-    fields: dict[str, Any] = {
-        "config_key": key,
-        "config_value": value,
-        "value_state": 0,
-        "config_type": 1,
-        "is_default": False,
-        "value_digest": None,
-        "value_length": len((value or "").encode()),
-    }
-    return ClientConfigRecord.Config(version=0, **{**fields, **changes})
+def setting(
+    key: str,
+    value: str | None,
+    type: Type = Type.STRING,
+    default: bool = False,
+    state: ValueState = ValueState.PRESENT,
+    length: int = 0,
+    digest: bytes | None = None,
+) -> RecordedSetting:
+    """One of `config_record`'s settings, as a gateway makes it."""
+    redacted = None if state is ValueState.PRESENT else Redaction(reason_name(state), length, digest and digest.hex())
+    return RecordedSetting(key, value, get_args(TypeName)[type], default, redacted)
 
 
-def config_record(*settings: ClientConfigRecord.Config, **changes: Any) -> bytes:
+def config_record(*settings: RecordedSetting, **changes: Any) -> bytes:
     """A ClientConfigRecord."""
-    fields: dict[str, Any] = {
-        **_CLIENT,
-        "client_instance_id": None,
-        "origin": 0,
-        "digest_key_id": None,
-        "configs": list(settings),
-    }
-    return bytes(encode(ClientConfigRecord(version=0, **{**fields, **changes})))
+    return encode(ClientConfigRecord(**{"version": 1, **_CLIENT, "origin": Origin.PUSHED, **compact(settings), **_texts(changes)}))
+
+
+def _texts(changes: dict[str, Any]) -> dict[str, Any]:
+    return {name: str(value) if isinstance(value, UUID) else value for name, value in changes.items()}
 
 
 def connection_record(sequence: int, counts: Iterable[tuple[str, str, int, int, int]] = (), **changes: Any) -> bytes:
@@ -75,6 +73,7 @@ def connection_record(sequence: int, counts: Iterable[tuple[str, str, int, int, 
         counts: name, version, open, opened, closed.
     """
     fields: dict[str, Any] = {
+        "version": 1,
         "kind": Kind.OPENED,
         "cluster_id": "c",
         "broker_id": 1,
@@ -86,33 +85,11 @@ def connection_record(sequence: int, counts: Iterable[tuple[str, str, int, int, 
         "listener_name": "CLIENT",
         "security_protocol": "PLAINTEXT",
         "client_address": "127.0.0.1",
-        "principal": None,
-        "principal_source": 0,
-        "client_id": None,
         "client_software_name": "unknown",
         "client_software_version": "unknown",
-        "client_instance_id": None,
-        "previous_software_name": None,
-        "previous_software_version": None,
-        "reason": None,
-        "counts": [
-            ClientConnectionRecord.Count(
-                version=0,
-                count_listener_name="CLIENT",
-                count_software_name=name,
-                count_software_version=version,
-                open_connections=open_now,
-                opened_total=opened,
-                closed_total=closed,
-            )
-            for name, version, open_now, opened, closed in counts
-        ],
-        "heartbeat_part": 0,
-        "heartbeat_parts": 0,
-        "heartbeat_interval_ms": 0,
-        "client_instances": 0,
+        "counts": tuple(SeriesCount("CLIENT", *each) for each in counts),
     }
-    return bytes(encode(ClientConnectionRecord(version=0, **{**fields, **changes})))
+    return encode(ClientConnectionRecord(**{**fields, **_texts(changes)}))
 
 
 def heartbeat(sequence: int, counts: Iterable[tuple[str, str, int, int, int]] = (), **changes: Any) -> bytes:
@@ -127,5 +104,5 @@ def telemetry_record(metrics: MetricsData, ended_ms: int | None = None, **change
     Args:
         ended_ms: of the last push of a client.
     """
-    client = client_resource({**_CLIENT, "client_instance_id": str(UUID(int=5)), "copied": False, **changes})
+    client = client_resource({**_CLIENT, "principal": None, "client_instance_id": str(UUID(int=5)), "copied": False, **changes})
     return record_value(redacted_metrics(metrics.SerializeToString(), ClientNames(), client), client, ended_ms)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import uuid
 
 from clientscope.policy.interface import RequestContext
+from clientscope.records.enums import PrincipalSource
 
 INSTANCE = uuid.UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
 CONTEXT = RequestContext(
-    "cluster", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, 0, "orders", "kafka-python", "3.0.12", INSTANCE
+    "cluster", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, PrincipalSource.NONE, "orders", "kafka-python", "3.0.12", INSTANCE
 )  # fmt: skip

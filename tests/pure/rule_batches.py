@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from record_bytes import binaries, config_record, setting
 
-from udfs.decoding.decode import decoder
+from clientscope.records.enums import ValueState
+from udfs.decode import decode_pushes
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine.batch import Batch, judge
 from udfs.rules.engine.rule import Case, Rule
@@ -16,7 +17,7 @@ from udfs.rules.engine.rule import Case, Rule
 
 def batch_of(*records: bytes, **options: Any) -> Batch:
     """Records as a job would see them."""
-    return Batch(Pushes(redact(decoder("ClientConfigRecord")(binaries(*records)), None)), **options)
+    return Batch(Pushes(redact(decode_pushes(binaries(*records)), None)), **options)
 
 
 def record_of(case: Case) -> bytes:
@@ -28,8 +29,8 @@ def record_of(case: Case) -> bytes:
 
 
 def _setting(key: str, value: str | None, is_default: bool) -> Any:
-    redacted = {"value_state": 1, "value_length": 71} if value is None else {}
-    return setting(key, value, is_default=is_default, **redacted)
+    redacted = {"state": ValueState.KEY_PREFIX, "length": 71} if value is None else {}
+    return setting(key, value, default=is_default, **redacted)
 
 
 def outcomes(rule: Rule, cases: Sequence[Case]) -> list[tuple[int, int | None]]:

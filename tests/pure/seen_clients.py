@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from clientscope.readiness.seen import KEPT_MS, SeenClients
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from clientscope.records.requested_versions import pack, pair
 
 NOW = 10 * KEPT_MS
@@ -21,7 +21,7 @@ def record(*versions: tuple[int, int], kind: Kind = Kind.PRESENT, **changes: Any
         "client_id": "orders",
         "client_software_name": "java",
         "client_software_version": "4.4.0",
-        "requested_versions": pack([pair(*each) for each in versions]),
+        "requested": pack([pair(*each) for each in versions]),
         **changes,
     }
     return SimpleNamespace(kind=kind, **fields)

@@ -9,18 +9,23 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
 
 import kafka
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from patience import LIMIT_S, until
 from prometheus_client.parser import text_string_to_metric_families
 
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
+from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS, TELEMETRY
+
+Record = TypeVar("Record", ClientConfigRecord, ClientConnectionRecord)
 
 
 class OwnMetrics(NamedTuple):
@@ -66,17 +71,22 @@ def connection_records(bootstrap_servers: str, gateway_id: str = "", **fields: A
     """Records of connections whose fields have these values, in order; a gateway's id is their key, so junk under another is ignored."""
     messages = read_all(bootstrap_servers, CONNECTIONS)
     records = (decode(ClientConnectionRecord, each.value) for each in messages if not gateway_id or each.key == gateway_id.encode())
-    return [record for record in records if all(getattr(record, name) == value for name, value in fields.items())]
+    return _with(records, fields)
 
 
 def configurations(bootstrap_servers: str, **fields: Any) -> list[ClientConfigRecord]:
     """Records of clients' configurations whose fields have these values, in order."""
     records = (decode(ClientConfigRecord, message.value) for message in read_all(bootstrap_servers, CONFIGS) if message.value)
-    return [record for record in records if all(getattr(record, name) == value for name, value in fields.items())]
+    return _with(records, fields)
+
+
+def _with(records: Iterable[Record], fields: dict[str, Any]) -> list[Record]:
+    wanted = {name: str(value) if isinstance(value, UUID) else value for name, value in fields.items()}
+    return [record for record in records if all(getattr(record, name) == value for name, value in wanted.items())]
 
 
 def settings_of(record: ClientConfigRecord) -> dict[str, str | None]:
-    return {config.config_key: config.config_value for config in record.configs}
+    return {config.key: config.value for config in record.listed()}
 
 
 def own_metrics(bootstrap_servers: str) -> list[OwnMetrics]:

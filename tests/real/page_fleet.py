@@ -18,8 +18,7 @@ from record_bytes import config_record, connection_record, setting
 from clientscope.findings.record import Application, Client, Finding, FindingOwner, LeakPlace
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
-from clientscope.records.layouts import Kind
-from clientscope.records.requested_versions import pack, pair
+from clientscope.records.enums import Kind, ValueState
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.status.record import BrokerStatus, ProcessStatus
 from sinks.dashboard.state.state import TopicRecord
@@ -277,7 +276,7 @@ class Fleet:
     def _used(self, member: Member) -> TopicRecord:
         """What the member's last connection has requested."""
         versions = REQUESTED.get(member.software[0], _USUAL)
-        requested = {"connection_id": self._connection, "requested_versions": pack([pair(*each) for each in versions])}
+        requested = {"connection_id": self._connection, "requested_versions": tuple(versions)}
         return self._connection_record(GATEWAYS[member.gateway], member.since_ms, Kind.PRESENT, **self._identity(member), **requested)
 
     def _history(self) -> Iterator[TopicRecord]:
@@ -341,11 +340,11 @@ class Fleet:
         offset = len(self.values) if offset is None else offset
         at = member.since_ms + 400
         chosen = {key: value for key, value in {**_PUSHED, "client.id": member.client_id, **changes}.items() if value is not None}
-        secret = setting("sasl.jaas.config", None, value_state=2, value_length=90, value_digest=b"\xab" * 32)
+        secret = setting("sasl.jaas.config", None, state=ValueState.KEY_INFIX, length=90, digest=b"\xab" * 32)
         value = config_record(
             *(setting(key, text) for key, text in chosen.items()),
             secret,
-            setting("request.timeout.ms", "30000", is_default=True),
+            setting("request.timeout.ms", "30000", default=True),
             received_timestamp_ms=at,
             cluster_id=CLUSTER,
             broker_id=member.gateway + 1,

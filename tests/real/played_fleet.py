@@ -17,11 +17,10 @@ from record_bytes import config_record, connection_record, heartbeat, setting
 from clientscope.clock import now_ms
 from clientscope.digest import DigestKey
 from clientscope.records.client_key import client_key
-from clientscope.records.layouts import Kind, ValueState
+from clientscope.records.connection_record import rates
+from clientscope.records.enums import Kind, ValueState
 from clientscope.records.principals import ANONYMOUS
-from clientscope.records.requested_versions import pack, pair
 from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS
-from clientscope.records.traffic import pack as pack_traffic
 from clientscope.status.record import BrokerStatus
 
 CLUSTER = "played"
@@ -143,14 +142,14 @@ class PlayedFleet:
         self._busy[application.broker][self._connections] = (1_000 * number, 10)
         instance = None if application.settings is None else UUID(int=(start + 1 << 64) + self._connections)
         self._event(producer, application, number, Kind.OPENED, self._connections, client_instance_id=instance)
-        requested = pack([pair(*each) for each in application.versions])
+        requested = tuple(application.versions)
         used = {"client_instance_id": instance, "requested_versions": requested}
         self._event(producer, application, number, Kind.PRESENT, self._connections, **used)
         if instance is None:
             return
         pushed = [setting(key, value) for key, value in (settings or application.settings or {}).items()]
         if application.name == "billing":
-            hidden = {"value_state": ValueState.KEY_INFIX, "value_length": len(SECRET), "value_digest": self._key.digest(SECRET)}
+            hidden = {"state": ValueState.KEY_INFIX, "length": len(SECRET), "digest": self._key.digest(SECRET)}
             pushed.append(setting("sasl.jaas.config", None, **hidden))
         who = self._who(application, number)
         value = config_record(
@@ -169,11 +168,15 @@ class PlayedFleet:
 
     def _heartbeat(self, producer: Any, broker: int) -> None:
         sequence = self._sequences[broker]
-        self._sequences[broker] += 1
+        self._sequences[broker] += 2
         where = {"cluster_id": CLUSTER, "broker_id": broker, "gateway_id": f"gw-{broker}", "gateway_epoch": 1}
-        traffic = pack_traffic(1_000, self._busy[broker])
-        value = heartbeat(sequence, heartbeat_interval_ms=3_600_000, timestamp_ms=now_ms(), traffic=traffic, **where)
-        producer.send(CONNECTIONS, key=f"gw-{broker}".encode(), value=value)
+        passed = {"kind": Kind.TRAFFIC, "connection_id": -1, "measured_ms": 1_000, "traffic": rates(1_000, self._busy[broker])}
+        values = (
+            heartbeat(sequence, heartbeat_interval_ms=3_600_000, timestamp_ms=now_ms(), **where),
+            connection_record(sequence + 1, timestamp_ms=now_ms(), **passed, **where),
+        )
+        for value in values:
+            producer.send(CONNECTIONS, key=f"gw-{broker}".encode(), value=value)
 
     def _who(self, application: Application, number: int) -> dict[str, Any]:
         return {

@@ -23,7 +23,8 @@ from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import ClientConnectionRecord, decode
+from clientscope.records.codec import decode
+from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.finding_records import Policy
@@ -82,10 +83,10 @@ class Input:
         kinds: list[Callable[[], bytes]] = [
             lambda: b"",
             lambda: good[: self._random.randrange(1, len(good))],
-            lambda: b"\0\x63" + good[2:],
+            lambda: good.replace(b'"version":1', b'"version":9'),
             lambda: b"\0" * self._random.randrange(1, 40),
-            lambda: good + b"\0",
-            lambda: b"\0\0" + b"\xff" * 1_000_000,  # with anything around it, more than the quarantine topic takes
+            lambda: good + b"{}",
+            lambda: b"\xff" * 1_000_000,  # with anything around it, more than the quarantine topic takes
         ]
         return kinds[self._written // 100 % len(kinds)]()
 
@@ -130,8 +131,8 @@ class Replay:
             self.gauges[_compact(list(place.values()))] = {**place, **epoch, **interval_ms, "host": record.gateway_host}
             for count in record.counts:
                 series = {
-                    **place, "listener": count.count_listener_name, "software_name": count.count_software_name,
-                    "software_version": count.count_software_version,
+                    **place, "listener": count.listener_name, "software_name": count.client_software_name,
+                    "software_version": count.client_software_version,
                 }  # fmt: skip
                 numbers = {"connections": count.open_connections, "opened": count.opened_total, "closed": count.closed_total}
                 self.gauges[_compact(list(series.values()))] = {**series, **numbers, **epoch}

@@ -16,7 +16,9 @@ from patience import LIMIT_S
 from record_bytes import config_record, heartbeat, setting
 
 from clientscope.findings.record import Finding
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
+from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS
 
 _BEATS = b"steady-load"

@@ -17,7 +17,8 @@ from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.errors import WireError
 from clientscope.records.client_key import instance_of
-from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.topics import CONFIGS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import INVALID_REQUEST, PUSH_CONFIG, UNSUPPORTED_VERSION
@@ -101,5 +102,5 @@ def test_the_texts_v5_is_known_to_broker_and_gateway_and_pushes_under_its_id(bro
         assert jmx_connections(broker.jmx_port)["text-v5", "4.4.0"] == 1
         assert client.push_config([("acks", "all", 1, True)]).error_code == 0
     records = [m for m in read_all(broker.internal, CONFIGS) if instance_of(m.key.decode()) == str(INSTANCE)]
-    assert decode(ClientConfigRecord, records[-1].value).client_instance_id == INSTANCE
+    assert decode(ClientConfigRecord, records[-1].value).client_instance_id == str(INSTANCE)
     until(lambda: ("text-v5", "4.4.0") not in jmx_connections(broker.jmx_port))

@@ -36,7 +36,9 @@ from clientscope.clock import now_ms
 from clientscope.demo.fleet import Fleet
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
+from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.topics import (
     CONFIGS,
     CONNECTIONS,
@@ -385,4 +387,4 @@ def test_f34_the_search_finds_a_canary_however_it_is_written() -> None:
     assert canaries.found_in(b"AKIA") == []
     raw = config_record(setting("acks", text)), connection_record(0, client_id=text)
     assert all(canaries.found_in(value) == ["here"] for value in every(raw))
-    assert decode(ClientConfigRecord, raw[0]).configs[0].config_value == decode(ClientConnectionRecord, raw[1]).client_id == text
+    assert decode(ClientConfigRecord, raw[0]).listed()[0].value == decode(ClientConnectionRecord, raw[1]).client_id == text

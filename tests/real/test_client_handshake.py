@@ -14,7 +14,6 @@ from patience import until
 from clientscope.catalog.configs import Type
 from clientscope.client import KafkaAdminClient
 from clientscope.client.raw import RawClient
-from clientscope.records.layouts import ValueState
 from clientscope.wire.codes import INVALID_CONFIG, NONE
 
 
@@ -30,7 +29,7 @@ def test_a_careless_clients_secret_is_refused_and_redacted(broker: Any, gateway:
     assert "sasl.jaas.config" in answer.error_message
     assert "hunter2" not in answer.error_message
     assert settings_of(record) == {"acks": "all", "sasl.jaas.config": None}
-    assert record.configs[1].value_state == ValueState.KEY_PREFIX
+    assert record.listed()[1].redacted.reason == "key_prefix"
 
 
 class Named(KafkaAdminClient):

@@ -18,7 +18,7 @@ from patience import eventually, until
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 
 pytestmark = pytest.mark.matrix
 

@@ -16,7 +16,7 @@ from observe import configurations, make_topic, metrics
 from patience import LIMIT_S, until
 
 from clientscope.client import KafkaProducer
-from clientscope.records.layouts import Origin
+from clientscope.records.enums import Origin
 
 TOPIC = "test.slow.push"
 PUSHED = "configuration pushed: "
@@ -67,7 +67,7 @@ def is_pushed_once(broker: RunningBroker, producer: Any, client_id: str, outcome
     works(producer)
     (outcome,) = outcomes()
     assert outcome.startswith(PUSHED)
-    assert {record.client_instance_id for record in pushes_of(broker, client_id)} == {producer.client_instance_id}
+    assert {record.client_instance_id for record in pushes_of(broker, client_id)} == {str(producer.client_instance_id)}
 
 
 def test_a_policy_that_takes_long_holds_nobody_up_and_its_late_answer_counts(

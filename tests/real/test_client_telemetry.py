@@ -45,7 +45,7 @@ from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
 from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from clientscope.records.telemetry import TERMINATING
 from clientscope.records.topics import FINDINGS, TELEMETRY
 from clientscope.session.telemetry import survives

@@ -29,7 +29,7 @@ from clientscope.client.raw import RawClient
 from clientscope.demo.fleet import Fleet
 from clientscope.kafka.writer import TopicWriter
 from clientscope.local.process import free_port
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, RESULTS
 from streaming.gauges import Gauges
 

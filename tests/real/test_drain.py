@@ -20,7 +20,7 @@ from observe import connection_records, gateway_connections, page, workers
 from patience import until
 
 from clientscope.client.raw import RawClient
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 
 
 def probe(url: str, name: str) -> tuple[int, str]:

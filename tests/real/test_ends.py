@@ -18,7 +18,7 @@ from every import every
 from observe import connection_records, metrics, workers
 from patience import eventually, until
 
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 
 EACH = 20
 HALF_A_FRAME = struct.pack(">ihhi", 1_000, 3, 1, 7) + b"x" * 100

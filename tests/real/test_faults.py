@@ -27,8 +27,10 @@ from patience import LIMIT_S, until
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.records.client_key import instance_of
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode
-from clientscope.records.layouts import Kind
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from streaming.gauges import Gauges
 

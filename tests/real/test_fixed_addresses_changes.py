@@ -20,7 +20,7 @@ from kafka.protocol.admin import ElectionType
 from observe import answers, connection_records, metrics, page
 from patience import LIMIT_S, eventually, until
 
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 
 pytestmark = pytest.mark.matrix
 

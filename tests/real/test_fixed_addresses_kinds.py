@@ -26,7 +26,7 @@ from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 
 pytestmark = pytest.mark.matrix
 

@@ -23,8 +23,7 @@ from patience import LIMIT_S, until
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.errors import EnvironmentProblem
-from clientscope.records.layouts import Kind
-from clientscope.records.traffic import measured, unpack
+from clientscope.records.enums import Kind
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigResponse
 
@@ -64,7 +63,7 @@ def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brok
     until(lambda: jmx_connections(broker.jmx_port), {})
 
 
-def test_heartbeats_say_how_many_bytes_each_connection_passes(broker: Any, tmp_path: Path) -> None:
+def test_gateway_records_the_bytes_per_second_of_each_connection(broker: Any, tmp_path: Path) -> None:
     """All that a client sent and received, and nothing of one that is idle."""
     with (
         running_gateway(broker.internal, broker.client, tmp_path, "--gateway-id", "gateway-traffic") as gateway,
@@ -74,8 +73,8 @@ def test_heartbeats_say_how_many_bytes_each_connection_passes(broker: Any, tmp_p
         idle.api_versions("idle", "1")
 
         def said() -> list[dict[int, tuple[int, int]]]:
-            beats = [each for each in connection_records(broker.internal, "gateway-traffic") if each.kind == Kind.HEARTBEAT]
-            return [{number: (came, went) for number, came, went in unpack(beat.traffic)} for beat in beats if measured(beat.traffic)]
+            records = connection_records(broker.internal, "gateway-traffic", kind=Kind.TRAFFIC)
+            return [{number: (came, went) for number, came, went in record.traffic} for record in records]
 
         until(lambda: bool(said()) and not said()[-1], why="both are idle now")
         before, sent, received = len(said()), 0, 0

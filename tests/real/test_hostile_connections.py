@@ -15,8 +15,8 @@ from conftest import PASSWORD, RunningGateway
 from observe import connection_records
 from patience import until
 
-from clientscope.records.codec import ClientConnectionRecord
-from clientscope.records.layouts import Kind
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import Kind
 from clientscope.records.principals import ANONYMOUS
 from clientscope.session.unanswered import FIRST_ID
 from clientscope.wire import api_versions

@@ -22,7 +22,8 @@ from patience import LIMIT_S, eventually, until
 
 from clientscope.client.raw import RawClient
 from clientscope.findings.record import Finding
-from clientscope.records.codec import ClientConfigRecord, decode
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.topics import CONFIGS, FINDINGS
 from clientscope.wire.codes import NONE, THROTTLING_QUOTA_EXCEEDED
 

@@ -16,7 +16,7 @@ from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect
 from clientscope.catalog.settings import Allowed, Facts, Library, libraries, numbers
 from clientscope.local import jars
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 
 sys.path.append(str(Path(__file__).parents[1] / "fixtures"))
 

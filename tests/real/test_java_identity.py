@@ -35,8 +35,9 @@ from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConnectionRecord, decode
-from clientscope.records.layouts import PrincipalSource
+from clientscope.records.codec import decode
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import PrincipalSource
 from clientscope.records.topics import CONNECTIONS
 from clientscope.session.telemetry import Subscription
 from clientscope.wire.cursor import Cursor

@@ -26,7 +26,7 @@ from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.client.handshake import Handshake
 from clientscope.client.raw import RawClient
 from clientscope.client.settings import ConfigEntry
-from clientscope.records.layouts import Kind, Origin
+from clientscope.records.enums import Kind, Origin
 from clientscope.wire.codes import CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, NONE, PUSH_CONFIG
 
 TOPIC = "test.plan"
@@ -118,18 +118,18 @@ def test_complete_handshake_with_success(broker: RunningBroker, gateway: Running
     with closing(KafkaProducer(bootstrap_servers=gateway.address, client_id="plan-happy", linger_ms=3)) as producer:
         use(producer)
         (record,) = pushed(broker, producer.client_instance_id)
-    assert record.client_instance_id == producer.client_instance_id
+    assert record.client_instance_id == str(producer.client_instance_id)
     assert (record.client_id, record.client_software_name, record.client_software_version) == (
         "plan-happy",
         "kafka-python",
         kafka.__version__,
     )
-    configs = {config.config_key: (config.config_value, config.config_type, config.is_default) for config in record.configs}
+    configs = {config.key: (config.value, config.type, config.default) for config in record.listed()}
     assert configs["linger.ms"] == ("3", Type.LONG, False)
     assert configs["acks"] == ("all", Type.STRING, True)
     until(lambda: connections_of(broker, "plan-happy"))
     identified = {record.client_instance_id for record in connections_of(broker, "plan-happy")}
-    assert identified == {producer.client_instance_id}, "the same on every connection"
+    assert identified == {str(producer.client_instance_id)}, "the same on every connection"
 
 
 # Integration Tests: Client Startup
@@ -172,7 +172,7 @@ def test_streams_does_not_perform_separate_handshake_for_embedded_producer_consu
     assert len(pushed(broker, application.client_instance_id)) == 1
     assert pushed_by(broker, "plan-embedded") == []
     until(lambda: len(connections_of(broker, "plan-embedded", kind=Kind.CLOSED)) >= 3)
-    assert {r.client_instance_id for r in connections_of(broker, "plan-embedded")} == {application.client_instance_id}
+    assert {r.client_instance_id for r in connections_of(broker, "plan-embedded")} == {str(application.client_instance_id)}
 
 
 # Integration Tests: Broker Configuration
@@ -264,7 +264,7 @@ def test_each_client_type_sends_appropriate_configs_based_on_the_type_of_client(
         use(client)
         (record,) = pushed(broker, client.client_instance_id)
     assert set(settings_of(record)) == set(DEFAULT_KEYS[CLIENTS[client_class]]) - unset
-    assert {config.config_key for config in record.configs if not config.is_default} == set()
+    assert {config.key for config in record.listed() if not config.default} == set()
 
 
 @pytest.mark.parametrize(
@@ -279,8 +279,8 @@ def test_clients_that_are_no_kafka_python_send_appropriate_configs_through_clien
     assert said is not None
     (record,) = pushed(broker, uuid.UUID(said[4]))
     assert set(settings_of(record)) <= set(DEFAULT_KEYS[client_type])
-    assert {config.config_key for config in record.configs if not config.is_default} == {"client.id", setting}
-    assert len(record.configs) >= len(DEFAULT_KEYS[client_type]) - 2, "what has no default is left out"
+    assert {config.key for config in record.listed() if not config.default} == {"client.id", setting}
+    assert len(record.listed()) >= len(DEFAULT_KEYS[client_type]) - 2, "what has no default is left out"
 
 
 # System Tests: Large Payloads

@@ -16,8 +16,9 @@ from steady_load import open_findings
 
 from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
-from clientscope.records.codec import ClientConnectionRecord, decode
-from clientscope.records.layouts import Kind
+from clientscope.records.codec import decode
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS, GAUGES
 
 BEAT_S = 1.0

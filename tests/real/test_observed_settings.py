@@ -20,8 +20,9 @@ from patience import LIMIT_S, until
 from clientscope.client.raw import RawClient
 from clientscope.local.jars import jars
 from clientscope.local.java import java
-from clientscope.records.codec import ClientConfigRecord, decode
-from clientscope.records.layouts import Origin
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
+from clientscope.records.enums import Origin
 from clientscope.records.topics import CONFIGS
 
 PROGRAM = Path(__file__).parent / "clients" / "SetClients.java"
@@ -56,7 +57,7 @@ def observed(broker: RunningBroker, client_id: str) -> dict[str, str]:
             assert record.origin == Origin.OBSERVED
             assert record.client_address == "127.0.0.1"
             records[message.key] = record
-    found = {each.config_key: each.config_value for record in records.values() for each in record.configs}
+    found = {each.key: each.value for record in records.values() for each in record.listed()}
     assert found.pop("client.id", client_id) == client_id
     return found
 

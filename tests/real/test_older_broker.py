@@ -26,8 +26,9 @@ from clientscope.demo.watch import jmx_connections
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import find_place
 from clientscope.records.client_key import instance_of
-from clientscope.records.codec import ClientConfigRecord, decode
-from clientscope.records.layouts import Origin
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
+from clientscope.records.enums import Origin
 from clientscope.records.topics import CONFIGS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import UNSUPPORTED_VERSION

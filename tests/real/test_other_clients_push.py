@@ -23,7 +23,7 @@ from patience import LIMIT_S, until
 
 from clientscope.client import push
 from clientscope.errors import EnvironmentProblem
-from clientscope.records.layouts import Kind, Origin
+from clientscope.records.enums import Kind, Origin
 from clientscope.records.topics import CONFIGS
 
 CONFLUENT = ("confluent-kafka-python", f"{confluent_kafka.version()}-rdkafka-{confluent_kafka.libversion()[0]}")
@@ -46,7 +46,7 @@ def connections(internal: str, client_id: str) -> list[Any]:
 
 
 def settings_of(record: Any) -> dict[str, tuple[str | None, bool]]:
-    return {config.config_key: (config.config_value, config.is_default) for config in record.configs}
+    return {config.key: (config.value, config.default) for config in record.listed()}
 
 
 def software_of(record: Any) -> tuple[str, str]:

@@ -12,10 +12,12 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import deltalake
+import jsonschema
 import kafka
 import pyarrow.parquet
 import pytest
@@ -32,13 +34,14 @@ from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
 from clientscope.demo.watch import DemoWatch, jmx_connections
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
+from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS, TELEMETRY
 from sinks.dashboard.past.differences import differences
 from sinks.dashboard.past.pushes import Whose, starts
 from sinks.dashboard.past.tables import Span, Tables
 
 CANARY = "canary-path-83b1"
 TOPIC = "test.path"
+BROKER = b'"broker_id":1'
 
 
 @pytest.fixture(scope="module")
@@ -145,50 +148,54 @@ def quarantined(installation: Any) -> dict[tuple[str, int, int], Any]:
 
 def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(installation: Any) -> None:
     good = config_record(setting("acks", "all"), client_id="after-poison")
+    other = good.replace
     poison = {
-        CONFIGS: [b"", b"\0", good[:-3], good + b"\0", b"\0\x63" + good[2:], b"\0\0" + b"\xff" * 40],
-        CONNECTIONS: [b"not a record", b"\0\0\0"],
+        CONFIGS: {
+            "not_json": [b"", b"\0", b" \n", good[:-3], good + good, b"[" * 100_000, other(b"after", b"\xff"), other(b"after", b"\\ud800")],
+            "not_an_object": [b"null", b"[]", b"[" + good + b"]"],
+            "unknown_version": [other(b'"version":1', b'"version":2')],
+            "invalid_broker_id": [other(BROKER, b'"broker_id":1e400'), other(BROKER, b'"broker_id":' + b"9" * 400)],
+            "invalid_origin": [other(b"pushed", CANARY.encode())],
+        },
+        CONNECTIONS: {"not_json": [b"not a record"], "invalid_kind": [b'{"version":1}']},
     }
-    sent = {}
+    sent: dict[tuple[str, int, int], tuple[str, int]] = {}
     with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
-        for topic, values in poison.items():
-            for number, value in enumerate(values):
-                where = producer.send(topic, key=b"poison-%d" % number, value=value).get(LIMIT_S)
-                sent[where.topic, where.partition, where.offset] = len(value)
-        producer.send(CONFIGS, key=b"good", value=good).get(LIMIT_S)
+        for topic, reasons in poison.items():
+            for reason, values in reasons.items():
+                for number, value in enumerate(values):
+                    where = producer.send(topic, key=f"poison-{reason}-{number}".encode(), value=value).get(LIMIT_S)
+                    sent[where.topic, where.partition, where.offset] = reason, len(value)
+        producer.send(CONFIGS, key=b"good", value=b"\n" + good).get(LIMIT_S)
     until(lambda: len(results(installation, "after-poison")), 1)
-
     until(lambda: quarantined(installation).keys() >= sent.keys())
     rows = quarantined(installation)
-    assert {key: rows[key]["length"] for key in sent} == sent
-    assert all(rows[key]["reason"] and len(rows[key]["digest"]) == 64 for key in every(sent))
-    installation.processes.check()
-
-
-def test_f20_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_shown_on_the_pages(installation: Any) -> None:
-    records = {
-        "unexpected": config_record(setting("acks", CANARY), client_id="unexpected", origin=7),
-        "expected": config_record(setting("acks", "all"), client_id="expected"),
-    }
-    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
-        sent = {name: producer.send(CONFIGS, key=name.encode(), value=value).get(LIMIT_S) for name, value in records.items()}
-    place = (sent["unexpected"].topic, sent["unexpected"].partition, sent["unexpected"].offset)
-
-    row = until(lambda: quarantined(installation).get(place))
-    assert (row["reason"], row["length"]) == ("origin_known", len(records["unexpected"]))
-    until(lambda: "expected" in in_history(installation), why="a batch writes the quarantine first, and the table then")
-    assert "unexpected" not in in_history(installation)
-    # Results judge it all the same: whoever pushed it is there.
-    assert len(results(installation, "unexpected")) == 1
+    assert {place: (rows[place]["reason"], rows[place]["length"]) for place in sent} == sent
+    assert all(len(rows[place]["digest"]) == 64 for place in every(sent))
+    until(lambda: in_history(installation, client_id="after-poison"), ["after-poison"])
 
     url = f"{installation.stream_url}metrics"
-    until(lambda: metrics(url).get(("clientscope_stream_quarantined_total", "origin_known", CONFIGS)), 1)
-    until(lambda: metrics(url).get(("clientscope_quality_unexpected_rows_total", "origin_known", CONFIGS)), 1)
+    until(lambda: metrics(url).get(("clientscope_stream_quarantined_total", "invalid_origin", CONFIGS)), 1)
+    until(lambda: metrics(url).get(("clientscope_quality_unexpected_rows_total", "records_valid", CONFIGS), 0) >= len(sent) - 2)
     assert all(metrics(url)["clientscope_quality_validations_total", "error", topic] == 0 for topic in (CONFIGS, CONNECTIONS))
     until(lambda: installation.api("data-docs")["built_ms"] is not None)
     assert "counts_add_up" in page(f"{installation.page_url}data-docs/clientscope.connections.html")[1]
     docs = [path.read_text() for path in (installation.data_dir / "history" / "data-docs").iterdir()]
     assert docs and not any(CANARY in text for text in every(docs))
+    installation.processes.check()
+
+
+def test_every_topic_is_read_by_a_plain_consumer_and_pythons_json(installation: Any) -> None:
+    """And each value is as its schema in the package says; decisions are read in test_serve_api.py."""
+    schemas = resources.files("clientscope.records") / "schemas"
+    for topic in sorted(BY_NAME.keys() - {TELEMETRY, DECISIONS}):
+        validator = jsonschema.Draft202012Validator(json.loads(schemas.joinpath(f"{topic}.json").read_text("utf-8")))
+        values = [message for message in until(lambda topic=topic: read_all(installation.broker.internal, topic)) if message.value]
+        for message in every(values):
+            if not message.key.startswith(b"poison"):
+                value = json.loads(message.value)
+                assert value["version"] == 1, topic
+                validator.validate(value)
 
 
 def test_the_gauges_are_the_brokers_own_jmx_connections(installation: Any, watch: DemoWatch) -> None:
@@ -204,7 +211,7 @@ def test_the_gauges_are_the_brokers_own_jmx_connections(installation: Any, watch
 
 def test_the_job_tells_prometheus_what_it_does(installation: Any) -> None:
     url = f"{installation.stream_url}metrics"
-    until(lambda: ("clientscope_stream_quarantined_total", "trailing_bytes", CONFIGS) in metrics(url))
+    until(lambda: ("clientscope_stream_quarantined_total", "invalid_origin", CONFIGS) in metrics(url))
     found = metrics(url)
     for query in ("results", "gauges", "history_pushes", "history_connections"):
         assert found["clientscope_stream_query_running", query] == 1
@@ -217,7 +224,7 @@ def test_the_job_tells_prometheus_what_it_does(installation: Any) -> None:
     assert found["clientscope_stream_lag_records", "0", "results", CONFIGS] == 0
     assert found["clientscope_stream_lag_seconds", "0", "results", CONFIGS] == 0
     # The poison of a test before this one.
-    assert found["clientscope_stream_quarantined_total", "trailing_bytes", CONFIGS] == 1
+    assert found["clientscope_stream_quarantined_total", "invalid_origin", CONFIGS] == 1
     assert found["clientscope_stream_quarantined_total", "unknown_version", CONFIGS] == 1
 
 

@@ -33,7 +33,7 @@ from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
-from clientscope.records.layouts import Kind, Origin
+from clientscope.records.enums import OF_GATEWAYS, Kind, Origin
 from clientscope.records.topics import CONNECTIONS
 
 pytestmark = pytest.mark.faults
@@ -92,14 +92,14 @@ def open_by_topic(records: list[Any]) -> dict[int, str]:
     found: dict[int, str] = {}
     closed = {record.connection_id for record in records if record.kind == Kind.CLOSED}
     for record in sorted(records, key=lambda record: record.sequence):
-        if record.connection_id not in closed and record.kind != Kind.HEARTBEAT:
+        if record.connection_id not in closed and record.kind not in OF_GATEWAYS:
             found[record.connection_id] = record.client_software_name
     return found
 
 
 def last_counts(records: list[Any]) -> dict[str, int]:
     newest = max((record for record in records if record.kind == Kind.HEARTBEAT), key=lambda record: record.sequence)
-    return {entry.count_software_name: entry.open_connections for entry in newest.counts if entry.open_connections}
+    return {entry.client_software_name: entry.open_connections for entry in newest.counts if entry.open_connections}
 
 
 def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from forked import clientscope
 from observe import configurations
 from patience import until
 
-from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
+from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
 
 PUSHED = re.compile(r"pushed (\d+) settings? of (\S+) \((.+), client instance ([0-9a-f-]{36})\)(.*)\n")
 
@@ -41,7 +41,7 @@ def test_kafka_streams_from_java_properties(broker: Any, gateway: Any, tmp_path:
     assert said[3] == "streams, apache-kafka-java 4.3.0"
     (record,) = until(lambda: configurations(broker.internal, client_instance_id=uuid.UUID(said[4])))
     assert (record.client_id, record.client_software_name, record.client_software_version) == ("enricher-1", "apache-kafka-java", "4.3.0")
-    found = {config.config_key: (config.config_value, Type(config.config_type).name, config.is_default) for config in record.configs}
+    found = {config.key: (config.value, config.type, config.default) for config in record.listed()}
     assert list(found) == list(DEFAULT_KEYS[ClientType.STREAMS])
     assert found["application.id"] == ("orders-enricher", "STRING", False)
     assert found["num.stream.threads"] == ("4", "INT", False)

@@ -27,8 +27,8 @@ from patience import LIMIT_S, until
 
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
-from clientscope.records.codec import ClientConnectionRecord
-from clientscope.records.layouts import Kind, PrincipalSource
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import Kind, PrincipalSource
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 
 TOPIC = "test.sasl"

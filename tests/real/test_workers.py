@@ -15,7 +15,7 @@ from observe import connection_records, count, gateway_connections, metrics, wor
 from patience import until
 
 from clientscope.client.raw import RawClient
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 
 NAME = ("spread", "1")
 

@@ -15,8 +15,9 @@ from patience import eventually, until
 from clientscope.commands.xray import XraySettings
 from clientscope.commands.xray.publishing import Publishing
 from clientscope.policy.found_clients import GATEWAY_ID, FoundClient
-from clientscope.records.codec import ClientConfigRecord, decode
-from clientscope.records.layouts import Origin
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
+from clientscope.records.enums import Origin
 from clientscope.records.topics import CONFIGS, FINDINGS, QUARANTINE, RESULTS
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

@@ -17,7 +17,7 @@ from telemetry_frames import measured
 
 from clientscope.catalog.client_facts import PREFIX
 from clientscope.digest import DigestKey
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
 from sinks.dashboard.past import clients, pushes
 from sinks.dashboard.past.tables import Span, Tables
@@ -87,13 +87,13 @@ def test_a_batch_of_many_partitions_and_pages_is_one_file_of_each_day(records: R
 @pytest.mark.parametrize(("topic", "step"), [(CONFIGS, history.pushes), (CONNECTIONS, history.connections)])
 def test_poison_is_recorded_by_place_reason_length_and_digest(records: Records, topic: str, step: object, digest_key: DigestKey) -> None:
     assert callable(step)
-    poison = [b"", b"\0\0\xff" + SECRET.encode(), b"\0\7" + SECRET.encode()]
+    poison = [b"", b"\0\0\xff" + SECRET.encode(), b'{"version":7,"settings":"' + SECRET.encode() + b'"}']
     rows = history.quarantine(step(records(topic, *poison), digest_key)).collect()
     assert [json.loads(row["key"]) for row in rows] == [[topic, 0, offset] for offset in range(3)]
     assert rows[2]["key"] == f'["{topic}",0,2]'
-    assert [json.loads(row["value"])["reason"] for row in rows] == ["truncated", "truncated", "unknown_version"]
+    assert [json.loads(row["value"])["reason"] for row in rows] == ["not_json", "not_json", "unknown_version"]
     assert json.loads(rows[1]["value"]) == {
-        "topic": topic, "partition": 0, "offset": 1, "timestamp_ms": 1_767_398_400_000, "reason": "truncated",
+        "version": 1, "topic": topic, "partition": 0, "offset": 1, "timestamp_ms": 1_767_398_400_000, "reason": "not_json",
         "length": len(poison[1]), "digest": json.loads(rows[1]["value"])["digest"],
     }  # fmt: skip
     assert len(json.loads(rows[1]["value"])["digest"]) == 64
@@ -111,25 +111,25 @@ def test_facts_of_clients_own_metrics_are_kept_and_shown(records: Records, tmp_p
     ]
     assert not {"decode_error", "digest"} & set(table.column_names)
     quarantined = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]
-    assert [(row["offset"], row["reason"]) for row in quarantined] == [(2, "metrics_readable"), (3, "metrics_readable")]
+    assert [(row["offset"], row["reason"]) for row in quarantined] == [(2, "unreadable"), (3, "nameless")]
     clients = ReportingClients()
     clients.take(to_table(history.kept(rows).select(F.unix_millis("timestamp").alias("at_ms"), *COLUMNS)), 1_767_398_400_000)
     (instances,) = clients.families(1_767_398_400_000)[0].samples
     assert instances.value == 1, "both have one id"
 
 
-def test_a_row_that_breaks_an_expectation_is_quarantined_under_its_name_and_not_kept(
+def test_a_record_whose_field_is_invalid_is_quarantined_under_its_name_and_not_kept(
     records: Records, tmp_path: Path, digest_key: DigestKey
 ) -> None:
-    broken = connection_record(1, kind=9, client_id=SECRET)
+    broken = connection_record(1, client_id=SECRET).replace(b"opened", b"reopened")
     rows = history.connections(records(CONNECTIONS, connection_record(0), broken, b"junk", heartbeat(2)), digest_key).persist()
     write(rows, tmp_path / "connections")
     table = kept(tmp_path / "connections")
-    assert [(row["offset"], row["kind"]) for row in table] == [(0, 0), (3, 4)]
+    assert [(row["offset"], row["kind"]) for row in table] == [(0, "opened"), (3, "heartbeat")]
     quarantined = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]
     assert [(row["offset"], row["reason"], row["length"]) for row in quarantined] == [
-        (1, "kind_known", len(broken)),
-        (2, "unknown_version", 4),
+        (1, "invalid_kind", len(broken)),
+        (2, "not_json", 4),
     ]
     assert len(quarantined[0]["digest"]) == 64
     assert SECRET not in str(quarantined)

@@ -13,17 +13,15 @@ from record_bytes import config_record, connection_record, setting
 from streaming.internals.releases import installed
 from streaming.transforms import kernel
 from streaming.transforms.results import verdicts
-from udfs.decoding.decode import decoder
+from udfs.decode import PUSH, decode_pushes
 from udfs.kernels.connection_counts import TYPE, counts
 from udfs.kernels.results import TYPE as RESULTS
-
-DECODE = decoder("ClientConfigRecord")
 
 
 @pytest.mark.parametrize(
     ("function", "arrow_type", "value"),
     [
-        (DECODE, DECODE.arrow_type, config_record(setting("acks", "0"), setting("sasl.jaas.config", None))),
+        (decode_pushes, PUSH, config_record(setting("acks", "0"), setting("sasl.jaas.config", None))),
         (partial(verdicts, digest_key=None), RESULTS, config_record(setting("acks", "0"), setting("sasl.jaas.config", None))),
         (counts, TYPE, connection_record(0, [("java", "4.4.0", 2, 3, 1), ("go", "1", 0, 1, 1)])),
     ],

@@ -35,11 +35,11 @@ def test_a_push_becomes_one_result_and_secrets_stay_out(
     assert {"SK001", "AN101"} <= {rule["code"] for rule in value["rules"]}
     assert ("AN109" in value["not_evaluable"], "AN108" in value["passed"]) == (True, False)
     assert value | {"rules": [], "passed": [], "not_evaluable": []} == {
-        "topic": CONFIGS, "partition": 0, "offset": 1, "received_ms": 1, "cluster": "c", "broker": 1, "gateway": "g", "epoch": 2,
-        "connection": 3, "listener": "CLIENT", "security_protocol": "PLAINTEXT", "address": "127.0.0.1", "principal": "User:a",
-        "client_id": "orders-3", "software_name": "apache-kafka-java", "software_version": "4.4.0", "instance_id": None,
-        "origin": "pushed", "application": rows[0]["key"], "settings": 3, "redacted": 1, "rules": [], "passed": [],
-        "not_evaluable": [],
+        "version": 1, "topic": CONFIGS, "partition": 0, "offset": 1, "received_ms": 1, "cluster": "c", "broker": 1, "gateway": "g",
+        "epoch": 2, "connection": 3, "listener": "CLIENT", "security_protocol": "PLAINTEXT", "address": "127.0.0.1",
+        "principal": "User:a", "client_id": "orders-3", "software_name": "apache-kafka-java", "software_version": "4.4.0",
+        "instance_id": None, "origin": "pushed", "application": rows[0]["key"], "settings": 3, "redacted": 1, "rules": [],
+        "passed": [], "not_evaluable": [],
     }  # fmt: skip
     assert rows[1]["key"] == '[null,"orders",null]'
     assert json.loads(rows[1]["value"])["offset"] == 3

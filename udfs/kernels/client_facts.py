@@ -5,12 +5,12 @@ Which facts there are is in `clientscope.catalog.client_facts`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
 
 import pyarrow as pa
 from google.protobuf.message import DecodeError
@@ -20,8 +20,33 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, M
 from clientscope.catalog.client_facts import BY_METRIC, BY_TOPIC, FACTS, TOPIC, ClientKind, Fact
 from clientscope.catalog.sensitive_names import judge_name
 from clientscope.errors import RecordError
-from clientscope.records.layouts import ValueState
+from clientscope.records.codec import decode, invalid_fields
+from clientscope.records.enums import ValueState
+from clientscope.records.fields import READ, GivenName, Id32, Name, SecurityProtocol, Uuid
 from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES, TERMINATING
+from udfs.decode import DECODE_ERROR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportingClient:
+    """Who pushed: `ATTRIBUTES`, and whether it pushes no more."""
+
+    __pydantic_config__ = READ
+
+    cluster_id: GivenName
+    broker_id: Id32
+    gateway_id: GivenName
+    listener_name: Name
+    security_protocol: SecurityProtocol
+    client_address: Name
+    principal: Name | None = None
+    client_id: Name | None = None
+    client_software_name: Name
+    client_software_version: Name
+    client_instance_id: Uuid
+    copied: bool = False
+    terminating: bool = False
+
 
 CLIENT = (
     pa.field("cluster_id", pa.string()),
@@ -38,7 +63,7 @@ CLIENT = (
     pa.field("copied", pa.bool_()),
     pa.field("terminating", pa.bool_()),
 )
-"""Columns that say who the client is: `ATTRIBUTES`, and whether it pushes no more."""
+"""Columns of a `ReportingClient`."""
 
 COLUMNS = (
     pa.field("client_kind", pa.string()),
@@ -47,6 +72,9 @@ COLUMNS = (
 )
 """Columns that a record has behind `CLIENT`; ``interval_ms`` is the time that its counters are of."""
 
+REASONS = ("no_value", "too_large", "unreadable", "nameless", *invalid_fields(ReportingClient))
+"""Why a record can't be read."""
+
 MOST_TOPICS = 100
 """Of one client: those with the most records."""
 
@@ -54,12 +82,6 @@ TOPICS = pa.field("topics", pa.list_(pa.string()))
 """Column behind them: the topics that the client wrote or read since its last push, one more than `MOST_TOPICS` where there are more.
 History's table doesn't have it.
 """
-
-_PYTHON = {pa.string(): str, pa.int32(): int, pa.bool_(): bool}
-"""What a value of such a column is in Python."""
-
-_OPTIONAL = {"principal", "client_id"}
-_MOST_BROKER_ID = 2**31 - 1
 
 _NANOSECONDS = 1_000_000
 _LONGEST_MS = 86_400_000
@@ -77,29 +99,30 @@ class ClientFacts:
     """What a client says in one push.
 
     Attributes:
-        client: who it is, by `CLIENT`.
         kind: None of a client that is neither, and pushes none of the facts.
         interval_ms: since its last push, by its counters; None where it pushes none.
         values: by the facts' names; those that it doesn't say are missing.
         topics: that it wrote or read since then, with the number of records.
     """
 
-    client: dict[str, Any] = field(default_factory=dict)
+    client: ReportingClient
     kind: ClientKind | None = None
     interval_ms: int | None = None
     values: dict[str, float] = field(default_factory=dict)
     topics: Counter[str] = field(default_factory=Counter)
 
 
-def client_facts(value: bytes) -> ClientFacts:
+def client_facts(value: bytes | None) -> ClientFacts:
     """Who pushed, and the facts; a number that is none, or negative, says nothing.
 
     Args:
         value: a record's: OTLP's MetricsData.
 
     Raises:
-        RecordError: ``too_large``, ``unreadable``, or ``nameless`` where no resource says who the client is.
+        RecordError: its reason is one of `REASONS`.
     """
+    if value is None:
+        raise RecordError("no_value")
     if len(value) > MOST_RECORD_BYTES:
         raise RecordError("too_large")
     try:
@@ -108,37 +131,25 @@ def client_facts(value: bytes) -> ClientFacts:
         raise RecordError("unreadable") from None
     if not data.resource_metrics:
         raise RecordError("nameless")
-    found = ClientFacts(_client(data.resource_metrics[0].resource.attributes))
-    for of_resource in data.resource_metrics:
-        for of_scope in of_resource.scope_metrics:
-            for metric in of_scope.metrics:
-                known = BY_METRIC.get(metric.name)
-                if known is not None:
-                    _take(found, metric, *known)
-                elif metric.name == TERMINATING:
-                    found.client["terminating"] = True
-                if (kind := BY_TOPIC.get(metric.name)) is not None:
-                    _take_topics(found, metric, kind)
+    metrics = [metric for each in data.resource_metrics for of_scope in each.scope_metrics for metric in of_scope.metrics]
+    terminating = any(metric.name == TERMINATING for metric in metrics)
+    found = ClientFacts(_client(data.resource_metrics[0].resource.attributes, terminating))
+    for metric in metrics:
+        if (known := BY_METRIC.get(metric.name)) is not None:
+            _take(found, metric, *known)
+        if (kind := BY_TOPIC.get(metric.name)) is not None:
+            _take_topics(found, metric, kind)
     return found
 
 
-def _client(attributes: Iterable[KeyValue]) -> dict[str, Any]:
-    """The columns `CLIENT`. Whoever writes the topic has chosen them: what isn't of a column's type is no client's name."""
-    said: dict[str, Any] = {"terminating": False, "copied": False}
+def _client(attributes: Iterable[KeyValue], terminating: bool) -> ReportingClient:
+    """Whoever writes the topic has chosen them."""
+    said: dict[str, Any] = {}
     for each in attributes:
         column, kind = ATTRIBUTES.get(each.key), each.value.WhichOneof("value")
-        if column is not None and kind is not None:
+        if column is not None and kind in ("string_value", "int_value", "bool_value"):
             said[column] = getattr(each.value, kind)
-    for column in CLIENT:
-        given = column.name in said or column.name not in _OPTIONAL
-        if given and type(said.get(column.name)) is not _PYTHON[column.type]:  # True is an int, too
-            raise RecordError("nameless", column.name)
-    if not 0 <= said["broker_id"] <= _MOST_BROKER_ID:
-        raise RecordError("nameless", "broker_id")
-    try:
-        return said | {"client_instance_id": str(UUID(said["client_instance_id"]))}
-    except ValueError:
-        raise RecordError("nameless", "client_instance_id") from None
+    return decode(ReportingClient, json.dumps({**said, "terminating": terminating}).encode())
 
 
 def _take(found: ClientFacts, metric: Metric, kind: ClientKind, fact: Fact) -> None:
@@ -187,25 +198,23 @@ def _whole(points: Iterable[NumberDataPoint]) -> tuple[float | None, int | None]
     return None, None
 
 
-def rows_of_facts(values: pa.Array) -> tuple[pa.StructArray, pa.Array]:
-    """Records of ``clientscope.telemetry`` as rows of `CLIENT`, `COLUMNS`, `TOPICS` and ``decode_error``; and which can be read, 1 or 0."""
-    found = [_facts_of(value) for value in values.to_pylist()]
-    facts = [each or ClientFacts() for each in found]
+def rows_of_facts(values: pa.Array) -> pa.StructArray:
+    """Records of ``clientscope.telemetry`` as rows of `CLIENT`, `COLUMNS`, `TOPICS` and ``decode_error``, one of `REASONS`."""
+    facts: list[ClientFacts | None] = []
+    errors: list[str | None] = []
+    for value in values.to_pylist():
+        try:
+            facts.append(client_facts(value))
+            errors.append(None)
+        except RecordError as error:
+            facts.append(None)
+            errors.append(error.reason)
     columns = [
-        *(pa.array([each.client.get(column.name) for each in facts], column.type) for column in CLIENT),
-        pa.array([each.kind for each in facts], pa.string()),
-        pa.array([each.interval_ms for each in facts], pa.int64()),
-        *(pa.array([each.values.get(fact.name) for each in facts], pa.float64()) for fact in FACTS),
-        pa.array([[name for name, _ in each.topics.most_common(MOST_TOPICS + 1)] for each in facts], TOPICS.type),
-        pa.nulls(len(facts), pa.string()),
+        *(pa.array([each and getattr(each.client, column.name) for each in facts], column.type) for column in CLIENT),
+        pa.array([each and each.kind for each in facts], pa.string()),
+        pa.array([each and each.interval_ms for each in facts], pa.int64()),
+        *(pa.array([each and each.values.get(fact.name) for each in facts], pa.float64()) for fact in FACTS),
+        pa.array([each and [name for name, _ in each.topics.most_common(MOST_TOPICS + 1)] for each in facts], TOPICS.type),
+        pa.array(errors, pa.string()),
     ]
-    rows = pa.StructArray.from_arrays(columns, fields=[*CLIENT, *COLUMNS, TOPICS, pa.field("decode_error", pa.string())])
-    return rows, pa.array([int(each is not None) for each in found], pa.int8())
-
-
-def _facts_of(value: bytes | None) -> ClientFacts | None:
-    """None of a record that can't be read."""
-    try:
-        return None if value is None else client_facts(value)
-    except RecordError:
-        return None
+    return pa.StructArray.from_arrays(columns, fields=[*CLIENT, *COLUMNS, TOPICS, DECODE_ERROR])

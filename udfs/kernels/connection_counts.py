@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.digest import DigestKey
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from udfs.arrays.streams import as_stream
-from udfs.decoding.decode import decoder
+from udfs.decode import decode_connections
 from udfs.redaction.names import redact_names
 
 _OF_RECORD = {
@@ -30,15 +30,15 @@ _OF_RECORD = {
     "host": "gateway_host",
 }
 _OF_COUNT = {
-    "listener": "count_listener_name",
-    "software_name": "count_software_name",
-    "software_version": "count_software_version",
+    "listener": "listener_name",
+    "software_name": "client_software_name",
+    "software_version": "client_software_version",
     "connections": "open_connections",
     "opened": "opened_total",
     "closed": "closed_total",
 }
 _SERIES = ("listener", "software_name", "software_version")
-_NEEDED = frozenset({"kind", *_OF_RECORD.values(), *(f"counts.{name}" for name in _OF_COUNT.values())})
+_NEEDED = frozenset({"kind", "counts", *_OF_RECORD.values()})
 
 ENTRY = pa.struct(
     [
@@ -77,9 +77,9 @@ def counts(values: pa.Array, digest_key: DigestKey | None = None) -> pa.ListArra
     Left out is what another record of the same batch makes void: of each series the newest entry by (epoch, sequence) is kept, one of
     a heartbeat and one of another record, since a heartbeat is also read as a whole.
     """
-    decoded = redact_names(decoder("ClientConnectionRecord", _NEEDED)(values), digest_key)
+    decoded = redact_names(decode_connections(values, _NEEDED), digest_key)
     lists = decoded.field("counts")
-    beats = np.flatnonzero(pc.equal(decoded.field("kind"), int(Kind.HEARTBEAT)).fill_null(False).to_numpy(zero_copy_only=False))
+    beats = np.flatnonzero(pc.equal(decoded.field("kind"), Kind.HEARTBEAT.value).fill_null(False).to_numpy(zero_copy_only=False))
     parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
     flat = lists.flatten()
     newest = _newest(decoded, flat, parents)
@@ -131,7 +131,7 @@ def _newest(decoded: pa.StructArray, flat: pa.StructArray, parents: np.ndarray[A
     if not parents.size:
         return np.zeros(0, np.int64)
     of_record = [decoded.field(name) for name in ("cluster_id", "broker_id", "gateway_id")]
-    of_record.append(pc.equal(decoded.field("kind"), int(Kind.HEARTBEAT)))
+    of_record.append(pc.equal(decoded.field("kind"), Kind.HEARTBEAT.value))
     gateway = _codes(*of_record)[parents]
     series = _codes(pa.array(gateway), *(flat.field(_OF_COUNT[name]) for name in _SERIES))
     epoch, sequence = (decoded.field(name).fill_null(0).to_numpy(zero_copy_only=False)[parents] for name in ("gateway_epoch", "sequence"))

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from clientscope.catalog.sensitive import Tier
 from clientscope.digest import DigestKey
 from clientscope.profiles import Thresholds
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import Kind, ValueState
 from udfs.arrays.json_text import arrays, literals
-from udfs.decoding.decode import decoder
+from udfs.decode import decode_connections, decode_pushes
 from udfs.kernels.client_keys import client_keys
 from udfs.kernels.results import application_keys, verdicts
 from udfs.redaction import sensitive
@@ -70,11 +70,11 @@ _OF_PUSHES_ALONE = (
     "written",
     "member",
 )
-_NUMBERS = [("origin", pa.int8()), ("client_type", pa.int8()), ("unsearched", pa.bool_()), ("transactional", pa.bool_())]
+_NUMBERS = [("origin", pa.string()), ("client_type", pa.int8()), ("unsearched", pa.bool_()), ("transactional", pa.bool_())]
 PUSH = pa.struct([("row", pa.int64()), *_WHO, *((name, pa.string()) for name in _OF_PUSHES_ALONE), *_NUMBERS])
 """One row per push that is kept; ``row`` is its place in the batch, ``client`` is `clientscope.records.client_key.client_key`.
 
-``origin`` is `clientscope.records.layouts.Origin`, ``client_type`` its client's place in ``ClientType``, -1 where that isn't known.
+``origin`` is `clientscope.records.enums.Origin`, ``client_type`` its client's place in ``ClientType``, -1 where that isn't known.
 
 ``application`` to ``written`` are JSON: the application's key, what fired and which codes couldn't judge (as in ``clientscope.results``),
 all settings as an object (a redacted one's value is ``["redacted", reason, length, digest]``), and the keys of secrets that the
@@ -83,14 +83,14 @@ record itself contains because no gateway has redacted them.
 ``member`` is its group.instance.id, null where it has none or it was redacted; ``transactional``: it has a transactional.id.
 """
 
-TOMBSTONE = -1
+TOMBSTONE = "tombstone"
 """The ``kind`` of a record of ``clientscope.configs`` without a value; it has a ``client`` alone."""
 
 MOST_KEY_BYTES = 1_024
 """Longer keys, and those that are no text, are none of clientscope's."""
 
 _OF_CONNECTIONS_ALONE = [("software_name", pa.string()), ("software_version", pa.string()), ("requested", pa.binary())]
-CONNECTION = pa.struct([("row", pa.int64()), ("kind", pa.int8()), ("sequence", pa.int64()), *_WHO, *_OF_CONNECTIONS_ALONE])
+CONNECTION = pa.struct([("row", pa.int64()), ("kind", pa.string()), ("sequence", pa.int64()), *_WHO, *_OF_CONNECTIONS_ALONE])
 """One row per event that is kept; ``row`` is its place in the batch, ``requested`` what its client requested, as the record has it."""
 
 PER_INSTANCE = ("client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id")
@@ -102,7 +102,7 @@ _REASONS = pa.array([state.name.lower() for state in ValueState])
 
 def pushed(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
     """`PUSH` of ClientConfigRecords; of what can't be decoded nothing, which history's query reports."""
-    decoded = decoder("ClientConfigRecord")(values)
+    decoded = decode_pushes(values)
     pushes = Pushes(redact(decoded, digest_key))
     records = pushes.records
     raw = Pushes(decoded).settings["value_state"].to_numpy(zero_copy_only=False) == ValueState.PRESENT
@@ -129,21 +129,27 @@ def pushed(values: pa.Array, digest_key: DigestKey | None, thresholds: Threshold
 
 def connected(values: pa.Array, digest_key: DigestKey | None = None) -> pa.StructArray:
     """`CONNECTION` of ClientConnectionRecords; of what can't be decoded nothing."""
-    decoded = redact_names(decoder("ClientConnectionRecord", _NEEDED)(values), digest_key)
+    decoded = redact_names(decode_connections(values, _NEEDED), digest_key)
     columns = {name: decoded.field(field) for name, field in _OF_CONNECTION.items()}
     columns["client"] = client_keys(columns)
     texts = [columns[name].cast(pa.string()) for name in ("broker", "gateway", "epoch", "connection")]
     which = pc.binary_join_element_wise(columns["cluster"], *texts, " ")
-    keep = decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False)
-    return _struct(CONNECTION, columns, np.flatnonzero(keep & _last(which)))
+    # A decoded record has a kind; that of traffic would count as the last of those without a connection, which are heartbeats.
+    keep = pc.not_equal(columns["kind"], Kind.TRAFFIC.value).fill_null(False).to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero(keep)
+    return _struct(CONNECTION, columns, rows[_last(which.take(pa.array(rows)))])
 
 
 def tombstones(keys: pa.Array) -> pa.StructArray:
     """Records that have no value: their ``row``, ``kind`` and ``client``."""
     texts = [_text(key) for key in keys.to_pylist()]
     rows = [row for row, text in enumerate(texts) if text is not None]
-    fields = [pa.field("row", pa.int64()), pa.field("kind", pa.int8()), pa.field("client", pa.string())]
-    arrays = [pa.array(rows, pa.int64()), pa.array([TOMBSTONE] * len(rows), pa.int8()), pa.array([texts[row] for row in rows], pa.string())]
+    fields = [pa.field("row", pa.int64()), pa.field("kind", pa.string()), pa.field("client", pa.string())]
+    arrays = [
+        pa.array(rows, pa.int64()),
+        pa.array([TOMBSTONE] * len(rows), pa.string()),
+        pa.array([texts[row] for row in rows], pa.string()),
+    ]
     return pa.StructArray.from_arrays(arrays, fields=fields)
 
 

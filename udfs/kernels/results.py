@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.profiles import Thresholds
-from clientscope.records.layouts import Origin
 from clientscope.severities import SEVERITIES
 from udfs.arrays.distinct import distinct_rows
 from udfs.arrays.json_text import arrays, literals, members
@@ -27,7 +26,6 @@ TYPE = pa.struct([("key", pa.string()), ("rest", pa.string()), ("decode_error", 
 Both are null where it could not be decoded.
 """
 
-_ORIGINS = pa.array([origin.name.lower() for origin in Origin])
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 _SAME = {
@@ -45,6 +43,7 @@ _SAME = {
     "software_name": "client_software_name",
     "software_version": "client_software_version",
     "instance_id": "client_instance_id",
+    "origin": "origin",
 }
 
 
@@ -62,10 +61,6 @@ def results(pushes: Pushes, thresholds: Thresholds | None = None, rules: Sequenc
     batch = Batch(pushes, thresholds)
     key = application_keys(batch)
     fields = {name: records.field(field) for name, field in _SAME.items()}
-    # An unknown origin, from a newer gateway, counts as observed rather than declared by the client.
-    origin = records.field("origin")
-    known = pc.and_(pc.greater_equal(origin, 0), pc.less(origin, len(_ORIGINS)))
-    fields["origin"] = _ORIGINS.take(pc.if_else(known, origin, pa.scalar(int(Origin.OBSERVED), origin.type)))
     fields["application"] = key
     fields["settings"] = pc.list_value_length(records.field("configs"))
     hidden = pushes.settings["value_state"].to_numpy(zero_copy_only=False) != 0

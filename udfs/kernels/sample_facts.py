@@ -1,6 +1,6 @@
 """Facts that samples of history are held against, as numbers: what only a look at several rows, or at a clock, can judge.
 
-What a single row decides is in `udfs.kernels.facts`, and was judged before the row was kept.
+What a single row decides was judged before the row was kept, by its record's class.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from udfs.kernels.facts import Facts, counter
+
+Facts = dict[str, pa.Array]
 
 PLACE = ("partition", "offset")
 """Columns that are a record's place in its topic; each sample has them."""
 
 _PUSHES = ("received_timestamp_ms", "digest_key_id", "configs")
-_SETTINGS = ("config_key", "config_value", "value_length", "value_state", "value_digest")
+_SETTINGS = ("config_key", "value_digest")
 _CONNECTIONS = ("timestamp_ms", "cluster_id", "gateway_id", "gateway_epoch", "sequence", "counts")
 _COUNTS = ("open_connections", "opened_total", "closed_total")
 
@@ -32,15 +33,12 @@ COLUMNS = {CONFIGS: (frozenset(_PUSHES), frozenset(_SETTINGS)), CONNECTIONS: (fr
 def of_pushes(rows: pa.Table) -> Facts:
     """Facts of rows of clientscope.configs.
 
-    ``told_ms`` is the record's own time; ``longest_key`` is in bytes; the others count settings. A wrong value length is that of a value
-    that is there, and has another length.
+    ``told_ms`` is the record's own time; ``longest_key`` is in bytes; the others count settings.
     """
     configs, of_row = rows.column("configs").combine_chunks(), rows.column("digest_key_id")
     flat = configs.flatten()
-    count = counter(configs)
+    count = _counter(configs)
     keys = pc.binary_length(flat.field("config_key")).to_numpy(zero_copy_only=False)
-    values = pc.binary_length(flat.field("config_value"))
-    wrong = pc.and_(pc.equal(pc.fill_null(flat.field("value_state"), 0), 0), pc.not_equal(values, flat.field("value_length")))
     digests = flat.field("value_digest").is_valid().to_numpy(zero_copy_only=False)
     without_key = of_row.is_null().to_numpy()
     parents = pc.list_parent_indices(configs).to_numpy(zero_copy_only=False)
@@ -48,7 +46,6 @@ def of_pushes(rows: pa.Table) -> Facts:
         "told_ms": rows.column("received_timestamp_ms"),
         "settings": pc.fill_null(pc.list_value_length(configs), 0),
         "longest_key": _longest(keys, configs),
-        "wrong_value_lengths": count(pc.fill_null(wrong, False).to_numpy(zero_copy_only=False)),
         "unkeyed_digests": count(digests & without_key[parents]),
     }
 
@@ -66,7 +63,7 @@ def of_connections(rows: pa.Table) -> Facts:
         "gateway": _numbered(rows.column("cluster_id").combine_chunks(), rows.column("gateway_id").combine_chunks()),
         "gateway_epoch": rows.column("gateway_epoch"),
         "sequence": rows.column("sequence"),
-        "unbalanced_counts": counter(counts)(opened_now != opened - closed),
+        "unbalanced_counts": _counter(counts)(opened_now != opened - closed),
     }
 
 
@@ -102,3 +99,15 @@ def _numbered(*columns: pa.Array) -> pa.Array:
     encoded = pc.binary_join_element_wise(*columns, "\n").dictionary_encode()
     numbers = [int.from_bytes(blake2b((name or "").encode(), digest_size=6).digest(), "big") for name in encoded.dictionary.to_pylist()]
     return pa.array(np.array(numbers, np.int64)).take(encoded.indices)
+
+
+def _counter(lists: pa.ListArray) -> Callable[[npt.NDArray[np.bool_]], pa.Array]:
+    """What counts, for each list, its items of which something is so."""
+    parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+    none = pa.array(np.zeros(len(lists), np.int32))
+
+    def count(which: npt.NDArray[np.bool_]) -> pa.Array:
+        chosen = np.flatnonzero(which)
+        return pa.array(np.bincount(parents[chosen], minlength=len(lists)).astype(np.int32)) if chosen.size else none
+
+    return count

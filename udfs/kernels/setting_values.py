@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.catalog.dialects import DIALECTS
-from clientscope.records.layouts import ValueState, rank_of
-from udfs.decoding.decode import decoder
+from clientscope.records.enums import ValueState, rank_of
+from udfs.decode import decode_pushes
 from udfs.kernels.applications import application_client_id
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine import vocabulary as v
@@ -40,7 +40,7 @@ class ClientSetting(NamedTuple):
         value: None where the client doesn't say it.
         names: what records of one client have in common, whoever wrote them.
         application: client.id without its instance part; empty for none.
-        rank: `clientscope.records.layouts.rank_of` the record's origin.
+        rank: `clientscope.records.enums.rank_of` the record's origin.
     """
 
     value: SettingValue | None
@@ -60,7 +60,7 @@ def setting_values(values: pa.Array, key: str, names: Collection[str], kinds: Co
         names: what the libraries call it.
         kinds: clients that have it, as `ClientType` names them; none for any.
     """
-    decoded = decoder("ClientConfigRecord")(values)
+    decoded = decode_pushes(values)
     batch = Batch(Pushes(redact(decoded, None)))
     records = batch.pushes.records
     found = _effective(batch, key) if key in v.KEY_IDS else _pushed(batch, names)

@@ -14,11 +14,9 @@ import pyarrow.compute as pc
 
 from clientscope.catalog.sensitive_names import hidden_name
 from clientscope.digest import DigestKey
-from clientscope.records.layouts import Origin, ValueState
+from clientscope.records.enums import Origin, ValueState
 from udfs.redaction import sensitive
 from udfs.redaction.names import redact_names, replaced, with_items
-
-_DIGEST_SIZE = 32
 
 
 def redact(
@@ -45,9 +43,7 @@ def redact(
         harmless = pc.is_in(column["config_key"], pa.array(left_keys)).to_numpy(zero_copy_only=False)
         judged[harmless & np.isin(judged, [ValueState.KEY_PREFIX, ValueState.KEY_INFIX])] = ValueState.PRESENT
     raw = np.flatnonzero((states == ValueState.PRESENT) & (judged != ValueState.PRESENT))
-    # Bytes of another length are no digest of ours; they might be the secret itself.
-    digests = pc.if_else(pc.equal(pc.binary_length(column["value_digest"]), _DIGEST_SIZE), column["value_digest"], None)
-    key_ids = decoded.field("digest_key_id")
+    digests, key_ids = column["value_digest"], decoded.field("digest_key_id")
     if raw.size:
         column["value_length"] = _put(column["value_length"], raw, pc.binary_length(values.take(pa.array(raw))))
         secrets = values if not hidden_keys.size else _put(values, hidden_keys, column["config_key"].take(pa.array(hidden_keys)))
@@ -121,11 +117,10 @@ class Pushes:
         """For each setting the row of its record."""
         return _parents(self.records.field("configs"))
 
-    @cached_property
-    def origins(self) -> npt.NDArray[np.int64]:
-        """For each record its ``Origin``, by number; one that could not be decoded counts as pushed."""
-        origins: npt.NDArray[np.int64] = self.records.field("origin").fill_null(int(Origin.PUSHED)).to_numpy(zero_copy_only=False)
-        return origins
+    def are_of(self, *origins: Origin) -> npt.NDArray[np.bool_]:
+        """Which records have one of these origins; one that could not be decoded has none."""
+        found: npt.NDArray[np.bool_] = pc.is_in(self.records.field("origin"), pa.array(list(origins))).to_numpy(zero_copy_only=False)
+        return found
 
     @cached_property
     def tiers(self) -> sensitive.States:

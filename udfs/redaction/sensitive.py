@@ -21,7 +21,7 @@ from clientscope.catalog import random_text, sensitive, sensitive_keys, sensitiv
 from clientscope.catalog.disguises import DISGUISED
 from clientscope.catalog.known_keys import KNOWN, is_custom
 from clientscope.catalog.sensitive import Tier
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 
 _PLAIN = "^[ -~]*$"
 """Keys that Arrow's expressions judge as Python's do, whose ``$`` also matches before a last line end."""

@@ -18,8 +18,9 @@ from clientscope.commands.doctor.situation import CLIENT_ID, Situation
 from clientscope.errors import RecordError
 from clientscope.kafka.groups import DescribedGroup, consumer_groups
 from clientscope.kafka.reader import OffsetRange, TopicReader
-from clientscope.records.codec import ClientConnectionRecord, decode
-from clientscope.records.layouts import ValueState
+from clientscope.records.codec import decode
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import ValueState
 from clientscope.records.topics import CONNECTIONS
 
 _LAST_RECORDS = 50_000
@@ -90,7 +91,7 @@ def _recorded(situation: Situation) -> tuple[set[str], bool]:
         for batches in reader.read(time.monotonic() + _LIMIT_S):
             for record in (each for batch in batches.values() for each in batch):
                 try:
-                    decoded = decode(ClientConnectionRecord, record.value or b"")
+                    decoded = decode(ClientConnectionRecord, record.value)
                 except RecordError:
                     continue
                 if decoded.client_id:

@@ -18,7 +18,7 @@ from clientscope.catalog.settings import Facts, KnownSetting, Library, Release, 
 from clientscope.commands.explain import ExplainSettings
 from clientscope.commands.lint.shown import plain
 from clientscope.errors import SettingsError
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 from udfs.rules.registry import EVERY_RULE
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import is_plugins
 from clientscope.commands.lint.leaks_in_files import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.profiles import Thresholds
-from clientscope.records.layouts import Origin
+from clientscope.records.enums import Origin
 from clientscope.severities import SEVERITIES
-from udfs.decoding.decode import decoder
+from udfs import decode
 from udfs.kernels import applications
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine.batch import Batch
@@ -189,7 +189,7 @@ def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[FileVerdic
 def _pushes(subjects: Sequence[Subject]) -> Pushes:
     """The files as if their clients had pushed them, redacted."""
     records = [_record(subject) for subject in subjects]
-    return Pushes(redact(pa.array(records, decoder("ClientConfigRecord").arrow_type), None, LEFT, LEFT_KEYS))
+    return Pushes(redact(pa.array(records, decode.PUSH), None, LEFT, LEFT_KEYS))
 
 
 def _record(subject: Subject) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def _record(subject: Subject) -> dict[str, Any]:
             }
         )
     software = {"client_software_name": subject.software_name or subject.dialect.software[0], "client_software_version": subject.version}
-    origin = int(Origin.OBSERVED if subject.observed else Origin.PUSHED)
+    origin = Origin.OBSERVED if subject.observed else Origin.PUSHED
     return {"client_id": client_id, "principal": subject.principal, "origin": origin, "configs": configs, **software}
 
 

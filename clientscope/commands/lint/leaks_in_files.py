@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 
 _HELD = "This file contains a credential: let a config provider, the environment or a secret store fill it in, and replace it."
 MESSAGES: Mapping[str, str] = {

@@ -8,7 +8,7 @@ from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.sensitive_values import is_login_module, judge_value, shape_of
 from clientscope.commands.lint.leaks_in_files import LEFT
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 
 _NAME = re.compile(r"[A-Za-z0-9_.\[\]%>-]{1,200}")
 

@@ -19,7 +19,7 @@ from clientscope.readiness.seen import SeenClients
 from clientscope.records.topics import CONNECTIONS, STATUS
 from clientscope.status.record import BrokerStatus
 from clientscope.topic_values import parse
-from sinks.dashboard.state.connection_events import events
+from sinks.dashboard.state.connection_events import event
 
 CLIENT_ID = "clientscope-readiness"
 
@@ -42,11 +42,11 @@ class GatewayRecords:
         """Takes values of ``clientscope.connections``, each with Kafka's time."""
         timed = [(at_ms, value) for at_ms, value in records if value is not None]
         self.records += len(timed)
-        for (at_ms, _), event in zip(timed, events([value for _, value in timed]) if timed else (), strict=True):
-            if isinstance(event, RecordError):
+        for at_ms, value in timed:
+            try:
+                self.clients.apply(event(value), at_ms)
+            except RecordError:
                 self.unreadable += 1
-            else:
-                self.clients.apply(event, at_ms)
 
     def add_status(self, values: Iterable[bytes]) -> None:
         """Takes all values of ``clientscope.status``; those of brokers count."""

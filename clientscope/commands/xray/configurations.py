@@ -17,7 +17,7 @@ from clientscope.commands.lint.located import Placed, Region
 from clientscope.commands.xray.inventory import ClientKey, InventoriedClient, Inventory, Place
 from clientscope.policy.found_clients import FoundClient
 from clientscope.policy.interface import ClientConfig
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 
 _BROKER = re.compile(r"broker (\d{1,9})")
 """The name of a running broker's log (`clientscope.commands.xray.live`)."""

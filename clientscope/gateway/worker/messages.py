@@ -12,7 +12,7 @@ from typing import NamedTuple
 from clientscope.config import GatewaySettings
 from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import ClientConfig
-from clientscope.records.traffic import Passed
+from clientscope.records.connection_record import Passed
 from clientscope.session.ports import BrokerPorts
 from clientscope.session.state import Identity, OtherCluster, RequestFields, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware

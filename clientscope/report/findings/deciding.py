@@ -12,7 +12,7 @@ from clientscope.catalog.sensitive_values import judge_value
 from clientscope.errors import SettingsError
 from clientscope.findings.decisions import OF_LEAKS, Decision, Resolution
 from clientscope.findings.record import Finding
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 from clientscope.report.findings.selecting import SHOWN_DIGITS
 from clientscope.topic_values import NAME_LENGTH, SENTENCE_LENGTH
 

@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 from clientscope.catalog.sensitive import shown
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import HISTORY_CLIENTS, parse, parse_sort
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import OF_GATEWAYS, Kind
 from clientscope.topic_values import clean
 from sinks.dashboard.past.choosing import Choosing, each
 from sinks.dashboard.past.problems import Json, too_wide
-from sinks.dashboard.past.tables import Span, Tables, moment, within
+from sinks.dashboard.past.tables import Span, Tables, moment, text, within
 from udfs.kernels.applications import application_of
 
 MOST_CLIENTS = 500_000
@@ -58,7 +58,7 @@ _NONE, _BETWEEN = "\x00", "\x1f"
 """Neither is in what may be shown."""
 
 _BROKERS = "string_agg(DISTINCT CAST(broker_id AS VARCHAR), ',') AS brokers"
-OF_CLIENTS = f"kind < {Kind.HEARTBEAT:d}"
+OF_CLIENTS = f"kind NOT IN ({', '.join(text(kind) for kind in sorted(OF_GATEWAYS))})"
 
 
 def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
@@ -72,8 +72,8 @@ def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
             string_agg(brokers, ',') AS brokers
         FROM (
             SELECT {IDENTITY_COLUMNS}, min("timestamp") AS first, max("timestamp") AS last,
-                count(*) FILTER (WHERE kind = {Kind.CLOSED:d}) AS closed, 0 AS open,
-                count(*) FILTER (WHERE kind IN ({Kind.CLOSED:d}, {Kind.PRESENT:d})) AS settled, {_BROKERS}
+                count(*) FILTER (WHERE kind = '{Kind.CLOSED}') AS closed, 0 AS open,
+                count(*) FILTER (WHERE kind IN ('{Kind.CLOSED}', '{Kind.PRESENT}')) AS settled, {_BROKERS}
             FROM connections WHERE {within(span, "timestamp")} AND {OF_CLIENTS} GROUP BY {IDENTITY_COLUMNS}
             UNION ALL
             SELECT {IDENTITY_COLUMNS}, {moment(span.from_ms)}, {moment(span.from_ms)}, 0, 0, 1, {_BROKERS}
@@ -102,7 +102,7 @@ def _open_at(at_ms: int) -> str:
         LEFT SEMI JOIN (
             SELECT gateway_id AS of_gateway, max(gateway_epoch) AS last_epoch FROM connections WHERE {before} GROUP BY gateway_id
         ) ON gateway_id = of_gateway AND gateway_epoch = last_epoch
-        WHERE {before} AND {OF_CLIENTS} AND kind <> {Kind.CLOSED:d}
+        WHERE {before} AND {OF_CLIENTS} AND kind <> '{Kind.CLOSED}'
     """  # noqa: S608 - numbers and times alone
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clientscope.records.layouts import rank_of
+from clientscope.records.enums import rank_of
 from sinks.dashboard.past.problems import Json, NoAnswer
 from sinks.dashboard.past.pushes import (
     NEWEST_FIRST,

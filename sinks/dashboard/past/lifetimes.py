@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from sinks.dashboard.past.clients import (
     IDENTITY_COLUMNS,
     OF_CLIENTS,
@@ -54,7 +54,7 @@ def lifetimes(tables: Tables, span: Span) -> pa.Table:
             FROM connections
             JOIN (
                 SELECT gateway_id AS its_gateway, gateway_epoch AS its_epoch, max(sequence) AS newest, min("timestamp") AS first,
-                    max("timestamp") AS last, bool_or(kind = {Kind.CLOSED:d}) AS closed
+                    max("timestamp") AS last, bool_or(kind = '{Kind.CLOSED}') AS closed
                 FROM connections WHERE {before} AND {OF_CLIENTS} GROUP BY gateway_id, gateway_epoch, connection_id
             ) ON gateway_id = its_gateway AND gateway_epoch = its_epoch AND sequence = newest
             JOIN (

@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from clientscope.api.clients import Configuration
 from clientscope.catalog.sensitive import shown
-from clientscope.records.layouts import Origin, rank_of
+from clientscope.records.enums import Origin, rank_of
 from clientscope.topic_values import clean
 from sinks.dashboard.past.problems import Json, too_wide
 from sinks.dashboard.past.tables import Span, Tables, text, within
 from sinks.dashboard.state.configuration import of_decoded
 from sinks.dashboard.state.starts import changes
-from udfs.decoding.decode import decoder
+from udfs import decode
 from udfs.kernels.applications import application_of
 
 MOST_NAMES = 1_000
@@ -30,7 +30,7 @@ MOST_PUSHES = 50
 LOOK_BACK = 20
 """Pushes before the last one of a page, among which the one to compare it with is looked for."""
 
-STARTED = f"origin = {Origin.PUSHED:d}"
+STARTED = f"origin = '{Origin.PUSHED}'"
 """The condition that a row is a start."""
 
 # A partition's next leader may have a clock that is behind.  By more than an hour the topic was made again, and begins with low offsets.
@@ -50,7 +50,7 @@ class PushRow(TypedDict):
     client_address: str
     client_software_name: str
     client_software_version: str
-    origin: int
+    origin: Origin
 
 
 class PastPush(NamedTuple):
@@ -150,7 +150,7 @@ def _is(value: str | None) -> str:
 
 def _configuration(rows: pa.Table, number: int) -> Configuration:
     """What one pushed, judged again: what was taken for no secret then may be one by today's rules."""
-    fields = [field for field in decoder("ClientConfigRecord").arrow_type if field.name != "decode_error"]
+    fields = [field for field in decode.PUSH if field != decode.DECODE_ERROR]
     row = rows.slice(number, 1)
     columns = [row[field.name].combine_chunks().cast(field.type) for field in fields]
     pushed_ms = int(row["timestamp"][0].as_py().timestamp() * 1000)

@@ -20,7 +20,7 @@ class IndexedPush(NamedTuple):
         instance: its instance id; None where it has none.
         judged: whether a rule could judge it; None where its result was not read.
         not_judged_by: the rules that could not (`sinks.dashboard.state.unjudged`); None likewise.
-        rank: `clientscope.records.layouts.rank_of` its origin: what a client pushes counts before what was seen of it.
+        rank: `clientscope.records.enums.rank_of` its origin: what a client pushes counts before what was seen of it.
     """
 
     key: str

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import library_of, version_order
-from clientscope.records.traffic import Passed
+from clientscope.records.connection_record import Passed
 from sinks.dashboard.rows.identity import SHARED, ClientIdentity, OpenConnection, opened_since
 from sinks.dashboard.rows.judging import Judging
 from sinks.dashboard.rows.openings import Openings

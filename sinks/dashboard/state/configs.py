@@ -2,46 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import pyarrow as pa
-
 from clientscope.errors import RecordError
+from clientscope.policy.redaction import ClientNames
 from clientscope.records.client_key import client_key
-from clientscope.records.layouts import Origin, rank_of
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
+from clientscope.records.enums import rank_of
 from clientscope.records.principals import authenticated
 from clientscope.results import ResultValue
 from clientscope.topic_values import clean
 from sinks.dashboard.rows.pushes import IndexedPush
-from sinks.dashboard.state.column_values import column_values
 from sinks.dashboard.state.record import TopicRecord
 from sinks.dashboard.state.unjudged import pack
-from udfs.decoding.decode import decoder
 from udfs.kernels.applications import application_of
-from udfs.redaction.names import redact_names
 
 MAX_KEY_BYTES = 1_024
 
-_FIELDS = (
-    "cluster_id",
-    "client_address",
-    "principal",
-    "client_id",
-    "client_software_name",
-    "client_software_version",
-    "client_instance_id",
-    "origin",
-)
-_NEEDED = frozenset(_FIELDS)
+_names = ClientNames()
 
 
-def pushes(records: Sequence[TopicRecord]) -> list[IndexedPush | RecordError]:
-    """One for each record, in their order; none of the records is a tombstone."""
-    values = pa.array([record.value for record in records], pa.large_binary())
-    decoded = redact_names(decoder("ClientConfigRecord", _NEEDED)(values), None)
-    columns = [column_values(decoded.field(name)) for name in (*_FIELDS, "decode_error")]
-    return [_push(record, *row) for record, *row in zip(records, *columns, strict=True)]
+def push(record: TopicRecord) -> IndexedPush:
+    """What the index has of a record, which is no tombstone.
+
+    Raises:
+        RecordError: it is no push, or its key is none.
+    """
+    read = _names.of_record(decode(ClientConfigRecord, record.value))
+    client_id = clean(read.client_id) if read.client_id else ""
+    return IndexedPush(
+        key=key_text(record.key),
+        partition=record.partition,
+        offset=record.offset,
+        pushed_ms=record.timestamp_ms,
+        client_id=client_id,
+        address=clean(read.client_address),
+        principal=clean(authenticated(read.principal) or ""),
+        application=application_of(client_id),
+        instance=read.client_instance_id,
+        software=clean(read.client_software_name),
+        version=clean(read.client_software_version),
+        rank=rank_of(read.origin),
+    )
 
 
 def key_text(key: bytes | None) -> str:
@@ -72,40 +73,5 @@ def judged(value: ResultValue, arrived_ms: int) -> IndexedPush:
         version=value.software_version,
         judged=bool(value.rules or value.passed),
         not_judged_by=pack(value.not_evaluable),
-        rank=rank_of(Origin[value.origin.upper()]),
-    )
-
-
-def _push(
-    record: TopicRecord,
-    cluster: str,
-    address: str,
-    principal: str | None,
-    client_id: str | None,
-    software: str,
-    version: str,
-    instance: Any,
-    origin: int,
-    decode_error: str | None,
-) -> IndexedPush | RecordError:
-    if decode_error is not None:
-        return RecordError(decode_error)
-    try:
-        key = key_text(record.key)
-    except RecordError as error:
-        return error
-    name = clean(client_id) if client_id else ""
-    return IndexedPush(
-        key=key,
-        partition=record.partition,
-        offset=record.offset,
-        pushed_ms=record.timestamp_ms,
-        client_id=name,
-        address=clean(address),
-        principal=clean(authenticated(principal) or ""),
-        application=application_of(name),
-        instance=None if instance is None else str(instance),
-        software=clean(software),
-        version=clean(version),
-        rank=rank_of(origin),
+        rank=rank_of(value.origin),
     )

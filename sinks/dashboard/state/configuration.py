@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 
 from clientscope.api.clients import Configuration, EffectiveSetting
 from clientscope.catalog.configs import TYPES, Type
 from clientscope.errors import RecordError
-from clientscope.records.layouts import Origin, ValueState
-from clientscope.results import OriginName
+from clientscope.records.enums import Origin, ValueState
 from clientscope.topic_values import clean
-from udfs.decoding.decode import decoder
+from udfs.decode import decode_pushes
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.client_types import InferredTypes
@@ -33,7 +32,7 @@ def configuration(value: bytes, pushed_ms: int) -> Configuration:
     Raises:
         RecordError: it is no such record.
     """
-    decoded = decoder("ClientConfigRecord")(pa.array([value], pa.large_binary()))
+    decoded = decode_pushes(pa.array([value], pa.binary()))
     reason = decoded.field("decode_error")[0].as_py()
     if reason is not None:
         raise RecordError(reason)
@@ -52,7 +51,7 @@ def of_decoded(decoded: pa.StructArray, pushed_ms: int) -> Configuration:
     found = [*_reported(pushes, effective, names.key_ids(inferred.types).tolist()), *_left_out(effective)]
     return Configuration(
         pushed_ms=pushed_ms,
-        origin=_origin(pushes.records.field("origin")[0].as_py()),
+        origin=Origin(pushes.records.field("origin")[0].as_py()),
         dialect=dialect.name if dialect else None,
         client_type=v.CLIENT_TYPES[client_type].value if client_type != v.UNKNOWN_TYPE else None,
         whole=bool(effective.whole[0]),
@@ -70,11 +69,6 @@ def shown(setting: EffectiveSetting) -> str | None:
     if setting.digest:
         parts.append(setting.digest[:_DIGEST_SHOWN])
     return f"[{', '.join(parts)}]"
-
-
-def _origin(number: int) -> OriginName:
-    known = Origin(number) if number in tuple(Origin) else Origin.OBSERVED
-    return cast(OriginName, known.name.lower())
 
 
 def _reported(pushes: Pushes, effective: Effective, key_ids: list[int]) -> list[EffectiveSetting]:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from typing import cast
-from uuid import UUID
 
 from clientscope.api.overview import GatewayStatus
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.records.client_key import Tenant, tenant_of
-from clientscope.records.layouts import Kind
-from clientscope.records.traffic import Passed, measured, unpack
+from clientscope.records.connection_record import ClientConnectionRecord, Passed
+from clientscope.records.enums import Kind
 from clientscope.topic_values import clean
 from sinks.dashboard.rows import Database, Lists, Writing
 from sinks.dashboard.rows.identity import ClientIdentity, OpenConnection
-from sinks.dashboard.state.connection_events import AnyEvent
 
 DEFAULT_INTERVAL_MS = 30_000
 """When to expect a gateway's first heartbeat."""
@@ -25,8 +23,6 @@ LOST_AFTER = 3
 """Intervals without a heartbeat after which a gateway is lost."""
 
 _CLOSED_LIMIT = 10_000
-_NO_INSTANCE = UUID(int=0)
-
 
 _Open = tuple[int, int, str, int | None, int, Tenant]
 """What is needed of an open connection to know what a further record changes: sequence, number of its row, key of its client,
@@ -80,7 +76,7 @@ class ConnectionTable:
         self._of_tenant: Counter[Tenant] = Counter()
         self._rows = 0
 
-    def apply(self, record: AnyEvent, arrived_ms: int) -> bool:
+    def apply(self, record: ClientConnectionRecord, arrived_ms: int) -> bool:
         """Takes one record, in the order of its partition; ``arrived_ms`` is Kafka's time.  Returns whether anything changed."""
         name = clean(record.gateway_id)
         gateway, changed = self._gateway(name, record, arrived_ms)
@@ -88,6 +84,8 @@ class ConnectionTable:
             return changed
         if record.kind == Kind.HEARTBEAT:
             return self._heartbeat(name, gateway, record, arrived_ms) or changed
+        if record.kind == Kind.TRAFFIC:
+            return self._traffic(name, gateway, record, arrived_ms) or changed
         if record.kind == Kind.CLOSED:
             return self._close(gateway, record) or changed
         return self._upsert(name, gateway, record) or changed
@@ -127,7 +125,7 @@ class ConnectionTable:
         """Open connections by gateway; only gateways that have any."""
         return {name: len(g.open) for name, g in self._gateways.items() if g.open and not g.lost}
 
-    def _gateway(self, name: str, record: AnyEvent, arrived_ms: int) -> tuple[_Gateway | None, bool]:
+    def _gateway(self, name: str, record: ClientConnectionRecord, arrived_ms: int) -> tuple[_Gateway | None, bool]:
         """The gateway that a record belongs to, or None where the record is to be ignored; and whether an older epoch ended."""
         gateway = self._gateways.get(name)
         if gateway is not None and record.gateway_epoch <= gateway.epoch:
@@ -141,7 +139,7 @@ class ConnectionTable:
         self._gateways[name] = gateway
         return gateway, True
 
-    def _heartbeat(self, name: str, gateway: _Gateway, record: AnyEvent, arrived_ms: int) -> bool:
+    def _heartbeat(self, name: str, gateway: _Gateway, record: ClientConnectionRecord, arrived_ms: int) -> bool:
         if record.heartbeat_interval_ms <= 0:  # its goodbye
             self._forget(name, int(record.timestamp_ms))
             return True
@@ -151,23 +149,20 @@ class ConnectionTable:
         gateway.heartbeat_ms = gateway.expected_from_ms = arrived_ms
         gateway.interval_ms = record.heartbeat_interval_ms
         gateway.late = gateway.lost = False
-        if measured(record.traffic):
-            rates = self._rates(gateway, record.traffic)
-            self.writing.traffic(name, rates, arrived_ms)
-            changed |= bool(rates) or gateway.busy
-            gateway.busy = bool(rates)
         return changed
 
-    def _rates(self, gateway: _Gateway, traffic: bytes | None) -> dict[str, Passed]:
+    def _traffic(self, name: str, gateway: _Gateway, record: ClientConnectionRecord, arrived_ms: int) -> bool:
         """Bytes per second from clients and to them, by their keys."""
         rates: dict[str, Passed] = {}
-        for connection, bytes_in, bytes_out in unpack(traffic):
+        for connection, bytes_in, bytes_out in record.traffic:
             if (known := gateway.open.get(connection)) is not None:
                 before = rates.get(known[2], (0, 0))
                 rates[known[2]] = before[0] + bytes_in, before[1] + bytes_out
-        return rates
+        self.writing.traffic(name, rates, arrived_ms)
+        was_busy, gateway.busy = gateway.busy, bool(rates)
+        return was_busy or gateway.busy
 
-    def _close(self, gateway: _Gateway, record: AnyEvent) -> bool:
+    def _close(self, gateway: _Gateway, record: ClientConnectionRecord) -> bool:
         connection_id, sequence = record.connection_id, record.sequence
         gateway.closed[connection_id] = sequence
         if len(gateway.closed) > _CLOSED_LIMIT:
@@ -178,7 +173,7 @@ class ConnectionTable:
         self._gone(known, int(record.timestamp_ms))
         return True
 
-    def _upsert(self, name: str, gateway: _Gateway, record: AnyEvent) -> bool:
+    def _upsert(self, name: str, gateway: _Gateway, record: ClientConnectionRecord) -> bool:
         known = gateway.open.get(record.connection_id)
         if record.connection_id in gateway.closed:
             return False
@@ -240,7 +235,7 @@ def _optional(text: str | None) -> str | None:
     return None if text is None else clean(text)
 
 
-def _identity(gateway: str, record: AnyEvent) -> ClientIdentity:
+def _identity(gateway: str, record: ClientConnectionRecord) -> ClientIdentity:
     return ClientIdentity(
         cluster=clean(record.cluster_id),
         broker=record.broker_id,
@@ -252,5 +247,5 @@ def _identity(gateway: str, record: AnyEvent) -> ClientIdentity:
         version=clean(record.client_software_version),
         client_id=_optional(record.client_id),
         address=clean(record.client_address),
-        instance=None if record.client_instance_id in (None, _NO_INSTANCE) else str(record.client_instance_id),
+        instance=record.client_instance_id,
     )

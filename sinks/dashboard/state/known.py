@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from clientscope.api.common import Feed
@@ -12,13 +12,14 @@ from clientscope.api.overview import Progress
 from clientscope.errors import RecordError
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.readiness.seen import SeenClients
+from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.results import ResultValue
 from clientscope.topic_values import parse
 from sinks.dashboard.rows import Database
 from sinks.dashboard.rows.pushes import IndexedPush, PushIndex
 from sinks.dashboard.state import configs
-from sinks.dashboard.state.connection_events import AnyEvent, events
+from sinks.dashboard.state.connection_events import event
 from sinks.dashboard.state.connections import ConnectionTable
 from sinks.dashboard.state.feed import Agreement, ChangeVersions, FeedStatus, RecordCounts
 from sinks.dashboard.state.findings import FindingTable
@@ -31,7 +32,7 @@ from sinks.dashboard.state.status import StatusTable
 DISAGREE_AFTER_MS = 5_000
 """For how long the gauges may differ from the gateways' records before that is worth telling: they are two ways through."""
 
-_Decoded = AnyEvent | ResultValue | IndexedPush | RecordError | None
+_Decoded = ClientConnectionRecord | ResultValue | IndexedPush | RecordError | None
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Known:
     def apply(self, records: Iterable[TopicRecord]) -> None:
         """Takes records, in the order of their partitions.  One that can't be decoded is counted, by reason, and skipped."""
         taken = list(records)
-        decoded = _decoded(taken)  # which takes longest, and needs no lock
+        decoded = [_decoded(record) for record in taken]  # which takes longest, and needs no lock
         with self._lock, self.database.batch():
             for record, value in zip(taken, decoded, strict=True):
                 self._counted.records[record.topic] += 1
@@ -194,25 +195,15 @@ class Known:
             self._versions.total += 1
 
 
-def _decoded(records: Sequence[TopicRecord]) -> list[_Decoded]:
-    """Per record its value, or why it has none; None where its table reads it itself."""
-    found: list[_Decoded] = [_result(record) if record.topic == RESULTS else None for record in records]
-    of_connections = [place for place, record in enumerate(records) if record.topic == CONNECTIONS]
-    values = [records[place].value for place in of_connections]
-    decoded = iter(events([value for value in values if value is not None]))
-    for place, value in zip(of_connections, values, strict=True):
-        found[place] = RecordError("tombstone") if value is None else next(decoded)
-    of_configs = [place for place, record in enumerate(records) if record.topic == CONFIGS and record.value is not None]
-    if of_configs:
-        for place, push in zip(of_configs, configs.pushes([records[place] for place in of_configs]), strict=True):
-            found[place] = push
-    return found
-
-
-def _result(record: TopicRecord) -> ResultValue | RecordError:
-    if record.value is None:
-        return RecordError("tombstone")
+def _decoded(record: TopicRecord) -> _Decoded:
+    """Its value, or why it has none; None where its table reads it itself."""
     try:
-        return parse(ResultValue, record.value)
+        if record.topic == CONNECTIONS:
+            return event(record.value)
+        if record.topic == CONFIGS:
+            return None if record.value is None else configs.push(record)
+        if record.topic == RESULTS:
+            return parse(ResultValue, record.value)
     except RecordError as error:
         return error
+    return None

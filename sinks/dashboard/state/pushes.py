@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from typing import Any, get_args
+from typing import Any
 
 from clientscope.api.results import ResultRow, Verdict
-from clientscope.results import OriginName, ResultValue
+from clientscope.records.enums import Origin
+from clientscope.results import ResultValue
 
 DAY_MS = 24 * 60 * 60 * 1000
 _MINUTE_MS = 60_000
 _RULES_LIMIT = 500
 OTHER = "other"
-_PUSHED: OriginName = "pushed"
 
 _Source = tuple[str, int, int]
 
@@ -74,7 +74,7 @@ class PushTable:
             _trim(self._ahead, self._seen_limit)
         verdict = _verdict(value)
         result = ResultRow(**{name: getattr(value, name) for name in ResultValue.model_fields}, verdict=verdict)
-        for table, belongs in ((self._newest, True), (self._fired, verdict == "findings"), (self._pushed, value.origin == _PUSHED)):
+        for table, belongs in ((self._newest, True), (self._fired, verdict == "findings"), (self._pushed, value.origin == Origin.PUSHED)):
             if belongs:
                 table[source] = (arrived_ms, result)
                 _trim(table, self._limit)
@@ -97,11 +97,11 @@ class PushTable:
     def results(self, fired_only: bool = False, pushed_only: bool = False) -> list[ResultRow]:
         """Newest first."""
         table = self._fired if fired_only else self._pushed if pushed_only else self._newest
-        return [result for _, result in reversed(table.values()) if not pushed_only or result.origin == _PUSHED]
+        return [result for _, result in reversed(table.values()) if not pushed_only or result.origin == Origin.PUSHED]
 
     def by_minute(self) -> dict[int, int]:
         """Configurations judged in each minute of the last day that has any, by the minute's number."""
-        return {minute: sum(counted["origin", name] for name in get_args(OriginName)) for minute, counted in self._minutes.items()}
+        return {minute: sum(counted["origin", name] for name in Origin) for minute, counted in self._minutes.items()}
 
     def pushes_by_minute(self) -> dict[int, int]:
         """Those of them that were pushed, as `pushes_of_day` counts them."""
@@ -134,7 +134,7 @@ class PushTable:
 
 def _pushes(counted: Counter[tuple[str, str]]) -> int:
     """What "pushes" counts, of a minute or of the day."""
-    return counted["origin", _PUSHED]
+    return counted["origin", Origin.PUSHED]
 
 
 def _verdict(value: ResultValue) -> Verdict:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from clientscope.api.series import SeriesOfVersion
-from clientscope.records.layouts import Kind
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import Kind
 from clientscope.topic_values import clean
-from sinks.dashboard.state.connection_events import AnyEvent
 
 MINUTE_MS = 60_000
 MINUTES = 1_440
@@ -58,7 +58,7 @@ class MinuteTable:
         self._opened: Counter[int] = Counter()
         self._closed: Counter[int] = Counter()
 
-    def apply(self, record: AnyEvent, arrived_ms: int) -> None:
+    def apply(self, record: ClientConnectionRecord, arrived_ms: int) -> None:
         """Takes one record, in the order of its partition; ``arrived_ms`` is Kafka's time."""
         name = clean(record.gateway_id)
         gateway = self._gateways.get(name)
@@ -121,7 +121,7 @@ class MinuteTable:
         closed = [self._closed[minute] if there else None for minute, there in zip(minutes, known, strict=True)]
         return opened, closed
 
-    def _heartbeat(self, name: str, gateway: _Gateway, record: AnyEvent, minute: int) -> None:
+    def _heartbeat(self, name: str, gateway: _Gateway, record: ClientConnectionRecord, minute: int) -> None:
         if record.heartbeat_interval_ms <= 0:  # its goodbye
             self._move(gateway, minute, Counter())
             del self._gateways[name]
@@ -169,8 +169,8 @@ class MinuteTable:
         return found
 
 
-def _counts(record: AnyEvent) -> Counter[Version]:
+def _counts(record: ClientConnectionRecord) -> Counter[Version]:
     counts: Counter[Version] = Counter()
     for each in record.counts:
-        counts[clean(each.count_software_name), clean(each.count_software_version)] += max(0, each.open_connections)
+        counts[clean(each.client_software_name), clean(each.client_software_version)] += each.open_connections
     return counts

@@ -156,7 +156,7 @@ def _health(status: ProcessStatus, at_ms: int, now_ms: int) -> ProcessHealth:
         id=status.id,
         condition=status.condition,
         reason=silent if stale else status.reason,
-        version=status.version,
+        version=status.release,
         stale=stale,
         started_ms=status.started_ms,
         told_ms=at_ms,

@@ -12,6 +12,7 @@ from places import ROOT
 
 import streaming
 from clientscope.catalog.client_facts import FACTS
+from clientscope.records import topics
 from streaming.limits import Limit
 
 FAULT = re.compile(r"(?<![A-Za-z0-9])[Ff]([0-9]{2})(?![0-9A-Za-z])")
@@ -50,6 +51,14 @@ def test_the_table_of_facts_has_every_fact() -> None:
     module = runpy.run_path(str(ROOT / "docs" / "make" / "client_facts.py"))
     assert module["page"](text) == text, "make docs writes it anew"
     assert len(re.findall(r"^\| `\w+` \| .*\| `(?:producer|consumer)\.", text, re.MULTILINE)) == len(FACTS)
+
+
+def test_schemas_are_those_of_the_classes_and_every_topic_has_one() -> None:
+    module = runpy.run_path(str(ROOT / "docs" / "make" / "schemas.py"))
+    for path, text in module["texts"]().items():
+        assert path.read_text(encoding="utf-8") == text, "make docs writes it anew"
+    assert set(module["VALUES"]) == set(topics.BY_NAME) - {topics.TELEMETRY}, "which is OTLP"
+    assert {path.stem for path in module["FOLDER"].iterdir()} == set(module["VALUES"])
 
 
 def test_every_fault_that_is_not_marked_has_a_test_and_every_test_cites_one_of_them() -> None:

@@ -12,7 +12,7 @@ from gauge_rows import beat
 
 from clientscope.findings.conditions import Condition
 from clientscope.profiles import Thresholds
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from streaming import gauges
 from streaming.findings import clients, closings, entry, fleet, gateways, inputs, problems
 from streaming.findings.inputs import ConnectionChange

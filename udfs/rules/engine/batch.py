@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from clientscope.catalog.configs import ClientType
 from clientscope.profiles import Profile, Thresholds
-from clientscope.records.layouts import Origin, ValueState
+from clientscope.records.enums import Origin, ValueState
 from udfs.arrays.distinct import distinct_rows
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
@@ -128,7 +128,7 @@ class Batch:
             return np.zeros(len(self), np.bool_)
         positions = self._effective.positions[row]
         defaults = np.append(self.pushes.settings["is_default"].to_numpy(zero_copy_only=False), False)  # the last is for -1
-        found: Mask = defaults[positions] & (self.pushes.origins == Origin.OBSERVED)
+        found: Mask = defaults[positions] & self.pushes.are_of(Origin.OBSERVED)
         return found
 
     def is_hidden(self, key: str) -> Mask:

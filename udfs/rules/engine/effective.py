@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clientscope.records.layouts import Origin
+from clientscope.records.enums import Origin
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.client_types import InferredTypes
@@ -31,7 +31,7 @@ class Effective(SettingMatrices):
         key_ids = names.key_ids(types)
         super().__init__(_wanted(key_ids, types, complete), software)
         parse(self, pushes, software, names, key_ids)
-        self.forget_origins(pushes.origins != Origin.PUSHED)
+        self.forget_origins(pushes.are_of(Origin.OBSERVED, Origin.REQUEST_LOG))
         if complete:
             self.whole, leaves_out = np.ones(len(pushes), np.bool_), np.zeros(len(pushes), np.bool_)
         else:

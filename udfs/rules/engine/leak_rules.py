@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from clientscope.catalog.sensitive import Tier
-from clientscope.records.layouts import Origin, ValueState
+from clientscope.records.enums import Origin, ValueState
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FIRED, PASSED, Evidence, Judgement, Mask, SettingOf
@@ -73,5 +73,5 @@ def _states(pushes: Pushes) -> npt.NDArray[Any]:
 
 def _by_clients(pushes: Pushes) -> Mask:
     """Per setting whether a client sent it to a gateway."""
-    sent: Mask = (pushes.origins <= Origin.OBSERVED)[pushes.parents]
+    sent: Mask = pushes.are_of(Origin.PUSHED, Origin.OBSERVED)[pushes.parents]
     return sent

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.request_settings import BETWEEN, weakest
-from clientscope.records.layouts import Origin
+from clientscope.records.enums import Origin
 from udfs.redaction.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.matrices import SET, Ints, SettingMatrices
@@ -59,8 +59,7 @@ def parse(matrices: SettingMatrices, pushes: Pushes, software: ClientSoftware, n
 
 def were_seen(pushes: Pushes) -> Mask:
     """Which of them others saw of a client's requests: nobody wrote their settings so, and the client runs with them."""
-    found: Mask = pushes.origins != Origin.PUSHED
-    return found
+    return pushes.are_of(Origin.OBSERVED, Origin.REQUEST_LOG)
 
 
 def several_values(pushes: Pushes) -> Mask:

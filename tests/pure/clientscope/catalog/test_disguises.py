@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clientscope.catalog.disguises import readings
 from clientscope.catalog.sensitive import reason
 from clientscope.catalog.sensitive_values import judge_value
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 
 LEAK = "pass=harbor-91"
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="harbor-91";'

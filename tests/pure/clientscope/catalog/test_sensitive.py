@@ -18,7 +18,7 @@ from clientscope.catalog.disguises import DISGUISED
 from clientscope.catalog.placeholders import TEMPLATE
 from clientscope.catalog.random_text import looks_random
 from clientscope.catalog.sensitive import Tier, reason, tier
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 
 STRING, LIST, CLASS, PASSWORD = 1, 6, 7, 8
 HALVES = pytest.mark.parametrize("held_back", [False, True], ids=["tuned on", "held back"])

@@ -7,7 +7,7 @@ import json
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import get_args
 
 import pyarrow as pa
 import pytest
@@ -30,12 +30,14 @@ from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.worker.messages import Logged
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import ClientNames, redact
-from clientscope.records.codec import ClientConfigRecord, ClientConnectionRecord, decode, encode
-from clientscope.records.layouts import ValueState, schema
+from clientscope.records.codec import decode, encode
+from clientscope.records.config_record import ClientConfigRecord, TypeName
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import ValueState
 from clientscope.session.state import UNKNOWN, Identity, PrincipalSource
 from clientscope.topic_values import Setting
-from sinks.dashboard.state.connection_events import events
-from udfs.decoding.decode import decoder
+from sinks.dashboard.state.connection_events import event
+from udfs.decode import CONNECTION, PUSH, decode_connections, decode_pushes
 from udfs.kernels.client_facts import CLIENT
 from udfs.kernels.connection_counts import counts
 from udfs.kernels.finding_inputs import connected, pushed
@@ -108,17 +110,13 @@ CLIENT_IDS = (
 def test_every_string_of_the_records_is_judged_as_some_table_says() -> None:
     """A new field fails here until somebody has said how it is judged."""
 
-    def strings(fields: list[dict[str, Any]]) -> Iterator[str]:
-        for field in fields:
-            if field["type"] == "string":
-                name = field["name"]
-                yield "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
-            yield from strings(field.get("fields", []))
-
-    there = {name for record in ("ClientConfigRecord", "ClientConnectionRecord") for name in strings(schema(record)["fields"])}
-    assert there == FIELDS.keys() | JUDGED_AS_SETTINGS
-    of_telemetry = {column.name for column in CLIENT if pa.types.is_string(column.type)}
-    assert of_telemetry - FIELDS.keys() == {"client_instance_id"}, "which is a UUID"
+    there: set[str] = set()
+    for columns in (PUSH, CONNECTION, CLIENT):
+        for column in columns:
+            inner = column.type.value_type if pa.types.is_list(column.type) else [column]
+            there |= {each.name for each in inner if pa.types.is_string(each.type)}
+    of_ours = {"client_instance_id", "decode_error", "kind", "origin", "principal_source"}
+    assert there == FIELDS.keys() | JUDGED_AS_SETTINGS | of_ours
 
 
 @pytest.mark.parametrize("secret", SECRETS)
@@ -138,21 +136,20 @@ def test_a_key_that_is_a_secret_takes_its_value_along_and_is_as_bad(secret: str)
     for value in ("", "x", "rest of the line"):
         pushed = ClientConfig(secret, value, 1, False)
         redacted = redact(pushed, KEY, 3)
-        assert redacted.config_key.startswith("[redacted ") and secret not in str(
-            redacted.to_dict() if hasattr(redacted, "to_dict") else redacted
-        )
-        assert redact(pushed, None, 3).config_key == "[redacted 3]"
-        assert redacted.config_value is None
+        assert redacted.key.startswith("[redacted ") and secret not in str(redacted)
+        assert redact(pushed, None, 3).key == "[redacted 3]"
+        assert redacted.value is None
         bad = Tier.DOUBTFUL if secret == RANDOM else Tier.CREDENTIAL
-        assert tier(redacted.value_state, redacted.config_key, 1, redacted.value_length) is bad, "judged by the placeholder"
-        assert judge_key_text(redacted.config_key) is ValueState.PRESENT
+        state = ValueState[redacted.redacted.reason.upper()]
+        assert tier(state, redacted.key, 1, redacted.redacted.length) is bad, "judged by the placeholder"
+        assert judge_key_text(redacted.key) is ValueState.PRESENT
     assert reason(f"{RANDOM}.password", "hunter2", 1) is ValueState.VALUE_SHAPE, "or it would be harmless once its key is gone"
 
 
 def test_innocent_names_stay() -> None:
     for names in (ClientNames(), ClientNames(KEY)):
         for name, version in SOFTWARE:
-            assert (names("client_software_name", name), names("count_software_version", version)) == (name, version)
+            assert (names("client_software_name", name), names("client_software_version", version)) == (name, version)
         assert [names("principal", each) for each in PRINCIPALS] == list(PRINCIPALS)
         assert [names("client_id", each) for each in CLIENT_IDS] == list(CLIENT_IDS)
         for field in ("cluster_id", "gateway_id", "listener_name", "client_address", "reason"):
@@ -247,20 +244,24 @@ NAMED = dict.fromkeys(
 
 @example({"client_id": SECRETS[0]}, [(key, "x", 1) for key in SECRET_KEYS], True)
 @example({}, [("acks", "0", 1), (SECRET_KEYS[0], "x", 1), (SECRET_KEYS[0], "y", 8), (f"{RANDOM}.password", "hunter2", 1)], False)
-@given(st.fixed_dictionaries({}, optional=NAMED), st.lists(st.tuples(TEXTS, TEXTS, st.integers(0, 8)), max_size=5), st.booleans())
+@given(
+    st.fixed_dictionaries({}, optional=NAMED), st.lists(st.tuples(TEXTS.filter(bool), TEXTS, st.integers(0, 8)), max_size=5), st.booleans()
+)
 @settings(deadline=None, max_examples=150)
 def test_the_job_makes_of_a_raw_push_what_a_gateway_makes(
     who: dict[str, str], pushed_settings: list[tuple[str, str, int]], digests: bool
 ) -> None:
     key = KEY if digests else None
-    raw = config_record(*(setting(name, value, config_type=of) for name, value, of in pushed_settings), **who)
-    (row,) = redact_pushes(decoder("ClientConfigRecord")(pa.array([raw], pa.binary())), key).to_pylist()
-    scalar = decode(ClientConfigRecord, raw)
-    ClientNames(key).of_record(scalar)
+    raw = config_record(*(setting(name, value, type=of) for name, value, of in pushed_settings), **who)
+    (row,) = redact_pushes(decode_pushes(pa.array([raw], pa.binary())), key).to_pylist()
+    scalar = ClientNames(key).of_record(decode(ClientConfigRecord, raw))
     assert {name: row[name] for name in NAMED} == {name: getattr(scalar, name) for name in NAMED}
-    expected = [redact(ClientConfig(name, value, of, False), key, place) for place, (name, value, of) in enumerate(pushed_settings, 1)]
-    fields = ("config_key", "config_value", "value_state", "value_length", "value_digest")
-    assert [[each[name] for name in fields] for each in row["configs"]] == [[getattr(each, name) for name in fields] for each in expected]
+    types = get_args(TypeName)
+    configs = [ClientConfig(each.key, each.value or "", types.index(each.type), False) for each in scalar.listed()]
+    gateways = [redact(config, key, place) for place, config in enumerate(configs, 1)]
+    made = decode_pushes(pa.array([config_record(*gateways)], pa.binary())).to_pylist()[0]["configs"]
+    # Of a key that is a secret, a record has a placeholder, which may be the same for two.
+    assert sorted(map(str, row["configs"])) == sorted(map(str, made))
 
 
 @given(
@@ -269,21 +270,20 @@ def test_the_job_makes_of_a_raw_push_what_a_gateway_makes(
 @settings(deadline=None, max_examples=150)
 def test_the_job_makes_of_a_raw_connection_what_a_gateway_makes(who: list[dict[str, str]], counted: str) -> None:
     raw = [connection_record(number, [(counted, "1", 1, 1, 0), ("java", counted, 1, 1, 0)], **each) for number, each in enumerate(who)]
-    rows = redact_names(decoder("ClientConnectionRecord")(pa.array(raw, pa.binary())), KEY).to_pylist()
+    rows = redact_names(decode_connections(pa.array(raw, pa.binary())), KEY).to_pylist()
     for row, value in zip(rows, raw, strict=True):
-        scalar = decode(ClientConnectionRecord, value)
-        ClientNames(KEY).of_record(scalar)
+        scalar = ClientNames(KEY).of_record(decode(ClientConnectionRecord, value))
         assert {name: row[name] for name in (*NAMED, "reason", "previous_software_name")} == {
             name: getattr(scalar, name) for name in (*NAMED, "reason", "previous_software_name")
         }
-        redacted = [(each["count_software_name"], each["count_software_version"]) for each in row["counts"]]
-        assert redacted == [(each.count_software_name, each.count_software_version) for each in scalar.counts]
+        redacted = [(each["client_software_name"], each["client_software_version"]) for each in row["counts"]]
+        assert redacted == [(each.client_software_name, each.client_software_version) for each in scalar.counts]
 
 
 @pytest.mark.parametrize("secret", SECRETS)
 def test_no_kernel_of_the_job_and_no_reader_of_the_page_passes_a_raw_name_on(secret: str) -> None:
     """A record that no gateway wrote, or one of an earlier release."""
-    texts = [name for name in FIELDS if not name.startswith("count_")]
+    texts = [name for name in FIELDS if name != "security_protocol"]
     instance = uuid.uuid4()
     pushes = pa.array([config_record(setting(secret, "x"), client_instance_id=instance, **{name: secret}) for name in texts
                        if name not in ("reason", "gateway_host", "previous_software_name", "previous_software_version")])  # fmt: skip
@@ -293,11 +293,11 @@ def test_no_kernel_of_the_job_and_no_reader_of_the_page_passes_a_raw_name_on(sec
     ]  # fmt: skip
     connections += [heartbeat(50, [("java", secret, 1, 1, 0)]), connection_record(51, cluster_id=secret)]
     made = [
-        results(Pushes(redact_pushes(decoder("ClientConfigRecord")(pushes), KEY))).to_pylist(),
+        results(Pushes(redact_pushes(decode_pushes(pushes), KEY))).to_pylist(),
         pushed(pushes, KEY).to_pylist(),
         connected(pa.array(connections), KEY).to_pylist(),
         counts(pa.array(connections), KEY).to_pylist(),
-        [str(each) for each in (*events(connections), *events(connections[:1]), *events(connections[-1:]))],
+        [str(event(each)) for each in connections],
     ]
     for each in made:
         text = json.dumps(each, default=str)

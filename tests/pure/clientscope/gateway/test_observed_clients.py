@@ -15,8 +15,9 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.quota import PushQuota, PushRate
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.policy.redaction import ClientNames
-from clientscope.records.codec import ClientConfigRecord, decode, encode
-from clientscope.records.layouts import Origin, ValueState
+from clientscope.records.codec import decode, encode
+from clientscope.records.config_record import ClientConfigRecord
+from clientscope.records.enums import Origin
 from clientscope.session.state import Identity, RequestFields
 from sinks.alerts.message import Texts
 from udfs.kernels.finding_inputs import pushed
@@ -78,7 +79,7 @@ class Observed:
     def taken(self) -> list[dict[str, str]]:
         """The settings of the records since the last call."""
         records, self.published = self.published, []
-        return [{each.config_key: each.config_value for each in record.configs} for _, record in records]
+        return [{each.key: each.value for each in record.listed()} for _, record in records]
 
 
 @pytest.fixture
@@ -199,7 +200,7 @@ def test_a_name_that_comes_later_counts_from_the_beginning(observed: Observed) -
     observed.connect(1, PRODUCED, identity=replace(JAVA, software_name="unknown", software_version="unknown"))
     observed.rename(1, JAVA)
     observed.wait()
-    assert [(record.client_software_name, len(record.configs)) for _, record in observed.published] == [("apache-kafka-java", 3)]
+    assert [(record.client_software_name, len(record.listed())) for _, record in observed.published] == [("apache-kafka-java", 3)]
 
 
 def test_records_wait_for_the_quota_and_for_room() -> None:
@@ -263,7 +264,7 @@ def test_what_a_clients_metrics_show_is_among_what_its_producer_has_shown(observ
     observed.connect(2, PRODUCED)
     observed.wait()
     ((_, record),) = observed.published
-    assert {each.config_key: each.config_value for each in record.configs} == {
+    assert {each.key: each.value for each in record.listed()} == {
         "client.id": "orders-1", "acks": "1", "request.timeout.ms": "21000", "buffer.memory": "33554433",
     }  # fmt: skip
 
@@ -298,8 +299,8 @@ def test_alerts_to_a_credential_in_a_name(observed: Observed, key: str, identity
     observed.wait(UNSHOWN_S)
     ((_, record),) = observed.published
     value = encode(record)
-    (hidden,) = [each for each in record.configs if each.config_key == key]
-    assert (hidden.value_state, hidden.config_value, len(hidden.value_digest)) == (ValueState.VALUE_SHAPE, None, 32)
+    (hidden,) = [each for each in record.listed() if each.key == key]
+    assert (hidden.redacted.reason, hidden.value, len(hidden.redacted.digest)) == ("value_shape", None, 64)
     fleet = Fleet()
     fleet.engine.apply(rows(pushed, [(fleet.now, value)]))
     fleet.write()
@@ -323,7 +324,7 @@ def test_counts_a_leaked_name_until_it_is_gone(observed: Observed) -> None:
     observed.rename(1, JAVA)
     observed.wait()
     ((_, record),) = observed.published
-    assert {each.config_key: each.value_state for each in record.configs}["client.id"] == ValueState.PRESENT
+    assert "client.id" not in record.redacted
     assert not observed.registry.leaks(1)
     observed.close(1)
 
@@ -359,7 +360,7 @@ def test_a_credential_in_a_requests_name_is_a_leak(field: str) -> None:
     observed.connect(1, request)
     observed.wait()
     ((_, record),) = observed.published
-    assert [each.value_state for each in record.configs if each.config_value is None] == [ValueState.VALUE_SHAPE]
+    assert [each.reason for each in record.redacted.values()] == ["value_shape"]
     fleet = Fleet()
     fleet.engine.apply(rows(pushed, [(fleet.now, encode(record))]))
     fleet.write()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.unpublished import Unpublished
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from clientscope.session.state import Identity
 
 PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")

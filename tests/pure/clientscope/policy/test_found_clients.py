@@ -15,8 +15,9 @@ from clientscope.policy import found_clients
 from clientscope.policy.found_clients import FoundClient, FoundClients
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import redact
-from clientscope.records.codec import ClientConfigRecord, decode
-from clientscope.records.layouts import Origin
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
+from clientscope.records.enums import Origin
 from udfs.kernels.finding_inputs import pushed
 
 KEY = DigestKey(b"k" * 32)
@@ -47,7 +48,7 @@ def records(made: FoundClients) -> list[Any]:
 def test_settings_are_redacted_as_the_gateway_does_and_secrets_are_nowhere() -> None:
     made = run(found(SECRET, ACKS))
     (record,) = records(made)
-    assert list(record.configs) == [redact(SECRET, KEY, 1), redact(ACKS, KEY, 2)]
+    assert list(record.listed()) == [redact(SECRET, KEY, 1), redact(ACKS, KEY, 2)]
     assert (record.digest_key_id, record.origin, record.broker_id) == (KEY.key_id, Origin.REQUEST_LOG, 1)
     assert CANARY.encode() not in b"".join(made.records.values())
 
@@ -89,7 +90,7 @@ def test_the_key_is_the_one_that_the_job_makes_of_the_record(client_id: str, pri
 def test_of_one_client_the_last_counts() -> None:
     made = run(found(ACKS), found(ClientConfig("acks", "1", 1, False)))
     (record,) = records(made)
-    assert [(each.config_key, each.config_value) for each in record.configs] == [("acks", "1")]
+    assert [(each.key, each.value) for each in record.listed()] == [("acks", "1")]
 
 
 @pytest.mark.parametrize("address", ["not an address", f"password={CANARY}", "", "10.0.0.1:9092"])

@@ -14,8 +14,9 @@ from clientscope.digest import DigestKey
 from clientscope.errors import InvalidConfigException
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import PublishingPolicy
-from clientscope.records.codec import ClientConfigRecord, decode
-from clientscope.records.layouts import ValueState
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord, RecordedSetting
+from clientscope.records.enums import PrincipalSource
 
 SECRET = 'x.PlainLoginModule required username="u" password="hunter2";'
 
@@ -45,14 +46,8 @@ def test_a_harmless_push_is_published_as_it_is() -> None:
     record, key, refusal = published([ClientConfig("acks", "all", 1, True)])
     assert refusal is None
     assert key == CONTEXT.client_key and key.startswith(f"{INSTANCE}/")
-    (config,) = record.configs
-    assert (config.config_key, config.config_value, config.value_state, config.is_default, config.value_length) == (
-        "acks",
-        "all",
-        0,
-        True,
-        3,
-    )
+    (config,) = record.listed()
+    assert config == RecordedSetting("acks", "all", default=True)
 
 
 def test_a_secret_is_redacted_and_refused_with_its_key_and_reason_but_not_its_value(tmp_path: Path) -> None:
@@ -60,10 +55,10 @@ def test_a_secret_is_redacted_and_refused_with_its_key_and_reason_but_not_its_va
     key_file.write_text("k" * 64)
     key_file.chmod(0o600)
     record, _, refusal = published([ClientConfig("acks", "0", 1, False), ClientConfig("sasl.jaas.config", SECRET, 8, False)], key_file)
-    harmless, secret = record.configs
-    assert harmless.config_value == "0"
-    assert (secret.config_value, secret.value_state, secret.value_length) == (None, ValueState.KEY_PREFIX, len(SECRET))
-    assert secret.value_digest == hmac.digest(b"k" * 64, SECRET.encode(), "sha256")
+    harmless, secret = record.listed()
+    assert harmless.value == "0"
+    assert (secret.value, secret.redacted.reason, secret.redacted.length) == (None, "key_prefix", len(SECRET))
+    assert secret.redacted.digest == hmac.digest(b"k" * 64, SECRET.encode(), "sha256").hex()
     assert record.digest_key_id == DigestKey(b"k" * 64).key_id
     assert refusal is not None and "sasl.jaas.config (key prefix)" in refusal and "hunter2" not in refusal
 
@@ -71,7 +66,7 @@ def test_a_secret_is_redacted_and_refused_with_its_key_and_reason_but_not_its_va
 def test_a_setting_that_no_library_has_is_redacted_and_named() -> None:
     pushed = [("acks", "0"), ("app.contact", "jane@example.com"), ("metric.reporters", "com.acme.Reporter"), ("ｐａｓｓｗｏｒｄ", "x")]
     record, _, refusal = published([ClientConfig(key, value, 1, False) for key, value in pushed])
-    assert [config.config_value for config in record.configs] == ["0", None, None, None]
+    assert [config.value for config in record.listed()] == ["0", None, None, None]
     assert refusal is not None and "app.contact (custom), metric.reporters (type), ｐａｓｓｗｏｒｄ (custom)" in refusal
 
 
@@ -83,7 +78,7 @@ def test_f34_names_and_keys_that_are_secrets_are_redacted_and_the_key_is_named_b
         [ClientConfig("acks", "0", 1, False), ClientConfig("sasl.password = hunter2", "", 1, False)], context=who
     )
     assert {record.principal, record.client_id, record.client_software_name, record.client_software_version} == {"[redacted]"}
-    assert [config.config_key for config in record.configs] == ["acks", "[redacted 2]"]
+    assert [config.key for config in record.listed()] == ["acks", "[redacted 2]"]
     assert refusal is not None and "setting 2 by its name (value shape)" in refusal and "hunter2" not in refusal
 
 
@@ -94,12 +89,14 @@ def test_f34_a_log_line_of_a_push_has_no_value_and_no_secret_key() -> None:
 
 
 def test_a_client_without_an_instance_id_has_a_key_of_its_own() -> None:
-    context = RequestContext("c", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, 0, None, "unknown", "unknown", None)
+    context = RequestContext(
+        "c", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, PrincipalSource.NONE, None, "unknown", "unknown", None
+    )
     assert published([ClientConfig("acks", "0", 1, False)], context=context)[1] == "gw/1000/7"
 
 
 def test_a_credential_as_client_id_is_not_recorded_beside_the_settings_either() -> None:
     context = replace(CONTEXT, client_id="https://user:hunter2@example.com/")
     record, _, refusal = published([ClientConfig("client.id", "https://user:hunter2@example.com/", 1, False)], context=context)
-    assert (record.client_id, record.configs[0].config_value) == ("[redacted]", None)
+    assert (record.client_id, record.listed()[0].value) == ("[redacted]", None)
     assert refusal is not None and "hunter2" not in refusal

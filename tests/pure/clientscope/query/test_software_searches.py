@@ -9,7 +9,7 @@ from page_state import NOW_MS, opened
 from past_tables import HOUR_MS, append, connection
 
 from clientscope.api.gateway import GatewayConnection
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from clientscope.report.connections import matching
 from sinks.dashboard.past import clients
 from sinks.dashboard.past.tables import Span, Tables

@@ -13,11 +13,11 @@ from record_bytes import setting
 from served_page import serving
 
 from clientscope.records.client_key import client_key
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind, ValueState
 
 HOSTILE = "a\x1b[31mb[red]c"
 HOUR_MS = 3_600_000
-SECRET = setting("sasl.jaas.config", None, value_state=2, value_length=90, value_digest=b"\xab" * 32)
+SECRET = setting("sasl.jaas.config", None, state=ValueState.KEY_INFIX, length=90, digest=b"\xab" * 32)
 KEY = client_key("c", None, "10.0.0.1", INSTANCE, "", 0, 0)
 WHO = {"client_instance_id": INSTANCE, "client_software_name": "apache-kafka-java", "client_software_version": "2.8.1"}
 
@@ -29,7 +29,7 @@ def page() -> Iterator[str]:
         pushed(
             1,
             setting("acks", "1"),
-            setting("request.timeout.ms", "30000", is_default=True),
+            setting("request.timeout.ms", "30000", default=True),
             SECRET,
             key=KEY,
             **WHO,

@@ -23,7 +23,7 @@ from kafka.protocol.sasl import (
 from played import Played, framed, from_broker, from_client
 
 from clientscope.errors import WireError
-from clientscope.records.layouts import PrincipalSource
+from clientscope.records.enums import PrincipalSource
 from clientscope.session import sasl
 from clientscope.session.session import Session
 from clientscope.session.state import Identified, ToBroker, ToClient

@@ -22,7 +22,7 @@ from sinks.history.erase import Erased, ErasureSubject, erase_rows
 from sinks.history.maintain import maintain
 from sinks.history.recorder import FINDING_ROWS, GAUGE_ROWS
 from sinks.history.tables import YOUNG_S, remove_unused, tables
-from udfs.decoding.decode import decoder
+from udfs.decode import CONNECTION, PUSH
 
 TODAY = date(2026, 9, 21)
 QUERIES = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "history.md").read_text(), re.DOTALL)
@@ -147,10 +147,9 @@ def test_an_erasure_matches_every_field_of_its_subject(pushes: Path) -> None:
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_queries_of_the_docs_run(query: str, tmp_path: Path) -> None:
-    pushed, connected = (decoder(f"Client{kind}Record").arrow_type for kind in ("Config", "Connection"))
     schemas = {
-        "pushes": pa.schema([("date", pa.date32()), ("timestamp", pa.timestamp("us", tz="UTC")), *pushed]),
-        "connections": pa.schema([("date", pa.date32()), ("timestamp", pa.timestamp("us", tz="UTC")), *connected]),
+        "pushes": pa.schema([("date", pa.date32()), ("timestamp", pa.timestamp("us", tz="UTC")), *PUSH]),
+        "connections": pa.schema([("date", pa.date32()), ("timestamp", pa.timestamp("us", tz="UTC")), *CONNECTION]),
         "gauges": GAUGE_ROWS,
         "findings": FINDING_ROWS,
     }

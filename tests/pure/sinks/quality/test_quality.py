@@ -20,14 +20,13 @@ from quality_batches import NOW_MS, append, connections, pushes
 from record_bytes import connection_record
 
 from clientscope.backoff import Backoff
-from clientscope.findings.conditions import CODES, Condition, Conditions
+from clientscope.findings.conditions import CODES, Conditions
 from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
 from sinks.quality import verdicts
 from sinks.quality.asking import CheckingProcess
 from sinks.quality.quality import CODE, Quality
 from sinks.quality.suites import SUITES
 from streaming.checkpoints.plans import PLANS
-from udfs.decoding.record_reader import REASONS
 
 SOON_S = 120.0
 
@@ -41,10 +40,10 @@ class Job:
         self.quality = Quality(str(history), self.conditions, self.registry, self.process, Backoff(pause_s, pause_s))
         self.quality.start()
 
-    def write(self, topic: str, values: list[bytes], **broken: int) -> None:
-        """A batch: what is kept of it, and how many break which row check."""
+    def write(self, topic: str, values: list[bytes]) -> None:
+        """A batch, all of which is kept."""
         append(self.history, topic, values)
-        self.quality.batch(topic, len(values), dict.fromkeys((each.name for each in SUITES[topic].row_checks), 0) | broken)
+        self.quality.batch(topic, len(values), 0)
 
     def metric(self, name: str, **labels: str) -> float:
         return self.registry.get_sample_value(f"clientscope_quality_{name}", labels) or 0.0
@@ -67,35 +66,30 @@ def jobs(tmp_path: Path) -> Iterator[Any]:
         job.quality.stop()
 
 
-def of_kind(conditions: list[Condition]) -> list[Condition]:
-    return [reported for reported in conditions if "kind_known" in reported.subject]
-
-
-def test_a_finding_about_a_row_check_begins_with_the_second_failure_and_ends_once_enough_passed(
+def test_a_finding_about_records_that_are_none_begins_with_the_second_failure_and_ends_once_enough_passed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By what is counted of each batch; nothing is asked again."""
     monkeypatch.setattr(verdicts, "PASSED", 3)
     conditions, registry = Conditions(), CollectorRegistry()
     quality = Quality(str(tmp_path), conditions, registry)
-    good = dict.fromkeys((each.name for each in SUITES[CONNECTIONS].row_checks), 0)
-    quality.batch(CONNECTIONS, 51, good | {"kind_known": 1})
+    quality.batch(CONNECTIONS, 51, 1)
     assert conditions.take() == []
-    quality.batch(CONNECTIONS, 51, good | {"kind_known": 1})
+    quality.batch(CONNECTIONS, 51, 1)
     (begun,) = conditions.take()
     assert (begun.code, begun.failing, begun.severity) == (CODE, True, "medium")
     assert CODES[begun.code] == "data_not_as_expected"
-    assert begun.subject == "expectation kind_known of clientscope.connections"
-    assert begun.message.startswith("1 of 51 rows of clientscope.connections break kind_known (")
-    labels = {"topic": CONNECTIONS, "expectation": "kind_known"}
+    assert begun.subject == "expectation records_valid of clientscope.connections"
+    assert begun.message.startswith("1 of 51 rows of clientscope.connections break records_valid (")
+    labels = {"topic": CONNECTIONS, "expectation": "records_valid"}
     assert registry.get_sample_value("clientscope_quality_unexpected_rows_total", labels) == 2
     assert registry.get_sample_value("clientscope_quality_expectation_success", labels) == 0
-    quality.batch(CONNECTIONS, 0, {})
+    quality.batch(CONNECTIONS, 0, 0)
     for _ in range(2):
-        quality.batch(CONNECTIONS, 51, good)
-    assert of_kind(conditions.take()) == []
-    quality.batch(CONNECTIONS, 51, good)
-    (ended,) = of_kind(conditions.take())
+        quality.batch(CONNECTIONS, 51, 0)
+    assert conditions.take() == []
+    quality.batch(CONNECTIONS, 51, 0)
+    (ended,) = conditions.take()
     assert (ended.subject, ended.failing) == (begun.subject, False)
 
 
@@ -156,14 +150,13 @@ def test_the_driver_has_no_great_expectations() -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
-def test_suites_have_the_jobs_tables_and_names_that_are_used_once_and_are_no_reason_of_the_decoder() -> None:
+def test_suites_have_the_jobs_tables_and_names_that_are_used_once_and_documented() -> None:
     tables = {(plan.topic, plan.table) for plan in PLANS.values() if plan.table}
     assert {(suite.topic, suite.table) for suite in SUITES.values()} == tables - {(TELEMETRY, "client_facts")}, "which has no samples"
-    for topic, suite in SUITES.items():
-        names = [each.name for each in suite.expectations]
-        assert len({*names}) == len(names) and not {*names} & {*REASONS}, topic
+    for suite in SUITES.values():
+        assert len(suite.abouts) == len(suite.of_samples) + 1
     rows = [
         line for line in (ROOT / "docs" / "quality.md").read_text().splitlines() if line.startswith("| `") and "clientscope_" not in line
     ]
     named = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
-    assert sorted(named) == sorted({each.name for suite in SUITES.values() for each in suite.expectations}), "docs/quality.md"
+    assert sorted(named) == sorted({name for suite in SUITES.values() for name in suite.abouts}), "docs/quality.md"

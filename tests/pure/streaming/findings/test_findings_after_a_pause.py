@@ -11,7 +11,7 @@ from fleets import HOUR, MINUTE, SECOND, Fleet
 from clientscope.findings.decisions import Decision
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.suppressions import Suppression
-from clientscope.records.layouts import Origin
+from clientscope.records.enums import Origin
 from streaming.findings.finding_records import Policy
 
 GOOD, BAD = {"acks": "all"}, {"acks": "0"}
@@ -107,7 +107,7 @@ def test_finding_of_a_client_that_left_meanwhile_is_listed_without_alert_until_a
     ids=["it is still there", "nobody recorded its connections", "of a request log"],
 )
 def test_finding_of_a_client_that_is_not_known_to_have_left_alerts_at_a_start(fleet: Fleet, connects: bool, origin: Origin) -> None:
-    fleet.push(connection=fleet.connect() if connects else 99, instance=1, settings=BAD, origin=int(origin))
+    fleet.push(connection=fleet.connect() if connects else 99, instance=1, settings=BAD, origin=origin)
     fleet.now += 7 * MINUTE
     fleet.restart()
     assert alerts(fleet) == [("AN101", "new", 1)]
@@ -158,7 +158,7 @@ def test_finding_that_was_back_meanwhile_alerts_once_a_client_is_there_that_has_
 
 @pytest.mark.parametrize(("origin", "observed"), [(Origin.PUSHED, False), (Origin.OBSERVED, True), (Origin.REQUEST_LOG, True)])
 def test_client_that_pushed_nothing_is_said_to_be_seen(fleet: Fleet, origin: Origin, observed: bool) -> None:
-    fleet.client(1, BAD, origin=int(origin))
+    fleet.client(1, BAD, origin=origin)
     fleet.later(SECOND)
     assert [client.observed for client in fleet.one("AN101").clients] == [observed]
 

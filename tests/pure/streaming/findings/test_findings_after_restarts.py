@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
-from clientscope.records.layouts import Origin
+from clientscope.records.enums import Origin
 from streaming.findings.publication import COUNTS_EVERY_MS
 
 CONFIGURATIONS = (
@@ -81,7 +81,7 @@ class Story:
     def _push(self, client: int, name: str, address: str, configuration: dict[str, str], origin: Origin = Origin.PUSHED) -> None:
         connection, instance = self._running[client]
         instance = instance if origin == Origin.PUSHED else _SEEN + client
-        said = {"settings": configuration, "client_address": address, "gateway_epoch": self._epoch, "origin": int(origin)}
+        said = {"settings": configuration, "client_address": address, "gateway_epoch": self._epoch, "origin": origin}
         self.fleet.push(name, connection, instance, **said)
 
     def _leave(self, client: int) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from every import every
 from fleets import HOUR, NOW, SECOND, Fleet
+from record_bytes import setting
 
 from clientscope.findings.decisions import Decision, Resolution
 from clientscope.findings.fingerprints import secret_fingerprint
 from clientscope.findings.record import Finding
-from clientscope.records.codec import ClientConfigRecord
+from clientscope.records.enums import ValueState
 from streaming.findings import finding_records
 
 SECRET = "hunter2-canary"
@@ -42,11 +43,8 @@ def test_the_same_secret_in_several_places_is_one_finding_with_all_of_them(fleet
 
 def test_it_says_how_far_it_got(fleet: Fleet) -> None:
     fleet.client(1, LEAK)
-    redacted = ClientConfigRecord.Config(
-        version=0, config_key="sasl.password", config_value=None, value_state=1, config_type=1, is_default=False, value_digest=b"d" * 32,
-        value_length=9,
-    )  # fmt: skip
-    fleet.push("web-1", instance=2, settings={}, configs=[redacted], gateway_id="gw-7")
+    redacted = setting("sasl.password", None, state=ValueState.KEY_PREFIX, length=9, digest=b"d" * 32)
+    fleet.push("web-1", instance=2, settings=[redacted], gateway_id="gw-7")
     fleet.write()
     reaches = {finding.clients[0].client_id: finding.reach for finding in fleet.findings("SK001")}
     raw, kept_back = reaches["orders-1"], reaches["web-1"]

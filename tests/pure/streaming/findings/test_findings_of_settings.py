@@ -11,7 +11,7 @@ from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
-from clientscope.records.layouts import Origin
+from clientscope.records.enums import Origin
 from streaming.findings.finding_records import Policy
 
 BAD, GOOD = {"acks": "0", "group.id": "g"}, {"acks": "all", "group.id": "g"}
@@ -172,7 +172,7 @@ def test_a_client_that_several_gateways_have_seen_counts_once_until_none_sees_it
     connection = fleet.connect()
     for instance, gateway in ((7, "g"), (8, "other")):
         fleet.seen(BAD, connection, instance, gateway_id=gateway)
-    fleet.client(9, BAD, "orders-2", client_address="10.0.0.2", origin=int(Origin.OBSERVED))
+    fleet.client(9, BAD, "orders-2", client_address="10.0.0.2", origin=Origin.OBSERVED)
     fleet.later(SECOND)
     found = fleet.one("AN101")
     assert (found.client_count, sorted(str(each.client_id) for each in found.clients)) == (2, ["orders-1", "orders-2"])

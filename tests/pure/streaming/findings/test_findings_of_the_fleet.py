@@ -12,7 +12,7 @@ from record_bytes import connection_record
 
 from clientscope.findings.conditions import Condition, gateway_subject, given_up_alerts, lost_gateway
 from clientscope.profiles import Profile, Thresholds
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from clientscope.severities import Severity
 from udfs.kernels.finding_inputs import connected
 

@@ -11,8 +11,7 @@ from record_bytes import binaries, connection_record, heartbeat
 from clientscope.profiles import Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
-from clientscope.records.layouts import Kind
-from clientscope.records.requested_versions import pack, pair
+from clientscope.records.enums import Kind
 from streaming.findings import upgrades
 from streaming.findings.inputs import ConnectionChange
 from udfs.kernels.finding_inputs import connected
@@ -24,7 +23,7 @@ NEW = ((18, 3), (3, 9), (0, 9), (1, 12))
 def uses(fleet: Fleet, connection: int, *versions: tuple[int, int], kind: Kind = Kind.PRESENT, **changes: Any) -> None:
     """A connection's record with the versions that its client requested."""
     fields = {"principal": "User:a", "client_id": "orders-1", "client_address": "10.0.0.1", **changes}
-    fleet._happens(connection, kind, 1, **fields, requested_versions=pack([pair(*each) for each in versions]))
+    fleet._happens(connection, kind, 1, **fields, requested_versions=tuple(versions))
 
 
 def test_an_application_that_breaks_is_a_finding_until_it_is_upgraded(fleet: Fleet) -> None:
@@ -120,8 +119,8 @@ def test_a_batch_keeps_what_each_connection_requested() -> None:
     """Of several events of a connection the last one is kept, which has all versions of the period."""
     values = [
         connection_record(1, connection_id=1, kind=Kind.OPENED),
-        connection_record(2, connection_id=1, kind=Kind.PRESENT, requested_versions=b"\0\1\0\3"),
-        connection_record(3, connection_id=1, kind=Kind.CLOSED, requested_versions=b"\0\1\0\3\0\3\0\0", client_software_name="java"),
+        connection_record(2, connection_id=1, kind=Kind.PRESENT, requested_versions=((1, 3),)),
+        connection_record(3, connection_id=1, kind=Kind.CLOSED, requested_versions=((1, 3), (3, 0)), client_software_name="java"),
         heartbeat(4),
     ]
     found = connected(binaries(*values)).to_pylist()

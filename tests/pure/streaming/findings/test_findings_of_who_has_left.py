@@ -6,6 +6,7 @@ import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet, alerted
 
 from clientscope.findings.record import Finding
+from clientscope.records.enums import Origin
 
 LEAK = {"acks": "all", "ssl.truststore.password": "hunter2-canary"}
 CLEAN = {"acks": "all"}
@@ -172,7 +173,7 @@ def test_no_two_findings_read_the_same(fleet: Fleet) -> None:
     }
 
 
-XRAY = {"origin": 2, "gateway_id": "clientscope xray", "gateway_epoch": 7, "connection": 0, "instance": 1}
+XRAY = {"origin": Origin.REQUEST_LOG, "gateway_id": "clientscope xray", "gateway_epoch": 7, "connection": 0, "instance": 1}
 
 
 def test_a_client_that_a_log_showed_counts_as_connected_for_a_moment_and_its_finding_stays_until_a_later_run_is_without_it(

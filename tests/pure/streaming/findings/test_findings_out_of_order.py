@@ -22,7 +22,7 @@ from clientscope.findings.conditions import Condition, Conditions, gateway_subje
 from clientscope.findings.fingerprints import secret_fingerprint
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.finding_records import Policy
 from udfs.kernels.finding_inputs import connected, pushed, tombstones

@@ -11,7 +11,7 @@ from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from streaming.findings import fleet
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.finding_records import Policy

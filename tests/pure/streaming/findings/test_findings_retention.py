@@ -13,7 +13,7 @@ from record_bytes import binaries, config_record, connection_record, setting
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from clientscope.records.client_key import client_key
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from streaming import clients_seen
 from streaming.checkpoints.job_records import JobState
 from streaming.findings import retention

@@ -6,9 +6,9 @@ from typing import Any
 
 from fleets import MINUTE, SECOND, Fleet
 
-from clientscope.records.layouts import Origin
+from clientscope.records.enums import Origin
 
-SEEN = {"origin": int(Origin.OBSERVED)}
+SEEN = {"origin": Origin.OBSERVED}
 
 
 def settings(member: str, group: str = "g") -> dict[str, str]:

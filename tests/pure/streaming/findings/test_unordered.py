@@ -7,7 +7,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from streaming.findings.inputs import ConnectionChange
 from streaming.findings.liveness import Liveness
 from streaming.findings.unordered import NumberRanges, UnorderedEvents
@@ -18,7 +18,7 @@ GATEWAY = ("c", 1, "gw")
 
 def event(kind: Kind, connection: int, sequence: int, epoch: int = 1) -> ConnectionChange:
     at_ms = NOW + 1_000 * connection
-    return ConnectionChange(at_ms, int(kind), sequence, *GATEWAY, epoch, connection, "10.0.0.1", "User:a", "app")
+    return ConnectionChange(at_ms, kind, sequence, *GATEWAY, epoch, connection, "10.0.0.1", "User:a", "app")
 
 
 @given(st.lists(st.integers(-5, 60)))

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.records.codec import ClientConnectionRecord, decode, encode
-from clientscope.records.layouts import Kind
+from clientscope.records.codec import decode, encode
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import Kind
 from clientscope.session.state import Identity
 from streaming.gauges import Gauges
 from streaming.gauges import series as table
@@ -90,7 +91,7 @@ def replayed(values: list[bytes]) -> Truth:
             epochs[gateway] = record.gateway_epoch
             found = {key: count for key, count in found.items() if key[0] != gateway}
         if record.gateway_epoch == epochs[gateway] and not farewell:
-            found |= {(gateway, count.count_software_name): count.open_connections for count in record.counts}
+            found |= {(gateway, count.client_software_name): count.open_connections for count in record.counts}
     return Counter({key: count for key, count in found.items() if count})
 
 

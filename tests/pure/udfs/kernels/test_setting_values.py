@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from record_bytes import config_record, setting
 
-from clientscope.records.layouts import Origin, ValueState
+from clientscope.records.enums import Origin, ValueState
 from udfs.kernels.setting_values import ClientSetting, SettingValue, setting_values
 
 
@@ -14,7 +14,7 @@ def values(key: str, *records: bytes) -> list[ClientSetting | None]:
 
 
 def test_values_are_kafkas() -> None:
-    java = config_record(setting("linger.ms", "5"), setting("acks", "-1", is_default=True))
+    java = config_record(setting("linger.ms", "5"), setting("acks", "-1", default=True))
     sarama = config_record(
         setting("Producer.Flush.Frequency", "500000000"), client_software_name="sarama", client_software_version="1.43.3", client_id="b-7"
     )
@@ -47,7 +47,7 @@ def test_a_kind_of_client_is_asked_for() -> None:
 
 def test_secrets_are_withheld() -> None:
     raw = config_record(setting("sasl.jaas.config", 'x required password="hunter2";'), setting("ssl.key.password", "hunter2"))
-    gone = config_record(setting("sasl.jaas.config", None, value_state=int(ValueState.KEY_INFIX), value_length=9))
+    gone = config_record(setting("sasl.jaas.config", None, state=ValueState.KEY_INFIX, length=9))
     for record in (raw, gone):
         (found,) = values("sasl.jaas.config", record)
         assert found and found.value and found.value.value is None and found.value.reason
@@ -58,7 +58,7 @@ def test_secrets_are_withheld() -> None:
 def test_settings_that_no_rule_asks_about_are_as_they_were_pushed() -> None:
     record = config_record(
         setting("partition.assignment.strategy", "a"), setting("queue.buffering.max.messages", "7"), client_software_name="librdkafka",
-        origin=int(Origin.REQUEST_LOG),
+        origin=Origin.REQUEST_LOG,
     )  # fmt: skip
     (found,) = values("queue.buffering.max.messages", record)
     assert found and found.value and (found.value.library, found.value.value, found.rank) == ("librdkafka", "7", 1)

@@ -18,8 +18,7 @@ from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
 from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES
 from streaming.transforms.history import telemetry_rows
-from udfs.kernels.client_facts import COLUMNS, MOST_TOPICS, ClientFacts, client_facts, rows_of_facts
-from udfs.kernels.expectations import OF_TELEMETRY
+from udfs.kernels.client_facts import COLUMNS, MOST_TOPICS, REASONS, ClientFacts, client_facts, rows_of_facts
 
 LATENCY, SENT, ERRORS = (f"{PREFIX}producer.{name}" for name in ("request.latency.max", "record.send.total", "record.error.total"))
 LAG, CONSUMED = f"{PREFIX}consumer.fetch.manager.records.lag.max", f"{PREFIX}consumer.fetch.manager.records.consumed.total"
@@ -83,9 +82,9 @@ def test_what_is_no_name_of_a_topic_or_may_not_be_written_down_is_none(name: str
 
 def test_of_too_many_topics_those_with_the_most_records_are_named_and_one_more() -> None:
     values = pa.array([telemetry_record(of_topics({f"topic-{number}": number for number in range(1, 151)})), b"\xff"])
-    rows, readable = rows_of_facts(values)
-    assert rows.field("topics").to_pylist() == [[f"topic-{150 - number}" for number in range(MOST_TOPICS + 1)], []]
-    assert readable.to_pylist() == [1, 0]
+    rows = rows_of_facts(values)
+    assert rows.field("topics").to_pylist() == [[f"topic-{150 - number}" for number in range(MOST_TOPICS + 1)], None]
+    assert rows.field("decode_error").to_pylist() == [None, "unreadable"]
 
 
 def test_a_counter_since_the_clients_start_is_no_rate() -> None:
@@ -131,11 +130,11 @@ def test_a_row_has_who_the_client_is_and_nothing_that_a_client_says_of_that() ->
     for key in ("principal", "cluster_id", "client_source_address"):
         data.resource_metrics[0].resource.attributes.add(key=key).value.string_value = "forged"
     found = facts(data).client
-    assert found == WHO and "principal" not in found
-    assert (found["client_address"], found["broker_id"], found["client_instance_id"]) == ("127.0.0.1", 1, str(UUID(int=5)))
-    assert (found["terminating"], found["copied"]) == (False, False)
+    assert found == WHO and found.principal is None
+    assert (found.client_address, found.broker_id, found.client_instance_id) == ("127.0.0.1", 1, str(UUID(int=5)))
+    assert (found.terminating, found.copied) == (False, False)
     last = client_facts(telemetry_record(MetricsData(), ended_ms=1, copied=True, principal="User:a")).client
-    assert (last["terminating"], last["copied"], last["principal"]) == (True, True, "User:a")
+    assert (last.terminating, last.copied, last.principal) == (True, True, "User:a")
 
 
 @given(st.binary())
@@ -143,7 +142,7 @@ def test_bytes_that_are_no_metrics_raise_nothing_else(data: bytes) -> None:
     try:
         client_facts(data)
     except RecordError as error:
-        assert error.reason in ("unreadable", "nameless")
+        assert error.reason in REASONS
 
 
 VALUES = st.one_of(st.text(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.none())
@@ -163,7 +162,7 @@ def test_whatever_another_program_writes_as_a_client_is_a_row_or_a_reason(attrib
                 case str(value):
                     each.value.string_value = value
     rows = telemetry_rows(binaries(data.SerializeToString()), None)
-    assert rows.field("decode_error").to_pylist()[0] in (None, "metrics_readable", *(each.name for each in OF_TELEMETRY))
+    assert rows.field("decode_error").to_pylist()[0] in (None, *REASONS)
 
 
 def test_records_become_rows_with_nulls_for_what_is_not_said() -> None:
@@ -176,13 +175,22 @@ def test_records_become_rows_with_nulls_for_what_is_not_said() -> None:
     assert SECRET not in str(rows), "another program may have written the record"
     assert empty["decode_error"] is None
     assert not any(empty[field.name] for field in COLUMNS)
-    assert (broken["decode_error"], broken["length"], broken["client_kind"]) == ("metrics_readable", 2, None)
+    assert (broken["decode_error"], broken["length"], broken["client_kind"]) == ("unreadable", 2, None)
 
 
-@pytest.mark.parametrize("value", [None, b"", b"no metrics", bytes(MOST_RECORD_BYTES + 1), measured({LATENCY: 1.0}).SerializeToString()])
-def test_what_cannot_be_read_or_names_no_client_is_the_reason(value: bytes | None) -> None:
+@pytest.mark.parametrize(
+    ("reason", "value"),
+    [
+        ("no_value", None),
+        ("nameless", b""),
+        ("unreadable", b"no metrics"),
+        ("too_large", bytes(MOST_RECORD_BYTES + 1)),
+        ("invalid_cluster_id", measured({LATENCY: 1.0}).SerializeToString()),
+    ],
+)
+def test_what_cannot_be_read_or_names_no_client_is_the_reason(reason: str, value: bytes | None) -> None:
     values = binaries(value, telemetry_record(MetricsData()))
-    assert telemetry_rows(values, None).field("decode_error").to_pylist() == ["metrics_readable", None]
+    assert telemetry_rows(values, None).field("decode_error").to_pylist() == [reason, None]
 
 
 @pytest.mark.parametrize("missing", [name for name in ATTRIBUTES if name not in ("client_id", "principal", "copied")])
@@ -191,7 +199,7 @@ def test_a_record_without_an_attribute_names_no_client(missing: str) -> None:
     attributes = data.resource_metrics[0].resource.attributes
     (place,) = [place for place, each in enumerate(attributes) if each.key == missing]
     del attributes[place]
-    with pytest.raises(RecordError, match="nameless"):
+    with pytest.raises(RecordError, match=f"invalid_{ATTRIBUTES[missing]}"):
         client_facts(data.SerializeToString())
 
 

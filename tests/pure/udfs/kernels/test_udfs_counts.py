@@ -27,7 +27,7 @@ def test_an_entry_per_count_and_one_per_heartbeat() -> None:
         "cluster": "c", "broker": 1, "gateway": "g", "listener": "CLIENT", "software_name": "java", "software_version": "4.4.0",
         "epoch": 1, "sequence": 0, "timestamp_ms": 1000, "connections": 2, "opened": 3, "closed": 1,
         "heartbeat_interval_ms": 0, "heartbeat_part": 0, "heartbeat_parts": 0, "client_instances": 0,
-        "opened_connections": -1, "closed_connections": -1, "host": "",
+        "opened_connections": 0, "closed_connections": 0, "host": "",
     }  # fmt: skip
     beat = rows[3][2]
     assert (beat["sequence"], beat["heartbeat_interval_ms"], beat["listener"]) == (2, 5000, None)

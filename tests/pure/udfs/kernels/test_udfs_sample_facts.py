@@ -9,14 +9,15 @@ import pyarrow as pa
 from every import every
 from record_bytes import binaries, config_record, connection_record, heartbeat, setting
 
+from clientscope.records.enums import ValueState
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from udfs.decoding.decode import decoder
+from udfs.decode import decode_connections, decode_pushes
 from udfs.kernels import sample_facts
 
 
 def facts(topic: str, *values: bytes) -> pa.Table:
     """Of these records, appended a second after 1970 began."""
-    rows = decoder("ClientConfigRecord" if topic == CONFIGS else "ClientConnectionRecord")(binaries(*values))
+    rows = (decode_pushes if topic == CONFIGS else decode_connections)(binaries(*values))
     columns, fields = sample_facts.COLUMNS[topic]
     times = pa.array([datetime.fromtimestamp(1.0005, UTC)] * len(values), pa.timestamp("us", tz="UTC"))
     place = {"partition": pa.array([0] * len(values), pa.int32()), "offset": pa.array(range(len(values)), pa.int64()), "timestamp": times}
@@ -34,14 +35,14 @@ def _of(column: pa.Array, fields: frozenset[str]) -> pa.Array:
 
 
 def test_they_are_numbers_and_count_what_they_say() -> None:
-    redacted = setting("s", None, value_state=1, value_length=9, value_digest=b"d" * 32)
-    settings = [setting("acks", "all"), setting("k" * 99, "four", value_length=5), redacted]
+    redacted = setting("s", None, state=ValueState.KEY_PREFIX, length=9, digest=b"d" * 32)
+    settings = [setting("acks", "all"), setting("k" * 99, "four"), redacted]
     found = facts(CONFIGS, config_record(*settings), config_record())
     assert all(pa.types.is_integer(field.type) for field in every(found.schema))
     first, second = found.drop_columns(["told_ms"]).to_pylist()
     place = {"partition": 0, "appended_ms": 1000}
-    assert first == place | {"offset": 0, "settings": 3, "longest_key": 99, "wrong_value_lengths": 1, "unkeyed_digests": 1}
-    assert second == place | {"offset": 1, "settings": 0, "longest_key": 0, "wrong_value_lengths": 0, "unkeyed_digests": 0}
+    assert first == place | {"offset": 0, "settings": 3, "longest_key": 99, "unkeyed_digests": 1}
+    assert second == place | {"offset": 1, "settings": 0, "longest_key": 0, "unkeyed_digests": 0}
 
 
 def test_gateways_are_distinguished_and_recognised() -> None:

@@ -28,16 +28,16 @@ def outcomes(*records: bytes, **options: Any) -> list[int]:
 
 def test_each_push_is_judged_by_the_type_that_it_says() -> None:
     records = [
-        pushed(setting("linger.ms", "5", config_type=Type.LONG)),
-        pushed(setting("linger.ms", "hi!", config_type=Type.LONG)),
-        pushed(setting("linger.ms", "hi!", config_type=Type.STRING)),  # Kafka's own type of it
-        pushed(setting("acks", "all", config_type=Type.INT)),
-        pushed(setting("acks", "-1", config_type=Type.INT)),  # which is spelled otherwise as a text
-        pushed(setting("acks", "all", config_type=Type.STRING)),
-        pushed(setting("send.buffer.bytes", "40000", config_type=Type.SHORT)),
-        pushed(setting("enable.idempotence", "maybe", config_type=Type.BOOLEAN), setting("linger.ms", "5", config_type=Type.LONG)),
-        pushed(setting("linger.ms", "", config_type=Type.LONG)),
-        pushed(setting("linger.ms", "9" * 10_000, config_type=Type.LONG)),
+        pushed(setting("linger.ms", "5", type=Type.LONG)),
+        pushed(setting("linger.ms", "hi!", type=Type.LONG)),
+        pushed(setting("linger.ms", "hi!", type=Type.STRING)),  # Kafka's own type of it
+        pushed(setting("acks", "all", type=Type.INT)),
+        pushed(setting("acks", "-1", type=Type.INT)),  # which is spelled otherwise as a text
+        pushed(setting("acks", "all", type=Type.STRING)),
+        pushed(setting("send.buffer.bytes", "40000", type=Type.SHORT)),
+        pushed(setting("enable.idempotence", "maybe", type=Type.BOOLEAN), setting("linger.ms", "5", type=Type.LONG)),
+        pushed(setting("linger.ms", "", type=Type.LONG)),
+        pushed(setting("linger.ms", "9" * 10_000, type=Type.LONG)),
     ]
     assert outcomes(*records) == [PASSED, FIRED, FIRED, FIRED, PASSED, NOT_EVALUABLE, FIRED, FIRED, FIRED, FIRED]
     assert [outcomes(record)[0] for record in records] == outcomes(*records), "whatever else is in the batch"
@@ -45,9 +45,9 @@ def test_each_push_is_judged_by_the_type_that_it_says() -> None:
 
 def test_evidence_names_what_does_not_parse_and_nothing_else() -> None:
     record = pushed(
-        setting("linger.ms", "5ms", config_type=Type.LONG),
-        setting("batch.size", "1000", config_type=Type.INT),
-        setting("max.in.flight", "many", config_type=Type.INT),
+        setting("linger.ms", "5ms", type=Type.LONG),
+        setting("batch.size", "1000", type=Type.INT),
+        setting("max.in.flight", "many", type=Type.INT),
         software="librdkafka",
     )
     evidence = RULE.shown(batch_of(record), np.array([0]))
@@ -57,7 +57,7 @@ def test_evidence_names_what_does_not_parse_and_nothing_else() -> None:
 
 
 def test_a_value_of_a_key_that_is_not_kafkas_is_not_shown() -> None:
-    batch = batch_of(pushed(setting("queued.min.messages", "plenty", config_type=Type.INT), software="librdkafka"))
+    batch = batch_of(pushed(setting("queued.min.messages", "plenty", type=Type.INT), software="librdkafka"))
     evidence = RULE.shown(batch, np.array([0]))
     assert [(each.key, each.value) for each in evidence.distinct[0]] in ([("queued.min.messages", None)], [])
 
@@ -71,7 +71,7 @@ def test_what_a_library_has_by_itself_always_parses(dialect: Dialect) -> None:
             for text in [default] if isinstance(default, str) else default.values():
                 if text is not None:
                     settings.append((key, text))
-                    records.append(pushed(setting(key, text, config_type=int(TYPES[key])), software=dialect.software[0]))
+                    records.append(pushed(setting(key, text, type=TYPES[key]), software=dialect.software[0]))
     for complete in (False, True):
         wrong = [each for each, outcome in zip(settings, outcomes(*records, complete=complete), strict=True) if outcome == FIRED]
         assert wrong == []
@@ -81,7 +81,7 @@ def test_what_a_library_has_by_itself_always_parses(dialect: Dialect) -> None:
 def test_nor_what_a_library_spells_in_its_own_way(dialect: Dialect) -> None:
     spelled = [(key, word) for key, words in dialect.spellings.items() for word in words]
     spelled += [("enable.auto.commit", word) for word in dialect.booleans]
-    records = [pushed(setting(key, form, config_type=int(TYPES[key])), software=dialect.software[0])
+    records = [pushed(setting(key, form, type=TYPES[key]), software=dialect.software[0])
                for key, word in spelled for form in (word, word.upper(), f" {word} ")]  # fmt: skip
     own = [(name, "250ms") for name in dialect.durations] + [(name, "64") for name in dialect.factors] + [
         (name, "true") for name in dialect.inverted
@@ -93,6 +93,6 @@ def test_nor_what_a_library_spells_in_its_own_way(dialect: Dialect) -> None:
 
 @pytest.mark.parametrize("text", ["${LINGER}", "{{ .Values.linger }}", "%LINGER%", "null", "$LINGER_MS"])
 def test_a_file_may_leave_a_value_to_what_fills_it_in(text: str) -> None:
-    record = pushed(setting("linger.ms", text, config_type=Type.LONG), software="apache-kafka-java", version="4.4.0")
+    record = pushed(setting("linger.ms", text, type=Type.LONG), software="apache-kafka-java", version="4.4.0")
     assert outcomes(record, complete=True) == [PASSED]
     assert outcomes(record) == [FIRED], "a client that pushes it has not filled it in"

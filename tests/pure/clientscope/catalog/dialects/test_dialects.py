@@ -19,7 +19,7 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.client.settings import ConfigEntry, collect, collect_dialect
 from clientscope.commands.push import PushSettings
 from clientscope.errors import ClientscopeError
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 
 PRODUCER, CONSUMER, ADMIN = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN
 STREAMS, SHARE_CONSUMER = ClientType.STREAMS, ClientType.SHARE_CONSUMER

@@ -8,7 +8,7 @@ import pytest
 from record_bytes import config_record, setting
 
 from clientscope.commands.explain.fleet import MOST_LISTED, MOST_NAMES, FleetValues, notes
-from clientscope.records.layouts import Origin
+from clientscope.records.enums import Origin
 
 
 def fleet(*records: tuple[str, bytes | None], key: str = "linger.ms", **bounds: int) -> FleetValues:
@@ -18,7 +18,7 @@ def fleet(*records: tuple[str, bytes | None], key: str = "linger.ms", **bounds: 
 
 
 def linger(value: str, client_id: str = "orders-1", **changes: Any) -> bytes:
-    return config_record(setting("linger.ms", value, is_default=value == "0"), client_id=client_id, **changes)
+    return config_record(setting("linger.ms", value, default=value == "0"), client_id=client_id, **changes)
 
 
 def test_clients_are_counted_by_value_and_named_by_application() -> None:
@@ -41,7 +41,7 @@ def test_the_newest_counts_and_a_tombstone_ends_it() -> None:
 
 
 def test_what_a_client_says_itself_counts_before_what_was_seen_of_it() -> None:
-    seen = {"origin": int(Origin.OBSERVED)}
+    seen = {"origin": Origin.OBSERVED}
     found = fleet(("a", linger("5", "a")), ("seen", linger("6", "a", **seen)), ("other", linger("6", "b", **seen)))
     assert [(each["value"], each["clients"]) for each in found.by_library()["java"]["values"]] == [("5", 1), ("6", 1)]
 

@@ -20,8 +20,7 @@ from clientscope.commands.readiness import by_gateways, recorded
 from clientscope.commands.readiness.recorded import GatewayRecords
 from clientscope.local.process import free_port
 from clientscope.readiness.judging import utc
-from clientscope.records.layouts import Kind
-from clientscope.records.requested_versions import pack, pair
+from clientscope.records.enums import Kind
 from clientscope.status.record import BrokerStatus
 from sinks.dashboard.state.record import TopicRecord
 
@@ -45,7 +44,7 @@ PYTHON = {"client_software_name": "kafka-python", "client_software_version": "3.
 
 def used(*versions: tuple[int, int], kind: Kind = Kind.PRESENT, **fields: Any) -> bytes:
     """A record of a connection that requested these versions."""
-    requested = pack([pair(*each) for each in versions])
+    requested = tuple(versions)
     named = {"client_id": "orders-1", "principal": "User:alice", "client_address": "10.0.0.1"}
     return connection_record(1, kind=kind, **{**named, **fields}, requested_versions=requested)
 
@@ -168,7 +167,7 @@ def test_what_could_not_be_judged_is_unknown_and_printed(topics: Topics, run: Ru
 
 
 def requested(number: int, *versions: tuple[int, int], **fields: Any) -> TopicRecord:
-    requested = {"requested_versions": pack([pair(*each) for each in versions]), "kind": Kind.PRESENT, "principal": "User:alice"}
+    requested = {"requested_versions": tuple(versions), "kind": Kind.PRESENT, "principal": "User:alice"}
     return opened(number, **{**requested, "client_id": f"orders-{number}", **fields})
 
 

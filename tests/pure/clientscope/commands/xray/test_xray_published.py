@@ -19,9 +19,9 @@ from clientscope.commands.xray.reading import read_logs
 from clientscope.digest import DigestKey
 from clientscope.logs.requests import LoggedRequest
 from clientscope.policy.found_clients import FoundClients
-from clientscope.records.codec import ClientConfigRecord, decode
-from udfs.decoding.decode import decoder
-from udfs.kernels.expectations import judged_pushes
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
+from udfs.decode import decode_pushes
 from udfs.rules.engine.batch import judge
 from udfs.rules.engine.rule import FIRED
 from udfs.rules.registry import RULES
@@ -56,7 +56,7 @@ def fired(found: FoundClients) -> dict[str, set[str]]:
 def test_every_record_is_as_history_expects_and_the_same_in_each_run(log: Path) -> None:
     made = [seen(log)[1] for _ in range(2)]
     assert made[0].records and made[0].records.keys() == made[1].records.keys()
-    rows = judged_pushes(decoder("ClientConfigRecord")(pa.array(list(made[0].records.values()), pa.binary())))
+    rows = decode_pushes(pa.array(list(made[0].records.values()), pa.binary()))
     assert set(rows.field("decode_error").to_pylist()) == {None}
     assert not [word for word in ("canary", "iNdQUinP1aFQ", "Y2FuYXJ5") if word.encode() in b"".join(made[0].records.values())]
 

@@ -11,7 +11,7 @@ from page_state import live
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, push, setting
 from served_page import serving
 
-from clientscope.records.layouts import Kind, ValueState
+from clientscope.records.enums import Kind, ValueState
 
 HOSTILE = "a\x1b[31mb[red]c"
 SECRET = setting("sasl.jaas.config", None, value_state=int(ValueState.KEY_INFIX), value_length=90, value_digest=bytes(range(32)))
@@ -38,10 +38,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             push(NOW_MS - 3 * DAY_MS, setting("acks", "all"), setting("linger.ms", "5"), SECRET, client_id="orders-1", **old),
             push(NOW_MS - 2 * HOUR_MS + 400, setting("acks", "1"), setting("linger.ms", "5"), SECRET, client_id="orders-1"),
             push(NOW_MS - HOUR_MS + 400, setting("acks", "0"), setting("linger.ms", "5"), SECRET, client_id="orders-1"),
-            *(push(NOW_MS - 59 * MINUTE_MS + origin, setting("acks", "0"), client_id="orders-1", origin=origin) for origin in (1, 2, 4)),
+            *(
+                push(NOW_MS - 59 * MINUTE_MS + n, setting("acks", "0"), client_id="orders-1", origin=of)
+                for n, of in ((1, "observed"), (2, "request_log"))
+            ),
             push(NOW_MS - 9 * MINUTE_MS, setting("acks", HOSTILE), client_id=HOSTILE),
-            push(NOW_MS - 8 * MINUTE_MS, setting("acks", "1"), setting("client.id", "seen"), client_id="seen", origin=1),
-            push(NOW_MS - 7 * MINUTE_MS, setting("acks", "all"), client_id="seen", origin=1),
+            push(NOW_MS - 8 * MINUTE_MS, setting("acks", "1"), setting("client.id", "seen"), client_id="seen", origin="observed"),
+            push(NOW_MS - 7 * MINUTE_MS, setting("acks", "all"), client_id="seen", origin="observed"),
         ],
     )
     with serving(live(), history_dir=folder) as url:

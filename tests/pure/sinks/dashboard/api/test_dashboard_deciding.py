@@ -59,8 +59,8 @@ def test_a_decision_is_written_as_the_command_writes_it(topic: Topic) -> None:
     assert post(f"{CLOSED}/reopen", why="wrong").json()["resolution"] is None
     decision = {"by": "alice", "at_ms": NOW_MS}
     assert topic.written == [
-        (LEAK, {"fingerprint": LEAK, "resolution": "rotated", "why": "new password", **decision}, {}),
-        (SETTING, {"fingerprint": SETTING, "resolution": "accepted", "why": "known", "until": UNTIL, **decision}, {}),
+        (LEAK, {"version": 1, "fingerprint": LEAK, "resolution": "rotated", "why": "new password", **decision}, {}),
+        (SETTING, {"version": 1, "fingerprint": SETTING, "resolution": "accepted", "why": "known", "until": UNTIL, **decision}, {}),
         (CLOSED, None, {"by": "alice", "why": "wrong"}),
     ]
     topic.down = True

@@ -56,7 +56,7 @@ def test_before_the_topics_are_read_there_is_no_series_rather_than_a_wrong_one()
     assert samples(state, "clientscope_client_connections") == {}
     assert samples(state, "clientscope_serve_up_to_date") == {(): 0.0}
     assert samples(state, "clientscope_serve_records_read_total") == {(GAUGES,): 1.0, (CONNECTIONS,): 1.0}
-    assert samples(state, "clientscope_serve_records_undecodable_total") == {(CONNECTIONS, "truncated"): 1.0}
+    assert samples(state, "clientscope_serve_records_undecodable_total") == {(CONNECTIONS, "not_json"): 1.0}
 
 
 @pytest.mark.parametrize("limit", [2, 10, 1_000])

@@ -21,7 +21,7 @@ from page_state import answers, browser, live, pushed
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, finding, gauge, push, setting
 from record_bytes import setting as record_setting
 
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from sinks.dashboard.api import routes_past
 from sinks.dashboard.past import asking
 from sinks.dashboard.past.asking import Past

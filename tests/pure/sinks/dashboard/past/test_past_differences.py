@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, push, setting
 
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 from sinks.dashboard.past import differences, pushes, tables
 from sinks.dashboard.past.problems import NoAnswer
 from sinks.dashboard.past.pushes import Whose
@@ -37,12 +38,12 @@ def instance(ms: int, name: str, acks: str, **more: Any) -> dict[str, Any]:
     return push(ms, setting("acks", acks), setting("client.id", name), HELD_BACK, client_id=name, **more)
 
 
-SEEN = {"origin": 1, "client_software_name": "sarama", "client_software_version": "1.4"}
+SEEN = {"origin": "observed", "client_software_name": "sarama", "client_software_version": "1.4"}
 
 
 def seen(ms: int, *settings: tuple[str, str], name: str = "app", gateway: int = 1, **more: Any) -> dict[str, Any]:
     """What one gateway saw of a client's requests."""
-    who = {"client_id": name, "client_instance_id": bytes([*[0] * 15, gateway]), **SEEN}
+    who = {"client_id": name, "client_instance_id": str(UUID(int=gateway)), **SEEN}
     return push(ms, *(setting(key, value) for key, value in settings), **{**who, **more})
 
 
@@ -88,7 +89,7 @@ CHANGED: dict[str, tuple[list[dict[str, Any]], dict[str, str], list[tuple[int, i
         ], {"application": "orders"}, [(1, None, None)],
     ),
     "a push is not compared with a log": (
-        [push(ago(120), setting("acks", "all"), client_id="a", origin=3), push(ago(1), setting("acks", "1"), client_id="a")],
+        [push(ago(120), setting("acks", "all"), client_id="a", origin="request_log"), push(ago(1), setting("acks", "1"), client_id="a")],
         {"client_id": "a"}, [(1, None, None)],
     ),
     "restarts without a change are said once": (

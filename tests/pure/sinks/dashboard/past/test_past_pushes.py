@@ -10,7 +10,7 @@ from golden import is_golden
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, at, finding, push, setting
 
 from clientscope.query import HISTORY_FINDINGS
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import ValueState
 from sinks.dashboard.past import findings, pushes
 from sinks.dashboard.past.problems import NoAnswer
 from sinks.dashboard.past.pushes import Whose

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, gauge
 from past_tables import client_facts as row
 
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from sinks.dashboard.past import lifetimes
 from sinks.dashboard.past.client_facts import MOST_POINTS as MOST_FACTS
 from sinks.dashboard.past.client_facts import client_facts

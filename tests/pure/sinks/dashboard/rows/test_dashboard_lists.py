@@ -12,15 +12,15 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_state import INSTANCE, NOW_MS, browser, found, live, opened, pushed, result
-from record_bytes import heartbeat
+from record_bytes import connection_record, heartbeat
 
 from clientscope.api.clients import ConnectedClient
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.query import CLIENTS, QueryError, matches, parse, term_text
-from clientscope.records.layouts import Kind
+from clientscope.records.connection_record import rates as rates_of
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS
-from clientscope.records.traffic import pack
 from sinks.dashboard.rows import writing
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS
 from sinks.dashboard.state.record import TopicRecord
@@ -342,15 +342,17 @@ def test_openings_count_for_five_minutes_whoever_the_connection_turns_out_to_be(
 
 def test_bytes_per_second_are_those_of_the_last_heartbeat() -> None:
     def beat(number: int, passed: dict[int, tuple[int, int]] | None, at_ms: int) -> TopicRecord:
-        said = {} if passed is None else {"traffic": pack(1_000, passed)}
-        return TopicRecord(CONNECTIONS, at_ms, b"gw", heartbeat(number, gateway_id="gw", **said))
+        if passed is None:
+            return TopicRecord(CONNECTIONS, at_ms, b"gw", heartbeat(number, gateway_id="gw"))
+        said = {"kind": Kind.TRAFFIC, "connection_id": -1, "measured_ms": 1_000, "traffic": rates_of(1_000, passed)}
+        return TopicRecord(CONNECTIONS, at_ms, b"gw", connection_record(number, gateway_id="gw", **said))
 
     def rates() -> dict[str | None, tuple[int | None, int | None, int | None]]:
         found = state.clients(5).items
         return {each.client_id: (each.bytes_in_per_second, each.bytes_out_per_second, each.active_ms) for each in found}
 
     state = live(opened(1), opened(2), opened(3, client_id="quiet"), opened(4, client_id="gone"), beat(5, None, NOW_MS))
-    assert set(rates().values()) == {(None, None, None)}, "a gateway of 0.1.0"
+    assert set(rates().values()) == {(None, None, None)}, "nothing was counted"
     state.apply([beat(6, {1: (100, 5), 2: (20, 0), 4: (1, 1), 77: (9, 9)}, NOW_MS + 1_000)])
     assert rates() == {"app": (120, 5, NOW_MS + 1_000), "gone": (1, 1, NOW_MS + 1_000), "quiet": (None, None, None)}
     state.apply([opened(7, connection_id=4, kind=Kind.CLOSED, client_id="gone"), beat(8, {3: (7, 0)}, NOW_MS + 2_000)])

@@ -8,8 +8,9 @@ import pytest
 from page_state import NOW_MS, live, opened
 from record_bytes import connection_record, heartbeat
 
-from clientscope.records.codec import ClientConnectionRecord, decode
-from clientscope.records.layouts import Kind
+from clientscope.records.codec import decode
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.state.connections import ConnectionTable
 from sinks.dashboard.state.record import TopicRecord

@@ -128,7 +128,7 @@ def test_bad_records_are_counted_and_skipped() -> None:
             table.apply(key, value)
     assert len(table) == 0
     state = live(TopicRecord(FINDINGS, NOW_MS, b"k", b"\xff"), recorded(made(1)))
-    assert state.counts().undecodable == {(FINDINGS, "json"): 1}
+    assert state.counts().undecodable == {(FINDINGS, "not_json"): 1}
 
 
 def test_a_secret_in_a_record_is_not_kept() -> None:

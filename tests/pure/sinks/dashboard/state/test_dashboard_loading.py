@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from page_state import NOW_MS, found, opened, pushed, result
 from record_bytes import heartbeat
 
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.rows import writing
 from sinks.dashboard.state.record import TopicRecord

@@ -14,8 +14,8 @@ from clientscope.api.clients import ClientDetail, Configuration, EffectiveSettin
 from clientscope.catalog.configs import Type
 from clientscope.errors import EnvironmentProblem
 from clientscope.records.client_key import client_key
-from clientscope.records.layouts import Kind, Origin, ValueState
-from sinks.dashboard.state.configs import pushes
+from clientscope.records.enums import Kind, Origin, ValueState
+from sinks.dashboard.state.configs import push
 from sinks.dashboard.state.configuration import configuration
 from sinks.dashboard.state.fetching import Place
 from sinks.dashboard.state.findings import FindingChoice
@@ -46,7 +46,7 @@ def made(*settings: Any, **fields: Any) -> Configuration:
 CONFIGURED: dict[str, tuple[list[Any], dict[str, str], dict[str, tuple[str | None, str, str | None]]]] = {
     # acks=1 turns off what is only on by default (KIP-679).
     "defaults, and what settings make of each other": (
-        [setting(key, value, is_default=key not in ("acks", "client.id")) for key, value in (DEFAULTS | {"acks": "1"}).items()], {},
+        [setting(key, value, default=key not in ("acks", "client.id")) for key, value in (DEFAULTS | {"acks": "1"}).items()], {},
         {"acks": ("1", "pushed", None), "linger.ms": ("5", "default", None), "enable.idempotence": ("false", "default", "true")},
     ),
     "a library that leaves defaults out has them": (
@@ -58,7 +58,7 @@ CONFIGURED: dict[str, tuple[list[Any], dict[str, str], dict[str, tuple[str | Non
         {"acks": ("all", "pushed", "-1")},
     ),
     "what is withheld has no value even where another name of it has one": (
-        [setting("ProducerLinger", "7ms"), setting("linger.ms", None, value_state=ValueState.LOOKS_RANDOM)],
+        [setting("ProducerLinger", "7ms"), setting("linger.ms", None, state=ValueState.LOOKS_RANDOM)],
         {"client_software_name": "kgo", "client_software_version": "v1.21.5"},
         {"linger.ms": (None, "redacted", None)},
     ),
@@ -75,7 +75,7 @@ def test_what_applies_and_where_it_comes_from(
 
 
 def test_a_configuration_is_of_a_dialect_and_a_type_and_says_what_was_reported() -> None:
-    found = made(setting("acks", "1"), setting("linger.ms", "5", is_default=True))
+    found = made(setting("acks", "1"), setting("linger.ms", "5", default=True))
     assert (found.dialect, found.client_type, found.origin) == ("java", "producer", "pushed")
     assert made(*CONFIGURED["defaults, and what settings make of each other"][0]).whole and not made(setting("acks", "1")).whole
     left_out = by_key(made(setting("acks", "1"), client_software_name="kafka-python", client_software_version="2.2.0"))["retries"]
@@ -84,8 +84,8 @@ def test_a_configuration_is_of_a_dialect_and_a_type_and_says_what_was_reported()
 
 def test_a_withheld_value_has_a_reason_and_no_value() -> None:
     digest = bytes(range(32))
-    redacted = setting("ssl.key.password", None, value_state=ValueState.KEY_PREFIX, value_digest=digest, value_length=9)
-    raw = setting("sasl.jaas.config", f'PlainLoginModule required password="{SECRET}";', config_type=Type.PASSWORD)
+    redacted = setting("ssl.key.password", None, state=ValueState.KEY_PREFIX, digest=digest, length=9)
+    raw = setting("sasl.jaas.config", f'PlainLoginModule required password="{SECRET}";', type=Type.PASSWORD)
     found = made(redacted, raw, setting("note", f"postgres://me:{SECRET}@db/x"))
     values = by_key(found)
     password = values["ssl.key.password"]
@@ -153,7 +153,7 @@ def starts_of(detail: ClientDetail) -> list[tuple[str | None, list[tuple[str, st
 
 
 def test_its_starts_are_compared_with_the_one_before() -> None:
-    secret = [setting("ssl.key.password", None, value_state=1, value_digest=bytes([n]) * 32, value_length=9) for n in (1, 2)]
+    secret = [setting("ssl.key.password", None, state=ValueState.KEY_PREFIX, digest=bytes([n]) * 32, length=9) for n in (1, 2)]
     records = [
         start(1, 20, setting("acks", "all"), setting("linger.ms", "5"), secret[0]),
         start(2, 30, setting("acks", "0"), secret[0]),  # the next leader's clock is behind: its offset decides
@@ -187,7 +187,7 @@ def test_with_one_start_those_of_its_application_at_other_addresses_stand_beside
     assert starts_of(detail)[0][1] == [("acks", "all", "0")]
 
 
-SEEN = {"origin": int(Origin.OBSERVED)}
+SEEN = {"origin": Origin.OBSERVED}
 
 
 def test_what_a_client_pushes_is_shown_before_what_was_seen_of_it_later() -> None:
@@ -243,8 +243,7 @@ def test_a_client_that_has_just_gone_is_still_shown_and_an_unknown_one_is_not() 
 
 
 def test_the_origin_of_a_configuration_has_its_name() -> None:
-    found = [made(setting("acks", "1"), origin=origin).origin for origin in (0, 1, 2, 3, 4, 5, -1)]
-    assert found == ["pushed", "observed", "request_log", *["observed"] * 4]
+    assert [made(setting("acks", "1"), origin=origin).origin for origin in Origin] == ["pushed", "observed", "request_log"]
 
 
 def test_each_rule_has_its_reason_and_one_of_another_release_is_left_out() -> None:
@@ -327,8 +326,7 @@ def test_f41_a_clean_result_of_another_principal_does_not_make_a_client_judged()
 
 
 def test_a_pushs_key_is_the_one_of_its_result() -> None:
-    (push,) = pushes([pushed(1, key=key(VICTIM), principal=VICTIM, client_instance_id=INSTANCE)])
-    assert getattr(push, "key", None) == key(VICTIM)
+    assert push(pushed(1, key=key(VICTIM), principal=VICTIM, client_instance_id=INSTANCE)).key == key(VICTIM)
 
 
 def test_f44_invented_findings_displace_no_finding_of_another() -> None:

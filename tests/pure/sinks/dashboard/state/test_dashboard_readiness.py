@@ -12,8 +12,7 @@ from page_state import NOW_MS, answers, browser, live, opened
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.readiness import known_releases
-from clientscope.records.layouts import Kind
-from clientscope.records.requested_versions import pack, pair
+from clientscope.records.enums import Kind
 from clientscope.records.topics import STATUS
 from clientscope.status.record import BrokerStatus
 from sinks.dashboard.state.readiness import ReadinessView, targets
@@ -27,7 +26,7 @@ OWNERS = Owners(((ClientPattern(principal=("User:alice",)), Owner("payments", "#
 def used(number: int, *versions: tuple[int, int], at_ms: int = NOW_MS - 60_000, kind: Kind = Kind.PRESENT, **fields: Any) -> TopicRecord:
     """A connection that requested these versions; several with a number of their own are several clients."""
     named = {"client_id": f"orders-{number}", "principal": "User:alice", "client_software_name": "unknown", **fields}
-    return opened(number, at_ms=at_ms, kind=kind, requested_versions=pack([pair(*each) for each in versions]), **named)
+    return opened(number, at_ms=at_ms, kind=kind, requested_versions=tuple(versions), **named)
 
 
 def broker(version: str) -> TopicRecord:

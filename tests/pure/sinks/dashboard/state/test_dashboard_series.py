@@ -10,7 +10,7 @@ from page_state import live, opened, process, result
 from record_bytes import heartbeat
 
 from clientscope.api.series import Series
-from clientscope.records.layouts import Kind
+from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.state import series
 from sinks.dashboard.state.record import TopicRecord

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from record_bytes import config_record, setting
 
-from clientscope.records.layouts import Origin
+from clientscope.records.enums import Origin
 from sinks.dashboard.state.configuration import configuration
-from udfs.decoding.decode import decoder
+from udfs.decode import decode_pushes
 from udfs.kernels.results import results
 from udfs.redaction.pushes import Pushes, redact
 
@@ -19,8 +19,8 @@ JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": 
 
 
 def verdicts(values: dict[str, str], origin: Origin, *more: Any) -> dict[str, Any]:
-    record = config_record(*(setting(key, value, config_type=1) for key, value in values.items()), *more, origin=int(origin), **JAVA)
-    pushes = Pushes(redact(decoder("ClientConfigRecord")(pa.array([record], pa.large_binary())), None))
+    record = config_record(*(setting(key, value, type=1) for key, value in values.items()), *more, origin=origin, **JAVA)
+    pushes = Pushes(redact(decode_pushes(pa.array([record], pa.large_binary())), None))
     found: dict[str, Any] = json.loads('{"key":0' + results(pushes).field("rest")[0].as_py())
     return found
 
@@ -61,7 +61,7 @@ def test_what_a_client_pushes_is_one_value_whatever_it_contains() -> None:
 
 def test_a_consumer_without_a_rack_is_known_of_observed_clients_alone() -> None:
     def codes(origin: Origin, is_default: bool) -> set[str]:
-        rack = setting("client.rack", "", is_default=is_default)
+        rack = setting("client.rack", "", default=is_default)
         return {each["code"] for each in verdicts({"group.id": "g"}, origin, rack)["rules"]}
 
     assert "AN215" in codes(Origin.OBSERVED, True)
@@ -69,7 +69,7 @@ def test_a_consumer_without_a_rack_is_known_of_observed_clients_alone() -> None:
 
 
 def test_the_page_shows_all_of_them() -> None:
-    record = config_record(setting("acks", "0 | all"), setting("request.timeout.ms", "1 | 2"), origin=int(Origin.OBSERVED), **JAVA)
+    record = config_record(setting("acks", "0 | all"), setting("request.timeout.ms", "1 | 2"), origin=Origin.OBSERVED, **JAVA)
     shown = configuration(record, 1)
     assert shown.origin == "observed"
     assert {each.key: (each.value, each.pushed) for each in shown.settings} == {

@@ -16,7 +16,7 @@ from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import kinds_of, own_name
 from clientscope.catalog.settings import Facts, Release, libraries
-from clientscope.records.layouts import Origin
+from clientscope.records.enums import Origin
 from udfs.rules.engine.batch import Batch, judge
 from udfs.rules.engine.rule import FIRED, Case, Rule
 from udfs.rules.registry import EVERY_RULE, RULES
@@ -133,9 +133,9 @@ ZERO = {
     + [("librdkafka", "2.8.0"), ("kafka-python", "3.0.12"), ("kgo", "v1.21.0"), ("sarama", "v1.46.3"), ("unknown", "unknown")],
 )
 def test_nothing_is_said_of_answers_that_nobody_waits_for(software: str, version: str, origin: Origin) -> None:
-    of = {"origin": int(origin), "client_software_name": software, "client_software_version": version}
+    of = {"origin": origin, "client_software_name": software, "client_software_version": version}
     pushed = [config_record(*(setting(key, value) for key, value in ZERO.items()), **of), config_record(setting("acks", "0"), **of)]
-    pushed += [config_record(setting("acks", "0"), setting("enable.idempotence", "false", is_default=True), **of)]
+    pushed += [config_record(setting("acks", "0"), setting("enable.idempotence", "false", default=True), **of)]
     batch = batch_of(*pushed)
     fired = [{rule.code for rule, each in zip(RULES, judge(batch, RULES), strict=True) if each.outcomes[row] == FIRED} for row in range(3)]
     assert all("AN101" in codes for codes in every(fired)), fired

@@ -20,7 +20,7 @@ from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
-from clientscope.records.layouts import ValueState
+from clientscope.records.enums import Origin, ValueState
 from udfs.rules.engine.batch import judge
 from udfs.rules.engine.matrices import number_text
 from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, SettingOf
@@ -172,7 +172,8 @@ def pushes(draw: st.DrawFn) -> Push:
 
 def record_of(push: Push) -> bytes:
     entries = [
-        setting(key, value, is_default=is_default, value_state=1 if value is None else 0) for key, value, is_default in push.settings
+        setting(key, value, default=is_default, state=ValueState.KEY_PREFIX if value is None else ValueState.PRESENT)
+        for key, value, is_default in push.settings
     ]
     return config_record(*entries, client_software_name=push.software, client_software_version=push.version)
 
@@ -263,9 +264,9 @@ def test_a_client_type_that_is_known_is_not_guessed() -> None:
     assert batch.number("linger.ms").tolist() == [5.0]
 
 
-@pytest.mark.parametrize("origin", [1, 2, 3, 4, 7, -1])
+@pytest.mark.parametrize("origin", [Origin.OBSERVED, Origin.REQUEST_LOG])
 def test_a_push_from_the_wire_says_nothing_of_defaults_nor_does_a_part_of_a_log(origin: int) -> None:
-    batch = batch_of(config_record(setting("acks", "1"), setting("linger.ms", "0", is_default=True), origin=origin, **JAVA_SAYS))
+    batch = batch_of(config_record(setting("acks", "1"), setting("linger.ms", "0", default=True), origin=origin, **JAVA_SAYS))
     for key in ("acks", "linger.ms"):
         assert not batch.is_set(key).any()
         assert not batch.is_default(key).any()
@@ -274,7 +275,7 @@ def test_a_push_from_the_wire_says_nothing_of_defaults_nor_does_a_part_of_a_log(
 
 
 def test_evidence_is_given_once_and_is_never_a_secret() -> None:
-    redacted = setting("acks", None, value_state=6, value_digest=b"d" * 32, value_length=40)
+    redacted = setting("acks", None, state=ValueState.VALUE_SHAPE, digest=b"d" * 32, length=40)
     records = [config_record(setting("acks", "0"), client_id=f"c-{number}") for number in range(3)]
     batch = batch_of(*records, config_record(redacted), config_record(setting("group.id", "g")))
     evidence = batch.evidence(("acks",), np.array([0, 1, 3, 2, 4]))
@@ -338,7 +339,7 @@ def test_a_whole_push_of_javas_is_settled_and_knows_what_has_no_value() -> None:
     own = {"auto.offset.reset": "latest", "enable.auto.commit": "true", "fetch.min.bytes": "1", "fetch.max.wait.ms": "500",
            "isolation.level": "read_uncommitted", "max.poll.interval.ms": "300000", "max.poll.records": "500",
            "request.timeout.ms": "30000", "session.timeout.ms": "45000"}  # fmt: skip
-    whole = [setting(key, value, is_default=True) for key, value in own.items()]
+    whole = [setting(key, value, default=True) for key, value in own.items()]
     batch = batch_of(config_record(*whole), config_record(*whole[1:]), config_record(*whole, setting("check.crcs", "true")))
     assert batch.is_absent("group.id").tolist() == [True, False, False]
     assert batch.text("enable.auto.commit").equals("false").tolist() == [True, False, False]

@@ -13,7 +13,7 @@ from rule_batches import batch_of, record_of
 from clientscope.profiles import APACHE, BUILT_IN, Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
-from udfs.decoding.decode import decoder
+from udfs.decode import decode_pushes
 from udfs.kernels.results import results
 from udfs.redaction.pushes import Pushes, redact
 from udfs.rules.engine.batch import judge
@@ -65,7 +65,7 @@ def test_each_message_has_the_threshold_of_the_clients_own_profile() -> None:
         config_record(setting("request.timeout.ms", "5000"), setting("acks", "all"), client_id=client_id) for client_id in ("a", "b", "a")
     ]
     chosen = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(client_id=("b",)), 1),)))
-    rows = results(Pushes(redact(decoder("ClientConfigRecord")(binaries(*pushed)), None)), chosen)
+    rows = results(Pushes(redact(decode_pushes(binaries(*pushed)), None)), chosen)
     rendered = [
         rule["message"]
         for text in rows.field("rest").to_pylist()

@@ -1,0 +1,233 @@
+"""Decoder of the topics' records: bytes of a batch into Arrow columns, or the reason why a record has none.
+
+Each record is read by itself (`clientscope.records.codec`), so a record that is none changes nothing about its neighbours. Arrow's own JSON
+reader can't be used: it takes records with a line break for two, and a first record ``null`` or deep nesting ends the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from operator import attrgetter
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clientscope.catalog.configs import Type
+from clientscope.errors import RecordError
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord, Redaction, TypeName
+from clientscope.records.connection_record import ClientConnectionRecord, SeriesCount
+from clientscope.records.enums import ValueState
+
+Record = TypeVar("Record")
+
+DECODE_ERROR = pa.field("decode_error", pa.string())
+"""Why a record has no columns: one of `clientscope.records.codec.reasons`; null where it has."""
+
+_SETTING = pa.struct(
+    [
+        ("config_key", pa.string()),
+        ("config_value", pa.string()),
+        ("value_state", pa.int8()),
+        ("config_type", pa.int8()),
+        ("is_default", pa.bool_()),
+        ("value_digest", pa.binary()),
+        ("value_length", pa.int32()),
+    ]
+)
+
+PUSH = pa.struct(
+    [
+        ("received_timestamp_ms", pa.int64()),
+        ("cluster_id", pa.string()),
+        ("broker_id", pa.int32()),
+        ("gateway_id", pa.string()),
+        ("gateway_epoch", pa.int64()),
+        ("connection_id", pa.int64()),
+        ("listener_name", pa.string()),
+        ("security_protocol", pa.string()),
+        ("client_address", pa.string()),
+        ("principal", pa.string()),
+        ("principal_source", pa.string()),
+        ("client_id", pa.string()),
+        ("client_software_name", pa.string()),
+        ("client_software_version", pa.string()),
+        ("client_instance_id", pa.string()),
+        ("origin", pa.string()),
+        ("digest_key_id", pa.string()),
+        ("configs", pa.list_(_SETTING)),
+        DECODE_ERROR,
+    ]
+)
+"""Columns of a ClientConfigRecord; ``configs`` has its settings, those that come again later in the push first."""
+
+_COUNT = pa.struct(
+    [
+        ("listener_name", pa.string()),
+        ("client_software_name", pa.string()),
+        ("client_software_version", pa.string()),
+        ("open_connections", pa.int64()),
+        ("opened_total", pa.int64()),
+        ("closed_total", pa.int64()),
+    ]
+)
+
+_TRAFFIC = pa.struct([("connection_id", pa.int64()), ("bytes_in_per_second", pa.int64()), ("bytes_out_per_second", pa.int64())])
+
+CONNECTION = pa.struct(
+    [
+        ("kind", pa.string()),
+        ("cluster_id", pa.string()),
+        ("broker_id", pa.int32()),
+        ("gateway_id", pa.string()),
+        ("gateway_epoch", pa.int64()),
+        ("sequence", pa.int64()),
+        ("timestamp_ms", pa.int64()),
+        ("connection_id", pa.int64()),
+        ("listener_name", pa.string()),
+        ("security_protocol", pa.string()),
+        ("client_address", pa.string()),
+        ("principal", pa.string()),
+        ("principal_source", pa.string()),
+        ("client_id", pa.string()),
+        ("client_software_name", pa.string()),
+        ("client_software_version", pa.string()),
+        ("client_instance_id", pa.string()),
+        ("previous_software_name", pa.string()),
+        ("previous_software_version", pa.string()),
+        ("reason", pa.string()),
+        ("counts", pa.list_(_COUNT)),
+        ("requested_versions", pa.binary()),
+        ("heartbeat_part", pa.int32()),
+        ("heartbeat_parts", pa.int32()),
+        ("heartbeat_interval_ms", pa.int32()),
+        ("client_instances", pa.int32()),
+        ("opened_connections", pa.int64()),
+        ("closed_connections", pa.int64()),
+        ("gateway_host", pa.string()),
+        ("measured_ms", pa.int32()),
+        ("traffic", pa.list_(_TRAFFIC)),
+        DECODE_ERROR,
+    ]
+)
+"""Columns of a ClientConnectionRecord; ``requested_versions`` are as `clientscope.records.requested_versions.pack`."""
+
+
+def decode_pushes(values: pa.Array) -> pa.StructArray:
+    """`PUSH` of records of ``clientscope.configs``, one row for each value, in order. Bad bytes never raise."""
+    return _columns(ClientConfigRecord, values, PUSH, {"configs": _configs})
+
+
+def decode_connections(values: pa.Array, only: Collection[str] | None = None) -> pa.StructArray:
+    """`CONNECTION` of records of ``clientscope.connections``, likewise.
+
+    Args:
+        only: the columns that are made, beside ``decode_error``; None for all.
+    """
+    of = CONNECTION if only is None else pa.struct([field for field in CONNECTION if field.name in only or field == DECODE_ERROR])
+    return _columns(ClientConnectionRecord, values, of, {"counts": _counts, "requested_versions": _requested, "traffic": _traffic})
+
+
+def _columns(
+    record_class: type[Record], values: pa.Array, of: pa.StructType, special: dict[str, Callable[[Sequence[Any]], pa.Array]]
+) -> pa.StructArray:
+    errors: list[str | None] = []
+    records: list[Record | None] = []
+    for value in values.to_pylist():
+        try:
+            records.append(decode(record_class, value))
+            errors.append(None)
+        except RecordError as error:
+            records.append(None)
+            errors.append(error.reason)
+    made = []
+    for field in of:
+        if field == DECODE_ERROR:
+            made.append(pa.array(errors, field.type))
+        elif field.name in special:
+            made.append(special[field.name](records))
+        else:
+            of_field = attrgetter(field.name)
+            made.append(pa.array([None if record is None else of_field(record) for record in records], field.type))
+    return pa.StructArray.from_arrays(made, fields=list(of))
+
+
+_STATES = {state.name.lower(): int(state) for state in ValueState}
+_TYPES: dict[str | None, int] = {None: int(Type.STRING), **{kind.name.lower(): int(kind) for kind in Type}}
+
+
+def _configs(records: Sequence[ClientConfigRecord | None]) -> pa.ListArray:
+    """The settings of all records. Lists grow by a record's at a time, in C, since there are some 25 for each."""
+    keys: list[str] = []
+    values: list[str | None] = []
+    types: list[TypeName | None] = []
+    defaults: list[bool] = []
+    redacted: dict[int, Redaction] = {}
+    offsets = [0]
+    for record in records:
+        if record is not None:
+            for each in record.repeated:
+                if each.redacted:
+                    redacted[len(keys)] = each.redacted
+                keys.append(each.key)
+                values.append(each.value)
+                types.append(each.type)
+                defaults.append(each.default)
+            settings = record.settings
+            if record.redacted:  # what is said of keys that aren't there means nothing
+                redacted |= {place: record.redacted[key] for place, key in enumerate(settings, len(keys)) if key in record.redacted}
+            keys += settings
+            values += settings.values()
+            types += map(record.types.get, settings)
+            defaults += map(frozenset(record.defaults).__contains__, settings)
+        offsets.append(len(keys))
+    states = np.full(len(keys), ValueState.PRESENT, np.int8)
+    texts = pa.array(values, pa.string())
+    lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False).copy()
+    digests: list[bytes | None] = [None] * len(keys)
+    for place, why in redacted.items():
+        states[place], lengths[place] = _STATES[why.reason], why.length
+        digests[place] = bytes.fromhex(why.digest) if why.digest else None
+    columns = {
+        "config_key": pa.array(keys, pa.string()),
+        "config_value": texts,
+        "value_state": pa.array(states),
+        "config_type": pa.array(np.fromiter(map(_TYPES.__getitem__, types), np.int8, len(types))),
+        "is_default": pa.array(np.fromiter(defaults, np.bool_, len(defaults))),
+        "value_digest": pa.array(digests, pa.binary()),
+        "value_length": pa.array(lengths),
+    }
+    return _listed(offsets, [columns[field.name] for field in _SETTING], _SETTING, records)
+
+
+def _counts(records: Sequence[ClientConnectionRecord | None]) -> pa.ListArray:
+    offsets: list[int] = [0]
+    counts: list[SeriesCount] = []
+    for record in records:
+        if record is not None:
+            counts += record.counts
+        offsets.append(len(counts))
+    columns = [pa.array(list(map(attrgetter(field.name), counts)), field.type) for field in _COUNT]
+    return _listed(offsets, columns, _COUNT, records)
+
+
+def _requested(records: Sequence[ClientConnectionRecord | None]) -> pa.BinaryArray:
+    return pa.array([None if record is None else record.requested for record in records], pa.binary())
+
+
+def _traffic(records: Sequence[ClientConnectionRecord | None]) -> pa.ListArray:
+    offsets: list[int] = [0]
+    rows: list[tuple[int, int, int]] = []
+    for record in records:
+        if record is not None:
+            rows += record.traffic
+        offsets.append(len(rows))
+    columns = [pa.array([row[place] for row in rows], field.type) for place, field in enumerate(_TRAFFIC)]
+    return _listed(offsets, columns, _TRAFFIC, records)
+
+
+def _listed(offsets: list[int], columns: list[pa.Array], of: pa.StructType, records: Sequence[object]) -> pa.ListArray:
+    items = pa.StructArray.from_arrays(columns, fields=list(of))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, mask=pa.array([record is None for record in records], pa.bool_()))
