@@ -75,9 +75,6 @@ IDENTIFIER = (
 _LONGEST_REMEMBERED = 128
 _LOWER_UPPER = re.compile("([a-z0-9])([A-Z])")
 _UPPER_WORD = re.compile("([A-Z])([A-Z][a-z])")
-CAMEL_CASE = (_LOWER_UPPER.pattern, _UPPER_WORD.pattern)
-"""Where a word ends in camelCase: between the two groups."""
-
 _EXCLUDED = tuple((state, re.compile(pattern)) for state, pattern in EXCLUDED)
 _CREDENTIAL, _ABOUT_CREDENTIAL, _IDENTIFIER = re.compile(CREDENTIAL), re.compile(ABOUT_CREDENTIAL), re.compile(IDENTIFIER)
 _CLASS_LISTS, _CLASS_WORDS = re.compile(CLASS_LISTS), re.compile(CLASS_WORDS)

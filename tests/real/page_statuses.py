@@ -15,7 +15,7 @@ _MINUTE_MS = 60_000
 
 def statuses(now_ms: int, stale: bool = False) -> Iterator[TopicRecord]:
     """Of every process and broker; with ``stale``, the second gateway fell silent."""
-    common = {"version": "0.1.0", "started_ms": now_ms - 26 * 60 * _MINUTE_MS, "told_ms": now_ms, "interval_ms": 30_000}
+    common = {"release": "0.1.0", "started_ms": now_ms - 26 * 60 * _MINUTE_MS, "told_ms": now_ms, "interval_ms": 30_000}
     lags: dict[str, int] = {"results": 0, "gauges": 3, "findings": 0, "history": 640}
     processes = [
         *(

@@ -1,7 +1,6 @@
 """Redaction of the names that clients choose, in decoded records.
 
-The vectorised twin of ``clientscope.policy.redaction.Names``.  Gateways redact before they publish, but others may publish raw
-records: so each string of a record is judged again.
+Gateways redact before they publish, but others may publish raw records: so each string of a record is judged again, by the same judge.
 """
 
 from __future__ import annotations

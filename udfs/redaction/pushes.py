@@ -37,7 +37,8 @@ def redact(
     flat = configs.flatten()
     column = {field.name: flat.field(field.name) for field in flat.type}
     values, states = column["config_value"], column["value_state"].to_numpy(zero_copy_only=False)
-    judged, hidden_keys = sensitive.judged(column["config_key"], values, column["config_type"])
+    judged = sensitive.judged(column["config_key"], values, column["config_type"])
+    hidden_keys = sensitive.hidden_keys(column["config_key"])
     judged[np.isin(judged, [*left])] = ValueState.PRESENT
     if left_keys:
         harmless = pc.is_in(column["config_key"], pa.array(left_keys)).to_numpy(zero_copy_only=False)

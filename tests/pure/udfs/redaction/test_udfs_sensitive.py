@@ -1,154 +1,48 @@
-"""The vectorised judgement of what is sensitive against the scalar one."""
+"""Settings of a batch are judged as the one judge does each of them, wherever they stand and whatever stands beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
-import pytest
-from corpora import corpus
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clientscope.catalog import sensitive as scalar
+from clientscope.catalog import sensitive as judge
+from clientscope.catalog.sensitive_names import judge_key_text
+from clientscope.records.enums import ValueState
 from udfs.redaction import sensitive
 
-ARROW = (pa.string(), pa.string(), pa.int8())
-KEYS = [
+SECRET_KEY = "AKIAIOSFODNN7EXAMPLE"
+KEYS = (
     "acks",
     "sasl.jaas.config",
-    "SSL_keystore",
-    "a.security.b",
-    "value.serializer.class",
-    "x.classes",
-    "my.apikey",
-    "TOKEN",
     "saslPassword",
-    "APIKey",
-    "sasl-password",
-]
-KEYS += ["cluster.id", "token.endpoint.url", "ssl.truststore.certificates"]
-VALUES = [
-    "0",
-    "plain",
-    'org.x.PlainLoginModule required username="a"',
-    "password = 'x'",
-    "-----BEGIN RSA PRIVATE KEY-----",
-    "eyJhbGciOiJI.eyJzdWIiOiIx.c2ln",
-    "AKIAIOSFODNN7EXAMPLE",
-    "http://user:word@host",
-    # Where RE2 and Python part: white space, letters, word boundaries and lower case beyond ASCII.
-    "password\x0b=\x0bx",
-    "pa\u017fsword=x",
-    "secret\u00a0=\u2003x",
-    "\u00e9AKIAIOSFODNN7EXAMPLE",
-    "http://us\u00e9r:word@host",
-    # As short as a credential's shape can be, in characters and in bytes.
-    "secret=x",
-    "a://b:c@",
-    "\u017fecret=x",
-    # Long enough to look random; ids and digests that don't.
-    "orders-q7Rk2ZpX9vLm4TnB8sWc6YdH",
-    "q7Rk2ZpX9vLm4TnB8sWc6YdHq7Rk2ZpX9vLm4TnB8sW",
-    "sha384-q7Rk2ZpX9vLm4TnB8sWc6YdHq7Rk2ZpX9vLm",
-    "d41d8cd98f00b204e9800998ecf8427e",
-    # Without a secret, whole or in part.
-    "${env:PASSWORD}",
-    "password=${env:PASSWORD}",
-    "http://${USER}:${PASS}@host",
-    "software.amazon.msk.auth.iam.IAMLoginModule required;",
-    "-----BEGIN CERTIFICATE-----",
-    "true",
-]
-ODD_KEYS = [
-    "credent\u0130al",
-    "\u212aeytab",
-    "pass\u017fword",
-    "sasl\u3002x",
-    "",
-    "\n",
-    "value.serializer.class\n",
-    "x.token\n",
-    "ssl.truststore.certificates\n",
-]
-
-keys = st.sampled_from(KEYS + ODD_KEYS) | st.text(max_size=8) | st.builds("{}{}".format, st.sampled_from(KEYS), st.text(max_size=2))
-values = (
-    st.none()
-    | st.sampled_from(VALUES)
-    | st.text(max_size=12)
-    | st.builds("{}{}{}".format, st.text(max_size=2), st.sampled_from(VALUES), st.text(max_size=2))
+    "cluster.id",
+    "my.own",
+    "ssl.truststore.certificates",
+    "interceptor.classes",
+    SECRET_KEY,
+)
+VALUES = ("", "0", SECRET_KEY, "${env:PASSWORD}", "orders-q7Rk2ZpX9vLm4TnB8sWc6YdH", "org.x.Own", "-----BEGIN CERTIFICATE-----")
+SETTINGS = st.tuples(
+    st.sampled_from(KEYS) | st.text(max_size=6), st.none() | st.sampled_from(VALUES) | st.text(max_size=6), st.integers(0, 8)
 )
 
 
-def column(values: Iterable[Any], arrow_type: pa.DataType) -> pa.Array:
-    return pa.array(list(values), arrow_type)
-
-
-def judged(settings: list[tuple[str, str | None, int]]) -> tuple[list[int], list[int]]:
-    """Reasons and tiers."""
-    keys, values, types = (column(items, of) for items, of in zip(zip(*settings, strict=True), ARROW, strict=True))
-    states = sensitive.reasons(keys, values, types)
-    return list(states), list(sensitive.tiers(states, keys, types, column(map(length, values.to_pylist()), pa.int32())))
-
-
-def expected(settings: list[tuple[str, str | None, int]]) -> tuple[list[int], list[int]]:
-    states = [scalar.reason(key, value or "", config_type) for key, value, config_type in settings]
-    return states, [
-        scalar.tier(state, key, config_type, length(value)) for state, (key, value, config_type) in zip(states, settings, strict=True)
-    ]
-
-
-def length(value: str | None) -> int | None:
-    return None if value is None else len(value.encode())
-
-
-@example([("acks", value, 1) for value in VALUES])
-@example([("sasl.password", value, 1) for value in VALUES])
-@example([("ssl.cipher.suites", value, 1) for value in VALUES])
-@example([("cluster.id", value, 8) for value in VALUES])
-@example([(key, "x", 1) for key in KEYS + ODD_KEYS])
-@example([(key, "x", 8) for key in KEYS + ODD_KEYS])
-@example([("acks", "x", number) for number in range(9)])
-@given(st.lists(st.tuples(keys, values, st.integers(0, 8)), min_size=1, max_size=8))
+@given(st.lists(SETTINGS, max_size=12))
 @settings(deadline=None)
-def test_agrees_with_the_scalar(settings: list[tuple[str, str | None, int]]) -> None:
-    assert judged(settings) == expected(settings)
-    with many():
-        assert judged(settings) == expected(settings)
+def test_each_setting_is_judged_by_itself(pushed: list[tuple[str, str | None, int]]) -> None:
+    keys, values, types = (pa.array([each[place] for each in pushed], of) for place, of in enumerate((pa.string(), pa.string(), pa.int8())))
+    states = sensitive.judged(keys, values, types)
+    assert states.tolist() == [judge.reason(key, value or "", of) for key, value, of in pushed]
+    hidden = [place for place, (key, _, _) in enumerate(pushed) if judge_key_text(key) is not ValueState.PRESENT]
+    assert sensitive.hidden_keys(keys).tolist() == hidden
+    lengths = pa.array([None if value is None else len(value.encode()) for _, value, _ in pushed], pa.int32())
+    expected = [judge.tier(state, key, of, length) for state, (key, _, of), length in zip(states, pushed, lengths.to_pylist(), strict=True)]
+    assert sensitive.tiers(states, keys, types, lengths).tolist() == expected
 
 
-@contextmanager
-def many() -> Iterator[None]:
-    """Within it no batch has few keys or names: all are judged by Arrow."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sensitive, "FEW", 0)
-        yield
-
-
-@pytest.mark.parametrize("name", ["leaks", "innocent", "kept_back", "known"])
-def test_agrees_with_the_scalar_on_a_corpus(name: str) -> None:
-    settings: list[tuple[str, str | None, int]] = [
-        (line["key"], line["value"], config_type) for line in corpus(name) for config_type in (1, 7, 8)
-    ]
-    with many():
-        assert judged(settings) == expected(settings)
-
-
-def test_a_state_of_a_newer_gateway_is_a_credential_as_in_the_scalar() -> None:
-    states = [-1, 5, 99, *scalar.TIERS]
-    got = sensitive.tiers(
-        np.array(states, np.int8),
-        column(["acks"] * len(states), pa.string()),
-        column([1] * len(states), pa.int8()),
-        column([None] * len(states), pa.int32()),
-    )
-    assert list(got) == [scalar.tier(state, "acks", 1, None) for state in states]
-    assert got[0] == got[2] == scalar.Tier.CREDENTIAL
-
-
-def test_nothing_at_all() -> None:
-    assert not len(sensitive.reasons(*(column([], of) for of in ARROW)))
+def test_states_that_no_gateway_writes_are_credentials() -> None:
+    states = np.array([-1, 99], np.int8)
+    rows = pa.array(["acks", "acks"]), pa.array([1, 1], pa.int8()), pa.array([None, 3], pa.int32())
+    assert sensitive.tiers(states, *rows).tolist() == [judge.Tier.CREDENTIAL] * 2
