@@ -226,7 +226,7 @@ class Fleet:
             id=text,
             condition="failed",
             reason=text,
-            version=text,
+            release=text,
             started_ms=1,
             told_ms=1,
             interval_ms=60_000,
