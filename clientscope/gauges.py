@@ -1,15 +1,28 @@
-"""Values of ``clientscope.gauges``: the counts of each gateway, by series and as a whole."""
+"""Gauges: values of ``clientscope.gauges``, which the job writes, and serve and history read."""
 
 from __future__ import annotations
 
-from clientscope.topic_values import Count, Name, TopicValue
+from dataclasses import dataclass, field
+
+from clientscope.records.fields import READ, Id32, Id64, Ms, Version
+from clientscope.topic_values import Count, Name
 
 
-class GaugeValue(TopicValue):
-    """Value of ``clientscope.gauges``: the connections of one series at one gateway."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gauge:
+    """Connections of one software name and version at one listener of a gateway.
 
+    Attributes:
+        opened, closed: since the gateway's process began, or since the series was last absent.
+        epoch, sequence: of the gateway's record that they are from.
+        timestamp_ms: when that was.
+    """
+
+    __pydantic_config__ = READ
+
+    version: Version = 1
     cluster: Name
-    broker: int
+    broker: Id32
     gateway: Name
     listener: Name
     software_name: Name
@@ -17,16 +30,36 @@ class GaugeValue(TopicValue):
     connections: Count
     opened: Count = 0
     closed: Count = 0
-    epoch: int = 0
-    sequence: int = 0
-    timestamp_ms: int = 0
+    epoch: Id64 = 0
+    sequence: Id64 = 0
+    timestamp_ms: Ms = 0
+
+    @property
+    def series(self) -> tuple[str, int, str, str, str, str]:
+        """What distinguishes it."""
+        return self.cluster, self.broker, self.gateway, self.listener, self.software_name, self.software_version
 
 
-class GatewayValue(TopicValue):
-    """Value of ``clientscope.gauges``: what concerns a gateway as a whole.  None is what it doesn't tell."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayGauge:
+    """What concerns a gateway as a whole. Two are equal where they say the same, whenever that was.
 
+    Attributes:
+        instances: unique client instances connected to it.
+        opened, closed: connections since its process began; ``…_per_minute`` within the last minute.
+        other_series: versions that are counted together under the name ``other``, for want of room.
+        heartbeat_interval_ms: None if that isn't known.
+        host: the name of its host; empty if that isn't known.
+        clock_skew_minutes: by how much its clock is ahead of Kafka's, if by more than five minutes; else 0.
+        epoch, sequence: of the heartbeat that they are from.
+        timestamp_ms: Kafka's time of it.
+    """
+
+    __pydantic_config__ = READ
+
+    version: Version = 1
     cluster: Name
-    broker: int
+    broker: Id32
     gateway: Name
     instances: Count
     opened_per_minute: Count | None = None
@@ -34,8 +67,17 @@ class GatewayValue(TopicValue):
     opened: Count | None = None
     closed: Count | None = None
     other_series: Count = 0
+    heartbeat_interval_ms: Id32 | None = None
+    host: Name = ""
     clock_skew_minutes: int = 0
-    epoch: int = 0
+    epoch: Id64 = 0
+    sequence: Id64 = field(default=0, compare=False)
+    timestamp_ms: Ms = field(default=0, compare=False)
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """Its gateway."""
+        return self.cluster, self.broker, self.gateway
 
     @property
     def figures(self) -> tuple[int | None, ...]:

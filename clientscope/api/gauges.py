@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from clientscope.api.common import Listing
-from clientscope.gauges import GaugeValue
+from clientscope.gauges import Gauge
 
 
 class GaugeList(Listing):
     """Every series of every gateway, largest first."""
 
-    items: list[GaugeValue]
+    items: list[Gauge]

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from clientscope import __version__
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
-from clientscope.gauges import GatewayValue, GaugeValue
+from clientscope.gauges import GatewayGauge, Gauge
 from clientscope.records import topics
 from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.connection_record import ClientConnectionRecord
@@ -36,7 +36,7 @@ VALUES: Mapping[str, Any] = {
     topics.RESULTS: ResultValue,
     topics.FINDINGS: Finding,
     topics.DECISIONS: Decision,
-    topics.GAUGES: GaugeValue | GatewayValue,
+    topics.GAUGES: Gauge | GatewayGauge,
     topics.STATUS: ProcessStatus | BrokerStatus,
     topics.QUARANTINE: QuarantineRecord,
     topics.JOB: JobOwner | QueryStart | QueryProgress | SkippedRecord | ClientsSeen,

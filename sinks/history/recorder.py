@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from typing import TypedDict
 
@@ -18,14 +19,15 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from kafka.errors import KafkaError
-from pydantic import ConfigDict
 
 from clientscope.errors import RecordError
 from clientscope.findings.record import Finding
+from clientscope.gauges import Gauge
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.compacted import Follower
+from clientscope.records.codec import decode
 from clientscope.records.topics import FINDINGS, GAUGES
-from clientscope.topic_values import Count, Name, Value, parse
+from clientscope.topic_values import parse
 from sinks.history.tables import committed
 
 log = logging.getLogger(__name__)
@@ -80,19 +82,6 @@ class RecordedFinding(TypedDict):
     decided_by: str | None
 
 
-class _Series(Value):
-    """What of a series' value on ``clientscope.gauges`` is kept; a gateway's own rows have no listener."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-    cluster: Name
-    broker: int
-    gateway: Name
-    listener: Name
-    software_name: Name
-    software_version: Name
-    connections: Count
-
-
 class Recorder:
     """Feeds both tables until stopped.
 
@@ -106,7 +95,7 @@ class Recorder:
     def __init__(self, kafka: Kafka, history_dir: str, period_s: int = 60, clock: Callable[[], float] = time.time) -> None:
         self._kafka, self._period_s, self._clock = kafka, period_s, clock
         self._tables = f"{history_dir}/gauges", f"{history_dir}/findings"
-        self._series: dict[str, _Series] = {}
+        self._series: dict[str, Gauge] = {}
         self._findings: list[RecordedFinding] = []
         self._written: set[str] = set()
         self._erased: set[str] = set()
@@ -170,7 +159,7 @@ class Recorder:
         if value is None:
             return
         try:
-            self._series[key] = parse(_Series, value)
+            self._series[key] = decode(Gauge, value)
         except RecordError:
             return  # a gateway's own row, or another program's
 
@@ -201,7 +190,7 @@ class Recorder:
     def _write_gauges(self, minute: datetime) -> None:
         if self._series:
             when = {"date": minute.date(), "minute": minute}
-            self._append(self._tables[0], GAUGE_ROWS, [when | series.model_dump() for series in self._series.values()])
+            self._append(self._tables[0], GAUGE_ROWS, [when | asdict(series) for series in self._series.values()])
 
     def _write_findings(self, later: _News) -> None:
         if self._erased:  # they could not be taken back the last time

@@ -14,10 +14,13 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import cast
 
+from clientscope.errors import RecordError
 from clientscope.findings.conditions import gateway_subject
-from streaming.gauges.gateway import Appended, Changes, GatewayRecord, GatewaySeries, SeriesRecord
+from clientscope.gauges import GatewayGauge, Gauge
+from clientscope.records.codec import decode
+from clientscope.records.series import series_key
+from streaming.gauges.gateway import Appended, Changes, GatewaySeries
 from streaming.gauges.heartbeats import HEARTBEATS_PENDING, GaugeEntry
 from streaming.gauges.read_clock import RETURN_S, ReadClock
 from streaming.limits import Limit, Overflow
@@ -48,13 +51,8 @@ or the silence is read again too.
 """
 
 _UNKNOWN_INTERVAL_MS = 30_000
-_SERIES_FIELDS = 6
-_PLACE, _COUNTED = ("cluster", "gateway"), ("broker", "epoch", "sequence")
-_OF_SERIES = (
-    (*_PLACE, "listener", "software_name", "software_version"), (*_COUNTED, "connections", "opened", "closed"), {"timestamp_ms": 0},
-)  # fmt: skip
-_OF_GATEWAYS = (_PLACE, _COUNTED, {"heartbeat_interval_ms": None, "host": "", "timestamp_ms": 0, "opened": None, "closed": None})
-"""A value's required text fields, its required number fields, and the defaults of others that may be missing."""
+_Place = tuple[str, int, str]
+"""Cluster, broker and gateway."""
 
 
 class Gauges:
@@ -81,26 +79,26 @@ class Gauges:
         self._lost, self._home, self._failed = lost, home, failed
         self._gateways: dict[tuple[str, int, str], GatewaySeries] = {}
         self._full, self._incomplete = Overflow(GATEWAYS), Overflow(HEARTBEATS_PENDING)
-        rows: list[GatewayRecord] = []
-        series: list[SeriesRecord] = []
+        rows: dict[_Place, GatewayGauge] = {}
+        series: dict[_Place, list[tuple[bytes, Gauge]]] = {}
         for key, text in published.items():
             try:
-                if len(json.loads(key)) == _SERIES_FIELDS:
-                    series.append(cast(SeriesRecord, _completed(json.loads(text), *_OF_SERIES)))
+                # Names from the key: those of a value are cleaned when it is read.
+                cluster, broker, gateway, *names = json.loads(key)
+                if names:
+                    series.setdefault((cluster, broker, gateway), []).append((series_key(*names), decode(Gauge, text)))
                 else:
-                    rows.append(cast(GatewayRecord, _completed(json.loads(text), *_OF_GATEWAYS)))
-            except (ValueError, TypeError):
+                    rows[cluster, broker, gateway] = decode(GatewayGauge, text)
+            except (ValueError, TypeError, RecordError):
                 log.warning("%.200s on the gauges' topic is not what a job writes, and is ignored until its gateway's next heartbeat", key)
-        for value in (*rows, *series):
-            gateway = self._gateway(value["cluster"], value["broker"], value["gateway"], value["epoch"], now)
-            if gateway is not None:
-                gateway.epoch = max(gateway.epoch, value["epoch"])
-        for row in rows:
-            if (gateway := self._gateways.get(_key(row))) is not None:
-                gateway.load_row(row)
-        for count in series:
-            if (gateway := self._gateways.get(_key(count))) is not None:
-                gateway.load_series(count)
+        for place in {**rows, **series}:
+            own, counts = rows.get(place), series.get(place, [])
+            epoch = max(value.epoch for value in (*([own] if own else ()), *(value for _, value in counts)))
+            if (known := self._gateway(*place, epoch, now)) is not None:
+                if own is not None:
+                    known.load_row(own)
+                for of_series, value in counts:
+                    known.load_series(of_series, value)
 
     def apply(self, entries: Iterable[GaugeEntry], now: float, appended: Appended | None = None) -> Changes:
         """Takes in what a batch has; returns what to write: a value, or None for a tombstone.
@@ -179,22 +177,3 @@ class Gauges:
                 del self._gateways[min(gone)[1]]
             self._gateways[key] = GatewaySeries(cluster, broker, gateway, epoch, now, self._incomplete)
         return self._gateways[key]
-
-
-def _completed(value: object, names: Sequence[str], numbers: Sequence[str], defaults: Mapping[str, object]) -> dict[str, object]:
-    """A value of the topic with what this release needs: an earlier one may have written fewer fields, a later one more.
-
-    Raises:
-        TypeError, ValueError: it doesn't say which series or gateway it is about, or what of it.
-    """
-    if not isinstance(value, dict):
-        raise TypeError("no object")
-    if value.get("version", 1) != 1:
-        raise ValueError("of a newer release")
-    if any(not isinstance(value.get(name), str) for name in names) or any(type(value.get(name)) is not int for name in numbers):
-        raise ValueError("fields are missing")
-    return {**defaults, **value}
-
-
-def _key(value: SeriesRecord | GatewayRecord) -> tuple[str, int, str]:
-    return value["cluster"], value["broker"], value["gateway"]

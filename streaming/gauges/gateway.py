@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import TypeAlias, TypedDict
+from dataclasses import replace
+from typing import TypeAlias
 
+from clientscope.gauges import GatewayGauge, Gauge
+from clientscope.records.codec import adapter
 from clientscope.records.series import series_key
 from streaming.gauges.heartbeats import MINUTE_MS, ConnectionRate, GaugeEntry, HeartbeatParts
 from streaming.gauges.series import Beyond, SeriesCount, SeriesTable, names
@@ -13,55 +16,11 @@ from streaming.limits import Overflow
 
 _FUTURE_MS = 5 * MINUTE_MS
 _PAST_MS = 24 * 60 * MINUTE_MS
-_NOT_COMPARED = ("sequence", "timestamp_ms")
 
 Changes: TypeAlias = dict[str, bytes | None]
 Appended: TypeAlias = Callable[[int, int], float]
 """By when the record of a partition and offset was appended, on the caller's clock."""
 _PartsBeyond: TypeAlias = dict[tuple[int, int], dict[str, Beyond]]
-
-
-class SeriesRecord(TypedDict):
-    """The value of a series on the topic; `clientscope.gauges.GaugeValue` is how others read it."""
-
-    version: int
-    cluster: str
-    broker: int
-    gateway: str
-    listener: str
-    software_name: str
-    software_version: str
-    connections: int
-    opened: int
-    closed: int
-    epoch: int
-    sequence: int
-    timestamp_ms: int
-
-
-class GatewayRecord(TypedDict):
-    """The value of a gateway as a whole on the topic; `clientscope.gauges.GatewayValue` is how others read it.
-
-    Attributes:
-        heartbeat_interval_ms: None in a record of a release that didn't write it.
-    """
-
-    version: int
-    cluster: str
-    broker: int
-    gateway: str
-    instances: int
-    opened_per_minute: int
-    closed_per_minute: int
-    opened: int
-    closed: int
-    other_series: int
-    heartbeat_interval_ms: int | None
-    host: str
-    clock_skew_minutes: int
-    epoch: int
-    sequence: int
-    timestamp_ms: int
 
 
 class GatewaySeries:
@@ -83,7 +42,7 @@ class GatewaySeries:
         self._place = cluster, broker, gateway
         self._key = json.dumps([cluster, broker, gateway], separators=(",", ":"), ensure_ascii=False)
         self._stale: set[bytes] = set()  # series of older epochs that the topic still names
-        self._published: GatewayRecord | None = None
+        self._published: GatewayGauge | None = None
         self._begin(epoch, now)
 
     def _begin(self, epoch: int, now: float) -> None:
@@ -95,30 +54,28 @@ class GatewaySeries:
         self._newest = -1
         self._parts.clear()
         self._rate = ConnectionRate()
-        self._row: GatewayRecord | None = None
+        self._row: GatewayGauge | None = None
 
     @property
     def host(self) -> str:
         """The name of its host, by its last heartbeat; empty if that isn't known."""
-        return self._row["host"] if self._row else ""
+        return self._row.host if self._row else ""
 
-    def load_row(self, row: GatewayRecord) -> None:
+    def load_row(self, row: GatewayGauge) -> None:
         """Takes in the topic's record of the gateway itself, of this epoch or an older one."""
         self._published = row
-        if row["epoch"] != self.epoch:
+        if row.epoch != self.epoch:
             return
         self._row = row
-        self.interval_ms = row["heartbeat_interval_ms"]
-        self.series.floor = self._newest = row["sequence"]
-        if row["opened"] is not None and row["closed"] is not None:
-            self._rate.per_minute(row["timestamp_ms"], row["opened"], row["closed"])
+        self.interval_ms = row.heartbeat_interval_ms
+        self.series.floor = self._newest = row.sequence
+        if row.opened is not None and row.closed is not None:
+            self._rate.per_minute(row.timestamp_ms, row.opened, row.closed)
 
-    def load_series(self, value: SeriesRecord) -> None:
+    def load_series(self, key: bytes, value: Gauge) -> None:
         """Takes in the topic's record of a series; one of an older epoch is removed with the next changes."""
-        key = series_key(value["listener"], value["software_name"], value["software_version"])
-        if value["epoch"] == self.epoch:
-            counts = value["connections"], value["opened"], value["closed"]
-            self.series.load(key, SeriesCount(*counts, value["sequence"], value["timestamp_ms"]))
+        if value.epoch == self.epoch:
+            self.series.load(key, SeriesCount(value.connections, value.opened, value.closed, value.sequence, value.timestamp_ms))
         else:
             self._stale.add(key)
 
@@ -144,8 +101,8 @@ class GatewaySeries:
         row = self._row if self.gone_at is None else None
         if row is not None:
             others = sum(each.series for each in self.series.beyond.values())
-            row = {**row, "other_series": others, "sequence": self.series.floor}
-        if _compared(row) != _compared(self._published):
+            row = replace(row, other_series=others, sequence=self.series.floor)
+        if row != self._published:
             written[self._key] = None if row is None else _json(row)
             self._published = row
         return written
@@ -190,30 +147,27 @@ class GatewaySeries:
             parts, sums = whole
             self.series.complete(first, first + parts, sums, clamped(entry.timestamp_ms, entry.appended_ms))
 
-    def _record(self, entry: GaugeEntry) -> GatewayRecord:
+    def _record(self, entry: GaugeEntry) -> GatewayGauge:
         """The gateway's own record, from one heartbeat."""
         cluster, broker, gateway = self._place
-        opened, closed = entry.opened_connections, entry.closed_connections
-        rates = self._rate.per_minute(entry.appended_ms, opened, closed)
+        rates = self._rate.per_minute(entry.appended_ms, entry.opened_connections, entry.closed_connections)
         skew_ms = entry.timestamp_ms - entry.appended_ms
-        return {
-            "version": 1,
-            "cluster": cluster,
-            "broker": broker,
-            "gateway": gateway,
-            "instances": max(0, entry.client_instances),
-            "opened_per_minute": rates[0],
-            "closed_per_minute": rates[1],
-            "opened": opened,
-            "closed": closed,
-            "other_series": 0,
-            "heartbeat_interval_ms": entry.heartbeat_interval_ms,
-            "host": entry.host,
-            "clock_skew_minutes": round(skew_ms / MINUTE_MS) if abs(skew_ms) > _FUTURE_MS else 0,
-            "epoch": self.epoch,
-            "sequence": entry.heartbeat,
-            "timestamp_ms": entry.appended_ms,
-        }
+        return GatewayGauge(
+            cluster=cluster,
+            broker=broker,
+            gateway=gateway,
+            instances=entry.client_instances,
+            opened_per_minute=rates[0],
+            closed_per_minute=rates[1],
+            opened=entry.opened_connections,
+            closed=entry.closed_connections,
+            heartbeat_interval_ms=entry.heartbeat_interval_ms,
+            host=entry.host,
+            clock_skew_minutes=round(skew_ms / MINUTE_MS) if abs(skew_ms) > _FUTURE_MS else 0,
+            epoch=self.epoch,
+            sequence=entry.heartbeat,
+            timestamp_ms=entry.appended_ms,
+        )
 
     def _value(self, key: bytes, count: SeriesCount | None) -> bytes | None:
         if count is None:
@@ -221,21 +175,20 @@ class GatewaySeries:
         cluster, broker, gateway = self._place
         listener, name, version = names(key)
         return _json(
-            {
-                "version": 1,
-                "cluster": cluster,
-                "broker": broker,
-                "gateway": gateway,
-                "listener": listener,
-                "software_name": name,
-                "software_version": version,
-                "connections": count.connections,
-                "opened": count.opened,
-                "closed": count.closed,
-                "epoch": self.epoch,
-                "sequence": count.sequence,
-                "timestamp_ms": count.timestamp_ms,
-            }
+            Gauge(
+                cluster=cluster,
+                broker=broker,
+                gateway=gateway,
+                listener=listener,
+                software_name=name,
+                software_version=version,
+                connections=count.connections,
+                opened=count.opened,
+                closed=count.closed,
+                epoch=self.epoch,
+                sequence=count.sequence,
+                timestamp_ms=count.timestamp_ms,
+            )
         )
 
 
@@ -244,9 +197,6 @@ def clamped(timestamp_ms: int, appended_ms: int) -> int:
     return timestamp_ms if appended_ms - _PAST_MS <= timestamp_ms <= appended_ms + _FUTURE_MS else appended_ms
 
 
-def _compared(row: GatewayRecord | None) -> dict[str, object] | None:
-    return None if row is None else {name: value for name, value in row.items() if name not in _NOT_COMPARED}
-
-
-def _json(value: SeriesRecord | GatewayRecord) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+def _json(value: Gauge | GatewayGauge) -> bytes:
+    """With every field, so that who reads the topic need not know what is left out at its default."""
+    return adapter(type(value)).dump_json(value)

@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from clientscope.findings.record import State as FindingState
-from clientscope.gauges import GatewayValue, GaugeValue
+from clientscope.gauges import GatewayGauge, Gauge
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.state.pushes import OTHER
 from sinks.dashboard.state.state import State
@@ -101,7 +101,7 @@ def _of_findings(counts: Mapping[tuple[str, FindingState], int] | None) -> Itera
     yield family
 
 
-def _of_gateways(values: Iterable[GatewayValue]) -> Iterable[Metric]:
+def _of_gateways(values: Iterable[GatewayGauge]) -> Iterable[Metric]:
     figures = {
         "client_instances": ("Connected client instances (KIP-1324).", "instances"),
         "client_connections_opened_per_minute": ("Connections opened in the last minute.", "opened_per_minute"),
@@ -124,7 +124,7 @@ def registry(state: State) -> CollectorRegistry:
     return made
 
 
-def fold(gauges: Iterable[GaugeValue], limit: int) -> tuple[dict[_Series, int], int]:
+def fold(gauges: Iterable[Gauge], limit: int) -> tuple[dict[_Series, int], int]:
     """The gauges summed over gateways, by label values: at most ``limit`` series, the largest; and how many went into ``other``.
 
     There is one ``other`` per (cluster, broker, listener), within the limit as long as there are fewer of those.

@@ -7,12 +7,12 @@ from collections import Counter
 from typing import TypeVar
 
 from clientscope.errors import RecordError
-from clientscope.gauges import GatewayValue, GaugeValue
-from clientscope.topic_values import parse
+from clientscope.gauges import GatewayGauge, Gauge
+from clientscope.records.codec import decode
 
 MAX_KEY_BYTES = 8_192
 
-Kept = TypeVar("Kept", GaugeValue, GatewayValue)
+Kept = TypeVar("Kept", Gauge, GatewayGauge)
 
 
 class GaugeTable:
@@ -20,8 +20,8 @@ class GaugeTable:
 
     def __init__(self, limit: int) -> None:
         self.dropped: Counter[str] = Counter()
-        self.series: dict[bytes, GaugeValue] = {}
-        self.gateways: dict[bytes, GatewayValue] = {}
+        self.series: dict[bytes, Gauge] = {}
+        self.gateways: dict[bytes, GatewayGauge] = {}
         self._limit = limit
 
     def apply(self, key: bytes | None, value: bytes | None) -> bool:
@@ -33,19 +33,19 @@ class GaugeTable:
         if key is None or len(key) > MAX_KEY_BYTES:
             raise RecordError("key")
         if _is_gateways(key):
-            row = None if value is None else parse(GatewayValue, value)
+            row = None if value is None else decode(GatewayGauge, value)
             before = self.gateways.get(key)
             self._put(self.gateways, key, row)
             return row is None or before is None or row.figures != before.figures
-        gauge = None if value is None else parse(GaugeValue, value)
+        gauge = None if value is None else decode(Gauge, value)
         known = self.series.get(key)
         if gauge is None or gauge.connections == 0:
             return self.series.pop(key, None) is not None
         return self._put(self.series, key, gauge) and (known is None or known.connections != gauge.connections)
 
-    def of_gateway(self, cluster: str, broker: int, gateway: str) -> GatewayValue | None:
+    def of_gateway(self, cluster: str, broker: int, gateway: str) -> GatewayGauge | None:
         """The topic's record of a gateway."""
-        found = (row for row in self.gateways.values() if (row.cluster, row.broker, row.gateway) == (cluster, broker, gateway))
+        found = (row for row in self.gateways.values() if row.place == (cluster, broker, gateway))
         return next(found, None)
 
     def counts(self) -> dict[str, int]:

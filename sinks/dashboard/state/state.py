@@ -17,7 +17,7 @@ from clientscope.api.results import Results
 from clientscope.api.series import Series
 from clientscope.findings.record import Finding
 from clientscope.findings.record import State as FindingState
-from clientscope.gauges import GatewayValue, GaugeValue
+from clientscope.gauges import GatewayGauge, Gauge
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import BROKERS, Query, parse
 from clientscope.readiness.seen import SeenClients
@@ -103,7 +103,7 @@ class State(Summary):
     def gauges(self, limit: int) -> GaugeList:
         """See `Gauges`."""
         with self._lock:
-            items = sorted(self._gauges.series.values(), key=lambda g: (-g.connections, g.model_dump_json())) if self._feed.was_live else []
+            items = sorted(self._gauges.series.values(), key=lambda g: (-g.connections, g.series)) if self._feed.was_live else []
             return GaugeList(version=self._versions.of[GAUGES], feed=self._feed.now, total=self._total(items), items=items[:limit])
 
     def connections(self, limit: int, *, offset: int = 0, q: str = "", sort: str = "", key: str = "", now_ms: int = 0) -> Connections:
@@ -304,12 +304,12 @@ class State(Summary):
                 return None
             return dict(self._findings.counts())
 
-    def series(self) -> list[GaugeValue]:
+    def series(self) -> list[Gauge]:
         """The gauges as they are; none before the feed was first live."""
         with self._lock:
             return list(self._gauges.series.values()) if self._feed.was_live else []
 
-    def gateway_values(self) -> list[GatewayValue]:
+    def gateway_values(self) -> list[GatewayGauge]:
         """The topic's record of each gateway; nothing before the feed was first live."""
         with self._lock:
             return list(self._gauges.gateways.values()) if self._feed.was_live else []

@@ -8,7 +8,8 @@ import pytest
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from clientscope.gauges import GaugeValue
+from clientscope.gauges import Gauge
+from clientscope.records.codec import encode
 from clientscope.records.topics import CONNECTIONS, GAUGES
 from sinks.dashboard.api.metrics import fold, registry
 from sinks.dashboard.state.state import State, TopicRecord
@@ -16,15 +17,13 @@ from sinks.dashboard.state.state import State, TopicRecord
 HOSTILE = ['quote"', "back\\slash", "new\nline", '"} evil{x="', "# HELP x", "ø日本", "\\n", "", "a" * 256, "<img src=x onerror=alert(1)>"]
 
 
-def gauge(name: str, count: int, listener: str = "CLIENT", gateway: str = "gw") -> GaugeValue:
-    return GaugeValue(
-        cluster="c", broker=1, gateway=gateway, listener=listener, software_name=name, software_version="1", connections=count
-    )
+def gauge(name: str, count: int, listener: str = "CLIENT", gateway: str = "gw") -> Gauge:
+    return Gauge(cluster="c", broker=1, gateway=gateway, listener=listener, software_name=name, software_version="1", connections=count)
 
 
-def record(value: GaugeValue) -> TopicRecord:
+def record(value: Gauge) -> TopicRecord:
     key = json.dumps([value.gateway, value.listener, value.software_name]).encode()
-    return TopicRecord(GAUGES, 1, key, value.model_dump_json().encode())
+    return TopicRecord(GAUGES, 1, key, encode(value))
 
 
 LABELS = ("cluster", "broker", "listener", "client_software_name", "client_software_version", "topic", "reason")

@@ -89,8 +89,8 @@ def test_rows_stay_where_they_are_and_the_smallest_are_summed() -> None:
 BAD = [
     (TopicRecord(GAUGES, NOW, b"k", b"\xff"), "not_json"),
     (TopicRecord(GAUGES, NOW, b"k", b"[" * 100_000), "not_json"),
-    (TopicRecord(GAUGES, NOW, b"k", b'{"connections":1}'), "fields"),
-    (gauge(-1), "fields"),
+    (TopicRecord(GAUGES, NOW, b"k", b'{"connections":1}'), "invalid_cluster"),
+    (gauge(-1), "invalid_connections"),
     (TopicRecord(GAUGES, NOW, None, None), "key"),
     (TopicRecord(GAUGES, NOW, b"k" * 100_000, None), "key"),
     (TopicRecord(CONNECTIONS, NOW, b"gw", b""), "not_json"),
