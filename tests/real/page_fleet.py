@@ -201,8 +201,9 @@ class Fleet:
         Args:
             number: tells several of them apart.
         """
-        names = dict.fromkeys(("client_id", "client_software_name", "client_software_version", "principal", "client_address"), text)
-        member = replace(self.members[0], number=9_999 + number, client_id=text, principal=text, address=text, software=(text, text))
+        name = text[:1_024]  # a record with a longer one is none
+        names = dict.fromkeys(("client_id", "client_software_name", "client_software_version", "principal", "client_address"), name)
+        member = replace(self.members[0], number=9_999 + number, client_id=name, principal=name, address=name, software=(name, name))
         self._connection += 1
         yield self._connection_record(GATEWAYS[0], self.now_ms, Kind.OPENED, connection_id=self._connection, **names)
         yield self._gauge(0, (text, text), 1)

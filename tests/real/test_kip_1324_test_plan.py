@@ -125,8 +125,8 @@ def test_complete_handshake_with_success(broker: RunningBroker, gateway: Running
         kafka.__version__,
     )
     configs = {config.key: (config.value, config.type, config.default) for config in record.listed()}
-    assert configs["linger.ms"] == ("3", Type.LONG, False)
-    assert configs["acks"] == ("all", Type.STRING, True)
+    assert configs["linger.ms"] == ("3", "long", False)
+    assert configs["acks"] == ("all", "string", True)
     until(lambda: connections_of(broker, "plan-happy"))
     identified = {record.client_instance_id for record in connections_of(broker, "plan-happy")}
     assert identified == {str(producer.client_instance_id)}, "the same on every connection"

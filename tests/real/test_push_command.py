@@ -43,11 +43,11 @@ def test_kafka_streams_from_java_properties(broker: Any, gateway: Any, tmp_path:
     assert (record.client_id, record.client_software_name, record.client_software_version) == ("enricher-1", "apache-kafka-java", "4.3.0")
     found = {config.key: (config.value, config.type, config.default) for config in record.listed()}
     assert list(found) == list(DEFAULT_KEYS[ClientType.STREAMS])
-    assert found["application.id"] == ("orders-enricher", "STRING", False)
-    assert found["num.stream.threads"] == ("4", "INT", False)
-    assert found["processing.guarantee"] == ("exactly_once_v2", "STRING", False)
-    assert found["commit.interval.ms"] == ("100", "LONG", True)
-    assert found["num.standby.replicas"] == ("0", "INT", True)
+    assert found["application.id"] == ("orders-enricher", "string", False)
+    assert found["num.stream.threads"] == ("4", "int", False)
+    assert found["processing.guarantee"] == ("exactly_once_v2", "string", False)
+    assert found["commit.interval.ms"] == ("100", "long", True)
+    assert found["num.standby.replicas"] == ("0", "int", True)
     assert len(found) == int(said[1])
 
 

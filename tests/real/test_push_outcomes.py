@@ -116,4 +116,4 @@ def test_a_client_that_need_not_authenticate_is_user_anonymous_wherever_it_is_na
     until(lambda: len(connection_records(broker.internal, client_id="anonymous-client")) >= 2, why="opened, and closed")
     connections = connection_records(broker.internal, client_id="anonymous-client")
     records = [*connections, *configurations(broker.internal, client_id="anonymous-client")]
-    assert {(record.principal, record.principal_source) for record in records} == {("User:ANONYMOUS", 0)}
+    assert {(record.principal, record.principal_source) for record in records} == {("User:ANONYMOUS", "none")}
