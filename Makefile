@@ -47,7 +47,7 @@ screenshots: venv chromium  ## the pictures of the page and of the report, again
 test-soak: venv  ## F26: twice the load for MINUTES (30); fails where what the job holds, or its batches, grow
 	@$(BIN)/python -m bench.stream --seconds 0 --backlog 0 --soak $(or $(MINUTES),30) --flat $(ARGS)
 test-backlog: venv  ## F27: PUSHES (10 million) wait for the job, and new ones come meanwhile; a quarter of an hour, 20 GB of disk
-	@$(BIN)/python -m bench.stream --seconds 0 --backlog $(or $(PUSHES),10000000) --beside-only $(ARGS)
+	@$(BIN)/python -m bench.stream --seconds 0 --backlog $(or $(PUSHES),10000000) $(ARGS)
 docs: docs-rules ## write what docs/ makes of the code anew: the tables of metrics.md, alerts.md, operating.md, readiness.md and telemetry.md, rules.md
 	$(BIN)/python docs/make/metrics.py && $(BIN)/python docs/make/readiness.py && $(BIN)/python docs/make/limits.py && $(BIN)/python docs/make/faults.py && $(BIN)/python docs/make/client_facts.py && $(BIN)/python docs/make/schemas.py
 docs-rules: venv ## write docs/rules.md anew from the rules

@@ -43,17 +43,14 @@ from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
 from streaming.findings.fact_reports import FactReports
 from streaming.findings.finding_records import Policy
-from streaming.fresh_lane import FreshLane
 from streaming.internals.jvm import memory_bean, unlogged_failures
-from streaming.internals.progress_reports import last_report
 from streaming.internals.releases import MINORS, installed, untested
 from streaming.job_checkpoints import Checkpoints
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.job_metrics import JobMetrics
-from streaming.progress import all_unread, read_to
+from streaming.progress import read_to
 from streaming.queries.query import JobContext
 from streaming.queries.registry import QUERIES, wanted
-from streaming.queries.results import FreshResults
 from streaming.reports import BatchReports
 from streaming.session import absolute, session, submitted
 from streaming.status import JobStatus
@@ -223,7 +220,6 @@ class _Job:
         self._quality = Quality(settings.history_dir, conditions, self.metrics.registry) if settings.quality == "on" else None
         policy = Policy(owned, rules.suppressions)
         context = JobContext(spark, settings, digest_key, rules.thresholds, policy, conditions, FactReports(), checkpoints)
-        self._fresh = None if settings.backlog_first else FreshLane(partial(FreshResults, context))
         queries = wanted(settings)
         BatchReports(spark, queries, self._finished).listen()
         self._conditions, self._checkpoints = conditions, checkpoints
@@ -270,9 +266,6 @@ class _Job:
         now = self._looked_s = time.monotonic()
         if ended := self._checkpoints.topic.replaced or self.supervisor.ends:
             raise ended
-        if self._fresh is not None:
-            self._fresh.look()
-            self.metrics.fresh_lane(self._fresh.running, self._fresh.starts, self._fresh.failures)
         if now - self._reported_s >= _REPORT_S:
             self._reported_s = now
             try:
@@ -292,9 +285,6 @@ class _Job:
 
     def _report(self, name: str, running: Running) -> None:
         """Takes in a query's progress, in its thread."""
-        report = last_report(running.query)
-        if name == "results" and report is not None and self._fresh is not None:
-            self._fresh.set_unread(all_unread(report))
         running.measure(self.metrics)
 
     def stop(self, patience_s: float = _LAST_BATCHES_S) -> None:
@@ -303,8 +293,6 @@ class _Job:
         self.supervisor.stop()
         if self._quality is not None:
             self._quality.stop()
-        if self._fresh is not None:
-            self._fresh.stop()
         deadline = time.monotonic() + patience_s
         for running in [each.running for each in self.supervisor.watched if each.running is not None]:
             try:

@@ -72,9 +72,6 @@ _GAUGES = {
     "findings_left_records": ("Offsets from the start of the findings query that it has not read yet.", ()),
     "jvm_memory_bytes": ("Memory used by the driver's JVM, garbage included.", ("area",)),
     "lost_records": ("Records that the query skipped since its last reset, since Kafka no longer had them.", _PARTITION),
-    "fresh_lane_running": ("1 while a second query reads new pushes, because the results query is far behind.", ()),
-    "fresh_lane_starts": ("Starts of that second query since the job started.", ()),
-    "fresh_lane_failures": ("Failures of that second query, at its start or later.", ()),
 }
 
 
@@ -114,12 +111,6 @@ class JobMetrics:
         """Whether a query runs."""
         self._set("query_running", running, query)
         self._set("query_restarts", restarts, query)
-
-    def fresh_lane(self, running: bool, starts: int, failures: int) -> None:
-        """Sets the metrics of `streaming.fresh_lane`."""
-        self._set("fresh_lane_running", running)
-        self._set("fresh_lane_starts", starts)
-        self._set("fresh_lane_failures", failures)
 
     def memory(self, heap: int, other: int) -> None:
         """Bytes that the JVM uses of its heap, and of its own besides (classes, compiled code)."""

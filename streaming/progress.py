@@ -30,15 +30,6 @@ def read_to(report: Any) -> dict[str, dict[int, int]]:
     return found
 
 
-def all_unread(report: Any) -> int:
-    """Records that a query had still to read, all partitions together.
-
-    Args:
-        report: a ``StreamingQueryProgress``.
-    """
-    return sum(sum(unread(source).values()) for source in report.sources)
-
-
 def _by_partition(offsets: str | None) -> dict[tuple[str, str], int]:
     """Spark's JSON of a Kafka source's offsets."""
     found: Mapping[str, Mapping[str, int]] = json.loads(offsets) if offsets and offsets != "null" else {}

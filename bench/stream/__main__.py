@@ -107,11 +107,7 @@ def _further(installation: Running, options: argparse.Namespace) -> bool:
             return False
     if options.backlog:
         _say("backlog")
-        ways = {"new ones after it": ["--backlog-first"], "new ones beside it": []}
-        if options.beside_only:
-            del ways["new ones after it"]
-        caught = {name: backlog(installation, options.backlog, *flags) for name, flags in ways.items()}
-        Console(width=130).print(table(options.backlog, caught))
+        Console(width=130).print(table(options.backlog, {"": backlog(installation, options.backlog)}))
     return True
 
 
@@ -131,7 +127,6 @@ def main() -> int:
         "--soak", type=float, default=0, metavar="MIN", help="of twice the load, minutes; 0 leaves it out (default: %(default)s)"
     )
     parser.add_argument("--flat", action="store_true", help="fail where what the soak looks at grows")
-    parser.add_argument("--beside-only", action="store_true", help="read a backlog only as the job does, with new pushes beside it")
     parser.add_argument("--cluster", action="store_true", help="compare with a standalone cluster of two workers, and nothing else")
     options = parser.parse_args()
     if options.cluster:

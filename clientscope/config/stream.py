@@ -38,6 +38,5 @@ class StreamSettings(KafkaSettings):
     )
     rules_file: RulesFile
     owners: Owners
-    backlog_first: bool = Field(False, description="judge new pushes after a backlog; by default both at the same time")
     metrics_listen: Address = Field("127.0.0.1:9466", description="address of /metrics, /healthz and /readyz; port 0 turns them off")
     ui_port: int = Field(0, ge=0, le=65535, description="port of Spark's own web UI; 0 turns it off")

@@ -17,9 +17,6 @@ QUARANTINE = "clientscope.quarantine"
 TELEMETRY = "clientscope.telemetry"
 JOB = "clientscope.job"
 
-AHEAD = "clientscope.ahead"
-"""Header of a result that was written ahead of a backlog: the same comes again in its turn, which may be millions of results later."""
-
 _DAY_MS = 24 * 60 * 60 * 1000
 
 

@@ -1,4 +1,4 @@
-"""A secret's finding waits for nobody: neither for results nor for gauges that work off a backlog."""
+"""F27: a secret's finding waits for nobody, neither for results nor for gauges that work off a backlog."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ class Known:
             return False
         if isinstance(value, ResultValue):
             self._index.put(configs.judged(value, record.timestamp_ms))
-            return self._pushes.apply(value, record.timestamp_ms, record.ahead)
+            return self._pushes.apply(value, record.timestamp_ms)
         assert value is not None
         self._series.apply(value, record.timestamp_ms)
         new = self._seen.apply(value, record.timestamp_ms)

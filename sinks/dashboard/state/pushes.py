@@ -20,8 +20,7 @@ _Source = tuple[str, int, int]
 class PushTable:
     """The newest results, and counts over the last day.
 
-    Spark delivers at least once, so a result may come again: the source's offset tells, as far back as ``seen_limit`` results; and
-    as many more that came ahead of a backlog, since they all come again.
+    Spark delivers at least once, so a result may come again: the source's offset tells, as far back as ``seen_limit`` results.
 
     Attributes:
         pushes: results ever counted, by origin.
@@ -34,7 +33,6 @@ class PushTable:
         self._limit = limit
         self._seen_limit = seen_limit
         self._seen: OrderedDict[_Source, None] = OrderedDict()
-        self._ahead: OrderedDict[_Source, None] = OrderedDict()
         self._newest: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
         self._fired: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
         self._pushed: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
@@ -54,24 +52,17 @@ class PushTable:
         """``findings`` since `begin_to_count`."""
         return self.findings - self._before_live[1]
 
-    def apply(self, value: ResultValue, arrived_ms: int, ahead: bool = False) -> bool:
+    def apply(self, value: ResultValue, arrived_ms: int) -> bool:
         """Takes one result.  Returns whether anything changed.
 
         Args:
             arrived_ms: Kafka's time.
-            ahead: whether it came ahead of a backlog.
         """
         source = (value.topic, value.partition, value.offset)
-        again = source in self._seen or source in self._ahead
+        if source in self._seen:
+            return False
         self._seen[source] = None
         _trim(self._seen, self._seen_limit)
-        if not ahead:
-            self._ahead.pop(source, None)  # that was its turn: the same place of a topic that is made again is another push
-        if again:
-            return False
-        if ahead:
-            self._ahead[source] = None
-            _trim(self._ahead, self._seen_limit)
         verdict = _verdict(value)
         result = ResultRow(**{name: getattr(value, name) for name in ResultValue.model_fields}, verdict=verdict)
         for table, belongs in ((self._newest, True), (self._fired, verdict == "findings"), (self._pushed, value.origin == Origin.PUSHED)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -19,7 +19,7 @@ from clientscope.clock import now_ms
 from clientscope.kafka.access import Kafka, access
 from clientscope.kafka.latest import LatestByKey, by_time, clears_old_place
 from clientscope.kafka.reader import OffsetRange, TopicReader
-from clientscope.records.topics import AHEAD, CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.state.pushes import DAY_MS
 from sinks.dashboard.state.record import TopicRecord
 from sinks.dashboard.state.state import State
@@ -108,7 +108,7 @@ class StateReader:
         while not self._stopping.is_set():
             if batches := reader.poll(_POLL_S):
                 self._state.apply(
-                    TopicRecord(r.topic, r.timestamp, r.key, r.value, _ahead(r.headers), r.partition, r.offset)
+                    TopicRecord(r.topic, r.timestamp, r.key, r.value, r.partition, r.offset)
                     for r in by_time(batches)
                     if r.topic not in _LAST_COUNTS or self._is_latest(r)
                 )
@@ -145,7 +145,3 @@ class StateReader:
                 read=sum(positions[partition] - self._ranges[partition].first for partition in ends),
                 total=sum(end - self._ranges[partition].first for partition, end in ends.items()),
             )
-
-
-def _ahead(headers: Sequence[tuple[str, bytes | None]]) -> bool:
-    return any(name == AHEAD for name, _ in headers)

@@ -11,7 +11,6 @@ class TopicRecord:
 
     Attributes:
         timestamp_ms: LogAppendTime.
-        ahead: whether it has the header `clientscope.records.topics.AHEAD`.
         partition, offset: where it lies.
     """
 
@@ -19,6 +18,5 @@ class TopicRecord:
     timestamp_ms: int
     key: bytes | None
     value: bytes | None
-    ahead: bool = False
     partition: int = 0
     offset: int = 0

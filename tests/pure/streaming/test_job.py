@@ -33,7 +33,6 @@ def test_survives_a_reset_connection_to_the_jvm(error: Py4JError) -> None:
         metrics=metrics,
         supervisor=SimpleNamespace(ends=None),
         _jvm_memory=Memory(error),
-        _fresh=None,
         _checkpoints=SimpleNamespace(topic=SimpleNamespace(replaced=None)),
     )
 
@@ -58,6 +57,6 @@ def test_stops_every_query_where_one_cannot_be_asked() -> None:
             raise Py4JNetworkError("Answer from Java side is empty")
 
     watched = [running("results", Reset()), running("gauges", {"isTriggerActive": False})]
-    job: Any = SimpleNamespace(supervisor=SimpleNamespace(stop=lambda: None, watched=watched), _quality=None, _fresh=None)
+    job: Any = SimpleNamespace(supervisor=SimpleNamespace(stop=lambda: None, watched=watched), _quality=None)
     _Job.stop(job)
     assert done == ["results closed", "gauges stopped", "gauges closed"]
