@@ -51,29 +51,27 @@ def serving(
     return TestClient(app, base_url=url, client=(address, 50_000))
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+CLOCK = Clock()
 
 
-def tokens(clock: Clock, external_url: str = "", *given: Token) -> Access:
-    return Access(given or (ADMIN, READER), external_url=external_url, clock=clock)
+def tokens(external_url: str = "", *given: Token) -> Access:
+    return Access(given or (ADMIN, READER), external_url=external_url, clock=CLOCK)
 
 
 def login(http: TestClient, secret: str) -> Any:
     return http.post("/api/v1/login", json={"token": secret}, headers=OURS)
 
 
-def test_who_has_no_token_is_asked_for_one(clock: Clock) -> None:
-    http = serving(tokens(clock))
+def test_who_has_no_token_is_asked_for_one() -> None:
+    http = serving(tokens())
     assert (http.get("/metrics").status_code, http.get("/metrics").json()) == (401, {"detail": "sign in first"})
     me = http.get("/api/v1/me").json()
     assert (me["name"], me["role"], me["authentication"], me["external_url"]) == (None, None, "token", None)
     assert ADMIN.secret not in repr(ADMIN)
 
 
-def test_a_token_becomes_a_cookie_that_no_script_reads_and_no_other_site_sends(clock: Clock) -> None:
-    http = serving(tokens(clock))
+def test_a_token_becomes_a_cookie_that_no_script_reads_and_no_other_site_sends() -> None:
+    http = serving(tokens())
     response = login(http, ADMIN.secret)
     assert response.status_code == 204
     cookie = response.headers["set-cookie"]
@@ -90,45 +88,45 @@ def test_a_token_becomes_a_cookie_that_no_script_reads_and_no_other_site_sends(c
     assert http.get("/api/v1/overview").status_code == 401
 
 
-def test_the_cookie_is_only_for_the_pages_own_path_and_for_tls(clock: Clock) -> None:
-    http = serving(tokens(clock, "https://page.example/clients/"), url="https://page.example")
+def test_the_cookie_is_only_for_the_pages_own_path_and_for_tls() -> None:
+    http = serving(tokens("https://page.example/clients/"), url="https://page.example")
     cookie = login(http, READER.secret).headers["set-cookie"].lower()
     assert "path=/clients/;" in cookie + ";"
     assert "secure" in cookie
 
 
-def test_a_session_ends_and_another_copy_with_the_same_tokens_takes_it(clock: Clock) -> None:
-    cookie = login(serving(tokens(clock)), READER.secret).cookies[COOKIE]
-    other = serving(tokens(clock))
+def test_a_session_ends_and_another_copy_with_the_same_tokens_takes_it() -> None:
+    cookie = login(serving(tokens()), READER.secret).cookies[COOKIE]
+    other = serving(tokens())
     other.cookies.set(COOKIE, cookie)
     assert other.get("/api/v1/me").json()["role"] == "reader"
-    changed = serving(tokens(clock, "", Token("reader", "reader", "n" * 32)))
+    changed = serving(tokens("", Token("reader", "reader", "n" * 32)))
     changed.cookies.set(COOKIE, cookie)
     assert changed.get("/api/v1/me").json()["role"] is None
-    clock.now += SESSION_SECONDS
+    CLOCK.now += SESSION_SECONDS
     assert other.get("/api/v1/me").json()["role"] is None
 
 
 @pytest.mark.parametrize("tamper", ["", ".", "x", "9" * 2_000, "{0}x", "x{0}", "9{0}", "é"])
-def test_a_cookie_that_is_not_ours_opens_nothing(clock: Clock, tamper: str) -> None:
-    cookie = login(serving(tokens(clock)), READER.secret).cookies[COOKIE]
-    http = serving(tokens(clock))
+def test_a_cookie_that_is_not_ours_opens_nothing(tamper: str) -> None:
+    cookie = login(serving(tokens()), READER.secret).cookies[COOKIE]
+    http = serving(tokens())
     assert http.get("/api/v1/overview", headers=[(b"cookie", f"{COOKIE}={tamper.format(cookie)}".encode())]).status_code == 401
 
 
-def test_wrong_tokens_are_refused_and_soon_not_even_looked_at(clock: Clock) -> None:
-    http = serving(tokens(clock))
+def test_wrong_tokens_are_refused_and_soon_not_even_looked_at() -> None:
+    http = serving(tokens())
     for _ in range(10):
         response = login(http, "guess" * 5)
         assert response.status_code == 401
         assert "guess" not in response.text
     assert login(http, ADMIN.secret).status_code == 429
-    clock.now += 61
+    CLOCK.now += 61
     assert login(http, ADMIN.secret).status_code == 204
 
 
-def behind(clock: Clock, address: str = "10.0.0.5") -> TestClient:
-    return serving(Access((ADMIN, READER), clock=clock, trusted=[ip_network("10.0.0.0/24"), ip_network("fd00::5/128")]), address=address)
+def behind(address: str = "10.0.0.5") -> TestClient:
+    return serving(Access((ADMIN, READER), clock=CLOCK, trusted=[ip_network("10.0.0.0/24"), ip_network("fd00::5/128")]), address=address)
 
 
 def came_by(http: TestClient, secret: str, *hops: str) -> int:
@@ -136,41 +134,38 @@ def came_by(http: TestClient, secret: str, *hops: str) -> int:
     return http.post("/api/v1/login", json={"token": secret}, headers=[*OURS.items(), *sent]).status_code
 
 
-def test_f38_wrong_tokens_behind_a_proxy_lock_out_an_address_and_not_everyone(clock: Clock) -> None:
-    http = behind(clock)
+def guessed(http: TestClient, hop: str) -> None:
+    """So often that its address is locked out; the hop's text may have a number."""
     for number in range(10):
-        assert came_by(http, "guess" * 5, f"198.51.100.{number}, 203.0.113.7") == 401, "what the client writes itself stands further left"
-    assert came_by(http, ADMIN.secret, "203.0.113.7") == 429
-    assert came_by(http, ADMIN.secret, "203.0.113.7, 10.0.0.9") == 429, "two proxies"
+        assert came_by(http, "guess" * 5, hop.format(number)) == 401
+
+
+def test_f38_wrong_tokens_behind_a_proxy_lock_out_an_address_and_not_everyone() -> None:
+    http = behind()
+    guessed(http, "198.51.100.{}, 203.0.113.7")  # what the client writes itself stands further left
+    for same in ("203.0.113.7", "203.0.113.7, 10.0.0.9", "203.0.113.7:5000", "::ffff:203.0.113.7"):
+        assert came_by(http, ADMIN.secret, same) == 429
     assert came_by(http, ADMIN.secret, "198.51.100.1, 203.0.113.7", "10.0.0.9") == 429, "two headers"
-    assert came_by(http, ADMIN.secret, "203.0.113.7:5000") == 429
-    assert came_by(http, ADMIN.secret, "::ffff:203.0.113.7") == 429
     for other in ("203.0.113.8", "203.0.113.7, 203.0.113.8", "203.0.113.7, nonsense", ""):
         assert came_by(http, ADMIN.secret, other) == 204
     assert came_by(http, ADMIN.secret) == 204, "the proxy itself"
 
 
-def test_f38_nobody_but_a_trusted_proxy_says_where_a_request_comes_from(clock: Clock) -> None:
-    http = behind(clock, address="203.0.113.7")
-    for number in range(10):
-        assert came_by(http, "guess" * 5, f"198.51.100.{number}") == 401
-    assert came_by(http, ADMIN.secret, "198.51.100.99") == 429
-    unnamed = serving(tokens(clock), address="10.0.0.5")
-    for number in range(10):
-        assert came_by(unnamed, "guess" * 5, f"198.51.100.{number}") == 401
-    assert came_by(unnamed, ADMIN.secret, "198.51.100.99") == 429
+def test_f38_nobody_but_a_trusted_proxy_says_where_a_request_comes_from() -> None:
+    for http in (behind(address="203.0.113.7"), serving(tokens(), address="10.0.0.5")):
+        guessed(http, "198.51.100.{}")
+        assert came_by(http, ADMIN.secret, "198.51.100.99") == 429
 
 
-def test_f38_with_ipv6_a_network_of_64_bits_is_one_address(clock: Clock) -> None:
-    http = behind(clock, "fd00::5")
-    for number in range(10):
-        assert came_by(http, "guess" * 5, f"[2001:db8:1:2::{number}]:5000") == 401
+def test_f38_with_ipv6_a_network_of_64_bits_is_one_address() -> None:
+    http = behind("fd00::5")
+    guessed(http, "[2001:db8:1:2::{}]:5000")
     assert came_by(http, ADMIN.secret, "2001:db8:1:2:ffff::1") == 429
     assert came_by(http, ADMIN.secret, "2001:db8:1:3::1") == 204
 
 
-def test_a_program_sends_its_token_with_each_request(clock: Clock) -> None:
-    http = serving(tokens(clock), deciding=Deciding(lambda *written: None))
+def test_a_program_sends_its_token_with_each_request() -> None:
+    http = serving(tokens(), deciding=Deciding(lambda *written: None))
     bearer = {"authorization": f"Bearer {ADMIN.secret}"}
     assert http.get("/metrics", headers=bearer).status_code == 200
     body = {"resolution": "rotated", "why": "w"}
@@ -198,15 +193,15 @@ def test_a_proxys_word_counts_from_the_proxy_alone() -> None:
     assert serving(access, address="::ffff:10.0.0.5").get("/api/v1/overview", headers={"x-forwarded-user": "alice"}).status_code == 200
 
 
-def test_a_host_from_elsewhere_is_answered_on_loopback_only_where_somebody_asks_who_it_is(clock: Clock) -> None:
+def test_a_host_from_elsewhere_is_answered_on_loopback_only_where_somebody_asks_who_it_is() -> None:
     outside = "https://page.example/x/"
-    assert serving(tokens(clock, outside), loopback_only=True).get("/api/v1/me").status_code == 200
-    assert serving(tokens(clock, outside), loopback_only=True, url="http://evil.example").get("/api/v1/me").status_code == 421
+    assert serving(tokens(outside), loopback_only=True).get("/api/v1/me").status_code == 200
+    assert serving(tokens(outside), loopback_only=True, url="http://evil.example").get("/api/v1/me").status_code == 421
     assert serving(Access(anyone=Visitor("me", "admin"), external_url=outside), loopback_only=True).get("/api/v1/me").status_code == 421
 
 
-def test_the_origin_of_the_outer_address_is_ours(clock: Clock) -> None:
-    http = serving(tokens(clock, "https://outer.example/x/"), url="http://inner.example")
+def test_the_origin_of_the_outer_address_is_ours() -> None:
+    http = serving(tokens("https://outer.example/x/"), url="http://inner.example")
     body = {"token": ADMIN.secret}
     assert http.post("/api/v1/login", json=body, headers={"origin": "https://outer.example"}).status_code == 204
     assert http.post("/api/v1/login", json=body, headers={"origin": "http://outer.example"}).status_code == 403
@@ -215,16 +210,15 @@ def test_the_origin_of_the_outer_address_is_ours(clock: Clock) -> None:
 @pytest.mark.parametrize(
     "length", ["209715200", "00000000000209715200", "0" * 5_000 + "9", "9" * 5_000, "65537", "-1", "1e9", "0x10", "\u0661"]
 )
-def test_f45_a_length_is_compared_as_a_whole_number(clock: Clock, length: str) -> None:
+def test_f45_a_length_is_compared_as_a_whole_number(length: str) -> None:
     headers = [*((name.encode(), value.encode()) for name, value in OURS.items()), (b"content-length", length.encode())]
-    answer = serving(tokens(clock)).post("/api/v1/login", content=b"{}", headers=headers)
+    answer = serving(tokens()).post("/api/v1/login", content=b"{}", headers=headers)
     assert answer.status_code == (422 if length == "0" * 5_000 + "9" else 413)
 
 
-def test_a_large_body_is_not_read(clock: Clock) -> None:
-    http = serving(tokens(clock))
-    assert http.post("/api/v1/login", content=b"x" * 70_000, headers=OURS).status_code == 413
-    assert http.post("/api/v1/login", content=iter([b"x"]), headers=OURS).status_code == 413
+@pytest.mark.parametrize("content", [b"x" * 70_000, iter([b"x"])], ids=["long", "of no length"])
+def test_a_large_body_is_not_read(content: Any) -> None:
+    assert serving(tokens()).post("/api/v1/login", content=content, headers=OURS).status_code == 413
 
 
 def settings(**given: Any) -> ServeSettings:
@@ -371,14 +365,8 @@ def test_f38_an_admin_decides_from_our_own_page_alone(app: FastAPI) -> None:
     body = {"resolution": "rotated", "why": "w"}
     changing = [(method, path) for method, path in every(app) if method not in ("GET", "HEAD")]
     assert len(changing) == 5
-    for headers in (
-        THEIRS,
-        {},
-        {"sec-fetch-site": "same-site"},
-        {"sec-fetch-site": "none"},
-        {"origin": "null"},
-        {"origin": "https://evil.example"},
-    ):
+    elsewhere = ({"sec-fetch-site": site} for site in ("same-site", "none"))
+    for headers in (THEIRS, {}, *elsewhere, {"origin": "null"}, {"origin": THEIRS["origin"]}):
         for method, path in changing:
             sent = {"token": ADMIN.secret} if path.endswith("/login") else {**body, "until": "2030-01-01"}
             assert http.request(method, path, json=sent, headers=headers).status_code == 403, path
@@ -483,15 +471,9 @@ def test_only_a_loopback_host_is_answered(hosts: list[str], loopback: bool) -> N
 
 
 @pytest.mark.parametrize("host", ["localhost", "evil.example"])
-def test_every_answer_carries_the_headers(host: str) -> None:
+def test_every_answer_carries_the_headers_which_allow_nothing_inline_or_from_elsewhere(host: str) -> None:
     response = client(True).get("/nothing", headers={"host": host})
     assert {name: response.headers[name] for name in HEADERS} == HEADERS
-
-
-def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere() -> None:
     policy = HEADERS["content-security-policy"]
-    assert "unsafe" not in policy
-    assert "http" not in policy
-    assert "*" not in policy
-    for directive in ("default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"):
-        assert directive in policy.split("; ")
+    assert not re.search(r"unsafe|http|\*", policy)
+    assert {"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"} <= set(policy.split("; "))
