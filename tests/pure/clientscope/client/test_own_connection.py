@@ -130,8 +130,11 @@ def test_the_connection_has_the_client_id_that_is_pushed(
 
 
 def test_keys_and_type_are_the_callers_or_follow_from_the_settings(server: CountingBroker) -> None:
-    pushed(server, settings={"group_id": "g", "max_poll_records": 7}, dialect="aiokafka")
-    pushed(server, settings={"group.id": "g"}, client_type="producer", allowed_keys=["acks"])
+    instances = {
+        pushed(server, settings={"group_id": "g", "max_poll_records": 7}, dialect="aiokafka"),
+        pushed(server, settings={"group.id": "g"}, client_type="producer", allowed_keys=["acks"]),
+    }
+    assert server.instance_ids == instances and len(instances) == 2, "each push is an instance of its own"
     consumer, producer = ([each.config_key for each in sent.configs] for sent in server.pushes)
     assert "max.poll.records" in consumer
     assert producer == ["acks"]
@@ -169,12 +172,6 @@ def test_a_name_that_brokers_would_refuse_is_made_one_that_they_take(server: Cou
     assert (hello.client_software_name, hello.client_software_version) == ("my-app", "1.0-local")
 
 
-def test_each_push_is_an_instance_of_its_own(server: CountingBroker) -> None:
-    instance_ids = {pushed(server), pushed(server)}
-    assert server.instance_ids == instance_ids
-    assert len(instance_ids) == 2
-
-
 def refused_credentials(request: Any) -> Any:
     return sasl.SaslAuthenticateResponse(version=request.API_VERSION, error_code=58, error_message="Invalid username or password")
 
@@ -183,26 +180,34 @@ def refused_mechanism(request: Any) -> Any:
     return sasl.SaslHandshakeResponse(version=request.API_VERSION, error_code=33, mechanisms=["GSSAPI"])
 
 
-@pytest.mark.parametrize(
-    ("otherwise", "named"),
-    [({SASL_AUTHENTICATE: refused_credentials}, "SaslAuthenticationFailedError"), ({SASL_HANDSHAKE: refused_mechanism}, "UnsupportedSasl")],
-)
-def test_refused_credentials_are_not_tried_again(
-    broker: Brokers, otherwise: dict[int, Any], named: str, caplog: pytest.LogCaptureFixture
+def refused_name(_: Any) -> Any:
+    return metadata.ApiVersionsResponse(version=0, error_code=42, api_keys=[])  # kafka-python reads errors as v0
+
+
+REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, int]] = [
+    # How the broker answers, how the client connects, what is said, and after how many connections.
+    ({"otherwise": {SASL_AUTHENTICATE: refused_credentials}}, SASL, "SaslAuthenticationFailedError", 1),
+    ({"otherwise": {SASL_HANDSHAKE: refused_mechanism}}, SASL, "UnsupportedSasl", 1),
+    ({"otherwise": {SASL_AUTHENTICATE: CLOSE}}, SASL, "3 connections were lost during authentication, as with wrong credentials", 3),
+    ({"otherwise": {API_VERSIONS: refused_name}}, {}, "client_software_name 'acme-client', client_software_version '1.2.3'", 1),
+    ({"script": (error(89, throttle_ms=3_600_000),)}, {}, "ThrottlingQuotaExceeded", 1),
+    *(
+        ({"script": (error(code),)}, {}, named, 1)
+        for code, named in ((1324, "CONFIG_TOO_LARGE"), (40, "InvalidConfig"), (42, "InvalidRequest"), (35, "Unsupported"))
+    ),
+]
+
+
+@pytest.mark.parametrize(("answers", "connection", "named", "connections"), REFUSED)
+def test_a_refusal_is_said_once_and_not_tried_again(
+    broker: Brokers, answers: dict[str, Any], connection: dict[str, Any], named: str, connections: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server = broker(otherwise=otherwise)
-    detail = failed(server, **SASL)
+    server = broker(**answers)
+    detail = failed(server, timeout_s=300, **connection)
     assert named in detail
-    assert len(server.connections) == 1
-    assert len(warnings(caplog)) == 1
+    assert (len(server.connections), len(server.pushes)) == (connections, int("script" in answers))
+    assert len([each for each in warnings(caplog) if not each.startswith("the client gives up: ")]) == 1
     assert PASSWORD not in caplog.text + detail
-
-
-def test_a_broker_that_only_closes_at_the_credentials_is_asked_three_times(broker: Brokers) -> None:
-    server = broker(otherwise={SASL_AUTHENTICATE: CLOSE})
-    detail = failed(server, timeout_s=300, **SASL)
-    assert "3 connections were lost during authentication, as with wrong credentials" in detail
-    assert len(server.connections) == 3
 
 
 def test_pushes_after_authentication_and_no_log_has_the_credentials(server: CountingBroker, caplog: pytest.LogCaptureFixture) -> None:
@@ -214,18 +219,6 @@ def test_pushes_after_authentication_and_no_log_has_the_credentials(server: Coun
     assert PASSWORD not in caplog.text
     for name in ("kafka.net.connection", "kafka.protocol.parser"):
         assert logging.getLogger(name).filters == [], "kafka-python's own clients log as ever"
-
-
-def refused_name(_: Any) -> Any:
-    return metadata.ApiVersionsResponse(version=0, error_code=42, api_keys=[])  # kafka-python reads errors as v0
-
-
-def test_a_software_name_that_the_broker_refuses_is_not_tried_again(broker: Brokers) -> None:
-    server = broker(otherwise={API_VERSIONS: refused_name})
-    detail = failed(server)
-    assert detail.startswith("not pushed: InvalidRequestError: ")
-    assert "client_software_name 'acme-client', client_software_version '1.2.3'" in detail
-    assert len(server.connections) == 1
 
 
 def test_not_advertised_is_said_once_all_brokers_were_met(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
@@ -299,22 +292,6 @@ def test_a_long_throttle_is_waited_out_and_the_next_connection_pushes(broker: Br
     server = broker(script=(error(89, throttle_ms=500),))
     assert pushed(server)
     assert server.orders() == [[API_VERSIONS, PUSH_CONFIG]] * 2
-
-
-def test_a_throttle_beyond_the_timeout_fails_at_once(broker: Brokers) -> None:
-    server = broker(script=(error(89, throttle_ms=3_600_000),))
-    detail = failed(server, timeout_s=60)
-    assert "ThrottlingQuotaExceeded" in detail
-
-
-@pytest.mark.parametrize(
-    ("code", "named"), [(1324, "CONFIG_TOO_LARGE"), (40, "InvalidConfig"), (42, "InvalidRequest"), (35, "Unsupported")]
-)
-def test_fatal_errors_are_refusals(broker: Brokers, code: int, named: str, caplog: pytest.LogCaptureFixture) -> None:
-    server = broker(script=(error(code),))
-    detail = failed(server)
-    assert named in detail
-    assert (len(server.pushes), len(warnings(caplog))) == (1, 1)
 
 
 def test_lost_connections_are_tried_again_three_times_in_all(broker: Brokers) -> None:
