@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientscope.errors import WireError
-from clientscope.wire.frames import Discarded, Frame, FrameScanner, Part, Passed, Treatment
+from clientscope.wire.frames import Frame, FrameScanner, Part, Passed, Treatment
 
 READ, DISCARD, PARTS = b"R", b"D", b"T"
 
@@ -25,14 +25,17 @@ def frame(payload: bytes) -> bytes:
 payloads = st.tuples(st.sampled_from([b"R", b"D", b"P", b"T"]), st.binary(min_size=0, max_size=40)).map(lambda p: p[0] + p[1])
 
 
+def cut(stream: bytes, data: st.DataObject) -> list[bytes]:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
+    return [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+
+
 @given(st.lists(payloads), st.data())
 def test_any_cutting_gives_the_same_pieces(frames: list[bytes], data: st.DataObject) -> None:
-    stream = b"".join(map(frame, frames))
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
     scanner = FrameScanner(5, 0)
     out: list[tuple[str, bytes]] = []
-    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
-        for piece in scanner.feed(stream[start:end], treat):
+    for received in cut(b"".join(map(frame, frames)), data):
+        for piece in scanner.feed(received, treat):
             if isinstance(piece, Passed):
                 kind, content = "passed", bytes(piece.data)
             elif isinstance(piece, Frame):
@@ -78,20 +81,10 @@ def test_a_large_frame_that_passes_is_not_held() -> None:
     assert not scanner.held
 
 
-def test_a_discarded_frame_keeps_its_head_alone() -> None:
-    scanner = FrameScanner(5, 0)
-    pieces = list(scanner.feed(struct.pack(">i", 1_000_000) + b"D" + b"x" * 5000, treat))
-    assert pieces == [Discarded(struct.pack(">i", 1_000_000) + b"D")]
-    assert list(scanner.feed(b"x" * (1_000_000 - 5001) + frame(b"Pz"), treat)) == [Passed(frame(b"Pz"))]
-
-
 @given(st.lists(payloads), st.data())
 def test_skipping_what_passes_comes_to_the_same(frames: list[bytes], data: st.DataObject) -> None:
-    stream = b"".join(map(frame, frames))
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
     fed, skipping = FrameScanner(5, 0), FrameScanner(5, 0)
-    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
-        received = stream[start:end]
+    for received in cut(b"".join(map(frame, frames)), data):
         pieces = list(fed.feed(received, treat))
         if skipping.skip(received, lambda data, position: treat(data[position : position + 5]) is Treatment.PASS):
             assert b"".join(bytes(piece.data) for piece in pieces if isinstance(piece, Passed)) == received
