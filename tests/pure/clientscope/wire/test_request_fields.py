@@ -22,11 +22,9 @@ SECRET = b"a-secret-value"
 CLOCK_MS = 1_700_000_000_000
 
 
-def frame_of(message: Any) -> bytes:
-    return framed(message, 7, "orders")
-
-
-def fields_of(frame: bytes, whole: bool = True) -> dict[str, str]:
+def fields_of(message: Any, whole: bool = True) -> dict[str, str]:
+    """Of a request, or of the bytes of one."""
+    frame = message if isinstance(message, bytes) else framed(message, 7, "orders")
     _, key, version, _ = REQUEST_HEAD.unpack_from(frame)
     return request_fields(key, version, frame, REQUEST_HEAD.size, whole)
 
@@ -50,19 +48,19 @@ def produced(version: int, records: bytes | None) -> Any:
 @pytest.mark.parametrize("version", range(3, 14))
 def test_produce(version: int) -> None:
     head = {"transactionalId": "tx", "acks": "-1", "timeoutMs": "21000"}
-    read = fields_of(frame_of(produced(version, batch(1, 9))))
+    read = fields_of(produced(version, batch(1, 9)))
     assert read == head | {"batchCompression": "1", "batchHasProducerId": "true"}
-    assert fields_of(frame_of(produced(version, batch()))) == head | {"batchCompression": "0", "batchHasProducerId": "false"}
-    assert fields_of(frame_of(produced(version, None))) == head
+    assert fields_of(produced(version, batch())) == head | {"batchCompression": "0", "batchHasProducerId": "false"}
+    assert fields_of(produced(version, None)) == head
 
 
 def test_a_batch_of_before_kafka_0_11_shows_nothing() -> None:
     old = struct.pack(">qiIbbq", 0, 30, 0, 1, 1, 5) + bytes(60)
-    assert set(fields_of(frame_of(produced(7, old)))) == {"transactionalId", "acks", "timeoutMs"}
+    assert set(fields_of(produced(7, old))) == {"transactionalId", "acks", "timeoutMs"}
 
 
 def test_no_record_is_ever_read() -> None:
-    frame = frame_of(produced(9, batch()))
+    frame = framed(produced(9, batch()), 7, "orders")
     place = frame.index(SECRET)
     for size in range(place):
         assert SECRET.decode() not in str(fields_of(frame[:size] + bytes(10), whole=False) if size > 60 else {})
@@ -92,14 +90,14 @@ def test_fetch(version: int, topics: int) -> None:
         expected["partitionMaxBytes"] = "900000"
     if version >= 11:
         expected["rackId"] = "eu-1"
-    assert fields_of(frame_of(message)) == expected
+    assert fields_of(message) == expected
 
 
 @pytest.mark.parametrize("version", range(14))
 def test_metadata(version: int) -> None:
     topics = [MetadataRequest.MetadataRequestTopic(version=version, name=name) for name in ("a", "b")]
     message = MetadataRequest(version=version, topics=topics, allow_auto_topic_creation=False)
-    assert fields_of(frame_of(message)) == ({"allowAutoTopicCreation": "false"} if version >= 4 else {})
+    assert fields_of(message) == ({"allowAutoTopicCreation": "false"} if version >= 4 else {})
 
 
 @pytest.mark.parametrize("version", range(10))
@@ -114,19 +112,15 @@ def test_join_group(version: int) -> None:
         expected["rebalanceTimeoutMs"] = "120000"
     if version >= 5:
         expected["groupInstanceId"] = "b-1"
-    assert fields_of(frame_of(message)) == expected
-
-
-@pytest.mark.parametrize("version", range(5))
-def test_heartbeat(version: int) -> None:
-    message = HeartbeatRequest(version=version, group_id="billing", generation_id=3, member_id="m")
-    assert fields_of(frame_of(message)) == {"groupId": "billing"}
+    assert fields_of(message) == expected
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_init_producer_id(version: int) -> None:
+def test_heartbeat_and_init_producer_id(version: int) -> None:
+    heartbeat = HeartbeatRequest(version=min(version, 4), group_id="billing", generation_id=3, member_id="m")
+    assert fields_of(heartbeat) == {"groupId": "billing"}
     message = InitProducerIdRequest(version=version, transactional_id="tx", transaction_timeout_ms=50_000)
-    assert fields_of(frame_of(message)) == {"transactionalId": "tx", "transactionTimeoutMs": "50000"}
+    assert fields_of(message) == {"transactionalId": "tx", "transactionTimeoutMs": "50000"}
 
 
 def head(key: int, version: int) -> bytes:
@@ -147,12 +141,12 @@ def test_heartbeats_of_the_consumer_and_share_protocols() -> None:
 
 
 def test_a_text_is_cut_like_those_of_records() -> None:
-    frame = frame_of(InitProducerIdRequest(version=0, transactional_id="t" * 1_000, transaction_timeout_ms=1))
+    frame = framed(InitProducerIdRequest(version=0, transactional_id="t" * 1_000, transaction_timeout_ms=1), 7, "orders")
     assert fields_of(frame)["transactionalId"] == "t" * 256
 
 
 def test_a_frame_that_ends_too_early_is_an_error_only_if_it_is_whole() -> None:
-    frame = frame_of(produced(9, batch()))
+    frame = framed(produced(9, batch()), 7, "orders")
     assert fields_of(frame[:40], whole=False)["acks"] == "-1"
     with pytest.raises(WireError):
         fields_of(frame[:40])
