@@ -7,8 +7,9 @@ import os
 import socket
 import ssl
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from functools import wraps
 from threading import Event, Thread
 from typing import Any, cast
 
@@ -96,6 +97,10 @@ async def accepted(context: ssl.SSLContext, app: App) -> tuple[TlsTransport, soc
     return transport, ours, theirs
 
 
+def on_loop(test: Callable[[ssl.SSLContext], Coroutine[Any, Any, None]]) -> Callable[[ssl.SSLContext], None]:
+    return wraps(test)(lambda context: LOOP.run(test(context)))  # type: ignore[return-value]
+
+
 def played(context: ssl.SSLContext, act: Callable[[ssl.SSLSocket], None]) -> App:
     """The protocol's side of a connection whose client does this, until it has ended."""
 
@@ -149,59 +154,49 @@ def test_bytes_that_are_no_record_end_it_with_the_reason(context: ssl.SSLContext
     assert played(context, act).said == ["made", "SSLError"]
 
 
-def test_a_failed_handshake_is_raised_and_the_protocol_hears_nothing(context: ssl.SSLContext) -> None:
-    async def main() -> App:
-        app = App()
-        transport, _, theirs = await accepted(context, app)
-        with theirs:
-            theirs.sendall(b"GET / HTTP/1.1\r\n\r\n")
-            with pytest.raises(ssl.SSLError, match=r"(?i)http.request"):
-                await transport.shake_hands()
-        return app
-
-    assert LOOP.run(main()).said == []
-
-
-def test_a_handshake_that_is_not_waited_for_ends_the_connection(context: ssl.SSLContext) -> None:
-    async def main() -> bytes:
-        transport, _, theirs = await accepted(context, App())
-        theirs.setblocking(False)
-        with theirs:
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.05):
-                    await transport.shake_hands()
-            return await asyncio.wait_for(asyncio.get_running_loop().sock_recv(theirs, 10), 10)
-
-    assert LOOP.run(main()) == b""
-
-
-def test_nothing_is_taken_off_a_socket_that_is_not_read(context: ssl.SSLContext) -> None:
-    async def main() -> tuple[int, int]:
-        app, sent = App(), 0
-        transport, _, theirs = await accepted(context, app)
-
-        def act(client: ssl.SSLSocket) -> None:
-            nonlocal sent
-            client.sendall(b"x")
-            assert client.recv(1) == b"x"
-            client.settimeout(0.2)
-            try:
-                while sent < 20_000_000:
-                    sent += client.send(bytes(16_384))
-            except TimeoutError:
-                pass
-
-        with peer(theirs, act):
+@on_loop
+async def test_a_failed_handshake_is_raised_and_the_protocol_hears_nothing(context: ssl.SSLContext) -> None:
+    app = App()
+    transport, _, theirs = await accepted(context, app)
+    with theirs:
+        theirs.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        with pytest.raises(ssl.SSLError, match=r"(?i)http.request"):
             await transport.shake_hands()
-            await app.began.wait()
-            transport.pause_reading()
-            await asyncio.sleep(0.4)
-            held = len(app.got)
-            transport.abort()
-        return held, sent
+    assert app.said == []
 
-    held, sent = LOOP.run(main())
-    assert held == 1
+
+@on_loop
+async def test_a_handshake_that_is_not_waited_for_ends_the_connection(context: ssl.SSLContext) -> None:
+    transport, _, theirs = await accepted(context, App())
+    theirs.setblocking(False)
+    with theirs:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await transport.shake_hands()
+        assert await asyncio.wait_for(asyncio.get_running_loop().sock_recv(theirs, 10), 10) == b""
+
+
+@on_loop
+async def test_nothing_is_taken_off_a_socket_that_is_not_read(context: ssl.SSLContext) -> None:
+    app, sent = App(), 0
+    transport, _, theirs = await accepted(context, app)
+
+    def act(client: ssl.SSLSocket) -> None:
+        nonlocal sent
+        client.sendall(b"x")
+        assert client.recv(1) == b"x"
+        client.settimeout(0.2)
+        with suppress(TimeoutError):
+            while sent < 20_000_000:
+                sent += client.send(bytes(16_384))
+
+    with peer(theirs, act):
+        await transport.shake_hands()
+        await app.began.wait()
+        transport.pause_reading()
+        await asyncio.sleep(0.4)
+        assert app.got == b"x"
+        transport.abort()
     assert sent < 1_000_000, "the rest is where the kernel stops the sender"
 
 
