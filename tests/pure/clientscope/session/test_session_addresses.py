@@ -8,10 +8,10 @@ from typing import Any
 
 import address_answers as answers
 import pytest
-from address_answers import BROKERS, decoded
+from address_answers import BROKERS
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
+from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest
 from played import Played, framed, request_id
 
 from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses
@@ -71,14 +71,14 @@ def test_every_answer_with_addresses_has_the_gateways(key: int, version: int) ->
     assert struct.unpack_from(">ii", answer) == (len(answer) - 4, answers.CORRELATION_ID)
 
 
-def test_two_requests_of_one_id_are_answered_each_as_asked() -> None:
+@pytest.mark.parametrize("ids", [(5, 5, 5), (FIRST_ID, FIRST_ID + 1, FIRST_ID + 2)], ids=["one id", "the gateway's own range"])
+def test_requests_are_answered_each_as_asked_whatever_their_ids(ids: tuple[int, int, int]) -> None:
     played = playing()
-    played.client(request(3, 12, 5) + request(10, 0, 5) + request(3, 1, 5))
-    for asked, (frame, expected) in enumerate(
-        [(answers.metadata(12), answers.metadata(12, SEEN)), (answers.find_coordinator(0), answers.find_coordinator(0, SEEN)),
-         (answers.metadata(1), answers.metadata(1, SEEN))]
-    ):  # fmt: skip
-        assert answered(played, frame, asked) == expected
+    asked = [(3, 12), (10, 0), (3, 1)]
+    played.client(b"".join(request(*each, own) for each, own in zip(asked, ids, strict=True)))
+    for number, ((key, version), own) in enumerate(zip(asked, ids, strict=True)):
+        expected = ANSWERS[key](version, SEEN)
+        assert answered(played, ANSWERS[key](version), number) == expected[:4] + struct.pack(">i", own) + expected[8:]
 
 
 @given(st.data())
@@ -254,14 +254,6 @@ def test_sends_carrier_only_where_no_other_answer_would_settle_the_requests(step
     asked_again = [frame for frame in played.sent if frame[4:6] == b"\0\x12"]
     assert len(asked_again) - hellos == carriers
     assert played.ended is None
-
-
-def test_ids_of_the_gateways_range_gain_nothing() -> None:
-    played = playing()
-    played.client(b"".join(request(3, 12, FIRST_ID + n) for n in range(3)))
-    for asked in range(3):
-        answer = answered(played, answers.metadata(12), asked)
-        assert [(b.node_id, b.host, b.port) for b in decoded(MetadataResponse, answer, 12).brokers] == SEEN
 
 
 def test_settings_are_seen_in_requests_whose_answers_are_read_too() -> None:
