@@ -12,7 +12,7 @@ import kafka
 import pytest
 from every import every
 from patience import until
-from scripted_broker import CLOSE, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE, ScriptedBroker, error
+from scripted_broker import CLOSE, METADATA, ScriptedBroker, error
 
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from clientscope.errors import SettingsError
@@ -94,14 +94,6 @@ def test_pushes_before_any_request_of_the_users_and_once(server: ScriptedBroker)
     ]
 
 
-def test_pushes_after_authentication(server: ScriptedBroker) -> None:
-    secret = {"sasl_plain_username": "ops", "sasl_plain_password": "hunter2"}
-    settings = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", **secret}
-    used(server, **settings)
-    assert server.orders()[0] == [API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, PUSH_CONFIG, METADATA]
-    assert "hunter2" not in repr(server.pushes)
-
-
 def test_api_versions_of_the_users_own_says_the_same(server: ScriptedBroker) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
         client.describe_features()
@@ -109,19 +101,13 @@ def test_api_versions_of_the_users_own_says_the_same(server: ScriptedBroker) -> 
     assert server.instance_ids == {client.client_instance_id}
 
 
-def test_each_client_is_an_instance(server: ScriptedBroker) -> None:
-    for _ in range(2):
-        with closing(KafkaAdminClient(bootstrap_servers=server.address)):
+def test_producer_and_consumer_are_two_instances(server: ScriptedBroker) -> None:
+    classes: tuple[Any, ...] = (KafkaProducer, KafkaConsumer)
+    for client_class in classes:
+        with closing(client_class(bootstrap_servers=server.address)):
             pass
-    assert len(server.pushes) == 2
-    assert len(server.instance_ids) == 2
-
-
-@pytest.mark.parametrize(("client_class", "key"), [(KafkaProducer, "acks"), (KafkaConsumer, "fetch.min.bytes")])
-def test_producer_and_consumer(server: ScriptedBroker, client_class: Any, key: str) -> None:
-    with closing(client_class(bootstrap_servers=server.address)):
-        (push,) = server.pushes
-    assert key in [config.config_key for config in push.configs]
+    producer, consumer = ([config.config_key for config in push.configs] for push in server.pushes)
+    assert ("acks" in producer, "fetch.min.bytes" in consumer, len(server.instance_ids)) == (True, True, 2)
 
 
 def test_a_later_node_that_advertises_it_gets_the_push(broker: Brokers) -> None:
