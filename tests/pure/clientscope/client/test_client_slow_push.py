@@ -74,13 +74,16 @@ NOT_PUSHED = "configuration not pushed, the client continues without: "
 @pytest.mark.parametrize("seconds", [6.0, 59.0])
 def test_a_slow_answer_counts_and_the_users_requests_do_not_wait_for_it(scene: Scene, seconds: float) -> None:
     server = scene.broker(seconds)
-    scene.client(server).list_topics()
+    client = scene.client(server)
+    client.list_topics()
     assert 0 < scene.clock.monotonic() <= HELD_S
     assert scene.outcomes() == []
     assert scene.ended() == PUSHED
     assert scene.clock.monotonic() == pytest.approx(seconds, abs=0.5)
     assert server.orders()[:2] == [[API_VERSIONS, PUSH_CONFIG], [API_VERSIONS, METADATA]], "behind the push they would wait for it"
     assert len(server.pushes) == len(server.instance_ids) == 1
+    client.close()
+    assert scene.outcomes() == [PUSHED], "nothing more"
 
 
 @pytest.mark.parametrize(
@@ -205,11 +208,3 @@ def test_where_no_node_advertises_it_any_more_it_ends_at_the_deadline(scene: Sce
     server.keys = {key: newest for key, newest in server.keys.items() if key != PUSH_CONFIG}
     assert scene.ended() == f"{NOT_PUSHED}timed out after 8 s; the last error was a node that doesn't advertise PushConfig"
     assert scene.clock.monotonic() >= 8
-
-
-@pytest.mark.parametrize("script", [(), (6.0,)])
-def test_closing_the_client_after_the_end_logs_nothing_more(scene: Scene, script: tuple[Answer, ...]) -> None:
-    admin = scene.client(scene.broker(*script))
-    outcome = scene.ended()
-    admin.close()
-    assert scene.outcomes() == [outcome]
