@@ -53,6 +53,10 @@ def test_both_patches_of_4_0_fit_it() -> None:
     assert text({**said("4.0"), 11: (2, 9)}) == "4.0"
 
 
+def test_keys_of_vendors_and_ours_are_looked_over() -> None:
+    assert text({**said("4.4"), 1324: (0, 0), 10_000: (0, 3)}) == "4.4"
+
+
 def test_features_tell_apart_what_ranges_do_not() -> None:
     assert text(said("3.4"), supported=8) == "3.4"
     assert text(said("3.3"), supported=7) == "3.3"
@@ -63,32 +67,22 @@ def test_features_tell_apart_what_ranges_do_not() -> None:
     assert text(said("4.4"), supported=34) is None
 
 
-def test_keys_of_vendors_and_ours_are_looked_over_and_a_later_release_is_not() -> None:
-    assert text({**said("4.4"), 1324: (0, 0), 10_000: (0, 3)}) == "4.4"
-    assert text({**said("4.4"), 95: (0, 0)}) is None
-    assert text({**said("4.4"), 0: (0, 14)}) is None
-
-
 def test_what_a_controller_of_another_release_cuts() -> None:
     forwarded = release("4.4").forwarded
     old = release("4.3").forwarded
     cut = {key: (max(least, old[key][0]), min(most, old[key][1])) for key, (least, most) in forwarded.items() if key in old}
     assert text({**release("4.4").fixed, **cut}) == "4.4"
     assert cut != dict(forwarded)
-    least, most = forwarded[19]
-    assert text({**said("4.4"), 19: (least, most + 1)}) is None, "a controller cuts, and never adds"
 
 
-@pytest.mark.parametrize("ranges", [{}, {18: (0, 4)}, {0: (0, 13), 1: (4, 18), 18: (0, 5)}])
-def test_too_little_is_no_release(ranges: dict[int, Range]) -> None:
-    assert text(ranges) is None
-
-
-def test_a_broker_that_hides_a_key_or_is_no_kafka() -> None:
-    hidden = said("3.9")
-    del hidden[69]
-    assert text(hidden) is None
-    assert text({key: (0, most) for key, (_, most) in said("2.4", "zookeeper").items() if key not in (4, 5, 6, 7)}) is None
+def test_what_no_release_says_has_none() -> None:
+    least, most = said("4.4")[19]
+    later = ({95: (0, 0)}, {0: (0, 14)}, {19: (least, most + 1)})  # a controller cuts, and never adds
+    hidden = {key: found for key, found in said("3.9").items() if key != 69}
+    no_kafka = {key: (0, most) for key, (_, most) in said("2.4", "zookeeper").items() if key not in (4, 5, 6, 7)}
+    too_little = ({}, {18: (0, 4)}, {0: (0, 13), 1: (4, 18), 18: (0, 5)})
+    for ranges in (hidden, no_kafka, *too_little, *({**said("4.4"), **each} for each in later)):
+        assert text(ranges) is None
 
 
 def test_names() -> None:
