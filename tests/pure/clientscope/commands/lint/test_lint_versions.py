@@ -22,6 +22,7 @@ POM = """<project><properties><kafka.version>3.7.2</kafka.version></properties><
         ("pom.xml", POM.format("${elsewhere}"), "java", None),
         ("pom.xml", POM.format("[3.0,4.0)"), "java", None),
         ("pom.xml", POM.format("3.9.1"), "librdkafka", None),
+        pytest.param("pom.xml", POM.format("3.9.1") + " " * MAX_BYTES, "java", None, id="a huge file"),
         ("build.gradle", "implementation 'org.apache.kafka:kafka-clients:3.9.1'", "java", "3.9.1"),
         (
             "build.gradle",
@@ -55,11 +56,6 @@ def test_the_nearest_one_counts_up_to_the_repository(tmp_path: Path) -> None:
     (inner / "sub").mkdir()
     (inner / "sub" / ".git").mkdir()
     assert near(inner / "sub" / "a.properties", "java") is None
-
-
-def test_a_huge_file_is_left(tmp_path: Path) -> None:
-    (tmp_path / "pom.xml").write_text(POM.format("3.9.1") + " " * MAX_BYTES)
-    assert near(tmp_path / "a.properties", "java") is None
 
 
 def test_lint_judges_by_it_and_says_so(tmp_path: Path, run: Run) -> None:
