@@ -7,11 +7,8 @@ from pathlib import Path
 import pytest
 
 from clientscope.errors import SettingsError
-from clientscope.policy.interface import CLIENT_CONFIG_POLICY_CLASS_NAME_DEFAULT
 from clientscope.policy.loading import load_policy
 from clientscope.policy.publishing import PublishingPolicy
-
-DOTTED = "clientscope.policy.publishing.PublishingPolicy"
 
 
 def install(folder: Path, package: str, name: str, value: str) -> None:
@@ -22,18 +19,10 @@ def install(folder: Path, package: str, name: str, value: str) -> None:
     (info / "entry_points.txt").write_text(f"[clientscope.policies]\n{name} = {value}\n")
 
 
-def test_kips_default_is_none() -> None:
-    assert CLIENT_CONFIG_POLICY_CLASS_NAME_DEFAULT is None
-
-
-def test_by_dotted_name() -> None:
-    assert load_policy(DOTTED) is PublishingPolicy
-
-
 def test_by_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, "theirs", "theirs", "clientscope.policy.publishing:PublishingPolicy")
     monkeypatch.syspath_prepend(tmp_path)
-    assert load_policy("theirs") is PublishingPolicy
+    assert load_policy("theirs") is load_policy("clientscope.policy.publishing.PublishingPolicy") is PublishingPolicy
     with pytest.raises(SettingsError, match="no entry point nobodys") as caught:
         load_policy("nobodys")
     assert "theirs" in str(caught.value.hint)
