@@ -119,13 +119,6 @@ def test_f37_long_names_fill_the_bytes_before_the_number() -> None:
     assert list(registry.counts()) == [("n" * 256, "1")], "what is gone takes none"
 
 
-def test_a_client_id_that_is_a_credential_is_not_recorded(registry: ConnectionRegistry) -> None:
-    opened = registry.opened(1, "10.0.0.1", 0, Identity("AKIAIOSFODNN7EXAMPLE", "java", "4.4.0"))
-    assert opened is not None and opened.client_id == "[redacted]"
-    identified = registry.identified(1, Identity("orders", "java", "4.4.0"), 1)
-    assert identified is not None and identified.client_id == "orders"
-
-
 def test_an_open_connection_is_recorded_again_every_six_hours(registry: ConnectionRegistry) -> None:
     six_hours = 6 * 60 * 60 * 1000
     first, second = 0, 1
