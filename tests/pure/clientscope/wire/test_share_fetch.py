@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mutated_bytes import mutated
 
 from clientscope.errors import WireError
-from clientscope.wire.cursor import Cursor, write_tags
+from clientscope.wire.cursor import Cursor
 from clientscope.wire.share_fetch import MOST_HELD_BYTES, ShareFetchWalk
 
 LEFT_OUT: list[str] = []
@@ -95,7 +95,3 @@ def test_hostile_answers_are_read_or_refused_and_nothing_else(data: st.DataObjec
         assert len(walked(frame, [])) == len(frame)
     except WireError:
         return
-
-
-def test_tags_of_the_filler_are_as_long_as_they_say() -> None:
-    assert [len(write_tags([(tag, b"")])) for tag in (16_383, 16_384)] == [4, 5]
