@@ -6,7 +6,7 @@ import html
 import json
 import logging
 import re
-import socket
+import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,28 +96,22 @@ def test_an_address_that_apprise_does_not_know_is_said_at_the_start() -> None:
 def mail_server() -> Iterator[tuple[int, list[bytes]]]:
     """A server that takes one mail."""
     said: list[bytes] = []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
 
-        def serve() -> None:
-            connection, _ = listener.accept()
-            with connection, connection.makefile("rwb") as stream:
-                stream.write(b"220 hello\r\n")
-                stream.flush()
-                for line in stream:
-                    said.append(line)
-                    answer = b"354 go on\r\n" if line.upper().startswith(b"DATA") else b"250 ok\r\n"
-                    if line.upper().startswith(b"DATA"):
-                        stream.write(answer)
-                        stream.flush()
-                        while (text := stream.readline()) not in (b".\r\n", b""):
-                            said.append(text)
-                        answer = b"250 ok\r\n"
-                    stream.write(b"221 bye\r\n" if line.upper().startswith(b"QUIT") else answer)
-                    stream.flush()
+    class Mail(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.wfile.write(b"220 hello\r\n")
+            in_text = False
+            for line in self.rfile:
+                said.append(line)
+                if in_text and line != b".\r\n":
+                    continue
+                in_text = line.upper().startswith(b"DATA")
+                self.wfile.write(b"354 go on\r\n" if in_text else b"250 ok\r\n")
 
-        thread = threading.Thread(target=serve, daemon=True)
+    with socketserver.TCPServer(("127.0.0.1", 0), Mail) as server:
+        thread = threading.Thread(target=server.handle_request, daemon=True)
         thread.start()
-        yield listener.getsockname()[1], said
+        yield server.server_address[1], said
         thread.join(10)
 
 
