@@ -65,15 +65,12 @@ def test_a_record_has_the_client_and_its_metrics(recorded: Recorded) -> None:
     assert context is not None and key == context.client_key
     of_client, ended = record.resource_metrics
     said = {each.key: each.value.string_value or each.value.int_value for each in of_client.resource.attributes}
-    assert (said["client_id"], said["client_software_name"], said["client_software_version"]) == ("orders-1", "apache-kafka-java", "4.4.0")
-    assert (said["client_instance_id"], said["service.instance.id"], said["principal"]) == (str(ID), str(ID), "User:ANONYMOUS")
-    assert (said["client_source_address"], said["cluster_id"], said["broker_id"], said["gateway_id"]) == (
-        "10.0.0.1",
-        "cluster",
-        1,
-        "gateway-1",
-    )
-    assert (said["listener_name"], said["security_protocol"], said["group_id"]) == ("CLIENT", "PLAINTEXT", "orders")
+    assert said | {
+        "client_id": "orders-1", "client_software_name": "apache-kafka-java", "client_software_version": "4.4.0",
+        "client_instance_id": str(ID), "service.instance.id": str(ID), "principal": "User:ANONYMOUS", "client_source_address": "10.0.0.1",
+        "cluster_id": "cluster", "broker_id": 1, "gateway_id": "gateway-1", "listener_name": "CLIENT", "security_protocol": "PLAINTEXT",
+        "group_id": "orders",
+    } == said  # fmt: skip
     assert of_client.scope_metrics == DATA.resource_metrics[0].scope_metrics
     (metric,) = ended.scope_metrics[0].metrics
     assert (metric.name, metric.gauge.data_points[0].time_unix_nano) == (TERMINATING, 123_000_000)
