@@ -88,10 +88,8 @@ def test_the_software_and_the_findings(document: Document) -> None:
 
 
 def test_times_are_the_earliest_and_the_latest_in_whatever_order_logs_are_read() -> None:
-    inventory = Inventory()
-    for at in ("2026-11-24 01:00:00", "", "2026-11-23 23:59:59", "2026-11-24 01:00:01", "2026-11-24 00:30:00"):
-        inventory.add(request(1, logged_at=at), Place("log", 1))
-    (client,) = inventory.clients.values()
+    times = ("2026-11-24 01:00:00", "", "2026-11-23 23:59:59", "2026-11-24 01:00:01", "2026-11-24 00:30:00")
+    (client,) = inventory_with(*(request(1, logged_at=at) for at in times)).clients.values()
     assert client.versions == {(0, 9): SeenVersion(5, "2026-11-23 23:59:59", "2026-11-24 01:00:01")}
 
 
@@ -103,22 +101,23 @@ def request(number: int, **changed: Any) -> LoggedRequest:
     return made._replace(**changed)
 
 
-def test_two_clients_of_one_identity_with_different_settings_are_not_judged_by_either() -> None:
+def inventory_with(*requests: LoggedRequest) -> Inventory:
     inventory = Inventory()
-    for acks in ("1", "-1", "1"):
-        inventory.add(request(1, fields={"acks": acks}), Place("log", 1))
-    (client,) = inventory.clients.values()
+    for number, each in enumerate(requests):
+        inventory.add(each, Place("log", number))
+    inventory.end()
+    return inventory
+
+
+def test_two_clients_of_one_identity_with_different_settings_are_not_judged_by_either() -> None:
+    (client,) = inventory_with(*(request(1, fields={"acks": acks}) for acks in ("1", "-1", "1"))).clients.values()
     assert (client.settings, client.contradicted) == ({}, {(ClientType.PRODUCER, "acks")})
 
 
 def test_what_a_connection_sends_before_it_is_authenticated_is_no_client_of_its_own() -> None:
-    inventory = Inventory()
-    for api_key in (18, 17, 36):
-        early = request(1, api_key=api_key, api_version=0, principal="User:ANONYMOUS", software_name="unknown", software_version="unknown")
-        inventory.add(early, Place("log", 1))
-    inventory.add(request(1), Place("log", 4))
-    inventory.add(request(2, api_key=18, api_version=3, fields={}), Place("log", 5))
-    inventory.end()
+    unknown = {"api_version": 0, "principal": "User:ANONYMOUS", "software_name": "unknown", "software_version": "unknown"}
+    early = (request(1, api_key=api_key, **unknown) for api_key in (18, 17, 36))
+    inventory = inventory_with(*early, request(1), request(2, api_key=18, api_version=3, fields={}))
     (key, client), (introduced, _) = inventory.clients.items()
     assert (key.principal, key.software_name) == ("User:alice", "apache-kafka-java")
     assert set(client.versions) == {(18, 0), (17, 0), (36, 0), (0, 9)}
@@ -126,20 +125,14 @@ def test_what_a_connection_sends_before_it_is_authenticated_is_no_client_of_its_
 
 
 def test_brokers_are_no_clients() -> None:
-    inventory = Inventory()
-    inventory.add(request(1, api_key=1, fields={"replicaId": "2"}), Place("log", 1))
-    inventory.add(request(2, api_key=67, fields={}), Place("log", 2))
-    inventory.add(request(3, api_key=1, fields={"replicaId": "-1"}), Place("log", 3))
+    fetches = [request(number, api_key=1, fields={"replicaId": replica}) for number, replica in ((1, "2"), (3, "-1"))]
+    inventory = inventory_with(fetches[0], request(2, api_key=67, fields={}), fetches[1])
     assert [client.acts_as_broker for client in inventory.clients.values()] == [True, True, False]
 
 
 def inventory_of_three(**fields: str) -> Inventory:
-    inventory = Inventory()
-    inventory.add(request(1, api_key=1, fields={"minBytes": "7"}), Place("log", 1))
-    inventory.add(request(2, api_key=1, fields={"minBytes": "7"}), Place("log", 2))
-    inventory.add(request(3, fields=fields), Place("log", 3))
-    inventory.end()
-    return inventory
+    fetches = (request(number, api_key=1, fields={"minBytes": "7"}) for number in (1, 2))
+    return inventory_with(*fetches, request(3, fields=fields))
 
 
 def added(inventory: Inventory) -> dict[str, dict[str, str]]:
@@ -275,10 +268,7 @@ def test_finds_a_credential_in_a_name_and_shows_none(
 
 
 def _logged(api_key: int, client_id: str, connection: str = "127.0.0.1:9092-10.0.0.1:50000-1", **fields: str) -> LoggedRequest:
-    software = "apache-kafka-java", "4.4.0"
-    return LoggedRequest(
-        api_key, 9, "2026-11-24 02:12:23", client_id, connection, "10.0.0.1", "User:a", "CLIENT", "PLAINTEXT", *software, fields
-    )  # fmt: skip
+    return request(1, api_key=api_key, client_id=client_id, connection=connection, fields=fields)
 
 
 def _acks(*requests: tuple[str, LoggedRequest]) -> list[tuple[str, str]]:
