@@ -9,6 +9,7 @@ import pytest
 from alert_receivers import message
 from fleets import KEY, Fleet, rows
 
+from clientscope.findings.record import Finding
 from clientscope.gateway import observed_clients
 from clientscope.gateway.observed_clients import MOST_VALUES, REPEAT_S, SETTLE_S, UNSHOWN_S, ObservedClients
 from clientscope.gateway.place import GatewayPlace
@@ -287,6 +288,14 @@ LEAKING = {
 }  # fmt: skip
 
 
+def leak_of(record: bytes) -> Finding:
+    """What the job finds in it."""
+    fleet = Fleet()
+    fleet.engine.apply(rows(pushed, [(fleet.now, record)]))
+    fleet.write()
+    return fleet.one("SK002")
+
+
 @pytest.mark.parametrize(("key", "identity"), [(key, identity) for key, identities in LEAKING.items() for identity in identities])
 @pytest.mark.parametrize("requests", [(), (PRODUCED,), (JOINED, FETCHED)])
 def test_alerts_to_a_credential_in_a_name(observed: Observed, key: str, identity: Identity, requests: tuple[RequestFields, ...]) -> None:
@@ -301,10 +310,7 @@ def test_alerts_to_a_credential_in_a_name(observed: Observed, key: str, identity
     value = encode(record)
     (hidden,) = [each for each in record.listed() if each.key == key]
     assert (hidden.redacted.reason, hidden.value, len(hidden.redacted.digest)) == ("value_shape", None, 64)
-    fleet = Fleet()
-    fleet.engine.apply(rows(pushed, [(fleet.now, value)]))
-    fleet.write()
-    finding = fleet.one("SK002")
+    finding = leak_of(value)
     assert (finding.severity, finding.kind, finding.state) == ("critical", "leak", "open") and finding.alert
     assert [each.key for each in finding.settings] == [key]
     text = Texts().body(message(finding))
@@ -361,7 +367,5 @@ def test_a_credential_in_a_requests_name_is_a_leak(field: str) -> None:
     observed.wait()
     ((_, record),) = observed.published
     assert [each.reason for each in record.redacted.values()] == ["value_shape"]
-    fleet = Fleet()
-    fleet.engine.apply(rows(pushed, [(fleet.now, encode(record))]))
-    fleet.write()
-    assert fleet.one("SK002").severity == "critical" and TOKEN not in fleet.one("SK002").model_dump_json()
+    finding = leak_of(encode(record))
+    assert finding.severity == "critical" and TOKEN not in finding.model_dump_json()
