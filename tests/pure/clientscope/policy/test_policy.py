@@ -93,10 +93,3 @@ def test_a_client_without_an_instance_id_has_a_key_of_its_own() -> None:
         "c", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, PrincipalSource.NONE, None, "unknown", "unknown", None
     )
     assert published([ClientConfig("acks", "0", 1, False)], context=context)[1] == "gw/1000/7"
-
-
-def test_a_credential_as_client_id_is_not_recorded_beside_the_settings_either() -> None:
-    context = replace(CONTEXT, client_id="https://user:hunter2@example.com/")
-    record, _, refusal = published([ClientConfig("client.id", "https://user:hunter2@example.com/", 1, False)], context=context)
-    assert (record.client_id, record.listed()[0].value) == ("[redacted]", None)
-    assert refusal is not None and "hunter2" not in refusal
