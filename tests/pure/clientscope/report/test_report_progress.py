@@ -25,11 +25,3 @@ def test_the_bar_moves_with_the_bytes_and_is_gone_at_the_end(tmp_path: Path) -> 
     with progress.reading([log, None], Console(file=piped, force_terminal=False)) as read:
         read(5_000_000)
     assert piped.getvalue() == "", "without a terminal"
-
-
-def test_every_byte_of_a_log_is_counted(tmp_path: Path) -> None:
-    log = tmp_path / "a.log"
-    log.write_bytes(b"x" * (files.MAX_LINE * 2 + 7) + b"\nend")
-    sizes: list[int] = []
-    assert len(list(files.lines(log, sizes.append))) == 2
-    assert sum(sizes) == log.stat().st_size
