@@ -26,7 +26,6 @@ from sinks.dashboard.http.access import Access, Token
 from sinks.dashboard.state.record import TopicRecord
 
 HOSTILE = "a\x1b[31mb[red]c"
-SHOWN = HOSTILE.replace("\x1b", "\ufffd")
 SECRET = "0123456789abcdef0123"
 
 

@@ -36,7 +36,6 @@ AIOKAFKA = {
 CLASS_LISTS = ("metric.reporters", "partition.assignment.strategy")
 """Names of classes are known as defaults, and never pushed."""
 STRATEGY = {CONSUMER: "aiokafka.coordinator.assignors.roundrobin.RoundRobinPartitionAssignor"}
-LARGEST_INT = str(2**31 - 1)
 
 
 def effective(name: str, client_type: ClientType, settings: dict[str, Any], *keys: str, version: str = "") -> list[tuple[str, bool]]:
