@@ -9,7 +9,7 @@ import pytest
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
-from clientscope.client.settings import Collected, ConfigEntry, allowed_keys, collect, collect_dialect, flat, push_enabled, split_keys
+from clientscope.client.settings import Collected, ConfigEntry, allowed_keys, collect, collect_dialect, push_enabled, split_keys
 from clientscope.errors import SettingsError
 
 CLIENTS = {
@@ -133,22 +133,6 @@ def test_default_lists_are_known_and_harmless(client_type: ClientType) -> None:
         assert sensitive.reason(key, "", TYPES[key]).name == "PRESENT"
 
 
-def test_every_kafka_python_setting_of_kafkas_has_a_type() -> None:
-    """A setting of kafka-python's that would look custom only because the catalogue lacks it."""
-    known = {name for client in CLIENTS.values() for name in client.DEFAULT_CONFIG if name.replace("_", ".") in TYPES}
-    assert {"acks", "group_id", "client_rack", "transactional_id", "heartbeat_interval_ms", "max_partition_fetch_bytes"} <= known
-
-
-def test_of_a_dialect_only_what_the_user_set_is_known() -> None:
-    settings = {"linger.ms": "20", "acks": -1, "client.id": "orders", "sasl.jaas.config": "x", "value.serializer": str.encode}
-    got = collect_dialect("java", ClientType.PRODUCER, settings, version="3.9.2")
-    assert [entry.key for entry in got.entries] == list(DEFAULT_KEYS[ClientType.PRODUCER])
-    assert [(entry.key, entry.value, entry.type) for entry in got.entries if not entry.is_default] == [
-        ("acks", "all", Type.STRING), ("client.id", "orders", Type.STRING), ("linger.ms", "20", Type.LONG),
-    ]  # fmt: skip
-    assert got.sensitive == ()
-
-
 def test_a_dialects_setting_given_at_its_default_is_not_a_default() -> None:
     (entry,) = collect_dialect("java", ClientType.PRODUCER, {"linger.ms": 5}, ["linger.ms"]).entries
     assert entry == ConfigEntry("linger.ms", "5", Type.LONG, False)
@@ -204,7 +188,3 @@ def test_whether_to_push(name: str) -> None:
         assert not push_enabled({name: value})
     with pytest.raises(SettingsError, match=r"enable\.config\.push must be true or false"):
         push_enabled({name: "off"})
-
-
-def test_levels_are_joined_with_dots() -> None:
-    assert flat({"a": {"b": {"c": 1}, "d": 2}, "e.f": [3], "g": {}}) == {"a.b.c": 1, "a.d": 2, "e.f": [3]}
