@@ -215,19 +215,13 @@ def test_an_instances_pushes_of_a_step_are_one_and_instances_are_added(tmp_path:
         row(AT_MS + number * MINUTE_MS, instance=instance, **dict(zip(names, facts, strict=True)))
         for number, (instance, facts) in enumerate(pushes)
     ]
-    append(tmp_path, "client_facts", rows)
+    append(tmp_path, "client_facts", [*rows, row(AT_MS, "consumer", record_rate=2.0), row(AT_MS, client_kind=None)])
     answer = facts_of(tmp_path)
-    assert (answer["step_ms"], answer["kinds"][0]["instances"]) == (STEP_MS, 2)
+    assert answer["step_ms"] == STEP_MS
+    assert [(of["kind"], of["instances"]) for of in answer["kinds"]] == [("producer", 2), ("consumer", 1)], "of one name, and apart"
+    assert said(answer, "consumer") == {"record_rate": 2.0}
     assert said(answer, "producer") == dict(zip(names, (115.0, 90.0, 6.0, 3.0, 3.0), strict=True))
     assert set(said(answer, "producer", AT_MS + STEP_MS).values()) == {None}, "a gap, and no zero"
-
-
-def test_producers_and_consumers_of_one_name_are_apart(tmp_path: Path) -> None:
-    rows = [row(AT_MS, "producer", record_rate=1.0), row(AT_MS, "consumer", record_rate=2.0), row(AT_MS, client_kind=None)]
-    append(tmp_path, "client_facts", rows)
-    answer = facts_of(tmp_path)
-    assert [of["kind"] for of in answer["kinds"]] == ["producer", "consumer"]
-    assert (said(answer, "producer"), said(answer, "consumer")) == ({"record_rate": 1.0}, {"record_rate": 2.0})
 
 
 def test_only_theirs_count(tmp_path: Path) -> None:
