@@ -214,26 +214,24 @@ def test_the_page_has_every_grouping_and_needs_nothing_else(tmp_path: Path, run:
     assert "2 more; -o json has all." in (tmp_path / "page.html").read_text()
 
 
-def test_every_bound_that_is_reached_is_printed(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    many = [produced(2, f"orders-{number}") for number in range(40)]
-    _, out, err = run(log_of(tmp_path, many), "--max-bytes", "10000", "-o", "json")
-    (row,) = json.loads(out)
-    assert 1 < row["clients"] < 40
-    assert "--max-bytes 10,000" in err
+def test_every_bound_that_is_reached_is_printed_and_what_it_left_out_is_unknown(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_of(tmp_path, [produced(9, f"orders-{number}") for number in range(40)])
+
+    def statuses(*words: str) -> list[int]:
+        return [run(log, "--fail-on", each, *words)[0] for each in ("unknown", "falls_back", "breaks", "never")]
+
+    assert statuses() == [0, 0, 0, 0]
+    bound = ("--max-bytes", "10000")
+    _, out, err = run(log, *bound, "-o", "json")
+    assert 1 < json.loads(out)[0]["clients"] < 40 and "--max-bytes 10,000" in err
+    assert statuses(*bound) == [1, 1, 0, 0]
     for module in (inventories, result):
         monkeypatch.setattr(module, "MOST_CLIENTS", 10)
-    _, out, err = run(log_of(tmp_path, many), "-o", "json")
-    assert json.loads(out)[0]["clients"] == 10
-    assert "30 requests of clients beyond the first 10" in err
-
-
-def test_what_a_bound_left_out_is_unknown(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = log_of(tmp_path, [produced(9, f"orders-{number}") for number in range(40)])
-    words = [("--fail-on", "unknown"), ("--fail-on", "falls_back"), ("--fail-on", "breaks"), ("--fail-on", "never")]
-    assert [run(log, *each)[0] for each in words] == [0, 0, 0, 0]
-    assert [run(log, *each, "--max-bytes", "10000")[0] for each in words] == [1, 1, 0, 0]
-    monkeypatch.setattr(inventories, "MOST_CLIENTS", 10)
-    assert [run(log, *each)[0] for each in words] == [1, 1, 0, 0]
+    _, out, err = run(log, "-o", "json")
+    assert json.loads(out)[0]["clients"] == 10 and "30 requests of clients beyond the first 10" in err
+    assert statuses() == [1, 1, 0, 0]
 
 
 def test_a_group_names_three_and_counts_the_others(tmp_path: Path, listed: Listed) -> None:
