@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import json
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from typing import get_args
 
 import pyarrow as pa
@@ -184,19 +183,12 @@ def identities(secret: str) -> list[Identity]:
     ]  # fmt: skip
 
 
-@contextmanager
-def logged(lines: io.StringIO) -> Iterator[RequestLog]:
-    log = RequestLog("-", 1_000, PLACE, lambda what, reason: None, stdout=lines, names=lambda: ClientNames(KEY))
-    yield log
-    log.close()
-
-
 @pytest.mark.parametrize("secret", SECRETS)
 def test_nothing_that_leaves_the_gateway_has_a_clients_secret_name(secret: str) -> None:
     metrics = GatewayMetrics()
     registry = ConnectionRegistry(PLACE, names=ClientNames(KEY), hidden=lambda field: metrics.count("names_redacted", field))
     records, lines = [], io.StringIO()
-    with logged(lines) as log:
+    with closing(RequestLog("-", 1_000, PLACE, lambda what, reason: None, stdout=lines, names=lambda: ClientNames(KEY))) as log:
         for number, identity in enumerate(identities(secret)):
             records.append(registry.opened(number, "10.0.0.1", 1))
             records.append(registry.identified(number, identity, 2))
