@@ -30,13 +30,11 @@ FIXTURES = Path(__file__).parents[4] / "fixtures"
 KEY = DigestKey(b"k" * 32)
 
 
-def seen(log: Path) -> tuple[Inventory, FoundClients]:
-    inventory, _, errors = read_logs([log], 1 << 30)
-    assert not errors
+def published(inventory: Inventory) -> FoundClients:
     found = FoundClients("cluster", 1, 1, KEY)
     for client in found_clients(inventory, applications(inventory)):
         found.add(client)
-    return inventory, found
+    return found
 
 
 def records(found: FoundClients) -> list[Any]:
@@ -54,7 +52,9 @@ def fired(found: FoundClients) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("log", sorted(FIXTURES.glob("request_logs/*.log")), ids=lambda path: path.stem)
 def test_every_record_is_as_history_expects_and_the_same_in_each_run(log: Path) -> None:
-    made = [seen(log)[1] for _ in range(2)]
+    inventory, _, errors = read_logs([log], 1 << 30)
+    assert not errors
+    made = [published(inventory) for _ in range(2)]
     assert made[0].records and made[0].records.keys() == made[1].records.keys()
     rows = decode_pushes(pa.array(list(made[0].records.values()), pa.binary()))
     assert set(rows.field("decode_error").to_pylist()) == {None}
@@ -84,9 +84,7 @@ def test_a_clients_own_log_adds_settings_that_no_request_shows_to_clients_of_its
     assert not any(
         key == "linger.ms" for found in every(of for name, of in settings.items() if name != "java-orders-1") for _, key in found
     )
-    found = FoundClients("cluster", 1, 1, KEY)
-    for client in found_clients(inventory, applications(inventory)):
-        found.add(client)
+    found = published(inventory)
     assert b"canary-7c1f9e" not in b"".join(found.records.values())
     assert "SK002" in fired(found)["java-orders-1"]
 
