@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -417,30 +417,20 @@ def test_f38_everything_listens_on_loopback_by_default(cls: type[config.Settings
         assert name not in {"debug", "debug_listen"}
 
 
-def answered(setting: str, served: Mapping[str, pages.App]) -> Iterator[str]:
-    address = f"127.0.0.1:{free_port()}"
-    stop = pages.serve(setting, address, served, refusals(CollectorRegistry()))
-    try:
-        until(lambda: get(f"http://{address}/nothing")[0], 404)
-        yield f"http://{address}"
-    finally:
-        stop()
-
-
-@pytest.fixture
-def gateways_pages() -> Iterator[str]:
+def test_f38_machines_pages_have_counts_and_nothing_for_debugging() -> None:
     def fails(environ: dict[str, Any], start_response: Any) -> list[bytes]:
         raise ValueError("canary-of-an-error")
 
-    registry = CollectorRegistry()
-    yield from answered("metrics-listen", {"/metrics": make_wsgi_app(registry), "/healthz": pages.probe(lambda: ""), "/fails": fails})
-
-
-def test_f38_machines_pages_have_counts_and_nothing_for_debugging(gateways_pages: str) -> None:
-    assert get(f"{gateways_pages}/metrics")[0] == 200
-    for path in ("/debug", "/debug/pprof", "/reload", "/-/reload", "/-/quit", "/v1/connections", "/v1/bypass", "/env", "/threads"):
-        assert get(f"{gateways_pages}{path}") == (404, "there is /metrics, /healthz, /fails\n")
-    assert get(f"{gateways_pages}/fails") == (500, "Internal Server Error")
+    address = f"127.0.0.1:{free_port()}"
+    served = {"/metrics": make_wsgi_app(CollectorRegistry()), "/healthz": pages.probe(lambda: ""), "/fails": fails}
+    stop = pages.serve("metrics-listen", address, served, refusals(CollectorRegistry()))
+    try:
+        until(lambda: get(f"http://{address}/metrics")[0], 200)
+        for path in ("/debug", "/debug/pprof", "/reload", "/-/reload", "/-/quit", "/v1/connections", "/v1/bypass", "/env", "/threads"):
+            assert get(f"http://{address}{path}") == (404, "there is /metrics, /healthz, /fails\n")
+        assert get(f"http://{address}/fails") == (500, "Internal Server Error")
+    finally:
+        stop()
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:9465", "[::]:9465", "192.0.2.1:9465", "gateway.example:9465", "10.0.0.1:9465"])
