@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 from collections import Counter
+from contextlib import closing
 from typing import Any
 
 import pytest
 from kafka.future import Future
+from request_contexts import CONTEXT
+from spawned_template import SpawnedTemplate
 
+from clientscope.config import GatewaySettings
 from clientscope.gateway import publisher as module
+from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.publisher import Publisher
+from clientscope.gateway.pushes import PushJudging
+from clientscope.gateway.worker.messages import Asked
+from clientscope.policy.interface import ClientConfig
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
 
 
 class Unacknowledged:
     """Takes whatever it is given, as kafka-python's producer does: it has no ``buffer.memory``."""
 
+    def __init__(self) -> None:
+        self.sent: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
     def send(self, topic: str, key: bytes, value: bytes) -> Any:
+        self.sent.put(value)
         return Future()
 
     def close(self, timeout: float) -> None:
@@ -24,8 +39,11 @@ class Unacknowledged:
 
 
 @pytest.fixture(autouse=True)
-def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "new_producer", lambda *_, **__: Unacknowledged())
+def sent(monkeypatch: pytest.MonkeyPatch) -> queue.SimpleQueue[bytes]:
+    """What a broker would get, which there is none of."""
+    producer = Unacknowledged()
+    monkeypatch.setattr(module, "new_producer", lambda *_, **__: producer)
+    return producer.sent
 
 
 def test_f16_the_bound_counts_what_is_not_acknowledged_wherever_it_waits() -> None:
@@ -47,15 +65,9 @@ def test_f16_bytes_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     publisher.close(0.1)
 
 
-def test_a_record_for_which_a_client_waits_is_sent_at_once_and_with_it_all_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-
-    class Sends(Unacknowledged):
-        def send(self, topic: str, key: bytes, value: bytes) -> Any:
-            sent.put(value)
-            return Future()
-
-    monkeypatch.setattr(module, "new_producer", lambda *_, **__: Sends())
+def test_a_record_for_which_a_client_waits_is_sent_at_once_and_with_it_all_before_it(
+    sent: queue.SimpleQueue[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "_GATHER_S", 600.0)
     publisher = Publisher("", lambda what, reason: None, 1000)
     publisher.publish("topic", "key", b"1")
@@ -67,4 +79,26 @@ def test_a_record_for_which_a_client_waits_is_sent_at_once_and_with_it_all_befor
     monkeypatch.setattr(module, "_GATHER_S", 0.01)
     publisher.publish("topic", "key", b"4")
     assert sent.get(timeout=10) == b"4", "without one for which somebody waits, soon"
+    publisher.close(0.1)
+
+
+def test_a_push_is_published_at_once(sent: queue.SimpleQueue[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its client waits for it."""
+    monkeypatch.setattr(module, "_GATHER_S", 600.0)
+    metrics = GatewayMetrics()
+    publisher = Publisher("", metrics.count)
+    settings = GatewaySettings(bootstrap_servers="127.0.0.1:1", listen="127.0.0.1:2", upstream="127.0.0.1:3")
+
+    async def case() -> bytes:
+        with closing(SpawnedTemplate()) as template:
+            pushes = PushJudging(settings, template, publisher, metrics, lambda: 0)
+            await pushes.start()
+            judged = asyncio.ensure_future(pushes.judge(Asked(1, 1, (ClientConfig("acks", "all", 1, False),), 1, 1), CONTEXT))
+            record = await asyncio.to_thread(sent.get, True, 20)
+            await pushes.close()
+            await judged
+            return record
+
+    record = asyncio.run(asyncio.wait_for(case(), 60))
+    assert [each.value for each in decode(ClientConfigRecord, record).listed()] == ["all"]
     publisher.close(0.1)
