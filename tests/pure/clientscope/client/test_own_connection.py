@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -36,15 +35,10 @@ SASL = {
 class CountingBroker(ScriptedBroker):
     """Knows how many of its connections have ended, and answers some requests otherwise."""
 
-    def __init__(self, otherwise: dict[int, Any] | None = None, port: int = 0, **settings: Any) -> None:
+    def __init__(self, otherwise: dict[int, Any] | None = None, **settings: Any) -> None:
         self.otherwise = otherwise or {}
-        self._at = port
         self.ended = threading.Semaphore(0)
         super().__init__(**settings)
-
-    def server_bind(self) -> None:
-        self.server_address = ("127.0.0.1", self._at)
-        super().server_bind()
 
     def answer(self, request: Any) -> Any:
         answer = self.otherwise.get(request.API_KEY)
@@ -252,14 +246,6 @@ def test_nobody_there_fails_in_time_and_says_so_once(caplog: pytest.LogCaptureFi
     detail = failed(f"127.0.0.1:{free_port()}", timeout_s=0.4)
     assert detail == "not pushed: timed out after 0.4 s; the last error was KafkaConnectionError: '111 ECONNREFUSED'"
     assert len(warnings(caplog)) == 1
-
-
-def test_a_broker_that_comes_later_gets_it(broker: Brokers) -> None:
-    port = free_port()
-    future = push(SETTINGS, dialect="java", bootstrap_servers=f"127.0.0.1:{port}", default_api_timeout_ms=30_000)
-    time.sleep(0.1)
-    server = broker(port=port)
-    assert future.result(timeout=60) in server.instance_ids
 
 
 @pytest.mark.parametrize(("silent", "pushes"), [(API_VERSIONS, 0), (PUSH_CONFIG, 1)])
