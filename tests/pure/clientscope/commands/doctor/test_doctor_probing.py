@@ -20,7 +20,7 @@ from clientscope.local.process import free_port
 
 
 @contextmanager
-def answering(answer: bytes) -> Iterator[int]:
+def answering(answer: bytes, tls: ssl.SSLContext | None = None) -> Iterator[int]:
     """A port where each connection gets these bytes for its first ones, then silence."""
     kept = []
 
@@ -28,6 +28,8 @@ def answering(answer: bytes) -> Iterator[int]:
         with suppress(OSError):
             while True:
                 connection, _ = server.accept()
+                if tls is not None:
+                    connection = tls.wrap_socket(connection, server_side=True)
                 kept.append(connection)
                 connection.recv(1024)
                 connection.sendall(answer)
@@ -79,13 +81,6 @@ def test_a_certificate_is_read_though_it_has_expired(tmp_path: Path) -> None:
     pair = Authority(tmp_path).sign("old", days=-1)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pair.certificate, pair.key)
-
-    def serve() -> None:
-        with suppress(OSError), context.wrap_socket(server.accept()[0], server_side=True) as connection:
-            connection.recv(1024)
-            connection.sendall(struct.pack(">iihihhh", 16, 1, 0, 1, 1324, 0, 0))
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=serve, daemon=True).start()
-        found = probe("127.0.0.1", server.getsockname()[1], tls=True, timeout_s=5)
+    with answering(struct.pack(">iihihhh", 16, 1, 0, 1, 1324, 0, 0), context) as port:
+        found = probe("127.0.0.1", port, tls=True, timeout_s=5)
     assert found.is_gateway and found.expires is not None and found.expires.timestamp() < time.time()
