@@ -66,9 +66,13 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def who_has(page: str, keys: Path, *before: str) -> list[str]:
+    return [sys.executable, "-m", "clientscope", *before, "findings", "who-has", "--url", page, "--digest-key-file", str(keys)]
+
+
 def asked(page: str, keys: Path, value: str, *flags: str, columns: int = 140) -> tuple[str, str]:
-    command = [sys.executable, "-m", "clientscope", "findings", "who-has", "--url", page, "--digest-key-file", str(keys), *flags]
     environment = {**os.environ, "COLUMNS": str(columns)}
+    command = [*who_has(page, keys), *flags]
     done = subprocess.run(command, input=value, capture_output=True, text=True, check=True, timeout=60, env=environment)
     assert value not in done.stdout + done.stderr
     return done.stdout, done.stderr
@@ -89,8 +93,7 @@ def test_who_leaked_it_and_who_is_connected(page: str, keys: Path) -> None:
 
 def test_on_a_terminal_it_is_typed_without_an_echo(page: str, keys: Path) -> None:
     ours, terminal = pty.openpty()
-    command = [sys.executable, "-m", "clientscope", "findings", "who-has", "--url", page, "--digest-key-file", str(keys)]
-    running = subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env={**os.environ, "TERM": "xterm"})
+    running = subprocess.Popen(who_has(page, keys), stdin=terminal, stdout=terminal, stderr=terminal, env={**os.environ, "TERM": "xterm"})
     os.close(terminal)
     shown = b""
     try:
@@ -117,8 +120,7 @@ def test_it_is_never_an_argument_and_not_repeated(page: str, keys: Path, given: 
 
 def test_no_page_no_key_and_a_traceback_without_the_value(keys: Path, clientscope: Run) -> None:
     nobody = f"http://127.0.0.1:{free_port()}"
-    command = [sys.executable, "-m", "clientscope", "--debug", "findings", "who-has", "--digest-key-file", str(keys), "--url", nobody]
-    done = subprocess.run(command, input=IN_USE, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(who_has(nobody, keys, "--debug"), input=IN_USE, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1 and "Traceback" in done.stderr and "no clientscope serve answers" in done.stderr
     assert IN_USE not in done.stdout + done.stderr
     assert clientscope("findings", "who-has", "--url", nobody).refused.startswith("error: --digest-key-file is required")
