@@ -180,8 +180,7 @@ def test_a_push_of_a_layout_that_no_known_client_has_has_no_shape() -> None:
     without_number = metrics("a")
     without_number.resource_metrics[0].scope_metrics[0].metrics.add(name="b")
     taken = metrics("a")
-    point = taken.resource_metrics[0].scope_metrics[0].metrics[0].gauge.data_points[0]
-    point.attributes.append(KeyValue(key="client_id"))
+    points_of(taken)[0].attributes.append(KeyValue(key="client_id"))
     for data in (MetricsData(), two_resources, without_number, taken):
         assert shape_of(data) is None
     whole = JAVA.SerializeToString()
