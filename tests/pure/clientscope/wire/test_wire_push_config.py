@@ -95,11 +95,7 @@ settings = st.tuples(st.text(max_size=200), st.text(max_size=200), st.integers(-
 
 @given(st.lists(settings, max_size=6), st.data())
 def test_f11_both_readers_take_the_same_and_refuse_the_same(entries: list[tuple[str, str, int, bool]], data: st.DataObject) -> None:
-    config = PushConfigRequest.Config
-    request = PushConfigRequest(
-        version=0, configs=[config(version=0, config_key=k, config_value=v, config_type=t, is_default=d) for k, v, t, d in entries]
-    )
-    whole = bytes(request.encode())
+    whole = bytes(PushConfigRequest(version=0, configs=[config(*entry) for entry in entries]).encode())
     assert in_one_pass(whole) == by_the_engine(whole)
     cut = data.draw(st.integers(0, len(whole)))
     garbled = whole[:cut] + data.draw(st.binary(max_size=8)) + whole[cut + data.draw(st.integers(0, 8)) :]
