@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pytest
 from golden import is_golden
-from rich.console import Console
+from printed import printed
 
 from clientscope.catalog.releases import Range, releases
 from clientscope.cluster.api_versions import AnswerState, Broker, BrokerAnswer, Cluster
@@ -29,12 +28,6 @@ def silent(broker_id: int, state: AnswerState, reason: str) -> BrokerAnswer:
     return BrokerAnswer(Broker(broker_id, f"broker-{broker_id}", 9092), state, reason)
 
 
-def shown_as(content: Any, width: int = 120) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width).print(content)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-
-
 UPGRADE = Cluster("c", [answered(1, OLD), answered(2, OLD), answered(3, NEW), silent(4, AnswerState.CLOSED, "it closes")])
 
 
@@ -53,10 +46,10 @@ SUMMARIES = {
 
 
 def test_what_is_shown() -> None:
-    shown = [shown_as(report(UPGRADE, keys)) for keys in ([0, 18, 94], [0, 1324])]
+    shown = [printed(report(UPGRADE, keys)) for keys in ([0, 18, 94], [0, 1324])]
     assert "≠" not in shown[1], "alike in what was asked for: one column"
     shown += [f"{name}\n" + "\n".join(summary(compare(answers))) for name, answers in SUMMARIES.items()]
-    assert is_golden("\n\n".join([*shown, shown_as(table("c", brokers_found()))]) + "\n", __file__, "brokers.txt")
+    assert is_golden("\n\n".join([*shown, printed(table("c", brokers_found()))]) + "\n", __file__, "brokers.txt")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +88,7 @@ def test_what_a_broker_says_is_text_alone() -> None:
     found = BrokerWithSoftware(
         BrokerAnswer(Broker(1, hostile, 1, hostile), AnswerState.ANSWERED), FoundSoftware(hostile, hostile, SoftwareSource.JMX), hostile
     )
-    text = shown_as(table(hostile, [found])) + shown_as(report(Cluster(hostile, [silent(1, AnswerState.UNREACHABLE, hostile)]), []))
+    text = printed(table(hostile, [found])) + printed(report(Cluster(hostile, [silent(1, AnswerState.UNREACHABLE, hostile)]), []))
     assert "[red]" in text
     assert "\x1b" not in text
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from alert_receivers import serving, status
 from command_runs import Run
 from golden import is_golden, session
 from page_state import NOW_MS, live, opened
-from rich.console import Console
+from printed import printed
 
 from clientscope.api.gateway import GATEWAY_CONNECTIONS, GatewayConnection
 from clientscope.errors import EnvironmentProblem
@@ -35,10 +34,8 @@ ALL = [
 ]
 
 
-def shown(connections: list[GatewayConnection], width: int = 140) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width).print(table(connections, 3600 * 5))
-    return out.getvalue()
+def shown(connections: list[GatewayConnection]) -> str:
+    return printed(table(connections, 3600 * 5), 140)
 
 
 def test_the_table_marks_what_is_inferred() -> None:

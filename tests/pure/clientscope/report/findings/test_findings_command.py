@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from datetime import date
@@ -13,7 +12,7 @@ from command_runs import Run
 from golden import is_golden, session
 from made_findings import BILLING, NOW_MS, fingerprint, leak, made, recorded
 from page_state import live
-from rich.console import Console
+from printed import printed
 from served_page import serving
 
 from clientscope.errors import SettingsError
@@ -99,12 +98,6 @@ def test_the_word_list_may_be_left_out(words: str, command: str, clientscope: Ru
 SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="rules.toml:4")
 
 
-def shown(content: Any, width: int = 200, **more: Any) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width, **more).print(content)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-
-
 @pytest.mark.parametrize(
     ("findings", "said"),
     [
@@ -127,20 +120,20 @@ def test_hostile_names_stay_text(wide: bool) -> None:
     application = Application(principal=HOSTILE, client_id=HOSTILE, group=HOSTILE)
     finding = leak(message=HOSTILE, application=application, places=[LeakPlace(application=application, key=HOSTILE)], evidence=[HOSTILE])
     for content in (table.findings([finding], NOW_MS, wide=wide), details.of(finding, NOW_MS)):
-        text = shown(content, 400)
+        text = printed(content, 400)
         assert "\x1b" not in text and "\u202e" not in text
         assert "[red]x[/red]" in text
     # what didn't come through the topic's own cleaning either
     raw = Finding.model_construct(**{**dict(made()), "message": HOSTILE})
-    assert "\x1b" not in shown(table.findings([raw], NOW_MS), 400)
+    assert "\x1b" not in printed(table.findings([raw], NOW_MS), 400)
 
 
 def test_the_table_and_all_of_one() -> None:
     doubtful = leak(7, code="SK004", severity="medium", confidence="low", places=[], place_count=0)
     texts = [
-        shown(table.findings([leak(2), made(1), doubtful], NOW_MS), 120),
-        shown(table.findings([made(1)], NOW_MS, wide=True), 250),
-        shown(details.of(leak(decided=None, reopened=2, suppressed=SUPPRESSED), NOW_MS)),
+        printed(table.findings([leak(2), made(1), doubtful], NOW_MS), 120),
+        printed(table.findings([made(1)], NOW_MS, wide=True), 250),
+        printed(details.of(leak(decided=None, reopened=2, suppressed=SUPPRESSED), NOW_MS), 200),
     ]
     assert is_golden("\n\n".join(texts) + "\n", __file__, "findings.txt")
 
