@@ -1,4 +1,4 @@
-"""session/requested: versions that a client requests are kept once for all connections, up to a bound, and nothing that it makes up."""
+"""session/requested and served: requested versions are kept once for all connections, up to a bound, and by what the broker serves."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from played import from_client
+from kafka.protocol.metadata import ApiVersionsResponse
+from played import framed, from_client
 
+from clientscope.errors import WireError
 from clientscope.readiness.served import known_versions
 from clientscope.records.requested_versions import MOST_VERSIONS, pack, unpack
 from clientscope.session import requested
@@ -17,6 +19,7 @@ from clientscope.session.requested import SharedVersions
 from clientscope.session.served import Served
 from clientscope.session.session import Session
 from clientscope.session.state import Counted
+from clientscope.wire import api_versions
 from clientscope.wire.frames import Passed
 
 KNOWN = sorted(known_versions())
@@ -85,16 +88,15 @@ def test_what_a_client_makes_up_is_not_kept(versions: list[tuple[int, int]]) -> 
 
 
 @pytest.mark.parametrize(
-    ("range_of_key", "requested", "counted", "kept"),
-    [((999, 4, 5), [(999, 4), (999, 6)], 1, (999, 4)), ((1, 4, 17), [(1, 3), (1, 3)], 2, (1, 3))],
+    ("ranges", "requested", "counted", "kept"),
+    [({999: (4, 5)}, [(999, 4), (999, 6)], 1, (999, 4)), ({1: (4, 17)}, [(1, 3), (1, 3)], 2, (1, 3))],
     ids=["of a later broker", "that the broker refuses"],
 )
 def test_a_version_is_kept_by_what_the_broker_serves(
-    range_of_key: tuple[int, int, int], requested: list[tuple[int, int]], counted: int, kept: tuple[int, int]
+    ranges: dict[int, tuple[int, int]], requested: list[tuple[int, int]], counted: int, kept: tuple[int, int]
 ) -> None:
     served = Served()
-    body = struct.pack(">hi", 0, 1) + struct.pack(">hhh", *range_of_key)
-    served.learn(struct.pack(">ii", 4 + len(body), 1) + body, 0)
+    served.learn(answer(ranges, 0), 0)
     session = Session(True, 10_240, served=served)
     assert requests(session, *requested) == counted * [Counted("requests_unserved", "unsupported_version")]
     assert seen(session) == [kept]
@@ -107,3 +109,39 @@ def test_of_a_connection_with_very_many_versions_the_rest_is_counted() -> None:
     assert said == 3 * [Counted("versions_unrecorded", "most_versions")]
     assert len(seen(session)) == MOST_VERSIONS
     assert session.passes_from_client(request(*plain[0]))
+
+
+keys = st.dictionaries(st.integers(0, 2000), st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=30)
+
+
+def answer(ranges: dict[int, tuple[int, int]], version: int) -> bytes:
+    entries = [ApiVersionsResponse.ApiVersion(version=version, api_key=k, min_version=a, max_version=b) for k, (a, b) in ranges.items()]
+    message = ApiVersionsResponse(version=version, error_code=0, api_keys=entries)
+    return framed(message, 5)
+
+
+@given(keys, st.integers(0, 4))
+def test_the_ranges_are_kafka_pythons(ranges: dict[int, tuple[int, int]], version: int) -> None:
+    assert api_versions.read_ranges(answer(ranges, version), version) == ranges
+
+
+def test_f03_what_is_lacking_and_why() -> None:
+    served = Served()
+    assert served.lacks(999, 0) is None, "nothing is known yet"
+    served.learn(answer({3: (1, 12), 18: (0, 4)}, 3), 3)
+    assert [served.lacks(3, version) for version in (0, 1, 12, 13, -1)] == [
+        "unsupported_version", None, None, "unsupported_version", "unsupported_version",
+    ]  # fmt: skip
+    assert served.lacks(999, 0) == "unknown_api_key"
+    served.learn(answer({3: (1, 13)}, 0), 0)
+    assert served.lacks(3, 13) is None, "the broker was upgraded"
+
+
+@pytest.mark.parametrize("version", [0, 3])
+def test_a_cut_answer_is_an_error_and_changes_nothing(version: int) -> None:
+    served, whole = Served(), answer({3: (1, 12), 18: (0, 4)}, version)
+    served.learn(whole, version)
+    for end in range(10, len(whole) - 8):
+        with pytest.raises(WireError):
+            served.learn(struct.pack(">i", end - 4) + whole[4:end], version)
+    assert served.lacks(3, 12) is None
