@@ -285,19 +285,20 @@ def _acks(*requests: tuple[str, LoggedRequest]) -> list[tuple[str, str]]:
     )
 
 
+ALL_ACKS, NO_ACKS = (_logged(0, "", acks=acks) for acks in ("-1", "0"))
 OTHER = "127.0.0.1:9092-10.0.0.1:50001-1"
 EARLY = _logged(18, "orders-1")._replace(principal="User:ANONYMOUS")
 HANDSHAKE = _logged(36, "")._replace(principal="User:ANONYMOUS")
-OF_ORDERS = (EARLY, HANDSHAKE, _logged(0, "", acks="-1"))
-OF_BILLING = (EARLY._replace(client_id="billing-1"), HANDSHAKE, _logged(0, "", acks="0"))
-ELSEWHERE = _logged(0, "", acks="0")._replace(address="10.0.0.2")
+OF_ORDERS = (EARLY, HANDSHAKE, ALL_ACKS)
+OF_BILLING = (EARLY._replace(client_id="billing-1"), HANDSHAKE, NO_ACKS)
+ELSEWHERE = NO_ACKS._replace(address="10.0.0.2")
 ALL_AND_NONE = [("billing-1", "0"), ("orders-1", "all")]
 
 
 def _introduced(api_key: int, first: str, second: str) -> list[tuple[str, LoggedRequest]]:
     """Two clients, each in its log, that send their client.id once, on one connection id after the other."""
-    orders = [(first, _logged(api_key, "orders-1")), (first, _logged(0, "", acks="-1"))]
-    return [*orders, (second, _logged(api_key, "billing-1")), (second, _logged(0, "", acks="0"))]
+    orders = [(first, _logged(api_key, "orders-1")), (first, ALL_ACKS)]
+    return [*orders, (second, _logged(api_key, "billing-1")), (second, NO_ACKS)]
 
 
 @pytest.mark.parametrize(
@@ -310,17 +311,17 @@ def _introduced(api_key: int, first: str, second: str) -> list[tuple[str, Logged
             for first, second in (("broker.log", "broker.log"), ("broker.log", "broker.log.1"), ("broker-2", "broker-1"))
         ),
         # The current log is read before the one that the connection began in.
-        ([*50 * [("broker.log", _logged(0, "", acks="0"))], ("broker.log.1", _logged(18, "orders-1"))], [("orders-1", "0")]),
+        ([*50 * [("broker.log", NO_ACKS)], ("broker.log.1", _logged(18, "orders-1"))], [("orders-1", "0")]),
         # The name comes after the first requests.
-        ([("a", _logged(18, "")), ("a", _logged(0, "", acks="0")), ("a", _logged(0, "orders-1", acks="0"))], [("orders-1", "0")]),
+        ([("a", _logged(18, "")), ("a", NO_ACKS), ("a", _logged(0, "orders-1", acks="0"))], [("orders-1", "0")]),
         # A name that changes is another client's.
-        ([("a", _logged(3, "orders-1")), ("a", _logged(0, "billing-1", acks="0")), ("a", _logged(0, "", acks="0"))], [("billing-1", "0")]),
+        ([("a", _logged(3, "orders-1")), ("a", _logged(0, "billing-1", acks="0")), ("a", NO_ACKS)], [("billing-1", "0")]),
         # What is said before authentication counts after it.
         ([("a", each) for each in (*OF_ORDERS, *OF_BILLING)], ALL_AND_NONE),
-        ([*(("a", each) for each in OF_BILLING), ("b", _logged(0, "", acks="0"))], [("billing-1", "0")]),
+        ([*(("a", each) for each in OF_BILLING), ("b", NO_ACKS)], [("billing-1", "0")]),
         # Another principal or address isn't the connection's client.
         (
-            [("a", _logged(3, "orders-1")), ("a", _logged(0, "", acks="-1")), ("a", _logged(0, "", acks="0")._replace(principal="User:b"))],
+            [("a", _logged(3, "orders-1")), ("a", ALL_ACKS), ("a", NO_ACKS._replace(principal="User:b"))],
             [("", "0"), ("orders-1", "all")],
         ),
         ([("a", _logged(3, "orders-1")), ("a", ELSEWHERE), ("b", ELSEWHERE)], [("", "0")]),
@@ -330,7 +331,7 @@ def _introduced(api_key: int, first: str, second: str) -> list[tuple[str, Logged
                 [
                     ("a", _logged(first, "orders-1")),
                     ("a", _logged(first, "billing-1", OTHER)),
-                    (log, _logged(0, "", acks="-1")),
+                    (log, ALL_ACKS),
                     (log, _logged(0, "", OTHER, acks="0")),
                     (log, _logged(18, "", OTHER)),
                 ],
