@@ -10,7 +10,7 @@ from golden import is_golden
 from lint_reports import judged
 
 from clientscope.catalog.configs import ClientType
-from clientscope.commands.lint.prefixes import groups, springs_own
+from clientscope.commands.lint.prefixes import groups
 
 
 def findings(document: dict[str, Any]) -> set[tuple[str, int | None]]:
@@ -197,8 +197,3 @@ FILES: dict[str, tuple[str, str, str]] = {
 def test_finds_in_each_kind_of_file(lint: Document) -> None:
     text = "".join(f"{title}\n{judged(lint(name, source, *flags.split()))}\n" for title, (name, source, flags) in FILES.items())
     assert "canary" not in text and is_golden(text, __file__, "files.txt")
-
-
-def test_springs_own_names_are_not_its_clients() -> None:
-    names = ("spring.kafka.producer.properties.acks", "spring.kafka.properties.acks", "spring.application.name")
-    assert springs_own(dict.fromkeys(names, "")) == []
