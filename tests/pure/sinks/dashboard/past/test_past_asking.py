@@ -8,7 +8,6 @@ import queue
 import shutil
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -19,6 +18,7 @@ from fastapi.testclient import TestClient
 from golden import is_golden
 from page_state import answers, browser, live, pushed
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, finding, gauge, push, setting
+from patience import until
 from record_bytes import setting as record_setting
 
 from clientscope.records.enums import Kind
@@ -187,8 +187,7 @@ def test_while_it_is_compacted_and_erased(history: Path, asks: Asking) -> None:
     try:
         maintain(str(history / "connections"), date(2026, 9, 22), 0)
         erased = erase_rows(str(history / "connections"), ErasureSubject(client_id="canary"))
-        while len(answers) < 10:
-            time.sleep(0.01)
+        until(lambda: len(answers) >= 10)
     finally:
         done.set()
         asking_on.join()
@@ -258,8 +257,5 @@ def test_who_waits_for_too_long_or_is_one_too_many_comes_again(history: Path, mo
 def test_the_process_ends_when_nobody_asks(history: Path) -> None:
     past = Past(str(history), idle_s=0.01)
     past.ask("series", span=SPAN)
-    until = time.monotonic() + 20
-    while past.process_id is not None and time.monotonic() < until:
-        time.sleep(0.01)
-    assert past.process_id is None
+    until(lambda: past.process_id, None)
     past.close()
