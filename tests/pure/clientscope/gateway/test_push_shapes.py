@@ -48,14 +48,6 @@ def test_a_shape_is_known_from_the_third_push_on(names: Sequence[str], clients: 
     assert sum(pushing.counts.values()) == known.count("-")
 
 
-def test_other_connections_have_shapes_of_their_own() -> None:
-    pushing = Pushing()
-    for connection_id, name in ((1, "a"), (2, "b"), (1, "a"), (2, "b")):
-        assert not pushing.push(pushed(name), connection_id)
-    assert pushing.push(pushed("a"), 1) and pushing.push(pushed("b"), 2)
-    assert not pushing.push(pushed("a"), 3)
-
-
 def test_what_is_new_each_time_is_looked_at_for_a_shape_only_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Counter[int]()
     of = PushShape.of
