@@ -118,14 +118,6 @@ def test_a_later_node_that_advertises_it_gets_the_push(broker: Brokers) -> None:
     assert new.orders()[0][:2] == [API_VERSIONS, PUSH_CONFIG]
 
 
-def test_a_later_node_that_does_not_advertise_it_is_asked_nothing(broker: Brokers) -> None:
-    new, old = broker(script=(CLOSE,)), broker(advertises=False)
-    new.brokers = {2: old.port}
-    used(new)
-    assert len(new.pushes) == 2
-    assert old.pushes == []
-
-
 def test_a_broker_that_closes_on_every_push_loses_three_connections(broker: Brokers) -> None:
     server = broker(script=(CLOSE,) * 9)
     used(server)
@@ -239,15 +231,6 @@ def test_pushes_once_though_connections_close_for_being_idle(server: ScriptedBro
             until(lambda: client._manager._conns, {}, why="closed by the client")
     assert len(server.pushes) == 1
     assert server.instance_ids == {client.client_instance_id}
-
-
-def test_pushes_once_though_the_broker_restarts(server: ScriptedBroker) -> None:
-    with closing(KafkaAdminClient(bootstrap_servers=server.address)) as client:
-        use(client)
-        server.close_connections()
-        until(lambda: len(server.connections) > 2, why="kafka-python connects again by itself")
-        use(client)
-    assert len(server.pushes) == 1
 
 
 def test_listed_settings_of_ours_are_pushed_like_kafkas(server: ScriptedBroker) -> None:
