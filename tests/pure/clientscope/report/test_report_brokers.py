@@ -31,12 +31,6 @@ def silent(broker_id: int, state: AnswerState, reason: str) -> BrokerAnswer:
 UPGRADE = Cluster("c", [answered(1, OLD), answered(2, OLD), answered(3, NEW), silent(4, AnswerState.CLOSED, "it closes")])
 
 
-def test_a_rolling_upgrade_seen_half_way() -> None:
-    compared = compare(UPGRADE.answers)
-    assert [group.ids for group in compared.groups] == [[1, 2], [3]]
-    assert compared.differing == {key for key in NEW if OLD.get(key) != NEW[key]} == {18, 28, 42, 88, 89, 93, 94}
-
-
 SUMMARIES = {
     "half upgraded": UPGRADE.answers,
     "alike": [answered(1, NEW), answered(2, NEW)],
