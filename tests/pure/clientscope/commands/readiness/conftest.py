@@ -8,6 +8,12 @@ import pytest
 from command_runs import Listed, Run
 
 
+@pytest.fixture(autouse=True)
+def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table is as wide as it needs to be, whatever the terminal is that the tests run in."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 @pytest.fixture
 def run(clientscope: Run) -> Run:
     return lambda *words: clientscope("readiness", "--target", "4.0.0", *words)

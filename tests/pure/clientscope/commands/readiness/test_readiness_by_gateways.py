@@ -67,11 +67,6 @@ MIXED = (
 """Of 4.0.0: two that break and one that is fine of one application, one that is fine, and one that chose an old version."""
 
 
-@pytest.fixture(autouse=True)
-def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-
 class Topics:
     """Records that are read in place of a broker's."""
 

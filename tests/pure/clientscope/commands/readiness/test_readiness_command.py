@@ -65,12 +65,6 @@ def log_of(folder: Path, lines: Sequence[str], name: str = "broker.log") -> str:
     return str(folder / name)
 
 
-@pytest.fixture(autouse=True)
-def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A table is as wide as it needs to be, whatever the terminal is that the tests run in."""
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-
 def test_applications_with_the_worst_verdict_first(tmp_path: Path, listed: Listed) -> None:
     orders, legacy, billing = listed(log_of(tmp_path, MIXED))
     assert {name: orders[name] for name in FIELDS if name != "reason"} == {
