@@ -44,9 +44,10 @@ def telemetry() -> Telemetry:
     return Telemetry(TelemetryPlan(ALL), lambda: ID, lambda: 5.0)
 
 
-def test_a_client_that_survives_it_is_offered_both_keys(telemetry: Telemetry) -> None:
-    session = Session(True, 10_240, telemetry=telemetry)
-    assert keys(says(session)) == {0, 1, 18, 1324, 71, 72}
+def test_a_client_that_survives_it_is_offered_both_keys_and_where_the_broker_takes_it_its_answer_stays(telemetry: Telemetry) -> None:
+    assert keys(says(Session(True, 10_240, telemetry=telemetry))) == {0, 1, 18, 1324, 71, 72}
+    for more in ((71, 72), (71,), (72,)):
+        assert says(Session(False, 10_240, telemetry=telemetry), JAVA, *more) == api_versions_answer(*more)
 
 
 @pytest.mark.parametrize(
@@ -56,11 +57,6 @@ def test_a_client_that_survives_it_is_offered_both_keys(telemetry: Telemetry) ->
 def test_all_others_see_the_same_bytes_as_without(telemetry: Telemetry, software: tuple[str, str], push_config: bool) -> None:
     says(Session(push_config, 10_240, telemetry=telemetry))  # answers are kept between connections
     assert says(Session(push_config, 10_240, telemetry=telemetry), software) == says(Session(push_config, 10_240), software)
-
-
-def test_where_the_broker_takes_it_its_answer_stays(telemetry: Telemetry) -> None:
-    for more in ((71, 72), (71,), (72,)):
-        assert says(Session(False, 10_240, telemetry=telemetry), JAVA, *more) == api_versions_answer(*more)
 
 
 def test_without_the_setting_nothing_is_offered_and_all_passes(session: Session) -> None:
