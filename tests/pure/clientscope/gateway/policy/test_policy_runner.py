@@ -132,6 +132,12 @@ def in_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     return run
 
 
+async def others_push(it: Case) -> None:
+    """A hundred other clients, who notice nothing."""
+    verdicts = await asyncio.gather(*(it.push(f"client {number}", publish=str(number)) for number in range(100)))
+    assert {verdict.error_code for verdict in verdicts} == {NONE}
+
+
 @pytest.mark.usefixtures("patient")
 @in_a_loop
 async def test_the_verdict_follows_the_policy(capfd: pytest.CaptureFixture[str]) -> None:
@@ -191,8 +197,7 @@ async def test_f17_pushes_on_which_the_policy_hangs_cost_their_client_one_deadli
         before = await it.pid()
         bad = [asyncio.ensure_future(it.push("bad", act="sleep")) for _ in range(200)]
         await asyncio.sleep(0)
-        others = await asyncio.gather(*(it.push(f"client {number}", publish=str(number)) for number in range(100)))
-        assert {verdict.error_code for verdict in others} == {NONE}
+        await others_push(it)
         answers = Counter(verdict.error_code for verdict in await asyncio.gather(*bad))
         assert answers[THROTTLING_QUOTA_EXCEEDED] == 200 - it.counted["lost", "penalty"] > 0, "who still waits is to push again"
         assert await eventually(lambda: len(it.published) == 100)
@@ -211,8 +216,7 @@ async def test_f17_a_push_on_which_the_process_dies_costs_its_client_and_no_othe
     async with running(memory_bytes=256 * 1024 * 1024, deadline_s=5.0) as it:
         bad = asyncio.ensure_future(it.push("bad", act=act))
         await asyncio.sleep(0)
-        others = await asyncio.gather(*(it.push(f"client {number}", publish=str(number)) for number in range(100)))
-        assert {verdict.error_code for verdict in others} == {NONE}
+        await others_push(it)
         assert await eventually(lambda: it.counted["pushes", "accepted"] == 100)
         assert it.counted["pushes", "policy_crash"] == 1
         asked_to_retry = (await bad).error_code == THROTTLING_QUOTA_EXCEEDED
