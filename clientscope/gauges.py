@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from clientscope.records.fields import READ, Id32, Id64, Ms, Version
-from clientscope.topic_values import Count, Name
+from clientscope.records.fields import READ, Count, Id32, Id64, Int32, Ms, Version
+from clientscope.topic_values import Name
+
+GatewayKey = tuple[str, int, str]
+"""Cluster, broker and gateway."""
+SeriesKey = tuple[str, int, str, str, str, str]
+"""The same, then listener, software name and version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +40,7 @@ class Gauge:
     timestamp_ms: Ms = 0
 
     @property
-    def series(self) -> tuple[str, int, str, str, str, str]:
+    def series(self) -> SeriesKey:
         """What distinguishes it."""
         return self.cluster, self.broker, self.gateway, self.listener, self.software_name, self.software_version
 
@@ -69,13 +74,13 @@ class GatewayGauge:
     other_series: Count = 0
     heartbeat_interval_ms: Id32 | None = None
     host: Name = ""
-    clock_skew_minutes: int = 0
+    clock_skew_minutes: Int32 = 0
     epoch: Id64 = 0
     sequence: Id64 = field(default=0, compare=False)
     timestamp_ms: Ms = field(default=0, compare=False)
 
     @property
-    def place(self) -> tuple[str, int, str]:
+    def place(self) -> GatewayKey:
         """Its gateway."""
         return self.cluster, self.broker, self.gateway
 

@@ -37,7 +37,7 @@ def _sentence(text: str) -> str:
 
 Name = Annotated[str, AfterValidator(clean)]
 Sentence = Annotated[str, AfterValidator(_sentence)]
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Ms = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
 """Since the epoch, up to the year 9999: what a date can be made of."""
 

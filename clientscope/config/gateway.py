@@ -113,7 +113,9 @@ class GatewaySettings(KafkaSettings):
         description="class of the ClientConfigPolicy that gets each push (KIP-1324): a dotted name, or an entry point of\n"
         "clientscope.policies; empty turns PushConfig off",
     )
-    client_config_max_bytes: int = Field(10240, ge=0, description="maximum size of a PushConfig request, in bytes of its body (KIP-1324)")
+    client_config_max_bytes: int = Field(
+        10240, ge=0, le=160_000, description="maximum size of a PushConfig request, in bytes of its body (KIP-1324)"
+    )  # a byte takes six in JSON at most, and a topic's record has a MiB
     client_config_policy_configs: Annotated[Table, Option(key="policy")] = Field(
         {},
         repr=False,  # a policy may need a password

@@ -19,6 +19,7 @@ Record = TypeVar("Record")
 MOST_BYTES = 1_048_588
 """Of a record's value: what the topics take, by ``max.message.bytes``."""
 
+_MOST_KEY_BYTES = 8_192
 
 _adapters: dict[type[Any], TypeAdapter[Any]] = {}
 
@@ -49,6 +50,20 @@ def decode(record_class: type[Record], value: bytes | None) -> Record:
         return adapter(record_class).validate_json(value)
     except ValidationError as error:
         raise RecordError(_reason(error)) from None
+
+
+def read_key(parts: type[Record], key: bytes | str | None) -> Record:
+    """A record's key, which is a JSON array, as a tuple of this type.
+
+    Raises:
+        RecordError: it is no such array; its ``reason`` is ``key``.
+    """
+    if key is None or len(key) > _MOST_KEY_BYTES:
+        raise RecordError("key")
+    try:
+        return adapter(parts).validate_json(key, strict=True)
+    except ValidationError:
+        raise RecordError("key") from None
 
 
 def invalid_fields(record_class: type[Any]) -> tuple[str, ...]:

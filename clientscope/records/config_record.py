@@ -84,7 +84,7 @@ class ClientConfigRecord:
         client_software_name: KIP-511's, or ``unknown``; and its version.
         client_instance_id: KIP-1324's id of the client instance; None where it has none.
         digest_key_id: which HMAC key made the digests; None where there are none.
-        settings: key → value, None where it was redacted, in the order sent.
+        settings: key → value, None where it was redacted, in the order sent, each where it comes last.
         types: key → ConfigDef.Type; a key that isn't there is a string.
         defaults: keys of which the client's user set nothing.
         redacted: key → why its value isn't there.

@@ -23,7 +23,7 @@ MOST_CONNECTIONS = 20_000
 """Connections of a traffic record, at most 900 KB; those with the most bytes are listed."""
 
 MOST_COUNTS = 1_000
-"""Series of a heartbeat's part; with names at their longest, 800 KB."""
+"""Series of a heartbeat's part; with names at their longest, which are ASCII by KIP-511, 800 KB."""
 
 _MOST_RATE = 2**32 - 1
 

@@ -14,11 +14,12 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from clientscope.errors import RecordError
 from clientscope.findings.conditions import gateway_subject
-from clientscope.gauges import GatewayGauge, Gauge
-from clientscope.records.codec import decode
+from clientscope.gauges import GatewayGauge, GatewayKey, Gauge, SeriesKey
+from clientscope.records.codec import decode, read_key
 from clientscope.records.series import series_key
 from streaming.gauges.gateway import Appended, Changes, GatewaySeries
 from streaming.gauges.heartbeats import HEARTBEATS_PENDING, GaugeEntry
@@ -51,8 +52,7 @@ or the silence is read again too.
 """
 
 _UNKNOWN_INTERVAL_MS = 30_000
-_Place = tuple[str, int, str]
-"""Cluster, broker and gateway."""
+_KEY: Any = GatewayKey | SeriesKey
 
 
 class Gauges:
@@ -77,20 +77,20 @@ class Gauges:
         failed: Callable[[GaugeEntry, Exception], None] | None = None,
     ) -> None:
         self._lost, self._home, self._failed = lost, home, failed
-        self._gateways: dict[tuple[str, int, str], GatewaySeries] = {}
+        self._gateways: dict[GatewayKey, GatewaySeries] = {}
         self._full, self._incomplete = Overflow(GATEWAYS), Overflow(HEARTBEATS_PENDING)
-        rows: dict[_Place, GatewayGauge] = {}
-        series: dict[_Place, list[tuple[bytes, Gauge]]] = {}
+        rows: dict[GatewayKey, GatewayGauge] = {}
+        series: dict[GatewayKey, list[tuple[bytes, Gauge]]] = {}
         for key, text in published.items():
             try:
                 # Names from the key: those of a value are cleaned when it is read.
-                cluster, broker, gateway, *names = json.loads(key)
+                cluster, broker, gateway, *names = read_key(_KEY, key)
                 if names:
                     series.setdefault((cluster, broker, gateway), []).append((series_key(*names), decode(Gauge, text)))
                 else:
                     rows[cluster, broker, gateway] = decode(GatewayGauge, text)
-            except (ValueError, TypeError, RecordError):
-                log.warning("%.200s on the gauges' topic is not what a job writes, and is ignored until its gateway's next heartbeat", key)
+            except RecordError:
+                log.warning("a record of %d bytes on the gauges' topic is not what a job writes, and is ignored", len(text))
         for place in {**rows, **series}:
             own, counts = rows.get(place), series.get(place, [])
             epoch = max(value.epoch for value in (*([own] if own else ()), *(value for _, value in counts)))
@@ -107,7 +107,7 @@ class Gauges:
             entries: in any order, repeated or late.
             appended: by when a record was appended; None where all were just now.
         """
-        by_gateway: dict[tuple[str, int, str], list[GaugeEntry]] = {}
+        by_gateway: dict[GatewayKey, list[GaugeEntry]] = {}
         for entry in entries:
             by_gateway.setdefault(entry[:3], []).append(entry)
         changes: Changes = {}

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from clientscope.errors import RecordError
-from clientscope.gauges import GatewayGauge, Gauge
-from clientscope.records.codec import decode
+from clientscope.gauges import GatewayGauge, GatewayKey, Gauge, SeriesKey
+from clientscope.records.codec import decode, read_key
 
-MAX_KEY_BYTES = 8_192
-
+_KEY: Any = GatewayKey | SeriesKey
 Kept = TypeVar("Kept", Gauge, GatewayGauge)
 
 
@@ -30,9 +27,9 @@ class GaugeTable:
         Raises:
             RecordError: the job didn't write it.
         """
-        if key is None or len(key) > MAX_KEY_BYTES:
-            raise RecordError("key")
-        if _is_gateways(key):
+        parts = read_key(_KEY, key)
+        assert key is not None
+        if len(parts) == 3:
             row = None if value is None else decode(GatewayGauge, value)
             before = self.gateways.get(key)
             self._put(self.gateways, key, row)
@@ -63,12 +60,3 @@ class GaugeTable:
             return False
         table[key] = value
         return True
-
-
-def _is_gateways(key: bytes) -> bool:
-    """Whether it is a gateway's own key: cluster, broker, gateway. A series' key has three more."""
-    try:
-        parts = json.loads(key)
-    except ValueError:
-        return False
-    return isinstance(parts, list) and len(parts) == 3 and isinstance(parts[1], int)

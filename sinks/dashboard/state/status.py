@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 from clientscope.api.brokers import ApiRange, BrokerItem, Difference, RangeAt
 from clientscope.api.overview import ProcessHealth
 from clientscope.catalog.releases import api_name
-from clientscope.errors import RecordError
 from clientscope.query import BROKERS, Query, matches
 from clientscope.readiness.judging import oldest_release
+from clientscope.records.codec import read_key
 from clientscope.status.record import STALE_AFTER, BrokerStatus, ProcessStatus
 from clientscope.topic_values import parse
 
-MAX_KEY_BYTES = 8_192
 EVERYTHING = Query()
 _PROCESSES = ("gateway", "stream", "query", "deliver", "serve")
 
@@ -35,11 +33,10 @@ class StatusTable:
         Raises:
             RecordError: it is no status record.
         """
-        if key is None or len(key) > MAX_KEY_BYTES:
-            raise RecordError("key")
+        kind = read_key(tuple[str, str], key)[0]
+        assert key is not None
         if value is None:
             return self._processes.pop(key, None) is not None or self._brokers.pop(key, None) is not None
-        kind = _kind(key)
         if key not in self._processes and key not in self._brokers and len(self._processes) + len(self._brokers) >= self._limit:
             self.dropped["status"] += 1
             return False
@@ -118,16 +115,6 @@ def _searched(broker: BrokerItem) -> tuple[dict[str, object], str]:
     }
     words = (broker.software_name, broker.software_version, broker.cluster, f"{broker.host}:{broker.port}", broker.rack, broker.gateway)
     return values, "\n".join(word for word in words if word).lower()
-
-
-def _kind(key: bytes) -> str:
-    try:
-        parts = json.loads(key)
-    except ValueError:
-        raise RecordError("key") from None
-    if not isinstance(parts, list) or len(parts) != 2 or not isinstance(parts[0], str):
-        raise RecordError("key")
-    return parts[0]
 
 
 def _is_stale(status: ProcessStatus | BrokerStatus, at_ms: int, now_ms: int) -> bool:

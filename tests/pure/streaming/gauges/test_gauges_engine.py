@@ -397,3 +397,10 @@ def test_entry_that_the_engine_fails_at_holds_up_no_other_gateway() -> None:
     assert changed(gauges.apply(entries, now=0)) == {"f java": 1, "h java": 3}
     assert failed == [("g", "TypeError")]
     assert changed(gauges.apply([listed(JAVA, 2, 2), beat(2)], now=0)) == {"java": 2}, "the next heartbeat has all counts again"
+
+
+@pytest.mark.parametrize("wrong", ["[" * 8_000, "[[]]", '["c","1","g"]', '["c",1,"g","l","n"]', "null", "x" * 9_000])
+def test_a_key_that_no_job_wrote_is_left_out_when_the_topic_is_read(wrong: str, gauges: Gauges, topic: Topic) -> None:
+    topic.take(gauges, [series(JAVA, 3, 2)])
+    again = Gauges({wrong: b"{}", **topic.values}, now=0)
+    assert changed(again.apply([series(JAVA, 4, 1)], now=0)) == {"java": 1}

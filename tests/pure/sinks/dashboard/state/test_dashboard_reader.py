@@ -81,12 +81,17 @@ class Reader:
                 if offset >= position:
                     self._cluster.fetched.append((partition.topic, offset))
                     found.setdefault(partition, []).append(
-                        SimpleNamespace(topic=partition.topic, timestamp=at, key=b"k", value=value, partition=0, offset=offset, headers=[])
+                        SimpleNamespace(
+                            topic=partition.topic, timestamp=at, key=SERIES, value=value, partition=0, offset=offset, headers=[]
+                        )
                     )
             self._positions[partition] = self._cluster.ends[partition.topic]
         return found
 
     def close(self) -> None: ...
+
+
+SERIES = b'["c",1,"gw","l","n","v"]'
 
 
 def gauge(count: int) -> bytes:

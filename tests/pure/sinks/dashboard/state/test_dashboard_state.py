@@ -13,7 +13,7 @@ from page_state import live
 from record_bytes import connection_record
 
 from clientscope.records.enums import Kind
-from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS
+from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.state.pushes import DAY_MS
 from sinks.dashboard.state.state import DISAGREE_AFTER_MS, SOFTWARE_ROWS, State, TopicRecord
 
@@ -86,11 +86,16 @@ def test_rows_stay_where_they_are_and_the_smallest_are_summed() -> None:
     assert overview.connections == sum(range(10, 10 + SOFTWARE_ROWS)) + 5
 
 
+SERIES = b'["c",1,"gw","l","n","v"]'
 BAD = [
-    (TopicRecord(GAUGES, NOW, b"k", b"\xff"), "not_json"),
-    (TopicRecord(GAUGES, NOW, b"k", b"[" * 100_000), "not_json"),
-    (TopicRecord(GAUGES, NOW, b"k", b'{"connections":1}'), "invalid_cluster"),
+    (TopicRecord(GAUGES, NOW, SERIES, b"\xff"), "not_json"),
+    (TopicRecord(GAUGES, NOW, SERIES, b"[" * 100_000), "not_json"),
+    (TopicRecord(GAUGES, NOW, SERIES, b'{"connections":1}'), "invalid_cluster"),
+    (TopicRecord(GAUGES, NOW, b"[" * 8_000, b"{}"), "key"),
+    (TopicRecord(GAUGES, NOW, b'[["c"],1,"gw"]', b"{}"), "key"),
+    (TopicRecord(STATUS, NOW, b'{"a":' * 1_300, b"{}"), "key"),
     (gauge(-1), "invalid_connections"),
+    (gauge(2**63), "invalid_connections"),
     (TopicRecord(GAUGES, NOW, None, None), "key"),
     (TopicRecord(GAUGES, NOW, b"k" * 100_000, None), "key"),
     (TopicRecord(CONNECTIONS, NOW, b"gw", b""), "not_json"),
