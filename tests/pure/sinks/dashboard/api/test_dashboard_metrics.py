@@ -22,7 +22,7 @@ def gauge(name: str, count: int, listener: str = "CLIENT", gateway: str = "gw") 
 
 
 def record(value: Gauge) -> TopicRecord:
-    key = json.dumps([value.gateway, value.listener, value.software_name]).encode()
+    key = json.dumps(value.series).encode()
     return TopicRecord(GAUGES, 1, key, encode(value))
 
 
