@@ -19,6 +19,7 @@ from typing import Any
 from clientscope.errors import RecordError
 from clientscope.findings.conditions import gateway_subject
 from clientscope.gauges import GatewayGauge, GatewayKey, Gauge, SeriesKey
+from clientscope.presence import MOST_GATEWAYS, Presence
 from clientscope.records.codec import decode, read_key
 from clientscope.records.series import series_key
 from streaming.gauges.gateway import Appended, Changes, GatewaySeries
@@ -30,12 +31,6 @@ __all__ = ["Changes", "GaugeEntry", "Gauges", "ReadClock"]
 
 log = logging.getLogger(__name__)
 
-HEARTBEATS = 3
-"""Intervals without a heartbeat after which a gateway is lost."""
-
-MOST_GATEWAYS = 10_000
-"""Records of a further one are left out while none of these is gone."""
-
 GATEWAYS = Limit(
     "gauge_gateways",
     MOST_GATEWAYS,
@@ -44,14 +39,6 @@ GATEWAYS = Limit(
     advice="look at who writes to clientscope.connections",
 )
 
-FORGET_S = 24 * 60 * 60.0
-"""For how long a gateway that is gone is remembered, so that a record of it that comes late isn't taken for its return.
-
-A producer repeats a record for minutes at most. What comes after a day comes from reading the topic once more, to its end: the farewell
-or the silence is read again too.
-"""
-
-_UNKNOWN_INTERVAL_MS = 30_000
 _KEY: Any = GatewayKey | SeriesKey
 
 
@@ -79,6 +66,7 @@ class Gauges:
         self._lost, self._home, self._failed = lost, home, failed
         self._gateways: dict[GatewayKey, GatewaySeries] = {}
         self._full, self._incomplete = Overflow(GATEWAYS), Overflow(HEARTBEATS_PENDING)
+        self._presence: Presence[None] = Presence(no_room=lambda key: self._full.exceeded(gateway_subject(*key)[:200]))
         rows: dict[GatewayKey, GatewayGauge] = {}
         series: dict[GatewayKey, list[tuple[bytes, Gauge]]] = {}
         for key, text in published.items():
@@ -94,7 +82,8 @@ class Gauges:
         for place in {**rows, **series}:
             own, counts = rows.get(place), series.get(place, [])
             epoch = max(value.epoch for value in (*([own] if own else ()), *(value for _, value in counts)))
-            if (known := self._gateway(*place, epoch, now)) is not None:
+            if (process := self._presence.process(place, epoch, 1000 * now)) is not None:
+                known = self._gateways[place] = GatewaySeries(self._presence, process, self._incomplete)
                 if own is not None:
                     known.load_row(own)
                 for of_series, value in counts:
@@ -112,11 +101,13 @@ class Gauges:
             by_gateway.setdefault(entry[:3], []).append(entry)
         changes: Changes = {}
         for key, of_gateway in by_gateway.items():
-            gateway = self._gateway(*key, of_gateway[0].epoch, now)
-            if gateway is None:
+            process = self._presence.process(key, max(entry.epoch for entry in of_gateway), 1000 * now)
+            if process is None:
                 continue
             try:
-                gateway.apply(of_gateway, now, appended or (lambda *_: now))
+                if (gateway := self._gateways.get(key)) is None:
+                    gateway = self._gateways[key] = GatewaySeries(self._presence, process, self._incomplete)
+                gateway.apply(process, of_gateway, appended or (lambda *_: now))
                 changes |= gateway.changes()
             except Exception as error:
                 if self._failed is None:
@@ -133,22 +124,23 @@ class Gauges:
             returned: when Kafka was back; a gateway not heard from since has `RETURN_S` from then on.
         """
         changes: Changes = {}
-        for key, gateway in list(self._gateways.items()):
-            if gateway.gone_at is not None:
-                if read_to - gateway.gone_at > FORGET_S:
-                    del self._gateways[key]
+        for key, process in self._presence.processes.items():
+            if process.gone_ms is not None:
                 continue
-            due = gateway.heard_at + HEARTBEATS * (gateway.interval_ms or _UNKNOWN_INTERVAL_MS) / 1000
-            if gateway.heard_at <= returned:
+            gateway, due, heard_at = self._gateways[key], process.due_ms() / 1000, process.heard_ms / 1000
+            if heard_at <= returned:
                 due = max(due, returned + RETURN_S)
             until = read_to if gateway.partition is None else of_partition.get(gateway.partition, read_to)
             if until > due and of_partition and self._home is not None:
                 until = min(until, of_partition[self._home(key[2].encode("utf-8", "replace"), sorted(of_partition))])
             if until > due:
-                log.warning("gateway %s is lost: no heartbeat for %.0f s", json.dumps(key), until - gateway.heard_at)
-                gateway.gone_at = until
+                log.warning("gateway %s is lost: no heartbeat for %.0f s", json.dumps(key), until - heard_at)
+                self._presence.lose(process, 1000 * until)
                 self._lost(*key)
                 changes |= gateway.changes()
+        self._presence.forget(1000 * read_to)
+        if len(self._gateways) > len(self._presence.processes):
+            self._gateways = {key: self._gateways[key] for key in self._presence.processes}
         return changes
 
     def host(self, cluster: str, broker: int, gateway: str) -> str:
@@ -165,15 +157,3 @@ class Gauges:
         """Rows of the state, and the bytes that its series take."""
         gateways = self._gateways.values()
         return sum(len(gateway.series) + 1 for gateway in gateways), sum(gateway.series.size_bytes for gateway in gateways)
-
-    def _gateway(self, cluster: str, broker: int, gateway: str, epoch: int, now: float) -> GatewaySeries | None:
-        key = (cluster, broker, gateway)
-        if key not in self._gateways:
-            if len(self._gateways) >= MOST_GATEWAYS:
-                gone = [(known.gone_at, other) for other, known in self._gateways.items() if known.gone_at is not None]
-                if not gone:
-                    self._full.exceeded(gateway_subject(*key)[:200])
-                    return None
-                del self._gateways[min(gone)[1]]
-            self._gateways[key] = GatewaySeries(cluster, broker, gateway, epoch, now, self._incomplete)
-        return self._gateways[key]

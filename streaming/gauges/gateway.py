@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import chain
 from typing import TypeAlias
 
 from clientscope.gauges import GatewayGauge, Gauge
+from clientscope.presence import GatewayProcess, Presence
 from clientscope.records.codec import adapter
 from clientscope.records.series import series_key
-from streaming.gauges.heartbeats import MINUTE_MS, ConnectionRate, GaugeEntry, HeartbeatParts
+from streaming.gauges.heartbeats import MINUTE_MS, ConnectionRate, GaugeEntry
 from streaming.gauges.series import Beyond, SeriesCount, SeriesTable, names
 from streaming.limits import Overflow
 
@@ -19,7 +21,7 @@ _PAST_MS = 24 * 60 * MINUTE_MS
 
 Changes: TypeAlias = dict[str, bytes | None]
 Appended: TypeAlias = Callable[[int, int], float]
-"""By when the record of a partition and offset was appended, on the caller's clock."""
+"""By when the record of a partition and offset was appended, in seconds of the caller's clock."""
 _PartsBeyond: TypeAlias = dict[tuple[int, int], dict[str, Beyond]]
 
 
@@ -27,32 +29,23 @@ class GatewaySeries:
     """What is known of one gateway, and published.
 
     Attributes:
-        epoch: of its newest process; what an older one said is void.
-        heard_at: by when its last heartbeat was appended, on the caller's clock; before the first, when it was first heard of.
-        partition: of that heartbeat; None before the first.
-        interval_ms: of its heartbeats; None before the first.
-        gone_at: since when it has left or is lost; None while it is there.
+        partition: of its last heartbeat; None before the first.
 
     Args:
         incomplete: counts heartbeats that are forgotten before all of their parts have come.
     """
 
-    def __init__(self, cluster: str, broker: int, gateway: str, epoch: int, now: float, incomplete: Overflow) -> None:
-        self._parts = HeartbeatParts(incomplete)
-        self._place = cluster, broker, gateway
-        self._key = json.dumps([cluster, broker, gateway], separators=(",", ":"), ensure_ascii=False)
+    def __init__(self, presence: Presence[None], process: GatewayProcess[None], incomplete: Overflow) -> None:
+        self._presence, self._incomplete = presence, incomplete
+        self._key = json.dumps(process.key, separators=(",", ":"), ensure_ascii=False)
         self._stale: set[bytes] = set()  # series of older epochs that the topic still names
         self._published: GatewayGauge | None = None
-        self._begin(epoch, now)
+        self._begin(process)
 
-    def _begin(self, epoch: int, now: float) -> None:
-        self.epoch, self.heard_at = epoch, now
+    def _begin(self, process: GatewayProcess[None]) -> None:
+        self._process = process
         self.partition: int | None = None
-        self.interval_ms: int | None = None
-        self.gone_at: float | None = None
         self.series = SeriesTable()
-        self._newest = -1
-        self._parts.clear()
         self._rate = ConnectionRate()
         self._row: GatewayGauge | None = None
 
@@ -64,41 +57,39 @@ class GatewaySeries:
     def load_row(self, row: GatewayGauge) -> None:
         """Takes in the topic's record of the gateway itself, of this epoch or an older one."""
         self._published = row
-        if row.epoch != self.epoch:
+        if row.epoch != self._process.epoch:
             return
         self._row = row
-        self.interval_ms = row.heartbeat_interval_ms
-        self.series.floor = self._newest = row.sequence
+        self._process.interval_ms = row.heartbeat_interval_ms
+        self.series.floor = self._process.heartbeat = row.sequence
         if row.opened is not None and row.closed is not None:
             self._rate.per_minute(row.timestamp_ms, row.opened, row.closed)
 
     def load_series(self, key: bytes, value: Gauge) -> None:
         """Takes in the topic's record of a series; one of an older epoch is removed with the next changes."""
-        if value.epoch == self.epoch:
+        if value.epoch == self._process.epoch:
             self.series.load(key, SeriesCount(value.connections, value.opened, value.closed, value.sequence, value.timestamp_ms))
         else:
             self._stale.add(key)
 
-    def apply(self, entries: Iterable[GaugeEntry], now: float, appended: Appended) -> None:
-        """Takes in what one batch has of this gateway, in any order."""
-        entries = list(entries)
-        epoch = max(entry.epoch for entry in entries)
-        if epoch > self.epoch:
+    def apply(self, process: GatewayProcess[None], entries: Iterable[GaugeEntry], appended: Appended) -> None:
+        """Takes in what one batch has of this gateway and its newest process, in any order."""
+        if process is not self._process:
             self._stale.update(self.series.withdraw())
-            self._begin(epoch, now)
-        entries = [entry for entry in entries if entry.epoch == self.epoch]
+            self._begin(process)
+        entries = [entry for entry in entries if entry.epoch == process.epoch]
         beyond = self._merge([entry for entry in entries if entry.listener is not None])
         beats = (entry for entry in entries if entry.listener is None)
         for entry in sorted(beats, key=lambda entry: (entry.sequence, entry.offset)):  # a repeated one is no sign of life
-            self._beat(entry, now, appended, beyond)
+            self._beat(entry, appended, beyond)
 
     def changes(self) -> Changes:
         """What must be written so that the topic says what is known; from then on it counts as written."""
         changes: dict[bytes, SeriesCount | None] = dict.fromkeys(self._stale)
         self._stale.clear()
-        changes |= dict.fromkeys(self.series.withdraw()) if self.gone_at is not None else self.series.changes()
+        changes |= dict.fromkeys(self.series.withdraw()) if self._process.gone_ms is not None else self.series.changes()
         written: Changes = {f"{self._key[:-1]},{key.decode()}]": self._value(key, count) for key, count in changes.items()}
-        row = self._row if self.gone_at is None else None
+        row = self._row if self._process.gone_ms is None else None
         if row is not None:
             others = sum(each.series for each in self.series.beyond.values())
             row = replace(row, other_series=others, sequence=self.series.floor)
@@ -124,32 +115,31 @@ class GatewaySeries:
                 sums[listener] = sums.get(listener, Beyond()).plus(Beyond(1, *count[:3]))
         return beyond
 
-    def _beat(self, entry: GaugeEntry, now: float, appended: Appended, beyond: _PartsBeyond) -> None:
-        """A heartbeat, or one part of it; an interval of 0 says farewell."""
-        first = entry.heartbeat
-        if entry.heartbeat_interval_ms <= 0:
-            self._newest = max(self._newest, first)
+    def _beat(self, entry: GaugeEntry, appended: Appended, beyond: _PartsBeyond) -> None:
+        """A heartbeat, or one part of it."""
+        first, process = entry.heartbeat, self._process
+        appended_ms = 1000 * appended(entry.partition, entry.offset)
+        is_newest = self._presence.heard(process, first, entry.heartbeat_interval_ms, appended_ms)
+        if process.has_left:
             self.series.complete(entry.sequence + 1, entry.sequence + 1, {}, entry.appended_ms)
-            self.gone_at = self.gone_at or now
             return
-        if first > self._newest:
-            appended_at = appended(entry.partition, entry.offset)
-            self.heard_at = appended_at if self.interval_ms is None else max(self.heard_at, appended_at)
+        if is_newest:
             self.partition = entry.partition
-            self.interval_ms = entry.heartbeat_interval_ms
-            self.gone_at = None
-            self._newest = first
             self._row = self._record(entry)
         if first < self.series.floor:
             return
-        whole = self._parts.add(entry, beyond.get((first, entry.heartbeat_part), {}))
-        if whole is not None:
-            parts, sums = whole
-            self.series.complete(first, first + parts, sums, clamped(entry.timestamp_ms, entry.appended_ms))
+        parts = process.parts.add(first, entry.heartbeat_part, entry.heartbeat_parts, beyond.get((first, entry.heartbeat_part), {}))
+        if parts is not None:
+            sums: dict[str, Beyond] = {}
+            for listener, more in chain.from_iterable(of_part.items() for of_part in parts):
+                sums[listener] = sums.get(listener, Beyond()).plus(more)
+            self.series.complete(first, first + len(parts), sums, clamped(entry.timestamp_ms, entry.appended_ms))
+        elif process.parts.forget_oldest():
+            self._incomplete.exceeded()
 
     def _record(self, entry: GaugeEntry) -> GatewayGauge:
         """The gateway's own record, from one heartbeat."""
-        cluster, broker, gateway = self._place
+        cluster, broker, gateway = self._process.key
         rates = self._rate.per_minute(entry.appended_ms, entry.opened_connections, entry.closed_connections)
         skew_ms = entry.timestamp_ms - entry.appended_ms
         return GatewayGauge(
@@ -164,7 +154,7 @@ class GatewaySeries:
             heartbeat_interval_ms=entry.heartbeat_interval_ms,
             host=entry.host,
             clock_skew_minutes=round(skew_ms / MINUTE_MS) if abs(skew_ms) > _FUTURE_MS else 0,
-            epoch=self.epoch,
+            epoch=self._process.epoch,
             sequence=entry.heartbeat,
             timestamp_ms=entry.appended_ms,
         )
@@ -172,7 +162,7 @@ class GatewaySeries:
     def _value(self, key: bytes, count: SeriesCount | None) -> bytes | None:
         if count is None:
             return None
-        cluster, broker, gateway = self._place
+        cluster, broker, gateway = self._process.key
         listener, name, version = names(key)
         return _json(
             Gauge(
@@ -185,7 +175,7 @@ class GatewaySeries:
                 connections=count.connections,
                 opened=count.opened,
                 closed=count.closed,
-                epoch=self.epoch,
+                epoch=self._process.epoch,
                 sequence=count.sequence,
                 timestamp_ms=count.timestamp_ms,
             )

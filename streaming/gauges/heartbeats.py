@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
-from streaming.gauges.series import Beyond
-from streaming.limits import Limit, Overflow
+from clientscope.presence import MOST_HEARTBEATS
+from streaming.limits import Limit
 
 MINUTE_MS = 60_000
 HEARTBEATS_PENDING = Limit(
-    "heartbeats", 3, "heartbeats of one gateway that wait for parts", "the oldest is forgotten; the next whole one has all of it", None
+    "heartbeats",
+    MOST_HEARTBEATS,
+    "heartbeats of one gateway that wait for parts",
+    "the oldest is forgotten; the next whole one has all of it",
+    None,
 )
 _BETWEEN_SAMPLES_MS = 1_000
 
@@ -69,42 +73,3 @@ class ConnectionRate:
         since_ms, opened_then, closed_then = samples[0]
         over_ms = max(at_ms - since_ms, MINUTE_MS)
         return round((opened - opened_then) * MINUTE_MS / over_ms), round((closed - closed_then) * MINUTE_MS / over_ms)
-
-
-class HeartbeatParts:
-    """Heartbeats of which some parts haven't come yet.
-
-    Args:
-        incomplete: counts heartbeats that are forgotten before all of their parts have come.
-    """
-
-    def __init__(self, incomplete: Overflow) -> None:
-        self._incomplete = incomplete
-        self._pending: dict[int, dict[int, dict[str, Beyond]]] = {}  # heartbeat -> part -> listener -> what found no room
-
-    def clear(self) -> None:
-        """Forgets all of them: another process has begun."""
-        self._pending.clear()
-
-    def add(self, entry: GaugeEntry, beyond: dict[str, Beyond]) -> tuple[int, dict[str, Beyond]] | None:
-        """Takes in a part.
-
-        Args:
-            beyond: by listener, what of the part found no room.
-
-        Returns:
-            how many parts the heartbeat has, and their sums, if this was the last that was missing; the ones before it are then forgotten.
-        """
-        parts = self._pending.setdefault(entry.heartbeat, {})
-        parts.setdefault(entry.heartbeat_part, beyond)
-        if len(parts) < entry.heartbeat_parts:
-            if len(self._pending) > HEARTBEATS_PENDING.most:
-                del self._pending[min(self._pending)]
-                self._incomplete.exceeded()
-            return None
-        sums: dict[str, Beyond] = {}
-        for of_part in parts.values():
-            for listener, more in of_part.items():
-                sums[listener] = sums.get(listener, Beyond()).plus(more)
-        self._pending = {number: pending for number, pending in self._pending.items() if number > entry.heartbeat}
-        return len(parts), sums

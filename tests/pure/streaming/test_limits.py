@@ -10,10 +10,10 @@ import pytest
 from fleets import MINUTE, SECOND, Fleet, left_out
 from gauge_rows import beat
 
+from clientscope import presence
 from clientscope.findings.conditions import Condition
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
-from streaming import gauges
 from streaming.findings import clients, closings, entry, fleet, gateways, inputs, problems
 from streaming.findings.inputs import ConnectionChange
 from streaming.gauges import Gauges, heartbeats
@@ -129,7 +129,7 @@ def test_a_gateway_beyond_the_limit_has_room_once_another_one_was_silent_for_an_
 
 
 def test_gauges_count_gateways_beyond_the_limit_and_say_which(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gauges, "MOST_GATEWAYS", 2)
+    monkeypatch.setattr(presence, "MOST_GATEWAYS", 2)
     known = Gauges({}, now=0.0)
     known.apply([beat(0, gateway=f"gw-{number}") for number in range(3)], now=0.0)
     full = next(each for each in known.limits if each.limit.name == "gauge_gateways")

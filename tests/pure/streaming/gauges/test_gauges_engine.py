@@ -9,7 +9,8 @@ import pytest
 from gauge_rows import Topic, beat, listed, series
 
 from clientscope.kafka.writer import partition_of
-from streaming.gauges import FORGET_S, Changes, GaugeEntry, Gauges
+from clientscope.presence import FORGOTTEN_MS
+from streaming.gauges import Changes, GaugeEntry, Gauges
 from streaming.gauges import series as table
 from streaming.gauges.read_clock import RETURN_S
 from udfs.kernels.connection_counts import ENTRY
@@ -157,9 +158,9 @@ def test_a_repeated_farewell_does_not_put_off_forgetting(gauges: Gauges, beats: 
     gauges.apply([listed(JAVA, 1, 1), beat(1)], now=50)
     for now, sequence, interval_ms in beats:
         gauges.apply([beat(sequence, interval_ms=interval_ms)], now=now)
-    gauges.expire(gone_at + FORGET_S)
+    gauges.expire(gone_at + FORGOTTEN_MS / 1000)
     assert gauges.size()[0] == 1
-    gauges.expire(gone_at + FORGET_S + 0.1)
+    gauges.expire(gone_at + FORGOTTEN_MS / 1000 + 0.1)
     assert gauges.size()[0] == 0
 
 
