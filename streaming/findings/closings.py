@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from clientscope.gauges import GatewayKey
 from clientscope.records.client_key import tenant_of
-from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, There
+from streaming.findings.inputs import ConnectionChange, JudgedPush, There
 from streaming.limits import Limit, Overflow
 
 GRACE_MS = 30_000
@@ -118,7 +119,7 @@ class Departures:
 
     def __init__(self) -> None:
         self.closed_full, self.left_full = Overflow(CLOSED), Overflow(LEFT)
-        self._closed: dict[tuple[Gateway, int, int], int] = {}
+        self._closed: dict[tuple[GatewayKey, int, int], int] = {}
         self._left: dict[There, int] = {}
 
     def closed(self, event: ConnectionChange) -> None:

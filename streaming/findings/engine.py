@@ -117,10 +117,6 @@ class FindingsEngine:
         for which, decision in decisions.items():
             self.book.decided(which, decision)
 
-    def connections_are_read(self) -> None:
-        """Notes that all connection records were applied that there were at the start: less has to be remembered from now on."""
-        self._liveness.in_order()
-
     def changes(self, now_ms: int) -> Changes:
         """What to write, once all has been read that there was at the start; `written` says that it was."""
         if self._tombstones is not None:
@@ -138,6 +134,8 @@ class FindingsEngine:
             self.passed_over.add(FINDINGS, "A comparison of all clients", error, now_ms)
         if abs(now_ms - self._forgot_ms) >= _FORGET_EVERY_MS:  # a clock may have been set back
             self._forgot_ms = now_ms
+            self._liveness.forget(now_ms)
+            self.clients.heard()
             self._forgotten(*self.clients.forget(now_ms), now_ms)
         return self.book.changes(now_ms)
 
@@ -281,7 +279,6 @@ class FindingsEngine:
         # Compaction may have removed what a tombstone erases, and whose time may be later than the tombstone's.
         self._erased |= {key: _EVER for key in self._tombstones or () if not self.kept.pushed_ms(key)}
         self._tombstones = None
-        self._liveness.in_order()
         seen = (push for push in self.clients.all() if push.rank)
         for push in {push.client: push for push in (*seen, *self._newest.values())}.values():
             try:

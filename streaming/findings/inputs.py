@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from clientscope.gauges import GatewayKey
 from clientscope.records.client_key import Tenant, instance_of, is_anonymous, tenant_of
 from clientscope.records.enums import Origin, rank_of
 from clientscope.records.principals import authenticated
@@ -28,9 +29,6 @@ class There(NamedTuple):
 
 ClientNames = tuple[There, int]
 """Whereabouts and type of a client that others have seen."""
-
-Gateway = tuple[str, int, str]
-"""Its cluster, its broker, and its id."""
 
 Settings = Mapping[str, Any]
 """Key → value; of a redacted one ``["redacted", reason, length, digest]``."""
@@ -124,7 +122,7 @@ class JudgedPush:
         return LogPosition(self.appended_ms, self.partition, self.offset)
 
     @property
-    def gateway_key(self) -> Gateway:
+    def gateway_key(self) -> GatewayKey:
         """The gateway that took it."""
         return self.cluster, self.broker, self.gateway
 
@@ -160,7 +158,11 @@ class JudgedPush:
 
 
 class ConnectionChange(NamedTuple):
-    """What happened to a connection, or a gateway's heartbeat; ``kind`` as in `clientscope.records.enums.Kind`."""
+    """What happened to a connection, or a gateway's heartbeat; ``kind`` as in `clientscope.records.enums.Kind`.
+
+    Attributes:
+        interval_ms: of kind heartbeat: until the next one; 0 where there will be none.
+    """
 
     appended_ms: int
     kind: str
@@ -177,6 +179,7 @@ class ConnectionChange(NamedTuple):
     software_name: str | None = None
     software_version: str | None = None
     requested: bytes | None = None
+    interval_ms: int = 0
 
 
 _SHARED_OF_CONNECTIONS = ("cluster", "gateway", "principal")

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from clientscope.fair_share import HeldEntry, beyond
+from clientscope.findings.conditions import gateway_subject
+from clientscope.gauges import GatewayKey
+from clientscope.presence import FORGOTTEN_MS, MOST_GATEWAYS, MOST_RANGES, GatewayProcess, Presence
 from clientscope.records.client_key import tenant_of
 from clientscope.records.enums import Kind
 from streaming.findings.closings import ClosedAt, ClosingRates, Departures, Who
-from streaming.findings.gateways import GatewayProcesses
-from streaming.findings.inputs import ConnectionChange, Gateway, JudgedPush, There, whereabouts
-from streaming.findings.unordered import UnorderedEvents
+from streaming.findings.inputs import ConnectionChange, JudgedPush, There, whereabouts
 from streaming.limits import Limit, Overflow
 
 CONNECTIONS_PER_CLIENT = 5
@@ -25,6 +26,21 @@ CONNECTIONS = Limit(
     1_000_000,
     "connections",
     "of those who have more than their share some are forgotten: their clients may count as gone",
+)
+GATEWAYS = Limit(
+    "gateways",
+    MOST_GATEWAYS,
+    "gateways",
+    "while none was silent for an hour, clients of further ones count as connected for 30 s after a push alone",
+    advice="look at who writes to clientscope.connections",
+)
+CLOSED_RANGES = Limit(
+    "closed_ranges",
+    MOST_RANGES,
+    "ranges of closed connections",
+    "of one gateway some connections that are still to be read count as closed: their clients may count as gone",
+    "low",
+    "look at who writes to clientscope.connections",
 )
 
 
@@ -45,21 +61,24 @@ class OpenConnections:
 class Liveness:
     """Open connections, and how many each client has.  Times are ms since the epoch, of Kafka's clock.
 
-    Older records of a gateway may come after newer ones until `in_order`.
+    Those of a lost gateway count until it has been silent for a day: it may only have been cut off, and a finding that ends is an alert
+    that is taken back.
     """
 
     def __init__(self, most: int = CONNECTIONS.most) -> None:
         self._most = most
-        self._gateways = GatewayProcesses(self._gone)
-        self._unordered: UnorderedEvents | None = UnorderedEvents()
-        self._ranges_full = self._unordered.full
-        self._open: dict[Gateway, dict[int, OpenConnections]] = {}
+        self._gateways_full, self._ranges_full = Overflow(GATEWAYS), Overflow(CLOSED_RANGES)
+        self._presence: Presence[OpenConnections] = Presence(
+            self._ended,
+            no_room=lambda gateway: self._gateways_full.exceeded(gateway_subject(*gateway)[:200]),
+            narrowed=lambda gateway: self._ranges_full.exceeded(gateway_subject(*gateway)[:200]),
+        )
         self._clients: dict[There, OpenConnections] = {}
         self._total = 0
         self._rates = ClosingRates()
         self._departures = Departures()
         self._full = Overflow(replace(CONNECTIONS, most=most))
-        self._touched: list[tuple[Gateway, int]] = []
+        self._touched: list[tuple[GatewayKey, int]] = []
         self._moved: dict[There, None] = {}
 
     @property
@@ -68,7 +87,7 @@ class Liveness:
         return (
             self._full,
             self._ranges_full,
-            self._gateways.full,
+            self._gateways_full,
             self._rates.full,
             self._rates.origins_full,
             self._departures.closed_full,
@@ -82,35 +101,36 @@ class Liveness:
 
     @property
     def closed_ranges(self) -> int:
-        """How much is known of closed connections, while records come in any order."""
-        return 0 if self._unordered is None else self._unordered.ranges
+        """How much is known of closed connections."""
+        return self._presence.ranges
 
     def apply(self, event: ConnectionChange) -> None:
         """Takes in one."""
-        gateway = event.cluster, event.broker, event.gateway
-        is_new = self._gateways.takes(event)
+        process = self._presence.process((event.cluster, event.broker, event.gateway), event.epoch, event.appended_ms)
+        if process is None:
+            return
         if event.kind == Kind.HEARTBEAT:
-            return
-        if self._unordered is not None:
-            is_new = self._gateways.epoch(gateway) == event.epoch and self._unordered.takes(gateway, event)
-        if not is_new:
-            return
-        client = self._drop(gateway, event.connection)
-        if event.kind == Kind.CLOSED:
+            self._presence.heard(process, event.sequence, event.interval_ms, event.appended_ms)
+        elif event.kind != Kind.CLOSED:
+            if process.takes(event.connection, event.sequence):
+                self._drop(process, event.connection)
+                if self._total >= self._most:
+                    self._make_room()
+                self._put(process, event)
+        elif self._presence.close(process, event.connection):
             self._rates.count(event)
-            self._leave(client, event.appended_ms)
-            self._touched.append((gateway, event.connection))  # though it was never known as open: its client's grace ends
+            self._leave(self._drop(process, event.connection), event.appended_ms)
+            self._touched.append((process.key, event.connection))  # though it was never known as open: its client's grace ends
             self._departures.closed(event)
-        else:
-            if self._total >= self._most:
-                self._make_room()
-            self._put(gateway, event)
 
-    def in_order(self) -> None:
-        """Each gateway's records come in the order in which it wrote them from now on, some of them twice."""
-        self._unordered = None
+    def forget(self, now_ms: int) -> None:
+        """Ends what is open at gateways of which no heartbeat has come for a day."""
+        for process in self._presence.processes.values():
+            if process.gone_ms is None and now_ms - process.heard_ms > FORGOTTEN_MS:
+                self._presence.lose(process, process.heard_ms)
+        self._presence.forget(now_ms)
 
-    def news(self) -> tuple[list[tuple[Gateway, int]], Iterable[There]]:
+    def news(self) -> tuple[list[tuple[GatewayKey, int]], Iterable[There]]:
         """What has changed since the last call: connections, by gateway and number, and clients that have their first one, or no more."""
         touched, moved = self._touched, self._moved
         if touched or moved:
@@ -119,8 +139,8 @@ class Liveness:
 
     def is_open(self, push: JudgedPush) -> bool:
         """Whether the connection is open that a client pushed on."""
-        gateway = push.gateway_key
-        return push.connection in self._open.get(gateway, ()) and self._gateways.epoch(gateway) == push.epoch
+        process = self._presence.processes.get(push.gateway_key)
+        return process is not None and process.epoch == push.epoch and push.connection in process.open
 
     def closed_lately(self, push: JudgedPush) -> bool:
         """Whether that connection was closed a moment ago."""
@@ -140,17 +160,15 @@ class Liveness:
         left_ms = self._departures.left_ms(there)
         return self._departures.closed_ms(push) if left_ms is None and push is not None else left_ms
 
-    def beat_ms(self, gateway: str) -> int:
+    def beat_ms(self, subject: str) -> float:
         """When a gateway, by `clientscope.findings.conditions.gateway_subject`, last sent a heartbeat; 0 where that isn't known."""
-        return self._gateways.beat_ms(gateway)
+        heard = (process for key, process in self._presence.processes.items() if gateway_subject(*key) == subject)
+        return max((process.heard_ms for process in heard if process.interval_ms is not None), default=0)
 
-    def _gone(self, gateway: Gateway, at_ms: int) -> None:
+    def _ended(self, process: GatewayProcess[OpenConnections], at_ms: float) -> None:
         """Nothing is open at a gateway any more."""
-        if self._unordered is not None:
-            self._unordered.ended(gateway)
-        for connection in list(self._open.get(gateway, ())):
-            self._leave(self._drop(gateway, connection), at_ms)
-        self._open.pop(gateway, None)
+        for connection in list(process.open):
+            self._leave(self._drop(process, connection), int(at_ms))
 
     def _leave(self, client: There | None, at_ms: int) -> None:
         if client is not None and client not in self._clients:
@@ -176,19 +194,17 @@ class Liveness:
     def _make_room(self) -> None:
         """Forgets connections of the tenants that have the most."""
         held = [
-            HeldEntry((gateway, number), tenant_of(client.there.principal, client.there.address), 0, number)
-            for gateway, connections in self._open.items()
-            for number, client in connections.items()
+            HeldEntry((process.key, number), tenant_of(client.there.principal, client.there.address), 0, number)
+            for process in self._presence.processes.values()
+            for number, (_, client) in process.open.items()
         ]
         gone = beyond(held, self._most)
         self._full.dropped(gone)
         for each in gone:
-            gateway, number = cast(tuple[Gateway, int], each.key)
-            self._drop(gateway, number)
-            if self._unordered is not None:
-                self._unordered.forget(gateway, number)
+            gateway, number = cast(tuple[GatewayKey, int], each.key)
+            self._drop(self._presence.processes[gateway], number)
 
-    def _put(self, gateway: Gateway, event: ConnectionChange) -> None:
+    def _put(self, process: GatewayProcess[OpenConnections], event: ConnectionChange) -> None:
         there = whereabouts(event.cluster, event.principal, event.client_id, event.address)
         client = self._clients.get(there)
         if client is None:
@@ -196,17 +212,17 @@ class Liveness:
             self._moved[there] = None
             self._departures.back(there)
         client.count += 1
-        self._open.setdefault(gateway, {})[event.connection] = client
-        self._touched.append((gateway, event.connection))
+        process.open[event.connection] = event.sequence, client
+        self._touched.append((process.key, event.connection))
         self._total += 1
 
-    def _drop(self, gateway: Gateway, connection: int) -> There | None:
+    def _drop(self, process: GatewayProcess[OpenConnections], connection: int) -> There | None:
         """Forgets a connection; returns whose it was."""
-        client = self._open.get(gateway, {}).pop(connection, None)
-        if client is None:
+        if connection not in process.open:
             return None
+        _, client = process.open.pop(connection)
         self._total -= 1
-        self._touched.append((gateway, connection))
+        self._touched.append((process.key, connection))
         client.count -= 1
         if not client.count:
             del self._clients[client.there]

@@ -14,9 +14,10 @@ import heapq
 from collections.abc import Callable, Iterator
 
 from clientscope.catalog.configs import ClientType
+from clientscope.gauges import GatewayKey
 from streaming.findings import ordered
 from streaming.findings.closings import GRACE_MS
-from streaming.findings.inputs import Gateway, JudgedPush, There
+from streaming.findings.inputs import JudgedPush, There
 from streaming.findings.liveness import Liveness
 
 _MOST_ALIKE = 64
@@ -43,7 +44,7 @@ class Presence:
         self._alike: dict[_Alike, ordered.Several] = {}
         self._seen: dict[tuple[There, int], None] = {}
         self._shifted: dict[tuple[There, int], None] = {}
-        self._on: dict[Gateway, dict[int, ordered.Several]] = {}
+        self._on: dict[GatewayKey, dict[int, ordered.Several]] = {}
         self._fresh: dict[str, JudgedPush] = {}
         self._deadlines: list[tuple[int, str]] = []
         self._now_ms = 0

@@ -155,10 +155,8 @@ class FindingsQuery:
 
     def _read_whole(self, topic: str) -> None:
         """All of a topic has been read that there was at the start; of the last one, everything."""
-        with self._lock:
-            if topic == CONNECTIONS:
-                self._findings.connections_are_read()
-            else:
+        if topic == CONFIGS:
+            with self._lock:
                 self._caught_up = True
 
     def _publish(self) -> None:

@@ -62,7 +62,7 @@ class Fleet:
         self.events: list[tuple[int, bytes]] = []
         self._tombstones: list[tuple[int, bytes]] = []
         self._decisions: dict[str, Any] = {}
-        self._connection = 0
+        self._connection, self._epoch = 0, 1
         self.start()
 
     def start(self) -> None:
@@ -103,9 +103,9 @@ class Fleet:
             self.events.append((self.now, record))
         self._apply(connected, self.events, begin)
 
-    def heartbeat(self, epoch: int = 1) -> None:
+    def heartbeat(self, epoch: int = 1, interval_ms: int = 5_000) -> None:
         """The gateway's."""
-        self._happens(-1, Kind.HEARTBEAT, epoch)
+        self._happens(-1, Kind.HEARTBEAT, epoch, heartbeat_interval_ms=interval_ms)
 
     def push(self, client: str = "orders-1", connection: int = 0, instance: int | None = None, **changes: Any) -> None:
         """A client pushes ``settings``, a mapping; other arguments are the record's fields."""
@@ -156,8 +156,10 @@ class Fleet:
         self.engine.decided({fingerprint: decision})
 
     def later(self, milliseconds: int = MINUTE) -> None:
-        """Time passes, and the job writes what has changed."""
+        """Time passes, and the job writes what has changed. Over a night the gateway's heartbeats come, the last of them at least."""
         self.now += milliseconds
+        if milliseconds > 12 * HOUR:
+            self.heartbeat(self._epoch)
         self.write()
 
     def write(self) -> None:
@@ -194,6 +196,7 @@ class Fleet:
         return [row for number, push in enumerate(self.pushes) for row in rows(pushed, [push], number)]
 
     def _happens(self, connection: int, kind: Kind, epoch: int, **fields: Any) -> None:
+        self._epoch = max(epoch, self._epoch)
         record = connection_record(len(self.events), kind=kind, connection_id=connection, gateway_epoch=epoch, **fields)
         self.events.append((self.now, record))
         self._apply(connected, self.events, len(self.events) - 1)

@@ -67,7 +67,7 @@ def _texts(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def connection_record(sequence: int, counts: Iterable[tuple[str, str, int, int, int]] = (), **changes: Any) -> bytes:
-    """A ClientConnectionRecord.
+    """A ClientConnectionRecord; a heartbeat has one part, and comes every five seconds.
 
     Args:
         counts: name, version, open, opened, closed.
@@ -89,13 +89,14 @@ def connection_record(sequence: int, counts: Iterable[tuple[str, str, int, int, 
         "client_software_version": "unknown",
         "counts": tuple(SeriesCount("CLIENT", *each) for each in counts),
     }
+    if changes.get("kind") == Kind.HEARTBEAT:
+        fields |= {"connection_id": -1, "heartbeat_parts": 1, "heartbeat_interval_ms": 5_000}
     return encode(ClientConnectionRecord(**{**fields, **_texts(changes)}))
 
 
 def heartbeat(sequence: int, counts: Iterable[tuple[str, str, int, int, int]] = (), **changes: Any) -> bytes:
-    """A heartbeat of one part, every five seconds."""
-    beat = {"kind": Kind.HEARTBEAT, "connection_id": -1, "heartbeat_parts": 1, "heartbeat_interval_ms": 5000}
-    return connection_record(sequence, counts, **{**beat, **changes})
+    """A heartbeat."""
+    return connection_record(sequence, counts, kind=Kind.HEARTBEAT, **changes)
 
 
 def telemetry_record(metrics: MetricsData, ended_ms: int | None = None, **changes: Any) -> bytes:

@@ -179,7 +179,7 @@ def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(instal
     until(lambda: metrics(url).get(("clientscope_quality_unexpected_rows_total", "records_valid", CONFIGS), 0) >= len(sent) - 2)
     assert all(metrics(url)["clientscope_quality_validations_total", "error", topic] == 0 for topic in (CONFIGS, CONNECTIONS))
     until(lambda: installation.api("data-docs")["built_ms"] is not None)
-    assert "counts_add_up" in page(f"{installation.page_url}data-docs/clientscope.connections.html")[1]
+    until(lambda: "counts_add_up" in page(f"{installation.page_url}data-docs/clientscope.connections.html")[1])
     docs = [path.read_text() for path in (installation.data_dir / "history" / "data-docs").iterdir()]
     assert docs and not any(CANARY in text for text in every(docs))
     installation.processes.check()

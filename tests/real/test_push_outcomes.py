@@ -30,7 +30,7 @@ from clientscope.wire.codes import (
 from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
 
 FINE = [("acks", "all", Type.STRING, True)]
-LARGE = 1_000_000
+LARGE = 150_000
 
 
 def client(gateway: RunningGateway, stack: ExitStack, name: str) -> RawClient:
@@ -93,7 +93,7 @@ def test_a_push_that_the_gateway_is_too_busy_for_is_counted_too(broker: RunningB
     setting = PushConfigRequest.Config(version=0, config_key="client.rack", config_value="x" * LARGE, config_type=1, is_default=False)
     large = PushConfigRequest(version=0, configs=[setting])
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
-        clients = [client(gateway, stack, f"busy-{number}") for number in range(30)]
+        clients = [client(gateway, stack, f"busy-{number}") for number in range(150)]
         os.kill(gateway.pid, signal.SIGSTOP)
         try:
             for each in clients:

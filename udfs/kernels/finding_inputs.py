@@ -44,6 +44,7 @@ _OF_CONNECTION = {
     "sequence": "sequence",
     **_OF_PUSH,
     "requested": "requested_versions",
+    "interval_ms": "heartbeat_interval_ms",
 }
 
 _NEEDED = frozenset(_OF_CONNECTION.values())
@@ -89,7 +90,12 @@ TOMBSTONE = "tombstone"
 MOST_KEY_BYTES = 1_024
 """Longer keys, and those that are no text, are none of clientscope's."""
 
-_OF_CONNECTIONS_ALONE = [("software_name", pa.string()), ("software_version", pa.string()), ("requested", pa.binary())]
+_OF_CONNECTIONS_ALONE = [
+    ("software_name", pa.string()),
+    ("software_version", pa.string()),
+    ("requested", pa.binary()),
+    ("interval_ms", pa.int32()),
+]
 CONNECTION = pa.struct([("row", pa.int64()), ("kind", pa.string()), ("sequence", pa.int64()), *_WHO, *_OF_CONNECTIONS_ALONE])
 """One row per event that is kept; ``row`` is its place in the batch, ``requested`` what its client requested, as the record has it."""
 

@@ -14,7 +14,7 @@ from clientscope import presence
 from clientscope.findings.conditions import Condition
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
-from streaming.findings import clients, closings, entry, fleet, gateways, inputs, problems
+from streaming.findings import clients, closings, entry, fleet, inputs, problems
 from streaming.findings.inputs import ConnectionChange
 from streaming.gauges import Gauges, heartbeats
 from streaming.job_metrics import JobMetrics
@@ -38,7 +38,9 @@ def many_names(job: Fleet) -> None:
 
 
 def many_gateways(job: Fleet) -> None:
-    job.engine.apply([{**change(1, Kind.HEARTBEAT, f"gw-{number}", at_ms=job.now)._asdict(), "offset": number} for number in range(5)])
+    for number in range(5):
+        beat = change(1, Kind.HEARTBEAT, f"gw-{number}", at_ms=job.now)._replace(interval_ms=5_000)
+        job.engine.apply([{**beat._asdict(), "offset": number}])
 
 
 def many_starts(job: Fleet) -> None:
@@ -67,7 +69,7 @@ def unknown_names(job: Fleet) -> None:
         ("closing_origins", 2, closings, {"MOST_ORIGINS": 3}, many_names),
         ("closed_connections", 2, closings, {"MOST_CLOSED": 3}, many_names),
         ("left_clients", 2, closings, {"MOST_LEFT": 3}, many_names),
-        ("gateways", 2, gateways, {"MOST_GATEWAYS": 3}, many_gateways),
+        ("gateways", 2, presence, {"MOST_GATEWAYS": 3}, many_gateways),
         ("searched_names", 1, checked, {"MOST_SEARCHED": 3}, unknown_names),
         ("starts", 2, clients, {"STARTS": replace(clients.STARTS, most=3)}, many_starts),
         ("evidence", 2, entry, {"EVIDENCE": replace(entry.EVIDENCE, most=3)}, rotated_secrets),
@@ -112,20 +114,6 @@ def test_texts_that_are_forgotten_are_counted() -> None:
     first, second = reader.push(row), reader.push(row)
     assert reader.full.count > 0
     assert first.settings == second.settings
-
-
-def test_a_gateway_beyond_the_limit_has_room_once_another_one_was_silent_for_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateways, "MOST_GATEWAYS", 2)
-    ended: list[str] = []
-    known = gateways.GatewayProcesses(lambda which, _: ended.append(which[2]))
-    assert [known.takes(change(1, Kind.HEARTBEAT, each, at_ms=1_000)) for each in ("a", "b", "c")] == [True, True, False]
-    assert known.full.count == 1
-    ended.clear()
-    assert known.takes(change(2, Kind.HEARTBEAT, "b", at_ms=30 * MINUTE))
-    assert known.takes(change(1, Kind.HEARTBEAT, "c", at_ms=61 * MINUTE))
-    assert ended == ["a", "c"], "what was open at the one that made room, and before the newcomer's process"
-    assert known.epoch(("c", 1, "a")) is None
-    assert known.epoch(("c", 1, "b")) == 1
 
 
 def test_gauges_count_gateways_beyond_the_limit_and_say_which(monkeypatch: pytest.MonkeyPatch) -> None:

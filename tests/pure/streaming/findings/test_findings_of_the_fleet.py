@@ -137,13 +137,10 @@ def test_a_client_that_reconnects_in_a_storm_and_ends_it(fleet: Fleet) -> None:
     assert fleet.state("AN404") == "resolved"
 
 
-@pytest.mark.parametrize("caught_up", [False, True], ids=["at the start", "later"])
 @pytest.mark.parametrize(
     ("closings", "reads", "is_storm"), [(60, 1, False), (60, 2, False), (99, 3, False), (100, 1, True), (100, 2, True)]
 )
-def test_counts_repeated_record_once(fleet: Fleet, closings: int, reads: int, is_storm: bool, caught_up: bool) -> None:
-    if caught_up:
-        fleet.engine.connections_are_read()
+def test_counts_repeated_record_once(fleet: Fleet, closings: int, reads: int, is_storm: bool) -> None:
     closes(fleet, ["10.0.0.1"] * closings, reads=reads)
     assert [found.evidence[0] for found in fleet.findings("AN404")] == [STORM] * is_storm
 
@@ -257,3 +254,18 @@ def test_alert_has_the_time_at_which_it_got_worse(
     assert found.alert is not None
     assert (found.alert.number, found.alert.why, found.alert.at_ms - began_ms) == (*alert[:2], alert[2] * MINUTE)
     assert found.opened_ms - began_ms == opened * MINUTE
+
+
+@pytest.mark.parametrize(
+    ("silent_ms", "says_goodbye", "clients"),
+    [(23 * HOUR, False, 1), (25 * HOUR, False, 0), (MINUTE, True, 0)],
+    ids=["lost, and perhaps only cut off", "silent for a day", "stopped"],
+)
+def test_clients_of_a_gateway_that_is_gone_have_left(fleet: Fleet, silent_ms: int, says_goodbye: bool, clients: int) -> None:
+    fleet.client(settings={"acks": "0"})
+    fleet.later()
+    fleet.heartbeat(interval_ms=0 if says_goodbye else 5_000)
+    fleet.now += silent_ms
+    fleet.write()
+    fleet.write()
+    assert fleet.one("AN101").client_count == clients

@@ -190,7 +190,6 @@ def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list
         there[is_event(each)][each.row["partition"]].append(each)
     job = Job(records.written[started:], order)
     job.read(there[True])
-    job.engine.connections_are_read()
     job.read(there[False])
     job.read_what_is_new()
     in_order = Job(records.written, order)

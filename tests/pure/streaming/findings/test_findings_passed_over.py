@@ -44,7 +44,7 @@ def engine() -> FindingsEngine:
         (push(7, "web", rules='{"hunter2-canary'), "Record 7 of partition 0 of clientscope.configs", "JSONDecodeError"),
         (push(7, "web", settings=None), "Record 7 of partition 0 of clientscope.configs", "TypeError"),
         (push(7, "web", rules=NO_KEY), "Record 7 of partition 0 of clientscope.configs", "KeyError"),
-        (event(7, epoch=None), "Record 7 of partition 0 of clientscope.connections", "TypeError"),
+        (event(7, kind=Kind.HEARTBEAT, sequence=None), "Record 7 of partition 0 of clientscope.connections", "TypeError"),
     ],
 )
 def test_record_that_the_engine_fails_at_is_passed_over(
