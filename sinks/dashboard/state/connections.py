@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from dataclasses import dataclass, field
+from collections import Counter
 from typing import cast
 
 from clientscope.api.overview import GatewayStatus
 from clientscope.fair_share import HeldEntry, beyond
+from clientscope.gauges import GatewayKey
+from clientscope.presence import GatewayProcess, Presence
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.records.connection_record import ClientConnectionRecord, Passed
@@ -15,171 +16,141 @@ from clientscope.records.enums import Kind
 from clientscope.topic_values import clean
 from sinks.dashboard.rows import Database, Lists, Writing
 from sinks.dashboard.rows.identity import ClientIdentity, OpenConnection
+from sinks.dashboard.state.series import MinuteTable, Version
 
-DEFAULT_INTERVAL_MS = 30_000
-"""When to expect a gateway's first heartbeat."""
-
-LOST_AFTER = 3
-"""Intervals without a heartbeat after which a gateway is lost."""
-
-_CLOSED_LIMIT = 10_000
-
-_Open = tuple[int, int, str, int | None, int, Tenant]
-"""What is needed of an open connection to know what a further record changes: sequence, number of its row, key of its client,
-``opened_ms``, ``seen_ms``, and whose it is.  There are very many; Python's garbage collector looks through named tuples again and
-again, and not through plain ones."""
-
-
-@dataclass
-class _Gateway:
-    """One epoch of one gateway.
-
-    Attributes:
-        closed: sequence of the close of recently closed connections, so that a repeated or late record opens none of them again.
-        expected_from_ms: Kafka's time of the last heartbeat, or of the first record before there is one.
-        busy: whether bytes passed before its last heartbeat.
-        lost: its connections are hidden, yet kept: a gateway that was cut off from Kafka for a while comes back with them.
-    """
-
-    cluster: str
-    broker: int
-    epoch: int
-    expected_from_ms: int
-    heartbeat_ms: int | None = None
-    interval_ms: int = DEFAULT_INTERVAL_MS
-    open: dict[int, _Open] = field(default_factory=dict)
-    closed: OrderedDict[int, int] = field(default_factory=OrderedDict)
-    late: bool = False
-    lost: bool = False
-    busy: bool = False
+_Open = tuple[int, str, int | None, int, Tenant]
+"""What is needed of an open connection to know what a further record changes: number of its row, key of its client, ``opened_ms``,
+``seen_ms``, and whose it is.  There are very many; Python's garbage collector looks through named tuples again and again, and not through
+plain ones."""
 
 
 class ConnectionTable:
-    """Open connections by (gateway, epoch, connection), at most ``limit`` of them.
+    """Open connections, at most ``limit`` of them.  Those of a lost gateway are hidden, yet kept.
 
     What doesn't fit is counted in ``dropped``; tenants above their share make room (`clientscope.fair_share`).
 
     What `apply` takes in comes into the tables by ``writing.flush``: together, which is faster.
+
+    Attributes:
+        minutes: numbers over the last day, from the same records.
     """
 
-    def __init__(
-        self, limit: int = 100_000, gateway_limit: int = 10_000, database: Database | None = None, owners: Owners = NO_OWNERS
-    ) -> None:
+    def __init__(self, limit: int = 100_000, owners: Owners = NO_OWNERS) -> None:
         self.dropped: Counter[str] = Counter()
-        self.database = database or Database()
+        self.database = Database()
         self.writing = Writing(self.database, owners)
         self.reading = Lists(self.database, self.writing)
+        self.minutes = MinuteTable()
         self._limit = limit
-        self._gateway_limit = gateway_limit
-        self._gateways: dict[str, _Gateway] = {}
+        self._presence: Presence[_Open] = Presence(self._ended, lambda _: self.dropped.update(("gateways",)))
+        self._late: set[GatewayKey] = set()
+        self._busy: set[GatewayKey] = set()
         self._held = 0
         self._of_tenant: Counter[Tenant] = Counter()
         self._rows = 0
 
     def apply(self, record: ClientConnectionRecord, arrived_ms: int) -> bool:
-        """Takes one record, in the order of its partition; ``arrived_ms`` is Kafka's time.  Returns whether anything changed."""
-        name = clean(record.gateway_id)
-        gateway, changed = self._gateway(name, record, arrived_ms)
-        if gateway is None:
-            return changed
+        """Takes one record; ``arrived_ms`` is Kafka's time.  Returns whether anything changed."""
+        key = clean(record.cluster_id), record.broker_id, clean(record.gateway_id)
+        known = self._presence.processes.get(key)
+        process = self._presence.process(key, record.gateway_epoch, arrived_ms)
+        if process is None:
+            return False
+        is_new = process is not known
         if record.kind == Kind.HEARTBEAT:
-            return self._heartbeat(name, gateway, record, arrived_ms) or changed
+            return self._heartbeat(process, record, arrived_ms) or is_new
         if record.kind == Kind.TRAFFIC:
-            return self._traffic(name, gateway, record, arrived_ms) or changed
+            return self._traffic(process, record, arrived_ms) or is_new
         if record.kind == Kind.CLOSED:
-            return self._close(gateway, record) or changed
-        return self._upsert(name, gateway, record) or changed
+            return self._close(process, record, arrived_ms) or is_new
+        return self._upsert(process, record, arrived_ms) or is_new
 
     def expire(self, now_ms: int) -> bool:
         """Hides the connections of lost gateways.  Only to be called when the topic has been read to its end."""
         changed = False
-        for name, gateway in self._gateways.items():
-            silent_ms = now_ms - gateway.expected_from_ms
-            late, lost = silent_ms > 2 * gateway.interval_ms, silent_ms > LOST_AFTER * gateway.interval_ms
-            changed |= (late, lost) != (gateway.late, gateway.lost)
-            if lost != gateway.lost:
-                self.writing.lose_gateway(name, lost)
-            gateway.late, gateway.lost = late, lost
+        for key, process in self._presence.processes.items():
+            if process.gone_ms is None and now_ms > process.due_ms():
+                self._presence.lose(process, now_ms)
+                self.writing.lose_gateway(key[2], True)
+                changed = True
+        late = {key for key, process in self._presence.processes.items() if now_ms > process.due_ms(2)}
+        changed |= late != self._late
+        self._late = late
+        self._presence.forget(now_ms)
         return changed
 
     def gateways(self) -> list[GatewayStatus]:
         """The gateways that are there, by name."""
         return [
             GatewayStatus(
-                gateway=name,
-                cluster=g.cluster,
-                broker=g.broker,
-                epoch=g.epoch,
-                heartbeat_ms=g.heartbeat_ms,
-                late=g.late,
+                gateway=process.key[2],
+                cluster=process.key[0],
+                broker=process.key[1],
+                epoch=process.epoch,
+                heartbeat_ms=None if process.interval_ms is None else int(process.heard_ms),
+                late=process.key in self._late,
             )
-            for name, g in sorted(self._gateways.items())
-            if not g.lost
+            for process in sorted(self._presence.processes.values(), key=lambda process: process.key[2])
+            if process.gone_ms is None
         ]
 
     def lost(self) -> list[str]:
         """Names of the gateways that fell silent without saying goodbye."""
-        return sorted(name for name, gateway in self._gateways.items() if gateway.lost)
+        return sorted(key[2] for key, process in self._presence.processes.items() if process.gone_ms is not None and not process.has_left)
 
     def counts(self) -> dict[str, int]:
         """Open connections by gateway; only gateways that have any."""
-        return {name: len(g.open) for name, g in self._gateways.items() if g.open and not g.lost}
+        there = (process for process in self._presence.processes.values() if process.open and process.gone_ms is None)
+        return {process.key[2]: len(process.open) for process in there}
 
-    def _gateway(self, name: str, record: ClientConnectionRecord, arrived_ms: int) -> tuple[_Gateway | None, bool]:
-        """The gateway that a record belongs to, or None where the record is to be ignored; and whether an older epoch ended."""
-        gateway = self._gateways.get(name)
-        if gateway is not None and record.gateway_epoch <= gateway.epoch:
-            return (gateway if record.gateway_epoch == gateway.epoch else None), False
-        if gateway is not None:
-            self._forget(name, int(record.timestamp_ms))
-        elif len(self._gateways) >= self._gateway_limit:
-            self.dropped["gateways"] += 1
-            return None, False
-        gateway = _Gateway(clean(record.cluster_id), record.broker_id, record.gateway_epoch, expected_from_ms=arrived_ms)
-        self._gateways[name] = gateway
-        return gateway, True
+    def _heartbeat(self, process: GatewayProcess[_Open], record: ClientConnectionRecord, arrived_ms: int) -> bool:
+        key, is_first, was_gone = process.key, process.interval_ms is None, process.gone_ms is not None
+        first = record.sequence - record.heartbeat_part
+        self._presence.heard(process, first, record.heartbeat_interval_ms, arrived_ms)
+        if process.has_left:
+            self.minutes.left(key, arrived_ms)
+            return not was_gone
+        if was_gone and process.gone_ms is None:
+            self.writing.lose_gateway(key[2], False)
+        if (parts := process.parts.add(first, record.heartbeat_part, record.heartbeat_parts, _counts(record))) is not None:
+            self.minutes.counted(key, sum(parts, Counter()), record.heartbeat_interval_ms, arrived_ms)
+        process.parts.forget_oldest()
+        was_late = key in self._late
+        self._late.discard(key)
+        return is_first or was_gone or was_late
 
-    def _heartbeat(self, name: str, gateway: _Gateway, record: ClientConnectionRecord, arrived_ms: int) -> bool:
-        if record.heartbeat_interval_ms <= 0:  # its goodbye
-            self._forget(name, int(record.timestamp_ms))
-            return True
-        changed = gateway.heartbeat_ms is None or gateway.late or gateway.lost
-        if gateway.lost:
-            self.writing.lose_gateway(name, False)
-        gateway.heartbeat_ms = gateway.expected_from_ms = arrived_ms
-        gateway.interval_ms = record.heartbeat_interval_ms
-        gateway.late = gateway.lost = False
-        return changed
-
-    def _traffic(self, name: str, gateway: _Gateway, record: ClientConnectionRecord, arrived_ms: int) -> bool:
+    def _traffic(self, process: GatewayProcess[_Open], record: ClientConnectionRecord, arrived_ms: int) -> bool:
         """Bytes per second from clients and to them, by their keys."""
         rates: dict[str, Passed] = {}
         for connection, bytes_in, bytes_out in record.traffic:
-            if (known := gateway.open.get(connection)) is not None:
-                before = rates.get(known[2], (0, 0))
-                rates[known[2]] = before[0] + bytes_in, before[1] + bytes_out
-        self.writing.traffic(name, rates, arrived_ms)
-        was_busy, gateway.busy = gateway.busy, bool(rates)
-        return was_busy or gateway.busy
+            if (known := process.open.get(connection)) is not None:
+                client = known[1][1]
+                before = rates.get(client, (0, 0))
+                rates[client] = before[0] + bytes_in, before[1] + bytes_out
+        self.writing.traffic(process.key[2], rates, arrived_ms)
+        was_busy = process.key in self._busy
+        (self._busy.add if rates else self._busy.discard)(process.key)
+        return was_busy or bool(rates)
 
-    def _close(self, gateway: _Gateway, record: ClientConnectionRecord) -> bool:
-        connection_id, sequence = record.connection_id, record.sequence
-        gateway.closed[connection_id] = sequence
-        if len(gateway.closed) > _CLOSED_LIMIT:
-            gateway.closed.popitem(last=False)
-        known = gateway.open.pop(connection_id, None)
-        if known is None:
+    def _close(self, process: GatewayProcess[_Open], record: ClientConnectionRecord, arrived_ms: int) -> bool:
+        if not self._presence.close(process, record.connection_id):
             return False
-        self._gone(known, int(record.timestamp_ms))
-        return True
+        self.minutes.closed(arrived_ms)
+        known = process.open.pop(record.connection_id, None)
+        if known is not None:
+            self._gone(known[1], int(record.timestamp_ms))
+        return known is not None
 
-    def _upsert(self, name: str, gateway: _Gateway, record: ClientConnectionRecord) -> bool:
-        known = gateway.open.get(record.connection_id)
-        if record.connection_id in gateway.closed:
+    def _upsert(self, process: GatewayProcess[_Open], record: ClientConnectionRecord, arrived_ms: int) -> bool:
+        number = record.connection_id
+        if not process.takes(number, record.sequence):
             return False
         opened_ms = int(record.timestamp_ms) if record.kind == Kind.OPENED else None
-        identity = _identity(name, record)
+        if opened_ms is not None:
+            self.minutes.opened(arrived_ms)
+        identity = _identity(process.key[2], record)
         tenant = tenant_of(identity.principal, identity.address)
+        known = process.open.get(number)
         if known is None:
             if self._held >= self._limit and not self._make_room(tenant):
                 self.dropped["connections"] += 1
@@ -188,17 +159,15 @@ class ConnectionTable:
             self._rows += 1
             row, seen_ms = self._rows, int(record.timestamp_ms)
         else:
-            sequence, row, _, opened_before_ms, seen_ms, _ = known
-            if record.sequence <= sequence:
-                return False
+            row, _, opened_before_ms, seen_ms, tenant_before = known[1]
             opened_ms = opened_before_ms if opened_ms is None else opened_ms
-            self._of_tenant[known[-1]] -= 1
+            self._of_tenant[tenant_before] -= 1
         self._of_tenant[tenant] += 1
-        new = record.sequence, row, identity.key, opened_ms, seen_ms, tenant
-        gateway.open[record.connection_id] = new
-        if known is not None and known[1:] == new[1:]:
+        new = row, identity.key, opened_ms, seen_ms, tenant
+        process.open[number] = record.sequence, new
+        if known is not None and known[1] == new:
             return False
-        self.writing.open(row, OpenConnection(identity, new[2], record.gateway_epoch, record.connection_id, opened_ms, seen_ms))
+        self.writing.open(row, OpenConnection(identity, identity.key, record.gateway_epoch, number, opened_ms, seen_ms))
         return True
 
     def _make_room(self, tenant: Tenant) -> bool:
@@ -207,28 +176,36 @@ class ConnectionTable:
         if self._of_tenant[tenant] >= self._limit // max(1, len(self._of_tenant)):
             return False
         held = [
-            HeldEntry((gateway, number), known[-1], 0, known[4])
-            for gateway, of in self._gateways.items()
-            for number, known in of.open.items()
+            HeldEntry((process.key, number), tenant, 0, seen_ms)
+            for process in self._presence.processes.values()
+            for number, (_, (*_, seen_ms, tenant)) in process.open.items()
         ]
         gone = beyond(held, self._limit - 1)
         for each in gone:
-            gateway, number = cast(tuple[str, int], each.key)
-            self._gone(self._gateways[gateway].open.pop(number), None)
+            gateway, number = cast(tuple[GatewayKey, int], each.key)
+            self._gone(self._presence.processes[gateway].open.pop(number)[1], None)
         self.dropped["connections"] += len(gone)
         return self._held < self._limit
 
     def _gone(self, known: _Open, at_ms: int | None) -> None:
-        _, row, *_, tenant = known
+        row, *_, tenant = known
         self._held -= 1
         self._of_tenant[tenant] -= 1
         self.writing.close(row, at_ms)
 
-    def _forget(self, name: str, at_ms: int) -> None:
-        gateway = self._gateways.pop(name)
-        for known in gateway.open.values():
-            self._gone(known, at_ms)
-        self.writing.forget_gateway(name)
+    def _ended(self, process: GatewayProcess[_Open], at_ms: float) -> None:
+        for _, known in process.open.values():
+            self._gone(known, int(at_ms))
+        self._late.discard(process.key)
+        self._busy.discard(process.key)
+        self.writing.forget_gateway(process.key[2])
+
+
+def _counts(record: ClientConnectionRecord) -> Counter[Version]:
+    counts: Counter[Version] = Counter()
+    for each in record.counts:
+        counts[clean(each.client_software_name), clean(each.client_software_version)] += each.open_connections
+    return counts
 
 
 def _optional(text: str | None) -> str | None:

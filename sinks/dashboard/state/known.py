@@ -26,7 +26,6 @@ from sinks.dashboard.state.findings import FindingTable
 from sinks.dashboard.state.gauges import GaugeTable
 from sinks.dashboard.state.pushes import PushTable
 from sinks.dashboard.state.record import TopicRecord
-from sinks.dashboard.state.series import MinuteTable
 from sinks.dashboard.state.status import StatusTable
 
 DISAGREE_AFTER_MS = 5_000
@@ -66,7 +65,7 @@ class Known:
         self._pushes = PushTable(result_limit)
         self._findings = FindingTable(finding_limit, judging=judging)
         self._status = StatusTable()
-        self._series = MinuteTable()
+        self._series = self._connections.minutes
         self._seen = SeenClients()
         self._counted = RecordCounts()
         self._versions = ChangeVersions()
@@ -179,7 +178,6 @@ class Known:
             self._index.put(configs.judged(value, record.timestamp_ms))
             return self._pushes.apply(value, record.timestamp_ms)
         assert value is not None
-        self._series.apply(value, record.timestamp_ms)
         new = self._seen.apply(value, record.timestamp_ms)
         return self._connections.apply(value, record.timestamp_ms) or new
 

@@ -10,18 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from clientscope.api.series import SeriesOfVersion
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.enums import Kind
-from clientscope.topic_values import clean
+from clientscope.gauges import GatewayKey
+from clientscope.presence import LOST_AFTER, MOST_GATEWAYS
 
 MINUTE_MS = 60_000
 MINUTES = 1_440
 TOP = 8
 MOST_VERSIONS = 500
 """Versions that a minute knows apart; further ones are `OTHER`."""
-
-_SILENT_MINUTES = 3
-MOST_GATEWAYS = 10_000
 
 Version = tuple[str, str]
 OTHER: Version = ("", "")
@@ -34,51 +30,49 @@ class _Gateway:
     Attributes:
         minute: the last one that ``counts`` are in; -1 before there is one.
         added: ``counts`` as they are in that minute's sums, where some may have gone into `OTHER`.
-        parts: of a heartbeat that isn't whole yet, and ``of``: that heartbeat.
         silent_after: minutes without a heartbeat after which nothing is known of it any more.
     """
 
-    epoch: int
     minute: int = -1
     counts: Counter[Version] = field(default_factory=Counter)
     added: Counter[Version] = field(default_factory=Counter)
-    of: int = -1
-    parts: dict[int, Counter[Version]] = field(default_factory=dict)
-    sequence: int = -1
-    silent_after: int = _SILENT_MINUTES
+    silent_after: int = LOST_AFTER
 
 
 class MinuteTable:
-    """Open connections by version, and what opened and closed, by minute.  Records of gateways beyond 10,000 are counted in ``dropped``."""
+    """Open connections by version, and what opened and closed, by minute.  Gateways beyond 10,000 are counted in ``dropped``.
+
+    ``arrived_ms`` is Kafka's time of a record.
+    """
 
     def __init__(self) -> None:
         self.dropped: Counter[str] = Counter()
-        self._gateways: dict[str, _Gateway] = {}
+        self._gateways: dict[GatewayKey, _Gateway] = {}
         self._sums: dict[int, Counter[Version]] = {}
         self._opened: Counter[int] = Counter()
         self._closed: Counter[int] = Counter()
 
-    def apply(self, record: ClientConnectionRecord, arrived_ms: int) -> None:
-        """Takes one record, in the order of its partition; ``arrived_ms`` is Kafka's time."""
-        name = clean(record.gateway_id)
-        gateway = self._gateways.get(name)
-        if gateway is None:
-            if len(self._gateways) >= MOST_GATEWAYS:
-                self.dropped["series"] += 1
-                return
-            gateway = self._gateways[name] = _Gateway(record.gateway_epoch)
-        if record.gateway_epoch > gateway.epoch:  # its counts take the place of those before
-            gateway.epoch, gateway.sequence, gateway.of = record.gateway_epoch, -1, -1
-        if record.gateway_epoch < gateway.epoch or record.sequence <= gateway.sequence:
+    def opened(self, arrived_ms: int) -> None:
+        """A connection was opened."""
+        self._opened[arrived_ms // MINUTE_MS] += 1
+
+    def closed(self, arrived_ms: int) -> None:
+        """A connection was closed."""
+        self._closed[arrived_ms // MINUTE_MS] += 1
+
+    def counted(self, key: GatewayKey, counts: Counter[Version], interval_ms: int, arrived_ms: int) -> None:
+        """A gateway's whole heartbeat; the next one comes after ``interval_ms``."""
+        if key not in self._gateways and len(self._gateways) >= MOST_GATEWAYS:
+            self.dropped["series"] += 1
             return
-        gateway.sequence = record.sequence
-        minute = arrived_ms // MINUTE_MS
-        if record.kind == Kind.OPENED:
-            self._opened[minute] += 1
-        elif record.kind == Kind.CLOSED:
-            self._closed[minute] += 1
-        elif record.kind == Kind.HEARTBEAT:
-            self._heartbeat(name, gateway, record, minute)
+        gateway = self._gateways.setdefault(key, _Gateway())
+        gateway.silent_after = max(1, -(-LOST_AFTER * interval_ms // MINUTE_MS))
+        self._move(gateway, arrived_ms // MINUTE_MS, counts)
+
+    def left(self, key: GatewayKey, arrived_ms: int) -> None:
+        """A gateway says goodbye."""
+        if (gateway := self._gateways.pop(key, None)) is not None:
+            self._move(gateway, arrived_ms // MINUTE_MS, Counter())
 
     def expire(self, now_ms: int) -> None:
         """Lets go of what is older than a day, and of gateways that are silent."""
@@ -121,24 +115,6 @@ class MinuteTable:
         closed = [self._closed[minute] if there else None for minute, there in zip(minutes, known, strict=True)]
         return opened, closed
 
-    def _heartbeat(self, name: str, gateway: _Gateway, record: ClientConnectionRecord, minute: int) -> None:
-        if record.heartbeat_interval_ms <= 0:  # its goodbye
-            self._move(gateway, minute, Counter())
-            del self._gateways[name]
-            return
-        first = record.sequence - record.heartbeat_part
-        if gateway.of != first:
-            gateway.of, gateway.parts = first, {}
-        gateway.parts[record.heartbeat_part] = _counts(record)
-        if len(gateway.parts) < record.heartbeat_parts:
-            return
-        counts: Counter[Version] = Counter()
-        for part in gateway.parts.values():
-            counts.update(part)
-        gateway.parts = {}
-        gateway.silent_after = max(1, -(-_SILENT_MINUTES * record.heartbeat_interval_ms // MINUTE_MS))
-        self._move(gateway, minute, counts)
-
     def _move(self, gateway: _Gateway, minute: int, counts: Counter[Version]) -> None:
         """The gateway's counts are now these: in minutes between, the earlier ones stay, unless it was silent for too long."""
         if minute <= gateway.minute:  # the same one; clocks of brokers may differ a little
@@ -167,10 +143,3 @@ class MinuteTable:
         for each in waiting:
             found.update(each.counts)
         return found
-
-
-def _counts(record: ClientConnectionRecord) -> Counter[Version]:
-    counts: Counter[Version] = Counter()
-    for each in record.counts:
-        counts[clean(each.client_software_name), clean(each.client_software_version)] += each.open_connections
-    return counts

@@ -8,6 +8,7 @@ import pytest
 from page_state import NOW_MS, live, opened
 from record_bytes import connection_record, heartbeat
 
+from clientscope import presence
 from clientscope.records.codec import decode
 from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.enums import Kind
@@ -41,18 +42,23 @@ OPEN: dict[str, tuple[list[TopicRecord], list[int]]] = {
     "a goodbye ends a gateway's alone": ([opened(1), opened(2, gateway="other"), GOODBYE], [2]),
     "what does not fit is left out": ([opened(1), opened(2), opened(3)], [1, 2]),
     "there is room again after a close": ([opened(1), opened(2), of(1, 4, Kind.CLOSED), opened(5)], [2, 5]),
-    "and after a goodbye": ([opened(1), opened(2), GOODBYE, opened(10), opened(11)], [10, 11]),
+    "and after a goodbye": ([opened(1), opened(2), GOODBYE, *(opened(number, gateway_epoch=2) for number in (10, 11))], [10, 11]),
+    "which is a process's last word": ([opened(1), GOODBYE, opened(10)], []),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("records", "left"), OPEN.values(), ids=OPEN)
-def test_connections_that_are_open(records: list[TopicRecord], left: list[int]) -> None:
+@pytest.mark.parametrize("case", OPEN)
+def test_connections_that_are_open(case: str) -> None:
+    records, left = OPEN[case]
     state = live(connection_limit=2)
     for record in records:
         state.apply([record])
     assert open_ids(state) == left == open_ids(live(*records, connection_limit=2)), "one by one, or together"
     assert state.counts().dropped == ({"connections": 1} if left == [1, 2] else {})
-    assert [each.gateway for each in state.overview(NOW_MS).gateways] == (["other"] if GOODBYE in records and left == [2] else ["gw"])
+    assert [each.gateway for each in state.overview(NOW_MS).gateways] == {
+        "a goodbye ends a gateway's alone": ["other"],
+        "which is a process's last word": [],
+    }.get(case, ["gw"])
 
 
 def test_what_is_repeated_is_no_news() -> None:
@@ -70,8 +76,9 @@ def test_a_connection_that_was_opened_before_the_records_read_says_so() -> None:
     assert (client.since_ms, client.since_exact) == (NOW_MS - 60_000, False)
 
 
-def test_gateways_are_bounded() -> None:
-    table = ConnectionTable(gateway_limit=1)
+def test_gateways_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "MOST_GATEWAYS", 1)
+    table = ConnectionTable()
     for name in ("a", "b"):
         table.apply(decode(ClientConnectionRecord, connection_record(0, gateway_id=name)), 0)
     assert (table.counts(), table.dropped) == ({"a": 1}, {"gateways": 1})
