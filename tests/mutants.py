@@ -22,12 +22,15 @@ ROOT = Path(__file__).parents[1]
 COUNTED = ROOT / "tests" / "mutants.txt"
 PARTS = {
     "session": ("clientscope/session/*",),
-    "presence": tuple(f"streaming/findings/{name}.py" for name in ("closings", "gateways", "live_clients", "liveness", "presence")),
+    "presence": (
+        "clientscope/presence.py",
+        *(f"streaming/findings/{name}.py" for name in ("closings", "live_clients", "liveness", "presence")),
+    ),
     "gauges": ("streaming/gauges/*",),
     "findings": ("streaming/findings/*",),
     "redaction": ("udfs/redaction/*", "clientscope/catalog/sensitive_*"),
     "delivery": ("sinks/alerts/*",),
-    "decoding": ("udfs/decoding/*",),
+    "decoding": ("udfs/decode.py", "clientscope/records/*"),
 }
 """Each module is of the first part that it matches."""
 SEED = 41
