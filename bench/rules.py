@@ -26,7 +26,7 @@ from clientscope.digest import DigestKey
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import redact as redact_one
 from udfs.decode import decode_pushes
-from udfs.redaction.pushes import Pushes, redact
+from udfs.pushes import Pushes
 from udfs.rules.engine.batch import Batch, judge
 from udfs.rules.registry import RULES
 
@@ -68,21 +68,19 @@ def measure(values: list[bytes], rounds: int) -> tuple[dict[str, float], dict[st
     """Microseconds for each push, of the stages and of each rule."""
     batches = [pa.array(values[start : start + BATCH], pa.binary()) for start in range(0, len(values), BATCH)]
     key = DigestKey(b"k" * 32)
-    decoded = [decode_pushes(values) for values in batches]
-    pushes = [Pushes(redact(each, key)) for each in decoded]
+    pushes = [Pushes(decode_pushes(values, key)) for values in batches]
     for each in pushes:
         _ = (each.settings, each.parents)
     parsed = [Batch(each) for each in pushes]
     one_by_one = [
         ClientConfig(each["config_key"], each["config_value"], each["config_type"], each["is_default"])
-        for records in decoded
-        for configs in records.field("configs").to_pylist()
+        for of_batch in pushes
+        for configs in of_batch.records.field("configs").to_pylist()
         for each in configs
     ]
     stages: dict[str, Callable[[], object]] = {
-        "decoding": lambda: [decode_pushes(values) for values in batches],
-        "judging what is sensitive, as the job does": lambda: [redact(each, key) for each in decoded],
-        "the same one by one, as the gateway does": lambda: _one_by_one(one_by_one, key),
+        "decoding, and judging what is sensitive": lambda: [decode_pushes(values, key) for values in batches],
+        "judging it in the gateway": lambda: _one_by_one(one_by_one, key),
         "the batch: parsing": lambda: [Batch(Pushes(each.records)) for each in pushes],
         "all rules": lambda: [judge(batch, RULES) for batch in parsed],
         "parsing and all rules": lambda: [judge(Batch(Pushes(each.records)), RULES) for each in pushes],
@@ -133,7 +131,7 @@ def main() -> int:
     }
     for title, values in loads.items():
         stages, rules = measure(values, options.rounds)
-        base = stages["decoding, what rules need"]
+        base = stages["decoding, and judging what is sensitive"]
         size = sum(map(len, values)) / len(values)
         _show(f"{title}: {len(values):,} pushes of {size:.0f} bytes in batches of {BATCH:,}", stages, base)
         if not options.stages:

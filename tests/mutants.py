@@ -28,7 +28,7 @@ PARTS = {
     ),
     "gauges": ("streaming/gauges/*",),
     "findings": ("streaming/findings/*",),
-    "redaction": ("udfs/redaction/*", "clientscope/catalog/sensitive_*"),
+    "redaction": ("clientscope/policy/redaction.py", "clientscope/catalog/sensitive_*"),
     "delivery": ("sinks/alerts/*",),
     "decoding": ("udfs/decode.py", "clientscope/records/*"),
 }

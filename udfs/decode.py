@@ -1,21 +1,27 @@
-"""Decoder of the topics' records: bytes of a batch into Arrow columns, or the reason why a record has none.
+"""Decoder of the topics' records: bytes of a batch into Arrow columns, redacted, or the reason why a record has none.
 
 Each record is read by itself (`clientscope.records.codec`), so a record that is none changes nothing about its neighbours. Arrow's own JSON
 reader can't be used: it takes records with a line break for two, and a first record ``null`` or deep nesting ends the process.
+
+Gateways redact before they publish, but others may publish raw records. So each is judged again, by the judge that gateways have
+(`clientscope.policy.redaction`), before anything of it is a column: what comes after never sees a sensitive string.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from clientscope.catalog.configs import Type
+from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
+from clientscope.policy.redaction import NOTHING, ClientNames, JudgedRecord, Left, judged_record
 from clientscope.records.codec import decode
 from clientscope.records.config_record import ClientConfigRecord, Redaction, TypeName
 from clientscope.records.connection_record import ClientConnectionRecord, SeriesCount
@@ -58,10 +64,12 @@ PUSH = pa.struct(
         ("origin", pa.string()),
         ("digest_key_id", pa.string()),
         ("configs", pa.list_(_SETTING)),
+        ("written", pa.list_(pa.string())),
         DECODE_ERROR,
     ]
 )
-"""Columns of a ClientConfigRecord; ``configs`` has its settings, those that come again later in the push first."""
+"""Columns of a ClientConfigRecord; ``configs`` has its settings, those that come again later in the push first, and ``written`` the keys of
+secrets that the record itself contains."""
 
 _COUNT = pa.struct(
     [
@@ -115,24 +123,51 @@ CONNECTION = pa.struct(
 """Columns of a ClientConnectionRecord; ``requested_versions`` are as `clientscope.records.requested_versions.pack`."""
 
 
-def decode_pushes(values: pa.Array) -> pa.StructArray:
-    """`PUSH` of records of ``clientscope.configs``, one row for each value, in order. Bad bytes never raise."""
-    return _columns(ClientConfigRecord, values, PUSH, {"configs": _configs})
+def decode_pushes(values: pa.Array, key: DigestKey | None = None) -> pa.StructArray:
+    """`PUSH` of records of ``clientscope.configs``, one row for each value, in order. Bad bytes never raise.
+
+    Args:
+        key: makes digests of what is hidden here, and placeholders that tell hidden names apart; without it all are alike.
+    """
+    records, errors = _decoded(ClientConfigRecord, values)
+    return push_columns(records, errors, key)
 
 
-def decode_connections(values: pa.Array, only: Collection[str] | None = None) -> pa.StructArray:
+def push_columns(
+    records: Sequence[ClientConfigRecord | None], errors: Sequence[str | None], key: DigestKey | None, left: Left = NOTHING
+) -> pa.StructArray:
+    """The same of records that were read, or made of a file.
+
+    Args:
+        errors: why each has none.
+    """
+    names = _names(key)
+    judged = [None if record is None else judged_record(record, names, left) for record in records]
+    special = {"configs": _configs(judged), "written": pa.array([each and each.written for each in judged], PUSH.field("written").type)}
+    return _columns([each and each.record for each in judged], errors, PUSH, special)
+
+
+def decode_connections(values: pa.Array, key: DigestKey | None = None, only: Collection[str] | None = None) -> pa.StructArray:
     """`CONNECTION` of records of ``clientscope.connections``, likewise.
 
     Args:
         only: the columns that are made, beside ``decode_error``; None for all.
     """
     of = CONNECTION if only is None else pa.struct([field for field in CONNECTION if field.name in only or field == DECODE_ERROR])
-    return _columns(ClientConnectionRecord, values, of, {"counts": _counts, "requested_versions": _requested, "traffic": _traffic})
+    read, errors = _decoded(ClientConnectionRecord, values)
+    names = _names(key)
+    records = [record and names.of_record(record) for record in read]
+    makers = {"counts": _counts, "requested_versions": _requested, "traffic": _traffic}
+    return _columns(records, errors, of, {name: make(records) for name, make in makers.items() if only is None or name in only})
 
 
-def _columns(
-    record_class: type[Record], values: pa.Array, of: pa.StructType, special: dict[str, Callable[[Sequence[Any]], pa.Array]]
-) -> pa.StructArray:
+@lru_cache(maxsize=4)
+def _names(key: DigestKey | None) -> ClientNames:
+    return ClientNames(key)
+
+
+def _decoded(record_class: type[Record], values: pa.Array) -> tuple[list[Record | None], list[str | None]]:
+    """Records, and why the others are none."""
     errors: list[str | None] = []
     records: list[Record | None] = []
     for value in values.to_pylist():
@@ -142,23 +177,28 @@ def _columns(
         except RecordError as error:
             records.append(None)
             errors.append(error.reason)
+    return records, errors
+
+
+def _columns(records: Sequence[object], errors: Sequence[str | None], of: pa.StructType, special: dict[str, pa.Array]) -> pa.StructArray:
     made = []
     for field in of:
         if field == DECODE_ERROR:
             made.append(pa.array(errors, field.type))
         elif field.name in special:
-            made.append(special[field.name](records))
+            made.append(special[field.name])
         else:
             of_field = attrgetter(field.name)
             made.append(pa.array([None if record is None else of_field(record) for record in records], field.type))
     return pa.StructArray.from_arrays(made, fields=list(of))
 
 
+_KEY, _VALUE, _TYPE, _DEFAULT = map(attrgetter, ("key", "value", "type", "default"))
 _STATES = {state.name.lower(): int(state) for state in ValueState}
 _TYPES: dict[str | None, int] = {None: int(Type.STRING), **{kind.name.lower(): int(kind) for kind in Type}}
 
 
-def _configs(records: Sequence[ClientConfigRecord | None]) -> pa.ListArray:
+def _configs(judged: Sequence[JudgedRecord | None]) -> pa.ListArray:
     """The settings of all records. Lists grow by a record's at a time, in C, since there are some 25 for each."""
     keys: list[str] = []
     values: list[str | None] = []
@@ -166,16 +206,15 @@ def _configs(records: Sequence[ClientConfigRecord | None]) -> pa.ListArray:
     defaults: list[bool] = []
     redacted: dict[int, Redaction] = {}
     offsets = [0]
-    for record in records:
-        if record is not None:
-            for each in record.repeated:
-                if each.redacted:
-                    redacted[len(keys)] = each.redacted
-                keys.append(each.key)
-                values.append(each.value)
-                types.append(each.type)
-                defaults.append(each.default)
-            settings = record.settings
+    for each in judged:
+        if each is not None and each.settings is not None:
+            redacted |= {place: one.redacted for place, one in enumerate(each.settings, len(keys)) if one.redacted}
+            keys += map(_KEY, each.settings)
+            values += map(_VALUE, each.settings)
+            types += map(_TYPE, each.settings)
+            defaults += map(_DEFAULT, each.settings)
+        elif each is not None:
+            record, settings = each.record, each.record.settings
             if record.redacted:  # what is said of keys that aren't there means nothing
                 redacted |= {place: record.redacted[key] for place, key in enumerate(settings, len(keys)) if key in record.redacted}
             keys += settings
@@ -199,7 +238,7 @@ def _configs(records: Sequence[ClientConfigRecord | None]) -> pa.ListArray:
         "value_digest": pa.array(digests, pa.binary()),
         "value_length": pa.array(lengths),
     }
-    return _listed(offsets, [columns[field.name] for field in _SETTING], _SETTING, records)
+    return _listed(offsets, [columns[field.name] for field in _SETTING], _SETTING, judged)
 
 
 def _counts(records: Sequence[ClientConnectionRecord | None]) -> pa.ListArray:

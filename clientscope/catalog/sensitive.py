@@ -1,7 +1,7 @@
 """Judgement of one setting: whether it may be stored, and how severe it is that it was pushed.
 
 The data are in ``sensitive_keys``, ``sensitive_values`` and, for names, ``sensitive_names``.  The gateway judges one setting at a time with
-`reason`; ``udfs/redaction/sensitive.py`` judges an Arrow batch from the same data, and a parity test holds the two together.
+`reason`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Judgement of names that a client chooses (ids, software, principal, keys of settings) before they are stored.
 
-One table says which field of a record is judged how.  The gateway reads it (``policy/redaction.py``), and so does the job
-(``udfs/redaction/names.py``), since others may publish raw records; a test holds it against the schemas, so that no new field is forgotten.
+One table says which field of a record is judged how; a test holds it against the schemas, so that no new field is forgotten.
 
 The expressions keep to the syntax that Python's ``re`` and RE2 (Arrow's) share.
 """

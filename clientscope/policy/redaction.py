@@ -1,24 +1,29 @@
-"""Redaction of a push before it leaves memory."""
+"""Redaction of a push before it leaves memory, in the gateway; and of records, which others may have written, in the job."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar, get_args, overload
+from typing import Any, NamedTuple, TypeVar, get_args, overload
 
-from clientscope.catalog.sensitive import reason
+from clientscope.catalog.sensitive import Tier, reason, tier, under_hidden_key
 from clientscope.catalog.sensitive_names import FIELDS, LEAKED_AS, LONGEST_REMEMBERED, hidden_name, judge_key_text, judge_name
 from clientscope.digest import DigestKey
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.config_record import ClientConfigRecord, RecordedSetting, Redaction, TypeName, reason_name
-from clientscope.records.connection_record import ClientConnectionRecord, SeriesCount
 from clientscope.records.enums import ValueState
 
 _NAMES_REMEMBERED = 4096
 _TYPES: tuple[TypeName, ...] = get_args(TypeName)
+_NUMBERS = {name: number for number, name in enumerate(_TYPES)}
+_SETTINGS_REMEMBERED = 65_536
+_LONGEST_SETTING = 1_024
+"""Characters of a setting that is remembered."""
+_BY_KEY_PART = frozenset((ValueState.KEY_PREFIX, ValueState.KEY_INFIX))
 
-Record = TypeVar("Record", ClientConfigRecord, ClientConnectionRecord, SeriesCount)
+Record = TypeVar("Record")
+"""Any dataclass with fields of `FIELDS`."""
 
 
 class ClientNames:
@@ -79,30 +84,129 @@ class ClientNames:
             judged = tuple(map(self.of_record, counts))
             if any(new is not old for new, old in zip(judged, counts, strict=True)):
                 changed["counts"] = judged
-        return replace(record, **changed) if changed else record
+        return replace(record, **changed) if changed else record  # type: ignore[type-var]  # a dataclass
 
     def _judged(self, field: str, name: str) -> str:
         return name if judge_name(name, FIELDS[field]) is ValueState.PRESENT else hidden_name(name, self.key)
 
 
 def redact(config: ClientConfig, key: DigestKey | None, place: int = 1) -> RecordedSetting:
-    """A pushed setting as it may be written down: the value, or the reason why it isn't there.
+    """A pushed setting as it may be written down: the value, or the reason why it isn't there."""
+    return judged(RecordedSetting(config.key, config.value, _TYPES[config.type], config.is_default), key, place)
+
+
+def type_name(of: int) -> TypeName:
+    """Kafka's ConfigDef.Type as a record has it, by its ordinal."""
+    return _TYPES[of]
+
+
+class Left(NamedTuple):
+    """What stays of settings that come from a file and stay on its machine.
+
+    Attributes:
+        reasons: for which nothing is redacted.
+        keys: that KIP-1324 excludes by their beginning and whose values are no secrets, unless they look so.
+    """
+
+    reasons: frozenset[ValueState] = frozenset()
+    keys: frozenset[str] = frozenset()
+
+
+NOTHING = Left()
+
+
+def judged(setting: RecordedSetting, key: DigestKey | None, place: int, left: Left = NOTHING) -> RecordedSetting:
+    """A setting as it may be written down, whoever has judged it before.
 
     Where the key is the secret, the digest is the key's: one leak is one secret, and those of two clients with the same value are two.
 
     Args:
         place: of the setting in its push, from 1; distinguishes keys that are redacted without a digest.
     """
-    state = reason(config.key, config.value, config.type)
-    hidden = state is not ValueState.PRESENT
-    shown = judge_key_text(config.key) is ValueState.PRESENT
+    value, said, of_type = setting.value or "", setting.redacted, _NUMBERS[setting.type]
+    if said is not None:
+        state, length = ValueState[said.reason.upper()], said.length
+    else:
+        state, length = reason(setting.key, value, of_type), len(value.encode("utf-8", "replace"))
+        if state in left.reasons or (state in _BY_KEY_PART and setting.key in left.keys):
+            state = ValueState.PRESENT
+    key_state = judge_key_text(setting.key)
+    shown = key_state is ValueState.PRESENT
+    if not shown:
+        state = under_hidden_key(key_state, state, setting.key, of_type, length)
+    if state is ValueState.PRESENT:
+        return setting
+    if said is None:
+        said = _redaction(state, value, value if shown else setting.key, key if setting.value is not None or not shown else None)
     return RecordedSetting(
-        key=config.key if shown else hidden_name(config.key, key, str(place)),
-        value=None if hidden else config.value,
-        type=_TYPES[config.type],
-        default=config.is_default,
-        redacted=_redaction(state, config.value, config.value if shown else config.key, key) if hidden else None,
+        key=setting.key if shown else hidden_name(setting.key, key, str(place)),
+        value=None,
+        type=setting.type,
+        default=setting.default,
+        redacted=replace(said, reason=reason_name(state)),
     )
+
+
+class JudgedRecord(NamedTuple):
+    """A record of ``clientscope.configs`` as it may be written down, whoever wrote it.
+
+    Attributes:
+        record: its names are judged; its settings are as they were.
+        settings: those instead, in the order of `ClientConfigRecord.listed`; None where all may stay as they are.
+        written: keys, as they may be shown, of the settings in which the record itself had a secret.
+    """
+
+    record: ClientConfigRecord
+    settings: list[RecordedSetting] | None = None
+    written: tuple[str, ...] = ()
+
+
+def judged_record(record: ClientConfigRecord, names: ClientNames, left: Left = NOTHING) -> JudgedRecord:
+    """Judges all that is in a record again, by the one judge.
+
+    Digests are under the record's own key where we have it, and there is none where we don't: so those of one record are all under one.
+    """
+    named = names.of_record(record)
+    if left is NOTHING and not record.repeated and _stays(record):
+        return JudgedRecord(named)
+    key = names.key
+    own = key
+    if key is not None and record.digest_key_id is not None:
+        own = next((each for each in (key, *key.earlier) if each.key_id == record.digest_key_id), None)
+    before = record.listed()
+    settings = [judged(each, own, place, left) for place, each in enumerate(before, 1)]
+    raw = [new for old, new in zip(before, settings, strict=True) if old.redacted is None and new.redacted is not None]
+    if raw and own is not None and record.digest_key_id is None:
+        named = replace(named, digest_key_id=own.key_id)
+    return JudgedRecord(named, settings, tuple(each.key for each in raw if _is_secret(each)))
+
+
+def _stays(record: ClientConfigRecord) -> bool:
+    """Whether all settings may stay as they are; nearly all records come from gateways, which have judged them."""
+    of_type, redacted = record.types.get, record.redacted
+    for key, value in record.settings.items():
+        if key in redacted:
+            if value is not None or judge_key_text(key) is not ValueState.PRESENT:
+                return False
+        elif not _may_stay(key, value or "", of_type(key, "string")):
+            return False
+    return True
+
+
+def _may_stay(key: str, value: str, of_type: TypeName) -> bool:
+    """A fleet's clients say the same again and again."""
+    return (_remembered if len(key) + len(value) <= _LONGEST_SETTING else _remembered.__wrapped__)(key, value, of_type)
+
+
+@lru_cache(maxsize=_SETTINGS_REMEMBERED)
+def _remembered(key: str, value: str, of_type: TypeName) -> bool:
+    return reason(key, value, _NUMBERS[of_type]) is ValueState.PRESENT  # also where its key may not be shown
+
+
+def _is_secret(setting: RecordedSetting) -> bool:
+    assert setting.redacted is not None
+    state = ValueState[setting.redacted.reason.upper()]
+    return tier(state, setting.key, _NUMBERS[setting.type], setting.redacted.length) in (Tier.CREDENTIAL, Tier.DOUBTFUL)
 
 
 def _redaction(state: ValueState, value: str, secret: str, key: DigestKey | None) -> Redaction:

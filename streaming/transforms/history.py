@@ -15,8 +15,6 @@ from udfs import decode
 from udfs.decode import decode_connections, decode_pushes
 from udfs.kernels.client_facts import CLIENT, COLUMNS, TOPICS, rows_of_facts
 from udfs.kernels.quarantine import FIELDS, with_evidence
-from udfs.redaction.names import redact_names
-from udfs.redaction.pushes import redact
 
 _PLACE = ("topic", "partition", "offset", "timestamp")
 
@@ -51,17 +49,17 @@ def telemetry(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
 
 def push_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `pushes`."""
-    return with_evidence(redact(decode_pushes(values), digest_key), values, digest_key)
+    return with_evidence(decode_pushes(values, digest_key), values, digest_key)
 
 
 def connection_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `connections`."""
-    return with_evidence(redact_names(decode_connections(values), digest_key), values, digest_key)
+    return with_evidence(decode_connections(values, digest_key), values, digest_key)
 
 
 def telemetry_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
     """The kernel of `telemetry`."""
-    return with_evidence(redact_names(rows_of_facts(values), digest_key), values, digest_key)
+    return with_evidence(rows_of_facts(values, digest_key), values, digest_key)
 
 
 def observed(rows: DataFrame, name: str, reasons: Iterable[str]) -> DataFrame:
@@ -74,7 +72,7 @@ def kept(rows: DataFrame) -> DataFrame:
     return (
         rows.where(F.col("r.decode_error").isNull())
         .select(F.to_date("timestamp").alias("date"), *_PLACE, "r.*")
-        .drop("decode_error", *(field.name for field in FIELDS))
+        .drop("decode_error", "written", *(field.name for field in FIELDS))
     )
 
 

@@ -14,7 +14,7 @@ from clientscope.records.topics import CONFIGS
 from streaming.transforms import kernel
 from udfs.decode import decode_pushes
 from udfs.kernels import results as kernels
-from udfs.redaction.pushes import Pushes, redact
+from udfs.pushes import Pushes
 
 
 def results(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:
@@ -43,4 +43,4 @@ def results(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresh
 
 def verdicts(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
     """The kernel of `results`."""
-    return kernels.results(Pushes(redact(decode_pushes(values), digest_key)), thresholds)
+    return kernels.results(Pushes(decode_pushes(values, digest_key)), thresholds)

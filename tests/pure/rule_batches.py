@@ -10,14 +10,14 @@ from record_bytes import binaries, config_record, setting
 
 from clientscope.records.enums import ValueState
 from udfs.decode import decode_pushes
-from udfs.redaction.pushes import Pushes, redact
+from udfs.pushes import Pushes
 from udfs.rules.engine.batch import Batch, judge
 from udfs.rules.engine.rule import Case, Rule
 
 
 def batch_of(*records: bytes, **options: Any) -> Batch:
     """Records as a job would see them."""
-    return Batch(Pushes(redact(decode_pushes(binaries(*records)), None)), **options)
+    return Batch(Pushes(decode_pushes(binaries(*records))), **options)
 
 
 def record_of(case: Case) -> bytes:

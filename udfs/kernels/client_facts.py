@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +19,9 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, M
 
 from clientscope.catalog.client_facts import BY_METRIC, BY_TOPIC, FACTS, TOPIC, ClientKind, Fact
 from clientscope.catalog.sensitive_names import judge_name
+from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
+from clientscope.policy.redaction import ClientNames
 from clientscope.records.codec import decode, invalid_fields
 from clientscope.records.enums import ValueState
 from clientscope.records.fields import READ, GivenName, Id32, Name, SecurityProtocol, Uuid
@@ -198,13 +200,19 @@ def _whole(points: Iterable[NumberDataPoint]) -> tuple[float | None, int | None]
     return None, None
 
 
-def rows_of_facts(values: pa.Array) -> pa.StructArray:
-    """Records of ``clientscope.telemetry`` as rows of `CLIENT`, `COLUMNS`, `TOPICS` and ``decode_error``, one of `REASONS`."""
+def rows_of_facts(values: pa.Array, key: DigestKey | None = None) -> pa.StructArray:
+    """Records of ``clientscope.telemetry`` as rows of `CLIENT`, `COLUMNS`, `TOPICS` and ``decode_error``, one of `REASONS`.
+
+    Args:
+        key: makes placeholders that tell hidden names apart; without it all are alike.
+    """
+    names = ClientNames(key)
     facts: list[ClientFacts | None] = []
     errors: list[str | None] = []
     for value in values.to_pylist():
         try:
-            facts.append(client_facts(value))
+            found = client_facts(value)
+            facts.append(replace(found, client=names.of_record(found.client)))
             errors.append(None)
         except RecordError as error:
             facts.append(None)

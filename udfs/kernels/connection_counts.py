@@ -12,7 +12,6 @@ from clientscope.digest import DigestKey
 from clientscope.records.enums import Kind
 from udfs.arrays.streams import as_stream
 from udfs.decode import decode_connections
-from udfs.redaction.names import redact_names
 
 _OF_RECORD = {
     "cluster": "cluster_id",
@@ -77,7 +76,7 @@ def counts(values: pa.Array, digest_key: DigestKey | None = None) -> pa.ListArra
     Left out is what another record of the same batch makes void: of each series the newest entry by (epoch, sequence) is kept, one of
     a heartbeat and one of another record, since a heartbeat is also read as a whole.
     """
-    decoded = redact_names(decode_connections(values, _NEEDED), digest_key)
+    decoded = decode_connections(values, digest_key, _NEEDED)
     lists = decoded.field("counts")
     beats = np.flatnonzero(pc.equal(decoded.field("kind"), Kind.HEARTBEAT.value).fill_null(False).to_numpy(zero_copy_only=False))
     parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)

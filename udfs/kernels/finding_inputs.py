@@ -21,9 +21,7 @@ from udfs.arrays.json_text import arrays, literals
 from udfs.decode import decode_connections, decode_pushes
 from udfs.kernels.client_keys import client_keys
 from udfs.kernels.results import application_keys, verdicts
-from udfs.redaction import sensitive
-from udfs.redaction.names import redact_names
-from udfs.redaction.pushes import Pushes, redact
+from udfs.pushes import Pushes, normalise
 from udfs.rules.engine.batch import Batch
 
 _OF_PUSH = {
@@ -108,10 +106,8 @@ _REASONS = pa.array([state.name.lower() for state in ValueState])
 
 def pushed(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
     """`PUSH` of ClientConfigRecords; of what can't be decoded nothing, which history's query reports."""
-    decoded = decode_pushes(values)
-    pushes = Pushes(redact(decoded, digest_key))
+    pushes = Pushes(decode_pushes(values, digest_key))
     records = pushes.records
-    raw = Pushes(decoded).settings["value_state"].to_numpy(zero_copy_only=False) == ValueState.PRESENT
     states = pushes.settings["value_state"].to_numpy(zero_copy_only=False)
     leaks = np.isin(pushes.tiers, (Tier.CREDENTIAL, Tier.DOUBTFUL))
     batch = Batch(pushes, thresholds)
@@ -124,18 +120,18 @@ def pushed(values: pa.Array, digest_key: DigestKey | None, thresholds: Threshold
     transactional = batch.text("transactional.id")
     columns["transactional"] = pa.array((transactional.known & ~transactional.equals("")) | batch.is_hidden("transactional.id"))
     columns["unsearched"] = pa.array(~batch.checked.searched)
-    written = np.flatnonzero(leaks & raw & (states != ValueState.PRESENT))
-    columns["written"] = arrays(pushes.group(written, literals(pushes.settings["config_key"].take(pa.array(written)))))
+    written = records.field("written")
+    columns["written"] = arrays(pa.ListArray.from_arrays(written.offsets, literals(written.values), mask=written.is_null()))
     columns["client"] = client_keys(columns)
     has_leak = np.zeros(len(pushes), np.bool_)
     has_leak[pushes.parents[leaks]] = True
-    keep = decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False) & (has_leak | _last(columns["client"]))
+    keep = records.field("decode_error").is_null().to_numpy(zero_copy_only=False) & (has_leak | _last(columns["client"]))
     return _struct(PUSH, columns, np.flatnonzero(keep))
 
 
 def connected(values: pa.Array, digest_key: DigestKey | None = None) -> pa.StructArray:
     """`CONNECTION` of ClientConnectionRecords; of what can't be decoded nothing."""
-    decoded = redact_names(decode_connections(values, _NEEDED), digest_key)
+    decoded = decode_connections(values, digest_key, _NEEDED)
     columns = {name: decoded.field(field) for name, field in _OF_CONNECTION.items()}
     columns["client"] = client_keys(columns)
     texts = [columns[name].cast(pa.string()) for name in ("broker", "gateway", "epoch", "connection")]
@@ -171,7 +167,7 @@ def _text(key: bytes | None) -> str | None:
 def _settings(pushes: Pushes, states: npt.NDArray[Any]) -> pa.StringArray:
     """Per push an object of its settings, but for those of `PER_INSTANCE`."""
     columns = pushes.settings
-    beside = pc.is_in(sensitive.normalise(columns["config_key"]), _BESIDE).to_numpy(zero_copy_only=False)
+    beside = pc.is_in(normalise(columns["config_key"]), _BESIDE).to_numpy(zero_copy_only=False)
     compared = np.flatnonzero(~beside)
     chosen = pa.array(compared)
     hidden = states[compared] != ValueState.PRESENT

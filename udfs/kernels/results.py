@@ -15,7 +15,7 @@ from clientscope.severities import SEVERITIES
 from udfs.arrays.distinct import distinct_rows
 from udfs.arrays.json_text import arrays, literals, members
 from udfs.kernels.applications import application_client_id
-from udfs.redaction.pushes import Pushes
+from udfs.pushes import Pushes
 from udfs.rules.engine.batch import Batch, judge
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Evidence, Judgement, Rule
 from udfs.rules.registry import RULES

@@ -13,7 +13,7 @@ from clientscope.catalog.dialects import DIALECTS
 from clientscope.records.enums import ValueState, rank_of
 from udfs.decode import decode_pushes
 from udfs.kernels.applications import application_client_id
-from udfs.redaction.pushes import Pushes, redact
+from udfs.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import Mask, SettingOf
@@ -60,11 +60,10 @@ def setting_values(values: pa.Array, key: str, names: Collection[str], kinds: Co
         names: what the libraries call it.
         kinds: clients that have it, as `ClientType` names them; none for any.
     """
-    decoded = decode_pushes(values)
-    batch = Batch(Pushes(redact(decoded, None)))
+    batch = Batch(Pushes(decode_pushes(values)))
     records = batch.pushes.records
     found = _effective(batch, key) if key in v.KEY_IDS else _pushed(batch, names)
-    there = decoded.field("decode_error").is_null().to_numpy(zero_copy_only=False) & _may_have(batch, key, kinds)
+    there = records.field("decode_error").is_null().to_numpy(zero_copy_only=False) & _may_have(batch, key, kinds)
     names_of = zip(*(records.field(name).to_pylist() for name in _NAMES), strict=True)
     applications = application_client_id(records.field("client_id")).to_pylist()
     origins = records.field("origin").to_pylist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +14,14 @@ from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import is_plugins
 from clientscope.commands.lint.leaks_in_files import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
+from clientscope.policy.redaction import Left, type_name
 from clientscope.profiles import Thresholds
+from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.enums import Origin
 from clientscope.severities import SEVERITIES
-from udfs import decode
+from udfs.decode import push_columns
 from udfs.kernels import applications
-from udfs.redaction.pushes import Pushes, redact
+from udfs.pushes import Pushes
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.batch import judge as judge_batch
 from udfs.rules.engine.checked import NOT_SEARCHED
@@ -189,31 +191,31 @@ def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[FileVerdic
 def _pushes(subjects: Sequence[Subject]) -> Pushes:
     """The files as if their clients had pushed them, redacted."""
     records = [_record(subject) for subject in subjects]
-    return Pushes(redact(pa.array(records, decode.PUSH), None, LEFT, LEFT_KEYS))
+    return Pushes(push_columns(records, [None] * len(records), None, Left(LEFT, frozenset(LEFT_KEYS))))
 
 
-def _record(subject: Subject) -> dict[str, Any]:
-    client_type = subject.client_type or ClientType.ADMIN
-    configs = []
-    client_id = None
-    for name, value in subject.settings.items():
-        kafka_name = subject.dialect.kafka_name(name, client_type)
-        if kafka_name == "client.id":
-            client_id = value
-        configs.append(
-            {
-                "config_key": name,
-                "config_value": value,
-                "value_state": 0,
-                "config_type": int(TYPES.get(kafka_name, Type.STRING)),
-                "is_default": False,
-                "value_digest": None,
-                "value_length": len(value.encode()),
-            }
-        )
-    software = {"client_software_name": subject.software_name or subject.dialect.software[0], "client_software_version": subject.version}
-    origin = Origin.OBSERVED if subject.observed else Origin.PUSHED
-    return {"client_id": client_id, "principal": subject.principal, "origin": origin, "configs": configs, **software}
+def _record(subject: Subject) -> ClientConfigRecord:
+    kafka_names = {name: subject.dialect.kafka_name(name, subject.client_type or ClientType.ADMIN) for name in subject.settings}
+    ids = [subject.settings[name] for name, kafka_name in kafka_names.items() if kafka_name == "client.id"]
+    return ClientConfigRecord(
+        version=1,
+        received_timestamp_ms=0,
+        cluster_id="",
+        broker_id=0,
+        gateway_id="",
+        gateway_epoch=1,
+        connection_id=0,
+        listener_name="",
+        security_protocol="PLAINTEXT",
+        client_address="",
+        principal=subject.principal,
+        client_id=ids[-1] if ids else None,
+        client_software_name=subject.software_name or subject.dialect.software[0],
+        client_software_version=subject.version,
+        origin=Origin.OBSERVED if subject.observed else Origin.PUSHED,
+        settings=dict(subject.settings),
+        types={name: type_name(TYPES.get(kafka_name, Type.STRING)) for name, kafka_name in kafka_names.items()},
+    )
 
 
 def _documentation(rule: Rule) -> Mapping[str, str]:

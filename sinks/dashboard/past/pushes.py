@@ -7,20 +7,22 @@ it is no start, and a start is never compared with it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, TypedDict
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, TypedDict
 
 import pyarrow as pa
 
 from clientscope.api.clients import Configuration
 from clientscope.catalog.sensitive import shown
-from clientscope.records.enums import Origin, rank_of
+from clientscope.policy.redaction import type_name
+from clientscope.records.config_record import ClientConfigRecord, RecordedSetting, Redaction, compact, reason_name
+from clientscope.records.enums import Origin, ValueState, rank_of
 from clientscope.topic_values import clean
 from sinks.dashboard.past.problems import Json, too_wide
 from sinks.dashboard.past.tables import Span, Tables, text, within
 from sinks.dashboard.state.configuration import of_decoded
 from sinks.dashboard.state.starts import changes
-from udfs import decode
+from udfs.decode import push_columns
 from udfs.kernels.applications import application_of
 
 MOST_NAMES = 1_000
@@ -150,11 +152,24 @@ def _is(value: str | None) -> str:
 
 def _configuration(rows: pa.Table, number: int) -> Configuration:
     """What one pushed, judged again: what was taken for no secret then may be one by today's rules."""
-    fields = [field for field in decode.PUSH if field != decode.DECODE_ERROR]
-    row = rows.slice(number, 1)
-    columns = [row[field.name].combine_chunks().cast(field.type) for field in fields]
-    pushed_ms = int(row["timestamp"][0].as_py().timestamp() * 1000)
-    return of_decoded(pa.StructArray.from_arrays(columns, fields=fields), pushed_ms)
+    (row,) = rows.slice(number, 1).to_pylist()
+    names = {field.name for field in fields(ClientConfigRecord)} & row.keys()
+    said = {name: row[name] for name in names} | {"version": 1, "origin": Origin(row["origin"])}
+    record = ClientConfigRecord(**said, **compact(map(_recorded, row["configs"])))
+    return of_decoded(push_columns([record], [None], None), int(row["timestamp"].timestamp() * 1000))
+
+
+def _recorded(row: dict[str, Any]) -> RecordedSetting:
+    """A setting as the table has it."""
+    state = ValueState(row["value_state"])
+    digest = row["value_digest"] and row["value_digest"].hex()
+    return RecordedSetting(
+        key=row["config_key"],
+        value=row["config_value"],
+        type=type_name(row["config_type"]),
+        default=row["is_default"],
+        redacted=None if state is ValueState.PRESENT else Redaction(reason_name(state), row["value_length"], digest),
+    )
 
 
 def seen_start(push: PastPush, settings: bool = False) -> Json:

@@ -12,7 +12,7 @@ from clientscope.errors import RecordError
 from clientscope.records.enums import Origin, ValueState
 from clientscope.topic_values import clean
 from udfs.decode import decode_pushes
-from udfs.redaction.pushes import Pushes, redact
+from udfs.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.client_types import InferredTypes
 from udfs.rules.engine.effective import Effective
@@ -41,7 +41,7 @@ def configuration(value: bytes, pushed_ms: int) -> Configuration:
 
 def of_decoded(decoded: pa.StructArray, pushed_ms: int) -> Configuration:
     """The same of one record that is decoded, or was kept so."""
-    pushes = Pushes(redact(decoded, None))
+    pushes = Pushes(decoded)
     software = ClientSoftware(pushes.records.field("client_software_name"), pushes.records.field("client_software_version"))
     names = SettingNames(pushes, software.dialects, False)
     inferred = InferredTypes(1, pushes.parents, names.any_key_ids())

@@ -185,7 +185,7 @@ def test_a_record_of_a_connection_has_its_lists() -> None:
 
 
 def test_only_the_wanted_columns_are_made() -> None:
-    found = decode_connections(binaries(COUNTED, None), {"kind", "counts"})
+    found = decode_connections(binaries(COUNTED, None), only={"kind", "counts"})
     assert [field.name for field in found.type] == ["kind", "counts", "decode_error"]
     whole = decode_connections(binaries(COUNTED, None))
     assert all(found.field(field.name).equals(whole.field(field.name)) for field in found.type)

@@ -17,7 +17,7 @@ from clientscope.catalog.configs import ClientType
 from clientscope.profiles import Profile, Thresholds
 from clientscope.records.enums import Origin, ValueState
 from udfs.arrays.distinct import distinct_rows
-from udfs.redaction.pushes import Pushes
+from udfs.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.checked import CheckedSettings
 from udfs.rules.engine.client_types import InferredTypes

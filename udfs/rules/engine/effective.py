@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clientscope.records.enums import Origin
-from udfs.redaction.pushes import Pushes
+from udfs.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.client_types import InferredTypes
 from udfs.rules.engine.completion import fill, settle, wholeness

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from clientscope.catalog.sensitive import Tier
 from clientscope.records.enums import Origin, ValueState
-from udfs.redaction.pushes import Pushes
+from udfs.pushes import Pushes
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import FIRED, PASSED, Evidence, Judgement, Mask, SettingOf
 

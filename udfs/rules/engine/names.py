@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clientscope.catalog.dialects import DIALECTS
-from udfs.redaction.pushes import Pushes
+from udfs.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.rule import Mask
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.request_settings import BETWEEN, weakest
 from clientscope.records.enums import Origin
-from udfs.redaction.pushes import Pushes
+from udfs.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.matrices import SET, Ints, SettingMatrices
 from udfs.rules.engine.names import SettingNames

@@ -13,14 +13,14 @@ from clientscope.digest import DigestKey
 from clientscope.records.enums import Origin, ValueState
 from udfs.decode import decode_pushes
 from udfs.kernels import results as kernels
-from udfs.redaction.pushes import Pushes, redact
+from udfs.pushes import Pushes
 from udfs.rules import registry as rules
 
 KEY = DigestKey(b"k" * 32)
 
 
 def results(*records: bytes | None) -> list[dict[str, Any]]:
-    rows = kernels.results(Pushes(redact(decode_pushes(binaries(*records)), KEY))).to_pylist()
+    rows = kernels.results(Pushes(decode_pushes(binaries(*records), KEY))).to_pylist()
     return [
         {"key": row["key"], "decode_error": row["decode_error"]} | (json.loads("{" + row["rest"][1:]) if row["rest"] else {})
         for row in rows

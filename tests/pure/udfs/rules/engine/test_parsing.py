@@ -13,14 +13,14 @@ from clientscope.records.enums import Origin
 from sinks.dashboard.state.configuration import configuration
 from udfs.decode import decode_pushes
 from udfs.kernels.results import results
-from udfs.redaction.pushes import Pushes, redact
+from udfs.pushes import Pushes
 
 JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}
 
 
 def verdicts(values: dict[str, str], origin: Origin, *more: Any) -> dict[str, Any]:
     record = config_record(*(setting(key, value, type=1) for key, value in values.items()), *more, origin=origin, **JAVA)
-    pushes = Pushes(redact(decode_pushes(pa.array([record], pa.large_binary())), None))
+    pushes = Pushes(decode_pushes(pa.array([record], pa.large_binary())))
     found: dict[str, Any] = json.loads('{"key":0' + results(pushes).field("rest")[0].as_py())
     return found
 

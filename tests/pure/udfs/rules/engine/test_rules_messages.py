@@ -15,7 +15,7 @@ from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
 from udfs.decode import decode_pushes
 from udfs.kernels.results import results
-from udfs.redaction.pushes import Pushes, redact
+from udfs.pushes import Pushes
 from udfs.rules.engine.batch import judge
 from udfs.rules.engine.rule import FIRED, PASSED, Case, Rule
 from udfs.rules.registry import RULES
@@ -65,7 +65,7 @@ def test_each_message_has_the_threshold_of_the_clients_own_profile() -> None:
         config_record(setting("request.timeout.ms", "5000"), setting("acks", "all"), client_id=client_id) for client_id in ("a", "b", "a")
     ]
     chosen = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(client_id=("b",)), 1),)))
-    rows = results(Pushes(redact(decode_pushes(binaries(*pushed)), None)), chosen)
+    rows = results(Pushes(decode_pushes(binaries(*pushed))), chosen)
     rendered = [
         rule["message"]
         for text in rows.field("rest").to_pylist()

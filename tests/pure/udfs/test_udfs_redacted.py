@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from record_bytes import binaries, config_record, setting
 
+from clientscope.catalog.sensitive import Tier
 from clientscope.digest import DigestKey
 from clientscope.records.enums import ValueState
 from udfs.decode import decode_pushes
 from udfs.kernels.applications import application_client_id
 from udfs.kernels.quarantine import with_evidence
-from udfs.redaction.pushes import redact
+from udfs.pushes import tiers
 
 KEY = DigestKey(b"k" * 32)
 SECRET = "hunter2 \u00e9"
 
 
 def redacted(*values: bytes | None, key: DigestKey | None = KEY) -> list[dict[str, Any]]:
-    return redact(decode_pushes(binaries(*values)), key).to_pylist()
+    return decode_pushes(binaries(*values), key).to_pylist()
 
 
 def test_a_raw_secret_is_replaced_by_its_digest() -> None:
@@ -111,3 +113,16 @@ def test_evidence_is_length_and_digest() -> None:
     assert [row["digest"] for row in rows] == [KEY.digest("junk").hex(), None, KEY.digest("").hex()]
     without = with_evidence(decode_pushes(values), values, None)
     assert without.field("digest").null_count == len(values)
+
+
+def test_states_that_no_gateway_writes_are_credentials() -> None:
+    states = np.array([-1, 99], np.int8)
+    rows = pa.array(["acks", "acks"]), pa.array([1, 1], pa.int8()), pa.array([None, 3], pa.int32())
+    assert tiers(states, *rows).tolist() == [Tier.CREDENTIAL] * 2
+
+
+def test_keys_of_secrets_that_the_record_contains_are_written() -> None:
+    by_gateway = setting("ssl.key.password", None, state=ValueState.KEY_PREFIX, length=3)
+    own = setting("token", SECRET), setting("acks", "0"), setting("interceptor.classes", "org.x.Own", type=7)
+    rows = redacted(config_record(by_gateway, *own), b"")
+    assert [row["written"] for row in rows] == [["token"], None]

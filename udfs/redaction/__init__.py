@@ -1,1 +1,0 @@
-"""Redaction: which strings of a record may not be stored, and the columns without them."""
