@@ -23,7 +23,8 @@ from streaming.findings.reported import JOINED, joined, risen_retries
 from streaming.findings.upgrades import RequestedVersions
 from streaming.limits import Overflow
 from udfs.kernels.applications import of_client
-from udfs.rules import an212_isolation_level_unfit, an216_static_member_unfit
+from udfs.rules.groups import static_member_unfit
+from udfs.rules.reading import isolation_level_unfit
 
 _EVERY_MS = 10_000
 
@@ -78,7 +79,7 @@ class Comparisons:
             (fleet.RARE, fleet.rare_values(live, self._judges)),
             (fleet.VERSION, fleet.old_versions(live, self._judges)),
             (fleet.STORM, fleet.storms(self._closings(now_ms), self._liveness.open_of, live, self._judges, storms, now_ms)),
-            (an216_static_member_unfit.RULE, shared_members(live, self._judges, now_ms)),
+            (static_member_unfit, shared_members(live, self._judges, now_ms)),
             (fleet.CONTRADICTION, contradictions(self._clients.declared(), live, self._judges, contradicted, now_ms)),
         ):
             self._book.compared(rule.code, found)
@@ -87,7 +88,7 @@ class Comparisons:
         for each in JOINED:
             self._book.compared(each.rule.code, joined(each, live, self._reports, self._judges, now_ms), ends=known)
         read = uncommitted_reads(live, self._reports, self._judges, now_ms)
-        self._book.compared(an212_isolation_level_unfit.RULE.code, read, ends=known)
+        self._book.compared(isolation_level_unfit.code, read, ends=known)
         risen = risen_retries(self._changes, live, self._reports, self._judges, now_ms)
         self._book.compared(fleet.RETRIES.code, risen, ends=known)
 

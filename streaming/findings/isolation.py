@@ -9,7 +9,7 @@ from streaming.findings import fleet
 from streaming.findings.fact_reports import FactReports
 from streaming.findings.inputs import There
 from udfs.kernels.applications import of_client
-from udfs.rules.an212_isolation_level_unfit import RULE
+from udfs.rules.reading import isolation_level_unfit
 
 _ISOLATION, _UNCOMMITTED = "isolation.level", "read_uncommitted"
 _MOST_NAMED = 5
@@ -29,12 +29,12 @@ def uncommitted_reads(live: fleet.Live, reports: FactReports, judges: fleet.Judg
             for topic in topics_read.get(there, ()):
                 if (writer := written.get((there.cluster, _alike(topic)))) is not None:
                     lines[writer[0]] = f"{writer[0]}: {writer[1]} writes it in transactions"
-        if lines and judges.limits(RULE, application) is not None:
+        if lines and judges.limits(isolation_level_unfit, application) is not None:
             named = [lines[topic] for topic in sorted(lines)]
             if len(named) > _MOST_NAMED:
                 named[_MOST_NAMED:] = [f"and {len(named) - _MOST_NAMED} more topics"]
             of_one = fleet.of_application(live, application)
-            found |= fleet.one(RULE, application, {_ISOLATION: (_UNCOMMITTED, named)}, of_one, clients.newest_ms)
+            found |= fleet.one(isolation_level_unfit, application, {_ISOLATION: (_UNCOMMITTED, named)}, of_one, clients.newest_ms)
     return found
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 
 from streaming.findings import fleet
 from streaming.findings.inputs import There
-from udfs.rules.an216_static_member_unfit import RULE
+from udfs.rules.groups import static_member_unfit
 
 _MOST_NAMED = 5
 
@@ -21,7 +21,7 @@ def shared_members(live: fleet.Live, judges: fleet.Judges, now_ms: int) -> dict[
             if push.member is not None:
                 of_member = whose[push.cluster, push.member]
                 of_member[push.there] = min(push.appended_ms, of_member.get(push.there, push.appended_ms))
-        if not whose or json.loads(application)[2] is None or (limits := judges.limits(RULE, application)) is None:
+        if not whose or json.loads(application)[2] is None or (limits := judges.limits(static_member_unfit, application)) is None:
             continue
         since_ms = now_ms - limits["minutes"] * 60_000  # a restart may overlap with the process that it replaces
         shared = {
@@ -32,7 +32,7 @@ def shared_members(live: fleet.Live, judges: fleet.Judges, now_ms: int) -> dict[
         if lines:
             first = next(member for member, holders in shared.items() if len(holders) > 1)
             differ = {"group.instance.id": (first, lines[: fleet.MOST_SETTINGS])}
-            found |= fleet.one(RULE, application, differ, (clients,), clients.newest_ms)
+            found |= fleet.one(static_member_unfit, application, differ, (clients,), clients.newest_ms)
     return found
 
 

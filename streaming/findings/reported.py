@@ -10,8 +10,8 @@ from typing import NamedTuple
 from streaming.findings import fleet
 from streaming.findings.fact_reports import COMPARED, INTERVAL_MS, FactName, FactReports, Worst
 from streaming.findings.inputs import Settings, There
-from udfs.rules import an210_fetch_min_bytes_one
 from udfs.rules.engine.rule import HIGH, MEDIUM, Rule
+from udfs.rules.reading import fetch_min_bytes_one
 
 _MOST_NAMED = 5
 _LEAST_INTERVALS = 2
@@ -68,7 +68,7 @@ def _fetches(worst: Worst, min_bytes: int, limits: Mapping[str, float]) -> _Verd
 JOINED = (
     Joined(fleet.HEADROOM, "poll_interval_max_ms", _MAX_POLL, _polls, "consumers"),
     Joined(fleet.QUEUE, "queue_time_avg_ms", _LINGER, _waits, "producers"),
-    Joined(an210_fetch_min_bytes_one.RULE, "fetch_rate", _FETCH_MIN, _fetches, "consumers"),
+    Joined(fetch_min_bytes_one, "fetch_rate", _FETCH_MIN, _fetches, "consumers"),
 )
 
 

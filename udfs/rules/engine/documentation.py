@@ -1,7 +1,8 @@
-"""Documentation of a rule: the docstring of its module, in sections."""
+"""Documentation of a rule: the docstring of its function, in sections."""
 
 from __future__ import annotations
 
+import inspect
 import re
 import textwrap
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ def parse(docstring: str) -> Documentation:
     Raises:
         ValueError: it doesn't begin with ``CODE: title``, or hasn't all of `SECTIONS` in their order.
     """
-    first, _, rest = docstring.partition("\n")
+    first, _, rest = inspect.cleandoc(docstring).partition("\n")
     title = re.fullmatch(r"[A-Z]{2}\d{3}: (.+)", first)
     found = re.split(rf"^({'|'.join(SECTIONS)})$", rest, flags=re.MULTILINE)
     if title is None or tuple(found[1::2]) != SECTIONS:

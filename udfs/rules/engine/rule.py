@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -158,6 +157,7 @@ class Rule:
         since: the release of ours that brought it.
         evidence: what is shown of pushes at these positions; None shows the effective values of ``keys``.
         instead: what it says where it fires for software of which this holds, of several the first: the usual advice doesn't fit there.
+        docstring: of the function that judges by it.
     """
 
     code: str
@@ -177,11 +177,12 @@ class Rule:
     evidence: Callable[[Batch, npt.NDArray[np.int64]], Evidence] | None = None
     instead: tuple[tuple[Callable[[KnownSoftware], bool], str], ...] = ()
     cases: tuple[Case, ...] = ()
+    docstring: str = ""
 
     @property
     def documentation(self) -> Documentation:
-        """What, why, example, use instead and source: the docstring of the rule's module, which has its code and name."""
-        return parse(sys.modules[f"udfs.rules.{self.code.lower()}_{self.name}"].__doc__ or "")
+        """What, why, example, use instead and source."""
+        return parse(self.docstring)
 
     def message(self, outcome: int, limits: Mapping[str, float] = MappingProxyType({}), software: KnownSoftware | None = None) -> str:
         """What it says with an outcome, with its thresholds filled in.
@@ -196,3 +197,31 @@ class Rule:
     def shown(self, batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
         """The settings that pushes at these positions were judged by."""
         return (self.evidence or (lambda of, at: of.evidence(self.keys, at)))(batch, rows)
+
+
+REGISTERED: list[Rule] = []
+"""Every rule, in the order of the modules that were imported."""
+
+
+def rule(code: str, **said: Any) -> Callable[[Callable[[Batch], Judgement]], Rule]:
+    """Makes and registers a rule of the function that judges by it: that has its name, and as docstring its documentation.
+
+    Args:
+        said: attributes of `Rule`.
+    """
+
+    def made(evaluate: Callable[[Batch], Judgement]) -> Rule:
+        REGISTERED.append(Rule(code, evaluate.__name__, evaluate=evaluate, docstring=evaluate.__doc__ or "", **said))
+        return REGISTERED[-1]
+
+    return made
+
+
+def fleet_rule(code: str, **said: Any) -> Callable[[Callable[[], None]], Rule]:
+    """The same of a rule about the fleet: by a single push nothing can be judged, so the function is empty."""
+
+    def made(documented: Callable[[], None]) -> Rule:
+        REGISTERED.append(Rule(code, documented.__name__, docstring=documented.__doc__ or "", **said))
+        return REGISTERED[-1]
+
+    return made

@@ -12,9 +12,9 @@ from rule_batches import batch_of
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.dialects.dialect import Dialect
-from udfs.rules.an311_value_unparsable import RULE
 from udfs.rules.engine.batch import judge
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED
+from udfs.rules.values import value_unparsable
 
 
 def pushed(*settings: Any, software: str = "third-party", version: str = "1.0") -> bytes:
@@ -22,7 +22,7 @@ def pushed(*settings: Any, software: str = "third-party", version: str = "1.0") 
 
 
 def outcomes(*records: bytes, **options: Any) -> list[int]:
-    (judgement,) = judge(batch_of(*records, **options), [RULE])
+    (judgement,) = judge(batch_of(*records, **options), [value_unparsable])
     return list(judgement.outcomes)
 
 
@@ -50,7 +50,7 @@ def test_evidence_names_what_does_not_parse_and_nothing_else() -> None:
         setting("max.in.flight", "many", type=Type.INT),
         software="librdkafka",
     )
-    evidence = RULE.shown(batch_of(record), np.array([0]))
+    evidence = value_unparsable.shown(batch_of(record), np.array([0]))
     assert [[(each.key, each.value) for each in evidence.distinct[which]] for which in evidence.indices] == [
         [("linger.ms", "5ms"), ("max.in.flight.requests.per.connection", "many")]
     ]
@@ -58,7 +58,7 @@ def test_evidence_names_what_does_not_parse_and_nothing_else() -> None:
 
 def test_a_value_of_a_key_that_is_not_kafkas_is_not_shown() -> None:
     batch = batch_of(pushed(setting("queued.min.messages", "plenty", type=Type.INT), software="librdkafka"))
-    evidence = RULE.shown(batch, np.array([0]))
+    evidence = value_unparsable.shown(batch, np.array([0]))
     assert [(each.key, each.value) for each in evidence.distinct[0]] in ([("queued.min.messages", None)], [])
 
 

@@ -7,9 +7,9 @@ from record_bytes import config_record, setting
 from rule_batches import batch_of
 
 from clientscope.catalog.setting_names import NameState
-from udfs.rules import cf101_key_unknown
 from udfs.rules.engine.batch import judge
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED
+from udfs.rules.keys import key_unknown
 
 
 def push(software: str = "apache-kafka-java", version: str = "4.4.0", **settings: str) -> bytes:
@@ -51,7 +51,7 @@ def test_names_are_searched_for_up_to_a_bound() -> None:
     many = [push(**{f"linger.msx{number:05}": "1" for number in range(at, at + 300)}) for at in range(0, 1_500, 300)]
     batch = batch_of(*many, push(acks="all"))
     assert batch.checked.searched.tolist() == [True, True, True, False, False, True]
-    outcomes = judge(batch, [cf101_key_unknown.RULE])[0].outcomes.tolist()
+    outcomes = judge(batch, [key_unknown])[0].outcomes.tolist()
     assert outcomes[3:] == [NOT_EVALUABLE, NOT_EVALUABLE, PASSED]
 
 
@@ -59,4 +59,4 @@ def test_who_has_many_unknown_names_takes_nothing_from_the_others() -> None:
     many = [push(**{f"linger.msx{number:05}": "1" for number in range(at, at + 500)}) for at in range(0, 1_500, 500)]
     batch = batch_of(*many, push(**{"linger.msec": "5"}), push(acks="all"))
     assert batch.checked.searched.tolist() == [True, True, False, True, True]
-    assert judge(batch, [cf101_key_unknown.RULE])[0].outcomes.tolist()[2:] == [NOT_EVALUABLE, FIRED, PASSED]
+    assert judge(batch, [key_unknown])[0].outcomes.tolist()[2:] == [NOT_EVALUABLE, FIRED, PASSED]

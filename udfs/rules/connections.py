@@ -1,0 +1,278 @@
+"""Rules about any client's connections: metadata, idle time, backoff and buffers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, INFO, LOW, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, judged, rule
+from udfs.rules.engine.software import is_library, lacks
+
+
+@rule(
+    "AN301",
+    severity="medium",
+    risks=("stall", "cost"),
+    messages=(
+        "metadata.max.age.ms was not pushed.",
+        "Metadata is refreshed at a moderate rate.",
+        "Metadata is refreshed too often or too rarely: set metadata.max.age.ms from {minimum_ms} to {maximum_ms}.",
+    ),
+    needs=Needs.ALLOWED_KEYS,
+    keys=("metadata.max.age.ms",),
+    limits={"minimum_ms": 10000, "maximum_ms": 3600000},
+    cases=(
+        Case(FIRED, {"metadata.max.age.ms": "1000"}),
+        Case(FIRED, {"metadata.max.age.ms": "86400000"}),
+        Case(PASSED, {"metadata.max.age.ms": "300000"}),
+        Case(PASSED, {"acks": "all"}, software="librdkafka", version="2.8.0", complete=True),
+        Case(NOT_EVALUABLE, {"acks": "all"}),
+    ),
+)
+def metadata_age_unfit(batch: Batch) -> Judgement:
+    """AN301: metadata is fetched too often, or too rarely.
+
+    What
+        ``metadata.max.age.ms`` is below 10 s, or above an hour (on Event Hubs: above 240000).
+
+    Why
+        Each refresh asks for all topics of the client; thousands of clients that refresh every second keep brokers busy with that
+        alone. Very old metadata means that new partitions and moved leaders are found by errors only; franz-go takes no more than an
+        hour.
+
+    Example
+        ``metadata.max.age.ms=1000``
+
+    Use instead
+        ``metadata.max.age.ms=300000``, the default; 180000 behind Azure.
+
+    Source
+        Apache Kafka, metadata.max.age.ms: https://kafka.apache.org/documentation/#consumerconfigs_metadata.max.age.ms
+        Azure Event Hubs, recommended configurations: https://learn.microsoft.com/azure/event-hubs/apache-kafka-configurations
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    age = batch.number("metadata.max.age.ms")
+    return judged(
+        (age < batch.limit(metadata_age_unfit, "minimum_ms")) | (age > batch.limit(metadata_age_unfit, "maximum_ms")), ~np.isnan(age)
+    )
+
+
+@rule(
+    "AN302",
+    severity="medium",
+    risks=("stall",),
+    messages=(
+        "connections.max.idle.ms was not pushed.",
+        "This client closes idle connections before others do.",
+        "This client sends into connections that were closed: set connections.max.idle.ms below {maximum_ms} and a load balancer's limit.",
+    ),
+    needs=Needs.ALLOWED_KEYS,
+    keys=("connections.max.idle.ms",),
+    limits={"maximum_ms": 600000},
+    cases=(
+        Case(FIRED, {"connections.max.idle.ms": "900000"}),
+        Case(FIRED, {"connections.max.idle.ms": "-1"}),
+        Case(FIRED, {"acks": "all"}, software="librdkafka", version="2.8.0", severity="info", complete=True),
+        Case(PASSED, {"acks": "all"}, complete=True),
+        Case(PASSED, {"connections.max.idle.ms": "0"}),
+        Case(NOT_EVALUABLE, {"acks": "all"}),
+    ),
+)
+def idle_connections_kept(batch: Batch) -> Judgement:
+    """AN302: a client keeps connections that others have closed.
+
+    What
+        ``connections.max.idle.ms`` is not below the 600000 after which brokers close idle connections (Azure's load balancer: 240000),
+        or says never. For information where it is the library's default: librdkafka never closes them.
+
+    Why
+        Who closes last sends into a connection that is gone. A broker says so; a load balancer drops it silently, and the request
+        waits for its timeout.
+
+    Example
+        ``connections.max.idle.ms=900000``
+
+    Use instead
+        ``connections.max.idle.ms=540000``, the default; 180000 behind Azure's load balancer.
+
+    Source
+        Apache Kafka, connections.max.idle.ms: https://kafka.apache.org/documentation/#consumerconfigs_connections.max.idle.ms
+        Azure Event Hubs, recommended configurations: https://learn.microsoft.com/azure/event-hubs/apache-kafka-configurations
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    # Never is 0 in librdkafka, and negative in Java.
+    idle = batch.number("connections.max.idle.ms")
+    zero_is_never = batch.software.where(lambda it: it.dialect is not None and it.dialect.name == "librdkafka")
+    never = (idle < 0) | ((idle == 0) & zero_is_never)
+    kept = never | (idle >= batch.limit(idle_connections_kept, "maximum_ms"))
+    return judged(kept, ~np.isnan(idle), np.where(batch.is_default("connections.max.idle.ms"), INFO, MEDIUM))
+
+
+@rule(
+    "AN303",
+    severity="medium",
+    risks=("cost",),
+    messages=(
+        "reconnect.backoff.ms and reconnect.backoff.max.ms are needed, and were not both pushed.",
+        "Reconnecting slows down.",
+        "This client reconnects at a steady, fast rate: set reconnect.backoff.max.ms={minimum_ms} or more.",
+    ),
+    needs=Needs.ALLOWED_KEYS,
+    keys=(
+        "reconnect.backoff.ms",
+        "reconnect.backoff.max.ms",
+    ),
+    limits={"minimum_ms": 1000},
+    cases=(
+        Case(FIRED, {"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "50"}),
+        Case(FIRED, {"reconnect.backoff.ms": "100", "acks": "all"}, complete=True),
+        Case(PASSED, {"reconnect.backoff.ms": "100", "acks": "all"}, software="librdkafka", version="2.8.0", complete=True),
+        Case(PASSED, {"reconnect.backoff.ms": "1000", "reconnect.backoff.max.ms": "1000"}),
+        Case(PASSED, {"acks": "all"}, complete=True),
+        Case(NOT_EVALUABLE, {"reconnect.backoff.ms": "50"}),
+    ),
+)
+def reconnect_backoff_flat(batch: Batch) -> Judgement:
+    """AN303: a client reconnects at a steady, fast rate.
+
+    What
+        ``reconnect.backoff.ms`` is below 1000 and doesn't grow: ``reconnect.backoff.max.ms`` is the same or less, or, in Java, was left
+        out.
+
+    Why
+        While a broker is down all its clients knock at that rate; when it comes back, all at once. Java turns growth off when only the
+        first of the two is set.
+
+    Example
+        ``reconnect.backoff.ms=50 with reconnect.backoff.max.ms=50``
+
+    Use instead
+        ``reconnect.backoff.max.ms=10000`` beside it.
+
+    Source
+        Apache Kafka, CommonClientConfigs.postProcessReconnectBackoffConfigs:
+        https://github.com/apache/kafka/blob/trunk/clients/src/main/java/org/apache/kafka/clients/CommonClientConfigs.java
+        KIP-144: https://cwiki.apache.org/confluence/display/KAFKA/KIP-144%3A+Exponential+backoff+for+broker+reconnect+attempts
+        AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
+    """
+    # What Java makes of a first value alone, it makes before it pushes; in a file it is seen here.
+    first, most = batch.number("reconnect.backoff.ms"), batch.number("reconnect.backoff.max.ms")
+    java = batch.software.where(lambda it: it.dialect is not None and it.dialect.name == "java")
+    alone = java & batch.is_set("reconnect.backoff.ms") & batch.is_default("reconnect.backoff.max.ms")
+    flat = (first >= most) | (alone & batch.complete)
+    return judged(flat & (first < batch.limit(reconnect_backoff_flat, "minimum_ms")), ~np.isnan(first) & ~np.isnan(most))
+
+
+@rule(
+    "AN304",
+    severity="medium",
+    risks=("cost",),
+    messages=(
+        "retry.backoff.ms was not pushed.",
+        "Retries give a broker time.",
+        "Retries come too fast, or never slow down: set retry.backoff.ms={minimum_ms} or more, and retry.backoff.max.ms above it.",
+    ),
+    instead=((lacks("retry.backoff.max.ms"), "Retries come too fast: set retry.backoff.ms={minimum_ms} or more."),),
+    needs=Needs.ALLOWED_KEYS,
+    keys=(
+        "retry.backoff.ms",
+        "retry.backoff.max.ms",
+    ),
+    limits={"minimum_ms": 100},
+    cases=(
+        Case(FIRED, {"retry.backoff.ms": "10"}),
+        Case(FIRED, {"retry.backoff.ms": "5000", "retry.backoff.max.ms": "1000"}, severity="low"),
+        Case(FIRED, {"retry.backoff.ms": "5000", "acks": "all"}, severity="low", complete=True),
+        Case(PASSED, {"retry.backoff.ms": "5000", "acks": "all"}, version="3.6.2", complete=True),
+        Case(PASSED, {"retry.backoff.ms": "100"}),
+        Case(NOT_EVALUABLE, {"acks": "all"}),
+    ),
+)
+def retry_backoff_unfit(batch: Batch) -> Judgement:
+    """AN304: retries come too fast, or never slow down.
+
+    What
+        ``retry.backoff.ms`` is below 100 (medium), or above ``retry.backoff.max.ms`` (low).
+
+    Why
+        Fast retries multiply the load of a broker that is in trouble. Above the maximum, Java waits the maximum each time, with a
+        warning: the backoff doesn't grow.
+
+    Example
+        ``retry.backoff.ms=10``
+
+    Use instead
+        ``retry.backoff.ms=100``, the default, or more (on MSK 200), and ``retry.backoff.max.ms=1000`` where the library has it.
+
+    Source
+        Apache Kafka, CommonClientConfigs.warnDisablingExponentialBackoff:
+        https://github.com/apache/kafka/blob/trunk/clients/src/main/java/org/apache/kafka/clients/CommonClientConfigs.java
+        KIP-580: https://cwiki.apache.org/confluence/display/KAFKA/KIP-580%3A+Exponential+Backoff+for+Kafka+Clients
+        AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
+    """
+    # A library without a maximum, or one that wasn't pushed, leaves the first half.
+    first, most = batch.number("retry.backoff.ms"), batch.number("retry.backoff.max.ms")
+    fast = first < batch.limit(retry_backoff_unfit, "minimum_ms")
+    return judged(fast | (first > most), ~np.isnan(first), np.where(fast, MEDIUM, LOW))
+
+
+@rule(
+    "AN305",
+    severity="info",
+    risks=("cost",),
+    messages=(
+        "Neither send.buffer.bytes nor receive.buffer.bytes was pushed.",
+        "Socket buffers weren't fixed at a small size.",
+        "Small socket buffers limit throughput over distance: set send.buffer.bytes and receive.buffer.bytes to {minimum_bytes}, or -1.",
+    ),
+    instead=(
+        (
+            is_library("librdkafka"),
+            "Small socket buffers limit throughput over distance: set socket.send.buffer.bytes and socket.receive.buffer.bytes to "
+            "{minimum_bytes}, or to 0 for the operating system's.",
+        ),
+    ),
+    needs=Needs.ALLOWED_KEYS,
+    keys=(
+        "send.buffer.bytes",
+        "receive.buffer.bytes",
+    ),
+    limits={"minimum_bytes": 65536},
+    cases=(
+        Case(FIRED, {"receive.buffer.bytes": "16384"}),
+        Case(FIRED, {"socket.send.buffer.bytes": "16384"}, software="librdkafka", version="2.8.0"),
+        Case(PASSED, {"send.buffer.bytes": "-1"}),
+        Case(PASSED, {"acks": "all"}, complete=True),
+        Case(NOT_EVALUABLE, {"acks": "all"}),
+    ),
+)
+def socket_buffer_small(batch: Batch) -> Judgement:
+    """AN305: a fixed, small socket buffer.
+
+    What
+        ``send.buffer.bytes`` or ``receive.buffer.bytes`` was set below 64 KiB. -1 (librdkafka: 0) leaves it to the operating system,
+        and passes.
+
+    Why
+        A connection moves at most one buffer in a round trip: 32 KiB at 50 ms are 640 kB/s. What the operating system would grow by
+        itself, a fixed size forbids.
+
+    Example
+        ``receive.buffer.bytes=16384``
+
+    Use instead
+        ``send.buffer.bytes=-1`` and ``receive.buffer.bytes=-1``; librdkafka: ``socket.send.buffer.bytes=0`` and
+        ``socket.receive.buffer.bytes=0``.
+
+    Source
+        Apache Kafka, receive.buffer.bytes: https://kafka.apache.org/documentation/#consumerconfigs_receive.buffer.bytes
+        AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    # Java's own defaults are small too; only what was set counts.
+    fired, known = np.zeros((2, len(batch)), np.bool_)
+    for key in socket_buffer_small.keys:
+        size = batch.number(key)
+        fired |= batch.is_set(key) & (size > 0) & (size < batch.limit(socket_buffer_small, "minimum_bytes"))
+        known |= ~np.isnan(size) | batch.is_absent(key)
+    return judged(fired, known)

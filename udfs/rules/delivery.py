@@ -1,0 +1,587 @@
+"""Rules about a producer's guarantees: acknowledgements, retries, order and timeouts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clientscope.catalog.configs import ClientType
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import (
+    FETCHING,
+    FIRED,
+    HIGH,
+    INFO,
+    LOW,
+    MEDIUM,
+    NOT_APPLICABLE,
+    NOT_EVALUABLE,
+    PASSED,
+    PRODUCERS,
+    Case,
+    Judgement,
+    Needs,
+    judged,
+    rule,
+)
+from udfs.rules.engine.software import is_library, lacks
+
+
+@rule(
+    "AN101",
+    severity="high",
+    risks=("loss",),
+    messages=(
+        "acks was not pushed, or is not 0, 1 or all.",
+        "This producer waits for acknowledgements.",
+        "This producer waits for no acknowledgement and loses records without notice: set acks=all.",
+    ),
+    client_types=PRODUCERS,
+    keys=("acks",),
+    cases=(
+        Case(FIRED, {"acks": "0"}),
+        Case(FIRED, {"request.required.acks": "0"}, software="librdkafka", version="2.8.0"),
+        Case(PASSED, {"acks": "1"}),
+        Case(PASSED, {"acks": "-1"}),
+        Case(NOT_EVALUABLE, {"linger.ms": "5"}),
+        Case(NOT_EVALUABLE, {"acks": "lots"}),
+        Case(NOT_EVALUABLE, {"acks": None}),
+        Case(NOT_APPLICABLE, {"group.id": "g"}),
+    ),
+)
+def acks_zero(batch: Batch) -> Judgement:
+    """AN101: a producer doesn't wait for any acknowledgement.
+
+    What
+        ``acks`` (librdkafka also: ``request.required.acks``) is 0.
+
+    Why
+        The broker doesn't answer, so a record that never arrived, or that the broker refused, is lost without notice; retries and
+        idempotence are without effect.
+
+    Example
+        ``acks=0``
+
+    Use instead
+        ``acks=all``, the default since Kafka 3.0.
+
+    Source
+        Apache Kafka, acks: https://kafka.apache.org/documentation/#producerconfigs_acks
+        AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
+        confluentinc/librdkafka#1467, "recommended to not use acks=0": https://github.com/confluentinc/librdkafka/issues/1467
+    """
+    # Not evaluable where acks wasn't pushed, was redacted, or is no number of acknowledgements that Kafka knows.
+    acks = batch.text("acks")
+    return judged(acks.equals("0"), acks.isin({"0", "1", "all"}))
+
+
+@rule(
+    "AN102",
+    severity="high",
+    risks=("duplicates",),
+    messages=(
+        "What would be needed isn't known: acks, whether enable.idempotence was set, and the client library.",
+        "acks doesn't turn idempotence off.",
+        "acks silently disables idempotence, so retries may write records twice: set acks=all.",
+    ),
+    client_types=PRODUCERS,
+    of_answers=True,
+    keys=(
+        "acks",
+        "enable.idempotence",
+    ),
+    cases=(
+        Case(FIRED, {"acks": "1"}, {"enable.idempotence": "true"}),
+        Case(NOT_APPLICABLE, {"acks": "0"}, {"enable.idempotence": "false"}, version="3.9.2"),
+        Case(FIRED, {"acks": "1"}, complete=True),
+        Case(FIRED, {"acks": "1"}, {"enable.idempotence": "true"}, software="kafka-python", version="3.0.12"),
+        Case(PASSED, {"acks": "1", "enable.idempotence": "false"}),
+        Case(PASSED, {"acks": "all"}),
+        Case(PASSED, {"acks": "1"}, {"enable.idempotence": "false"}, version="2.8.2"),
+        Case(PASSED, {"acks": "1"}, {"enable.idempotence": "false"}, version="3.1.0"),
+        Case(PASSED, {"acks": "1"}, {"enable.idempotence": "false"}, software="librdkafka", version="2.8.0"),
+        Case(NOT_EVALUABLE, {"acks": "1"}),
+        Case(NOT_EVALUABLE, {"acks": "1"}, {"enable.idempotence": "false"}, software="unknown", version="unknown"),
+    ),
+)
+def idempotence_lost_to_acks(batch: Batch) -> Judgement:
+    """AN102: idempotence, on by default, is turned off by acks.
+
+    What
+        The user set ``acks`` to 1 and said nothing about ``enable.idempotence``, in a client that would be idempotent by default:
+        Java since 3.0.1 but for 3.1.0, kafka-python since 3.0, franz-go.
+
+    Why
+        Java and kafka-python then turn idempotence off, with a line at INFO and no more: a retry can write a record twice and out of
+        order. franz-go refuses to start. Nobody who set acks=1 for speed chose that. With ``acks=0`` nothing is tried again (AN101).
+
+    Example
+        ``acks=1``
+
+    Use instead
+        ``acks=all``.
+
+    Source
+        Apache Kafka, ProducerConfig.postProcessAndValidateIdempotenceConfigs:
+        https://github.com/apache/kafka/blob/trunk/clients/src/main/java/org/apache/kafka/clients/producer/ProducerConfig.java
+        KIP-679, the strongest delivery guarantee by default: https://cwiki.apache.org/confluence/display/KAFKA/KIP-679%3A+Producer+will+enable+the+strongest+delivery+guarantee+by+default
+    """
+    # Only where idempotence would be on by default, so not for librdkafka and Java before 3.0.
+    acks = batch.text("acks")
+    would_be_on = batch.untouched("enable.idempotence", ClientType.PRODUCER, "true")
+    chosen = batch.is_set("acks") & acks.equals("1")
+    silent = ~batch.is_set("enable.idempotence")
+    said = batch.is_set("enable.idempotence") | (batch.is_default("enable.idempotence") & batch.software_known)
+    harmless = acks.equals("all") | (acks.known & batch.is_default("acks")) | (batch.software_known & ~would_be_on & acks.known)
+    return judged(chosen & silent & would_be_on, harmless | (acks.known & said))
+
+
+@rule(
+    "AN103",
+    severity="high",
+    risks=("loss", "duplicates"),
+    messages=(
+        "retries was not pushed.",
+        "This producer tries often enough.",
+        "This producer gives up after too few tries and loses records when a leader moves: leave retries at its "
+        "maximum, and limit delivery.timeout.ms instead.",
+    ),
+    instead=(
+        (
+            lacks("delivery.timeout.ms"),
+            "This producer gives up after too few tries and loses records when a leader moves: set retries={minimum} or more.",
+        ),
+    ),
+    client_types=PRODUCERS,
+    of_answers=True,
+    keys=("retries",),
+    limits={"minimum": 3},
+    cases=(
+        Case(FIRED, {"retries": "0", "acks": "all"}),
+        Case(FIRED, {"message.send.max.retries": "2", "acks": "all"}, software="librdkafka", version="2.8.0"),
+        Case(FIRED, {"acks": "1"}, software="apache-kafka-java", version="2.0.1", complete=True),
+        Case(PASSED, {"retries": "3", "acks": "all"}),
+        Case(PASSED, {"acks": "1"}, version="2.8.2", complete=True),
+        Case(NOT_EVALUABLE, {"acks": "all"}),
+        Case(NOT_EVALUABLE, {"retries": "0"}),
+        Case(NOT_APPLICABLE, {"retries": "0"}, {"request.timeout.ms": "30000"}),
+        Case(NOT_APPLICABLE, {"retries": "0", "acks": "0"}),
+    ),
+)
+def retries_few(batch: Batch) -> Judgement:
+    """AN103: a producer gives up after few tries.
+
+    What
+        ``retries`` (librdkafka also: ``message.send.max.retries``) is below 3, set or by default as in Java before 2.1.
+
+    Why
+        When a leader moves, the first tries fail; a producer that gives up then loses what it had. With 0, Java turns idempotence off
+        as well. How long to try is what ``delivery.timeout.ms`` is for.
+
+    Example
+        ``retries=0``
+
+    Use instead
+        Leave ``retries`` alone, and set ``delivery.timeout.ms``. Libraries without the latter, such as Java before 2.1: ``retries=3``
+        or more.
+
+    Source
+        Apache Kafka, retries: https://kafka.apache.org/documentation/#producerconfigs_retries
+        AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
+        KIP-679, the strongest delivery guarantee by default: https://cwiki.apache.org/confluence/display/KAFKA/KIP-679%3A+Producer+will+enable+the+strongest+delivery+guarantee+by+default
+    """
+    retries = batch.number("retries")
+    return judged(retries < batch.limit(retries_few, "minimum"), ~np.isnan(retries))
+
+
+_REMEMBERED = 5
+"""Batches of one producer and partition (ProducerStateEntry.NUM_BATCHES_TO_RETAIN); no profile can change it."""
+
+
+@rule(
+    "AN104",
+    severity="high",
+    risks=("duplicates", "stall"),
+    messages=(
+        "max.in.flight.requests.per.connection was not pushed, or whether idempotence is meant isn't known.",
+        "Requests in flight and idempotence go together.",
+        "More than five requests in flight turn idempotence off, or stop the producer from starting: set "
+        "max.in.flight.requests.per.connection=5.",
+    ),
+    client_types=PRODUCERS,
+    of_answers=True,
+    keys=(
+        "max.in.flight.requests.per.connection",
+        "enable.idempotence",
+    ),
+    cases=(
+        Case(FIRED, {"max.in.flight.requests.per.connection": "6"}, {"enable.idempotence": "false", "acks": "all"}),
+        Case(FIRED, {"max.in.flight.requests.per.connection": "6", "enable.idempotence": "true"}, software="librdkafka", version="2.8.0"),
+        Case(PASSED, {"max.in.flight.requests.per.connection": "6"}, {"enable.idempotence": "false", "acks": "1"}, version="2.8.2"),
+        Case(PASSED, {"acks": "all"}, software="librdkafka", version="2.8.0", complete=True),
+        Case(PASSED, {"max.in.flight.requests.per.connection": "5", "acks": "all"}),
+        Case(NOT_EVALUABLE, {"max.in.flight.requests.per.connection": "6", "acks": "all"}),
+        Case(NOT_EVALUABLE, {"acks": "all"}),
+    ),
+)
+def in_flight_above_idempotence(batch: Batch) -> Judgement:
+    """AN104: more requests in flight than idempotence allows.
+
+    What
+        ``max.in.flight.requests.per.connection`` is above 5 while ``enable.idempotence`` is true, or would be by default.
+
+    Why
+        A broker remembers five batches of an idempotent producer. Set explicitly, Java and librdkafka refuse to start; by default, Java
+        turns idempotence off with one warning, and announces an error for later.
+
+    Example
+        ``max.in.flight.requests.per.connection=10``
+
+    Use instead
+        ``max.in.flight.requests.per.connection=5``; or ``enable.idempotence=false`` beside it, where order and duplicates don't matter.
+
+    Source
+        Apache Kafka, max.in.flight.requests.per.connection: https://kafka.apache.org/documentation/#producerconfigs_max.in.flight.requests.per.connection
+        Apache Kafka, ProducerConfig.postProcessAndValidateIdempotenceConfigs:
+        https://github.com/apache/kafka/blob/trunk/clients/src/main/java/org/apache/kafka/clients/producer/ProducerConfig.java
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    # What counts is what the user wanted of idempotence, not what became of it.
+    in_flight = batch.number("max.in.flight.requests.per.connection")
+    asked = batch.is_set("enable.idempotence")
+    wanted = np.where(
+        asked,
+        batch.text("enable.idempotence", settled=False).equals("true"),
+        batch.untouched("enable.idempotence", ClientType.PRODUCER, "true"),
+    )
+    said = asked | (batch.is_default("enable.idempotence") & batch.software_known)
+    return judged((in_flight > _REMEMBERED) & wanted, (in_flight <= _REMEMBERED) | (~np.isnan(in_flight) & said))
+
+
+@rule(
+    "AN105",
+    severity="medium",
+    risks=("duplicates",),
+    messages=(
+        "enable.idempotence, max.in.flight.requests.per.connection and retries are needed, and were not all pushed.",
+        "The order of records holds, or nothing is tried again.",
+        "A retry can change the order of records: set enable.idempotence=true, or max.in.flight.requests.per.connection=1.",
+    ),
+    instead=(
+        (lacks("max.in.flight.requests.per.connection"), "A retry can change the order of records: set enable.idempotence=true."),
+        (lacks("enable.idempotence"), "A retry can change the order of records: set max.in.flight.requests.per.connection=1."),
+    ),
+    client_types=PRODUCERS,
+    of_answers=True,
+    keys=(
+        "enable.idempotence",
+        "max.in.flight.requests.per.connection",
+        "retries",
+    ),
+    cases=(
+        Case(FIRED, {"enable.idempotence": "false"}, {"max.in.flight.requests.per.connection": "5", "retries": "2147483647"}),
+        Case(FIRED, {"acks": "all"}, software="librdkafka", version="2.8.0", severity="info", complete=True),
+        Case(FIRED, {"max.in.flight": "10", "acks": "all"}, software="librdkafka", version="2.8.0", complete=True),
+        Case(FIRED, {"acks": "1"}, version="2.8.2", severity="info", complete=True),
+        Case(PASSED, {"enable.idempotence": "false", "max.in.flight.requests.per.connection": "1"}),
+        Case(PASSED, {"linger.ms": "5"}, complete=True),
+        Case(PASSED, {"enable.idempotence": "true"}, software="librdkafka", version="2.8.0"),
+        Case(NOT_EVALUABLE, {"enable.idempotence": "false"}),
+        Case(NOT_APPLICABLE, {"acks": "0"}, complete=True),
+    ),
+)
+def reordering_possible(batch: Batch) -> Judgement:
+    """AN105: records may change their order.
+
+    What
+        A producer that isn't idempotent retries, with more than one request in flight.
+
+    Why
+        When the first of two requests fails and is tried again, its records come behind those of the second. Where the user asked for
+        it this is medium; where a library has it by default (librdkafka, Java before 3.0, Sarama) it is for information.
+
+    Example
+        ``enable.idempotence=false``
+
+    Use instead
+        ``enable.idempotence=true``; where brokers don't allow that or the library has none, ``max.in.flight.requests.per.connection=1``.
+
+    Source
+        Apache Kafka, max.in.flight.requests.per.connection: https://kafka.apache.org/documentation/#producerconfigs_max.in.flight.requests.per.connection
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    # One of the three that keeps the order is enough to pass.
+    in_flight, retries = batch.number("max.in.flight.requests.per.connection"), batch.number("retries")
+    idempotence = batch.text("enable.idempotence")
+    keeps = idempotence.equals("true") | (in_flight <= 1) | (retries <= 0)
+    known = idempotence.known & ~np.isnan(in_flight) & ~np.isnan(retries)
+    asked = batch.is_set("enable.idempotence") | batch.is_set("max.in.flight.requests.per.connection")
+    return judged(~keeps, keeps | known, np.where(asked, MEDIUM, INFO))
+
+
+@rule(
+    "AN106",
+    severity="high",
+    risks=("loss", "stall"),
+    messages=(
+        "delivery.timeout.ms, linger.ms and request.timeout.ms are needed, and were not all pushed.",
+        "There is time for at least one try.",
+        "delivery.timeout.ms is shorter than one try (linger.ms + request.timeout.ms): raise it, or lower request.timeout.ms.",
+    ),
+    client_types=PRODUCERS,
+    of_answers=True,
+    keys=(
+        "delivery.timeout.ms",
+        "linger.ms",
+        "request.timeout.ms",
+    ),
+    cases=(
+        Case(FIRED, {"delivery.timeout.ms": "10000"}, {"linger.ms": "5", "request.timeout.ms": "30000"}),
+        Case(FIRED, {"message.timeout.ms": "10000"}, software="librdkafka", version="2.8.0", severity="medium", complete=True),
+        Case(PASSED, {"message.timeout.ms": "0"}, software="librdkafka", version="2.8.0", complete=True),
+        Case(PASSED, {"request.timeout.ms": "300000", "linger.ms": "5"}, {"delivery.timeout.ms": "120000"}),
+        Case(PASSED, {"delivery.timeout.ms": "30005", "linger.ms": "5"}, {"request.timeout.ms": "30000"}),
+        Case(NOT_EVALUABLE, {"delivery.timeout.ms": "10000"}, {"linger.ms": "5"}),
+    ),
+)
+def delivery_timeout_below_one_try(batch: Batch) -> Judgement:
+    """AN106: no time for a single try.
+
+    What
+        ``delivery.timeout.ms`` (librdkafka: ``message.timeout.ms``), set by the user, is below ``linger.ms`` plus
+        ``request.timeout.ms``.
+
+    Why
+        Java throws a ConfigException: the producer never starts. Other libraries start, and fail records while their first request is
+        still waited for; the record may have been written all the same.
+
+    Example
+        ``delivery.timeout.ms=10000 with request.timeout.ms=30000``
+
+    Use instead
+        A ``delivery.timeout.ms`` of several times ``request.timeout.ms``; the default is 120000.
+
+    Source
+        Apache Kafka, KafkaProducer.configureDeliveryTimeout:
+        https://github.com/apache/kafka/blob/trunk/clients/src/main/java/org/apache/kafka/clients/producer/KafkaProducer.java
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    # A default that is too short is raised by Java itself, so only one that was set counts.
+    delivery = batch.number("delivery.timeout.ms")
+    one_try = batch.number("linger.ms") + batch.number("request.timeout.ms")
+    java = batch.software.where(lambda it: it.dialect is not None and it.dialect.name == "java")
+    severities = np.where(java, HIGH, MEDIUM)
+    return judged((delivery < one_try) & ~batch.is_default("delivery.timeout.ms"), ~np.isnan(delivery) & ~np.isnan(one_try), severities)
+
+
+@rule(
+    "AN107",
+    severity="medium",
+    risks=("loss",),
+    messages=(
+        "delivery.timeout.ms was not pushed.",
+        "This producer waits long enough for a new leader.",
+        "This producer gives up before a new leader can be elected: set delivery.timeout.ms={minimum_ms} or more.",
+    ),
+    client_types=PRODUCERS,
+    of_answers=True,
+    keys=("delivery.timeout.ms",),
+    limits={"minimum_ms": 60000},
+    cases=(
+        Case(FIRED, {"delivery.timeout.ms": "59999"}),
+        Case(FIRED, {"message.timeout.ms": "5000"}, software="librdkafka", version="2.8.0"),
+        Case(PASSED, {"delivery.timeout.ms": "60000"}),
+        Case(PASSED, {"message.timeout.ms": "0"}, software="librdkafka", version="2.8.0"),
+        Case(NOT_EVALUABLE, {"acks": "all"}),
+    ),
+)
+def delivery_timeout_short(batch: Batch) -> Judgement:
+    """AN107: a producer gives up before a leader can move.
+
+    What
+        ``delivery.timeout.ms`` (librdkafka: ``message.timeout.ms``) is below a minute.
+
+    Why
+        A broker that fails is replaced as leader within tens of seconds; a producer that gives up before loses what it had.
+
+    Example
+        ``delivery.timeout.ms=30000``
+
+    Use instead
+        ``delivery.timeout.ms=120000``, the default.
+
+    Source
+        Apache Kafka, delivery.timeout.ms: https://kafka.apache.org/documentation/#producerconfigs_delivery.timeout.ms
+        AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
+    """
+    # By the effective number; 0 is without end where a library has it so.
+    timeout = batch.number("delivery.timeout.ms")
+    return judged(timeout < batch.limit(delivery_timeout_short, "minimum_ms"), ~np.isnan(timeout))
+
+
+@rule(
+    "AN108",
+    severity="medium",
+    risks=("cost",),
+    messages=(
+        "request.timeout.ms was not pushed.",
+        "This client waits for slow brokers.",
+        "This client repeats its requests when brokers are slow, and makes them slower: set request.timeout.ms={minimum_ms} or more.",
+    ),
+    instead=(
+        (
+            is_library("librdkafka"),
+            "This client repeats its requests when brokers are slow, and makes them slower: set a producer's request.timeout.ms, or a "
+            "consumer's socket.timeout.ms, to {minimum_ms} or more.",
+        ),
+    ),
+    client_types=frozenset({*PRODUCERS, *FETCHING}),
+    of_answers=True,
+    keys=("request.timeout.ms",),
+    limits={"minimum_ms": 10000},
+    cases=(
+        Case(FIRED, {"request.timeout.ms": "2000", "acks": "all"}),
+        Case(FIRED, {"request.timeout.ms": "2000", "group.id": "g"}),
+        Case(FIRED, {"socket.timeout.ms": "2000", "group.id": "g"}, software="librdkafka", version="2.8.0", complete=True),
+        Case(PASSED, {"request.timeout.ms": "10000", "acks": "all"}),
+        Case(PASSED, {"socket.timeout.ms": "2000", "acks": "all"}, software="librdkafka", version="2.8.0", complete=True),
+        Case(NOT_EVALUABLE, {"acks": "all"}),
+        Case(NOT_EVALUABLE, {"request.timeout.ms": "2000"}),
+    ),
+)
+def request_timeout_short(batch: Batch) -> Judgement:
+    """AN108: a client doesn't wait for a slow broker.
+
+    What
+        ``request.timeout.ms`` (librdkafka's consumer: ``socket.timeout.ms``) is below 10 s. Consumers are judged too: they push it as
+        well.
+
+    Why
+        When brokers are slow, a client that doesn't wait sends the same again, and makes them slower.
+
+    Example
+        ``request.timeout.ms=2000``
+
+    Use instead
+        ``request.timeout.ms=30000``, the default (librdkafka's consumers: ``socket.timeout.ms``); on Event Hubs 60000.
+
+    Source
+        Apache Kafka, request.timeout.ms: https://kafka.apache.org/documentation/#producerconfigs_request.timeout.ms
+        AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
+        Azure Event Hubs, recommended configurations: https://learn.microsoft.com/azure/event-hubs/apache-kafka-configurations
+        Confluent, common pitfalls: https://www.confluent.io/blog/5-common-pitfalls-when-using-apache-kafka/
+    """
+    timeout = batch.number("request.timeout.ms")
+    return judged(timeout < batch.limit(request_timeout_short, "minimum_ms"), ~np.isnan(timeout))
+
+
+@rule(
+    "AN114",
+    severity="high",
+    risks=("stall",),
+    messages=(
+        "transactional.id was not pushed.",
+        "There are no transactions, or they are idempotent.",
+        "A transactional producer must be idempotent and won't start: take enable.idempotence=false away, or transactional.id.",
+    ),
+    client_types=PRODUCERS,
+    needs=Needs.ALLOWED_KEYS,
+    keys=(
+        "transactional.id",
+        "enable.idempotence",
+    ),
+    dialects=frozenset({"java", "librdkafka", "franz-go", "sarama"}),
+    cases=(
+        Case(FIRED, {"transactional.id": "t", "enable.idempotence": "false"}),
+        Case(FIRED, {"transactional.id": "t", "enable.idempotence": "false"}, complete=True),
+        Case(FIRED, {"Producer.Transaction.ID": "t"}, software="sarama", version="v1.43.0", complete=True),
+        Case(PASSED, {"transactional.id": "t"}, complete=True),
+        Case(PASSED, {"enable.idempotence": "true"}),
+        Case(PASSED, {"enable.idempotence": "false"}, complete=True),
+        Case(NOT_EVALUABLE, {"enable.idempotence": "false"}),
+        Case(NOT_APPLICABLE, {"transactional_id": "t", "enable_idempotence": "false"}, software="kafka-python", version="3.0.12"),
+    ),
+)
+def transactional_not_idempotent(batch: Batch) -> Judgement:
+    """AN114: transactions without idempotence.
+
+    What
+        ``transactional.id`` is set, and ``enable.idempotence`` is false by the user's own word.
+
+    Why
+        Transactions are built on idempotence: Java throws a ConfigException, librdkafka, franz-go and Sarama refuse as well. Sarama's
+        default is false, so there it must be said.
+
+    Example
+        ``transactional.id=orders-1 with enable.idempotence=false``
+
+    Use instead
+        ``enable.idempotence=true``, or no word of it where it is the default.
+
+    Source
+        Apache Kafka, transactional.id: https://kafka.apache.org/documentation/#producerconfigs_transactional.id
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+        Sarama, Config.Validate: https://github.com/IBM/sarama/blob/main/config.go
+    """
+    # By what was set; a client that starts nevertheless got another value elsewhere.
+    transactional = batch.text("transactional.id")
+    idempotence = batch.text("enable.idempotence", settled=False)
+    sarama = batch.software.where(lambda it: it.dialect is not None and it.dialect.name == "sarama")
+    off = idempotence.equals("false") & (batch.is_set("enable.idempotence") | sarama)
+    has_one = transactional.known & ~transactional.equals("")
+    known = (idempotence.known & ~off) | batch.is_absent("transactional.id") | (transactional.known & idempotence.known)
+    return judged(has_one & off, known)
+
+
+@rule(
+    "AN116",
+    severity="medium",
+    risks=("loss",),
+    messages=(
+        "acks was not pushed, or is not 0, 1 or all.",
+        "This producer doesn't stop at the leader's acknowledgement.",
+        "This producer waits for the leader alone and loses acknowledged records if that broker fails: set acks=all.",
+    ),
+    client_types=PRODUCERS,
+    keys=("acks",),
+    since="0.2",
+    cases=(
+        Case(FIRED, {"acks": "1"}),
+        Case(FIRED, {"request.required.acks": "1"}, software="librdkafka", version="2.8.0"),
+        Case(FIRED, {"Producer.RequiredAcks": "WaitForLocal"}, software="Sarama", version="v1.46.0"),
+        Case(FIRED, {"linger.ms": "5"}, version="2.8.2", severity="low", complete=True),
+        Case(FIRED, {"linger.ms": "5"}, {"acks": "1"}, version="2.8.2", severity="low"),
+        Case(PASSED, {"acks": "all"}),
+        Case(PASSED, {"acks": "-1"}),
+        Case(PASSED, {"acks": "0"}),
+        Case(NOT_EVALUABLE, {"linger.ms": "5"}),
+        Case(NOT_EVALUABLE, {"acks": "lots"}),
+        Case(NOT_EVALUABLE, {"acks": None}),
+        Case(NOT_APPLICABLE, {"group.id": "g"}),
+    ),
+)
+def acks_one(batch: Batch) -> Judgement:
+    """AN116: a producer waits for the leader alone.
+
+    What
+        ``acks`` (librdkafka also: ``request.required.acks``; Sarama: ``Producer.RequiredAcks``) is 1.
+
+    Why
+        The leader answers before any follower has the record. If its broker fails then, a follower without the record becomes leader,
+        and an acknowledged record is gone without notice. ``min.insync.replicas`` has no effect. Where the user asked for it this is
+        medium; where a library has it by default (Sarama, aiokafka, Java before 3.0, kafka-python before 3.0) it is low: the loss is
+        the same, and nobody decided it.
+
+    Example
+        ``acks=1``
+
+    Use instead
+        ``acks=all``, the default since Kafka 3.0, and ``min.insync.replicas=2`` on the topic.
+
+    Source
+        Apache Kafka, acks: https://kafka.apache.org/documentation/#producerconfigs_acks
+        KIP-679, the strongest delivery guarantee by default: https://cwiki.apache.org/confluence/display/KAFKA/KIP-679%3A+Producer+will+enable+the+strongest+delivery+guarantee+by+default
+        AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
+    """
+    # Not evaluable where acks wasn't pushed, was redacted, or is no number of acknowledgements that Kafka knows.
+    acks = batch.text("acks")
+    return judged(acks.equals("1"), acks.isin({"0", "1", "all"}), np.where(batch.is_set("acks"), MEDIUM, LOW))

@@ -1,0 +1,357 @@
+"""Rules about keys that the library doesn't know, or knows otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.setting_names import NameState, is_plugins
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, HIGH, INFO, MEDIUM, NOT_EVALUABLE, PASSED, Case, Evidence, Judgement, rule
+
+_REFUSING = [number for number, dialect in enumerate(DIALECTS) if dialect.name in ("librdkafka", "kafka-python", "aiokafka")]
+"""Libraries that don't start with a setting that they don't know."""
+
+
+def _key_unknown_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """Those settings, and the names that are probably meant."""
+    return batch.checked.evidence(_found(batch)[0], rows, "did you mean {instead}?")
+
+
+def _found(batch: Batch) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
+    """Positions of the settings, and their severities."""
+    checked = batch.checked
+    positions = checked.named(NameState.UNKNOWN)
+    if not positions.size:
+        return positions, np.zeros(0, np.int8)
+    near = np.array([bool(each and each.instead) for each in checked.judgements])[checked.which[positions]]
+    refusing = np.isin(batch.software.dialects[batch.pushes.parents[positions]], _REFUSING)
+    # Applications share a file with a serializer's settings, and take them out before they make the client.
+    plugins = np.array([is_plugins(name) for name in batch.names.raw])[batch.names.codes[positions]]
+    severities = np.where(near | (refusing & ~plugins), np.where(refusing, HIGH, MEDIUM), INFO).astype(np.int8)
+    kept = np.full(positions.size, True) if batch.complete else near
+    return positions[kept], severities[kept]
+
+
+@rule(
+    "CF101",
+    severity="high",
+    risks=(
+        "drift",
+        "stall",
+    ),
+    messages=(
+        "The client library isn't known, or too many unknown settings came at once.",
+        "The library knows every setting of this client.",
+        "Settings of this client are unknown to its library, which ignores them or refuses to start: correct their names.",
+    ),
+    evidence=_key_unknown_evidence,
+    cases=(
+        Case(FIRED, {"acks": "all", "linger.msec": "5"}, severity="medium"),
+        Case(FIRED, {"acks": "all", "linger.msec": "5"}, software="librdkafka", version="2.8.0", severity="high"),
+        Case(FIRED, {"acks": "all", "orders.region": "eu"}, complete=True, severity="info"),
+        Case(FIRED, {"acks": "all", "orders.region": "eu"}, software="librdkafka", version="2.8.0", complete=True, severity="high"),
+        Case(FIRED, {"acks": "all", "schema.registry.url": "a"}, software="librdkafka", version="2.8.0", complete=True, severity="info"),
+        Case(PASSED, {"acks": "all", "orders.region": "eu"}),
+        Case(PASSED, {"acks": "all", "linger.ms": "5"}),
+        Case(NOT_EVALUABLE, {"acks": "all", "linger.msec": "5"}, software="in-house", version="1"),
+    ),
+)
+def key_unknown(batch: Batch) -> Judgement:
+    """CF101: a setting that the client library doesn't know.
+
+    What
+        No release of the client's library has a setting of this name, under a prefix either, and no other library has it. Where the
+        name is a few letters away from one of the library's settings, that one is shown. Settings of plug-ins (a serializer's
+        ``schema.registry.url``) aren't in the catalogue: an unknown name that is near to none is only for information, and only in
+        files, unless the library refuses it.
+
+    Why
+        Java's clients and KafkaJS ignore it, so the setting that was meant keeps its default. librdkafka, kafka-python and aiokafka
+        refuse to start.
+
+    Example
+        ``linger.msec=5``
+
+    Use instead
+        The name as the library's documentation has it. A plug-in's setting is best written with the plug-in's own prefix.
+
+    Source
+        Apache Kafka, configuration: https://kafka.apache.org/documentation/#configuration
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    # A name that is near to a known one, or that the library refuses; any other in a file, for information.
+    checked = batch.checked
+    positions, severities = _found(batch)
+    # A push that isn't searched to its end isn't clean: thousands of unknown names in one batch are no client's mistake.
+    return checked.verdict(positions, severities, batch.software_known & (checked.searched | batch.complete))
+
+
+def _key_deprecated_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """Those settings."""
+    return batch.checked.evidence(batch.checked.named(NameState.DEPRECATED), rows, "use {instead}")
+
+
+@rule(
+    "CF105",
+    severity="low",
+    risks=("drift",),
+    messages=(
+        "Which release of the library it is isn't known.",
+        "No setting of this client is deprecated in its release.",
+        "Settings of this client are deprecated: take them out, or move to what replaces them, before an upgrade.",
+    ),
+    evidence=_key_deprecated_evidence,
+    cases=(
+        Case(FIRED, {"auto.include.jmx.reporter": "true", "acks": "all"}, version="3.9.2"),
+        Case(PASSED, {"acks": "all"}, version="3.9.2"),
+        Case(NOT_EVALUABLE, {"auto.include.jmx.reporter": "true", "acks": "all"}, version="unknown"),
+    ),
+)
+def key_deprecated(batch: Batch) -> Judgement:
+    """CF105: a setting that the client library will remove.
+
+    What
+        The library's release says of the setting that it is deprecated.
+
+    Why
+        A later release ignores it, or refuses to start.
+
+    Example
+        ``auto.include.jmx.reporter=true`` in Java 3.9
+
+    Use instead
+        What the library's documentation names instead; often nothing.
+
+    Source
+        Apache Kafka, configuration: https://kafka.apache.org/documentation/#configuration
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    # By the catalogue, for the client's library, release and kind.
+    return batch.checked.verdict(batch.checked.named(NameState.DEPRECATED), evaluable=batch.release_known)
+
+
+def _key_removed_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """Those settings."""
+    return batch.checked.evidence(batch.checked.named(NameState.REMOVED), rows, "gone since {since}")
+
+
+@rule(
+    "CF106",
+    severity="medium",
+    risks=("drift",),
+    messages=(
+        "Which release of the library it is isn't known.",
+        "The client's release has all of its settings.",
+        "Settings of this client are gone from its library: take them out, or move to what replaces them.",
+    ),
+    evidence=_key_removed_evidence,
+    cases=(
+        Case(FIRED, {"auto.include.jmx.reporter": "true", "acks": "all"}),
+        Case(PASSED, {"acks": "all"}),
+        Case(NOT_EVALUABLE, {"auto.include.jmx.reporter": "true", "acks": "all"}, version="unknown"),
+    ),
+)
+def key_removed(batch: Batch) -> Judgement:
+    """CF106: a setting that the client library had once.
+
+    What
+        An earlier release of the library had the setting, and the client's has it no longer.
+
+    Why
+        It has no effect any more; librdkafka, kafka-python and aiokafka refuse to start.
+
+    Example
+        ``auto.include.jmx.reporter=true`` in Java 4.0
+
+    Use instead
+        What the library's documentation names instead; often nothing.
+
+    Source
+        Apache Kafka, configuration: https://kafka.apache.org/documentation/#configuration
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    # By the catalogue, for the client's library, release and kind.
+    return batch.checked.verdict(batch.checked.named(NameState.REMOVED), evaluable=batch.release_known)
+
+
+def _key_not_yet_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """Those settings."""
+    return batch.checked.evidence(batch.checked.named(NameState.NOT_YET), rows, "since {since}")
+
+
+@rule(
+    "CF107",
+    severity="medium",
+    risks=("drift",),
+    messages=(
+        "Which release of the library it is isn't known.",
+        "The client's release has all of its settings.",
+        "Settings of this client are of a later release of its library, and have no effect: upgrade, or take them out.",
+    ),
+    evidence=_key_not_yet_evidence,
+    cases=(
+        Case(FIRED, {"compression.gzip.level": "9", "acks": "all"}, version="3.7.2"),
+        Case(PASSED, {"compression.gzip.level": "9", "acks": "all"}),
+        Case(PASSED, {"acks": "all"}, version="3.7.2"),
+        Case(NOT_EVALUABLE, {"compression.gzip.level": "9", "acks": "all"}, version="unknown"),
+    ),
+)
+def key_not_yet(batch: Batch) -> Judgement:
+    """CF107: a setting that a later release of the client library brings.
+
+    What
+        A later release of the library has the setting, and the client's hasn't.
+
+    Why
+        It has no effect; librdkafka, kafka-python and aiokafka refuse to start.
+
+    Example
+        ``compression.gzip.level=9`` in Java 3.7
+
+    Use instead
+        A release that has it, or no such setting.
+
+    Source
+        Apache Kafka, configuration: https://kafka.apache.org/documentation/#configuration
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    # By the catalogue, for the client's library, release and kind.
+    return batch.checked.verdict(batch.checked.named(NameState.NOT_YET), evaluable=batch.release_known)
+
+
+def _key_set_twice_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """Both."""
+    return batch.checked.evidence(batch.checked.twice, rows)
+
+
+@rule(
+    "CF108",
+    severity="medium",
+    risks=("drift",),
+    messages=(
+        "The client library isn't known, and so neither are its names of settings.",
+        "Every setting of this client is there once.",
+        "A setting of this client is there under two names, of which one has no effect: keep one of them.",
+    ),
+    evidence=_key_set_twice_evidence,
+    cases=(
+        Case(FIRED, {"queue.buffering.max.ms": "5", "linger.ms": "100"}, software="librdkafka", version="2.8.0", complete=True),
+        Case(PASSED, {"linger.ms": "100"}, software="librdkafka", version="2.8.0", complete=True),
+        Case(NOT_EVALUABLE, {"linger.ms": "100"}, software="in-house", version="1"),
+    ),
+)
+def key_set_twice(batch: Batch) -> Judgement:
+    """CF108: one setting under two names.
+
+    What
+        The library has two names for the setting, and the client has both.
+
+    Why
+        One of the two values has no effect, and which one depends on the order or on the release.
+
+    Example
+        ``queue.buffering.max.ms=5`` and ``linger.ms=100`` in librdkafka
+
+    Use instead
+        One of the names, and the value that is meant.
+
+    Source
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    # By Kafka's name of each.
+    return batch.checked.verdict(batch.checked.twice)
+
+
+def _key_of_other_library_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """Those settings."""
+    return batch.checked.evidence(batch.checked.named(NameState.OF_OTHER_LIBRARY), rows, "did you mean {instead}?")
+
+
+@rule(
+    "CF109",
+    severity="medium",
+    risks=(
+        "drift",
+        "stall",
+    ),
+    messages=(
+        "The client library isn't known, and so neither are its names of settings.",
+        "Every setting of this client has its own library's name.",
+        "Settings of this client have another library's names, and have no effect: use this library's names.",
+    ),
+    evidence=_key_of_other_library_evidence,
+    cases=(
+        Case(FIRED, {"queue.buffering.max.ms": "5", "acks": "all"}, complete=True),
+        Case(FIRED, {"fetch.max.wait.ms": "5", "group.id": "a"}, software="librdkafka", version="2.8.0", complete=True),
+        Case(PASSED, {"linger.ms": "5", "acks": "all"}, complete=True),
+        Case(NOT_EVALUABLE, {"queue.buffering.max.ms": "5", "acks": "all"}, software="in-house", version="1"),
+    ),
+)
+def key_of_other_library(batch: Batch) -> Judgement:
+    """CF109: another library's name of a setting.
+
+    What
+        Another client library calls a setting so, and this one has that setting under another name.
+
+    Why
+        Java's clients and KafkaJS ignore it silently; librdkafka, kafka-python and aiokafka refuse to start.
+
+    Example
+        ``queue.buffering.max.ms=5`` in a Java client
+
+    Use instead
+        This library's own name, which is shown.
+
+    Source
+        Apache Kafka, configuration: https://kafka.apache.org/documentation/#configuration
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    # By the catalogue, for the client's library, release and kind.
+    return batch.checked.verdict(batch.checked.named(NameState.OF_OTHER_LIBRARY))
+
+
+def _key_of_other_client_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """Those settings."""
+    return batch.checked.evidence(batch.checked.named(NameState.OF_OTHER_CLIENT), rows, "")
+
+
+@rule(
+    "CF110",
+    severity="low",
+    risks=("drift",),
+    messages=(
+        "The kind of client, or its library, isn't known.",
+        "Every setting of this client is for its kind of client.",
+        "Settings of this client are for another kind of client, and have no effect: move them to that client's configuration.",
+    ),
+    evidence=_key_of_other_client_evidence,
+    cases=(
+        Case(FIRED, {"enable.auto.commit": "true", "group.id": "a", "key.serializer": "com.example.Own"}, complete=True),
+        Case(PASSED, {"linger.ms": "5", "acks": "all"}),
+        Case(NOT_EVALUABLE, {"client.id": "a"}),
+        Case(NOT_EVALUABLE, {"linger.ms": "5"}, software="in-house", version="1"),
+    ),
+)
+def key_of_other_client(batch: Batch) -> Judgement:
+    """CF110: a setting of another kind of client.
+
+    What
+        The library has the setting for producers, say, and this client is a consumer.
+
+    Why
+        It has no effect, and whoever set it expects one.
+
+    Example
+        ``compression.type=zstd`` of a consumer
+
+    Use instead
+        The setting in the configuration of the client that it is for.
+
+    Source
+        Apache Kafka, configuration: https://kafka.apache.org/documentation/#configuration
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+    """
+    # By the catalogue, for the client's library, release and kind.
+    return batch.checked.verdict(batch.checked.named(NameState.OF_OTHER_CLIENT), evaluable=batch.software_known & (batch.client_types >= 0))

@@ -1,0 +1,238 @@
+"""Rules about settings that hold secrets, or that KIP-1324 keeps on the client."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from udfs.rules.engine import leak_rules as leaks
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, PASSED, Case, Evidence, Judgement, rule
+
+
+def _pushed_credential_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """Those settings, without their values."""
+    return leaks.hidden(batch, rows, leaks.credentials_by_key(batch.pushes))
+
+
+@rule(
+    "SK001",
+    severity="critical",
+    risks=("secret",),
+    messages=(
+        "",
+        "No pushed setting is a credential by its key or type.",
+        "This client pushes settings that hold credentials: keep them out of what it pushes, and replace the credentials.",
+    ),
+    evidence=_pushed_credential_evidence,
+    cases=(
+        Case(FIRED, {"sasl.jaas.config": None}),
+        Case(FIRED, {"db.password": "hunter2"}),
+        Case(PASSED, {"acks": "1", "security.protocol": "SASL_SSL"}),
+    ),
+)
+def pushed_credential(batch: Batch) -> Judgement:
+    """SK001: a client pushed a setting whose key or type is that of a credential.
+
+    What
+        A pushed setting is of type PASSWORD, or its key is that of a password, secret, token or key, in any dialect's spelling, or of an
+        application's own.  ``reason`` says by which of KIP-1324's exclusions, or of ours, it was redacted.  A value that is empty, a
+        template or a login module without a password is none (SK003).
+
+    Why
+        KIP-1324 keeps such settings on the client.  One that was pushed has crossed the network and reached whoever reads the
+        pushes; the gateway redacts it, but that the client sends it at all means that it will leak elsewhere.
+
+    Example
+        ``sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";``
+
+    Use instead
+        A client that applies KIP-1324's exclusion, and ``config.push.allowed.keys`` without such keys; then a new credential.
+
+    Source
+        KIP-1324, "Excluding Sensitive Configuration": https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324
+        The words: docs/leaks.md
+    """
+    # Fires where a credential was redacted, by the gateway or by us; a push can always be judged.
+    return leaks.judged(batch, leaks.credentials_by_key(batch.pushes))
+
+
+def _credential_in_value_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """Those settings, without their values."""
+    return leaks.hidden(batch, rows, leaks.credentials_by_value(batch.pushes))
+
+
+@rule(
+    "SK002",
+    severity="critical",
+    risks=("secret",),
+    messages=(
+        "",
+        "No value that the client sends has the shape of a credential.",
+        "This client sends a credential within a setting or a name that isn't meant for one: take it out, and replace it.",
+    ),
+    evidence=_credential_in_value_evidence,
+    cases=(
+        Case(FIRED, {"client.id": "AKIAIOSFODNN7EXAMPLE"}),
+        Case(PASSED, {"client.id": "orders", "db.password": "hunter2"}),
+    ),
+)
+def credential_in_value(batch: Batch) -> Judgement:
+    """SK002: a client sent a credential in the value of a setting, or in a name, that isn't meant for one.
+
+    What
+        A value under a key that says nothing of a credential has the shape of one: a private key, a JWT, a password in a URL, in JAAS or in
+        a connection string, an access key of a cloud or a service. ``client.id``, ``group.id`` and ``transactional.id`` count too, also of
+        clients that push nothing: their requests show them. So do the software's name and version, and the principal.
+
+    Why
+        No exclusion by key keeps it on the client. A name with a secret in it is in each request, and in brokers' logs, metrics and quotas.
+
+    Example
+        ``client.id=AKIAIOSFODNN7EXAMPLE``
+
+    Use instead
+        A value without it, and a new credential: the old one has been in every place that shows this setting.
+
+    Source
+        The published formats of these credentials, as in GitHub's secret scanning:
+        https://docs.github.com/code-security/secret-scanning/introduction/supported-secret-scanning-patterns
+        The shapes: docs/leaks.md
+    """
+    # Fires where a value was redacted for its shape.
+    return leaks.judged(batch, leaks.credentials_by_value(batch.pushes))
+
+
+def _excluded_setting_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """Those settings, without their values."""
+    return leaks.hidden(batch, rows, leaks.excluded(batch.pushes))
+
+
+@rule(
+    "SK003",
+    severity="info",
+    risks=("secret",),
+    messages=(
+        "",
+        "No pushed setting is one that KIP-1324 excludes.",
+        "This client pushes settings that KIP-1324 keeps on the client: take them out of config.push.allowed.keys.",
+    ),
+    evidence=_excluded_setting_evidence,
+    cases=(
+        Case(FIRED, {"security.protocol": "SASL_SSL"}),
+        Case(FIRED, {"sasl.password": "${file:/etc/kafka/secrets:password}"}),
+        Case(PASSED, {"acks": "1", "db.password": "hunter2"}),
+    ),
+)
+def excluded_setting(batch: Batch) -> Judgement:
+    """SK003: a client pushed a setting that KIP-1324 keeps on the client, or that would hold a credential, without a secret in it.
+
+    What
+        A pushed setting is excluded by name or type (``sasl.``, ``security.``, ``ssl.``, ``.class``, CLASS) without being a credential,
+        or its key is that of a credential and its value holds none: it is empty, a template, a file's name, a login module without a
+        password.  A certificate counts here.
+
+    Why
+        No secret has got out.  But a client that pushes these doesn't apply KIP-1324's exclusion, and would push a password as well.
+
+    Example
+        ``security.protocol=SASL_SSL``
+
+    Use instead
+        ``config.push.allowed.keys`` without such keys.
+
+    Source
+        KIP-1324, "Excluding Sensitive Configuration": https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324
+    """
+    # Fires where something was redacted that is no secret.
+    return leaks.judged(batch, leaks.excluded(batch.pushes))
+
+
+def _random_looking_value_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """Those settings, without their values."""
+    return leaks.hidden(batch, rows, leaks.doubtful(batch.pushes))
+
+
+@rule(
+    "SK004",
+    severity="low",
+    risks=("secret",),
+    messages=(
+        "",
+        "No pushed value looks random.",
+        "A value that this client pushes looks random: if it is a secret, take it out and replace it.",
+    ),
+    evidence=_random_looking_value_evidence,
+    cases=(
+        Case(FIRED, {"group.id": "billing-q7Rk2ZpX9vLm4TnB8sWc6YdH"}),
+        Case(PASSED, {"group.id": "billing-7d9f5b6c4-x2x7q"}),
+    ),
+)
+def random_looking_value(batch: Batch) -> Judgement:
+    """SK004: a client pushed a value that looks random, and may be a secret.
+
+    What
+        A value has a run of 23 to 128 letters and digits in which capitals, small letters and digits change as often as in random
+        text.  Ids and digests that are known by length, alphabet or key aren't taken.  This is entropy alone, so it causes no alert.
+
+    Why
+        Passwords and tokens of generators look so, and so do some ids.
+
+    Example
+        ``client.id=billing-q7Rk2ZpX9vLm4TnB8sWc6YdH``
+
+    Use instead
+        A name that a person can read.  If it is a secret: another one, and not in this setting.
+
+    Source
+        Entropy as a sign of secrets, and how often it is wrong: https://github.com/Yelp/detect-secrets
+        How it is measured here: docs/leaks.md
+    """
+    # Fires where a value was redacted because it looks random.
+    return leaks.judged(batch, leaks.doubtful(batch.pushes))
+
+
+def _custom_setting_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
+    """Those settings, without their values."""
+    return leaks.hidden(batch, rows, leaks.custom(batch.pushes))
+
+
+@rule(
+    "SK005",
+    severity="low",
+    risks=("secret",),
+    messages=(
+        "",
+        "Each pushed setting is one that a client library knows.",
+        "This client pushes settings of its own application: take them out of config.push.allowed.keys.",
+    ),
+    evidence=_custom_setting_evidence,
+    cases=(
+        Case(FIRED, {"app.support.contact": "+49 30 1234567"}),
+        Case(FIRED, {"acks": "1", "tenant": "acme"}),
+        Case(PASSED, {"acks": "1", "db.password": "hunter2", "security.protocol": "SASL_SSL"}),
+    ),
+)
+def custom_setting(batch: Batch) -> Judgement:
+    """SK005: a client pushed a setting that no client library knows.
+
+    What
+        A pushed key is no setting of Kafka's Java clients, Kafka Streams, Connect, librdkafka, kafka-python, aiokafka, KafkaJS, franz-go or
+        Sarama, under any of its names.  Its value was redacted.  One that is a credential by its key or value is SK001 or SK002.
+
+    Why
+        KIP-1324 calls custom configuration sensitive: only its author knows what it holds, and cookies, addresses of mail, account
+        numbers and tenants' hosts have no shape that could be looked for.
+
+    Example
+        ``app.support.contact=+49 30 1234567``
+
+    Use instead
+        ``config.push.allowed.keys`` without such keys.
+
+    Source
+        KIP-1324, "Excluding Sensitive Configuration": https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324
+        Which keys are known: docs/leaks.md
+    """
+    # Fires where a value was redacted because its key is custom.
+    return leaks.judged(batch, leaks.custom(batch.pushes))

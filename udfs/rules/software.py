@@ -1,0 +1,230 @@
+"""Rules about what a client is: its client.id and its software."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+
+from clientscope.catalog.configs import ClientType
+from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, judged, rule
+from udfs.rules.engine.software import UNKNOWN, KnownSoftware
+
+_MADE_UP = (
+    r"^(?:|rdkafka|kgo|sarama|kafkajs|(?:producer|consumer|adminclient)-\d+|consumer-null-\d+"
+    r"|kafka-python-(?:\{version\}|[\d.]+|producer-\d+|consumer-\d+|admin-\d+)|aiokafka-(?:\{version\}|[\d.]+|producer-\d+|consumer-\d+))$"
+)
+
+
+@rule(
+    "AN306",
+    severity="medium",
+    risks=("cost",),
+    messages=(
+        "What client.id is isn't known.",
+        "This client says which application it is.",
+        "This client can't be distinguished from others: set client.id to the application's name.",
+    ),
+    keys=("client.id",),
+    cases=(
+        Case(FIRED, {"client.id": ""}),
+        Case(FIRED, {}, {"client.id": "consumer-orders-1"}),
+        Case(FIRED, {"acks": "all"}, software="librdkafka", version="2.8.0", client_id="rdkafka"),
+        Case(FIRED, {"acks": "all"}, client_id="producer-12"),
+        Case(FIRED, {"acks": "all"}, client_id=None),
+        Case(FIRED, {"acks": "all"}, complete=True, client_id=None),
+        Case(PASSED, {"client.id": "orders"}, complete=True, client_id=None),
+        Case(PASSED, {"acks": "all"}, client_id="producer-orders-1"),
+    ),
+)
+def client_id_anonymous(batch: Batch) -> Judgement:
+    """AN306: a client that can't be distinguished from others.
+
+    What
+        ``client.id`` is empty, or what the library makes up: rdkafka, kgo, sarama, kafkajs, producer-1, kafka-python-3.0.12. That many
+        principals or addresses share one is judged across the fleet, once its state is there.
+
+    Why
+        Logs, metrics and this very page can't say which application it is, and brokers' quotas by client.id are shared with strangers.
+
+    Example
+        ``client.id=rdkafka``
+
+    Use instead
+        ``client.id`` with the application's name, and the instance's behind it.
+
+    Source
+        Apache Kafka, client.id: https://kafka.apache.org/documentation/#consumerconfigs_client.id
+        KAFKA-14098: https://issues.apache.org/jira/browse/KAFKA-14098
+        KIP-190: https://cwiki.apache.org/confluence/display/KAFKA/KIP-190%3A+Handle+client-ids+consistently+between+clients+and+brokers
+    """
+    # By the setting, or else by the request header; a name that a library makes up is recognised by its shape.
+    pushed = batch.text("client.id")
+    fired = pushed.matches(_MADE_UP) | batch.is_default("client.id")
+    if not pushed.known.all():
+        header = batch.pushes.records.field("client_id").fill_null("").dictionary_encode()
+        made_up = pc.match_substring_regex(header.dictionary, _MADE_UP).to_numpy(zero_copy_only=False)
+        by_header = made_up[header.indices.to_numpy(zero_copy_only=False)] & ~batch.is_set("client.id")
+        fired = np.where(pushed.known, fired, by_header)
+    return judged(fired, np.ones(len(batch), np.bool_))
+
+
+_FIXED_IN = {(3, 9): 2, (4, 0): 2, (4, 1): 2}
+"""Release → the patch that has KAFKA-19012's fix; later releases have it from the start."""
+
+_MOVE = "move to a newest patch (3.9.2, 4.0.2, 4.1.2, 4.2.0 or later)."
+
+
+def _java(it: KnownSoftware) -> bool:
+    return it.dialect is not None and it.dialect.name == "java" and bool(it.release)
+
+
+def _confluents(it: KnownSoftware) -> bool:
+    return it.version.endswith(("-ccs", "-ce"))
+
+
+def _in_range(it: KnownSoftware) -> bool:
+    patch = it.release[2] if len(it.release) > 2 else 0
+    return (
+        _java(it)
+        and len(it.release) > 1
+        and (2, 8) <= it.release < (4, 2)
+        and patch < _FIXED_IN.get((it.release[0], it.release[1]), patch + 1)
+    )
+
+
+def _misdirects(it: KnownSoftware) -> bool:
+    return _in_range(it) and not _confluents(it)
+
+
+def _maybe_fixed(it: KnownSoftware) -> bool:
+    return _in_range(it) and _confluents(it)
+
+
+def _idempotence_not_applied(it: KnownSoftware) -> bool:
+    return _java(it) and it.release[:3] in {(3, 0, 0), (3, 1, 0)}
+
+
+def _unsupported(it: KnownSoftware) -> bool:
+    return _java(it) and it.release < (2, 1)
+
+
+def _refused(it: KnownSoftware) -> bool:
+    # A release here is at least 2.0.0.
+    return _java(it) and it.dialect is not None and it.dialect.numbers_of(it.version) < (0, 11)
+
+
+@rule(
+    "AN307",
+    severity="high",
+    risks=("loss", "duplicates"),
+    messages=(
+        "The client's software, its release, or whether it is a producer isn't known.",
+        "No bug of this version is listed here.",
+        "This version of the client library has a bug that loses guarantees or records, or is too old for brokers of 4.0 and later: "
+        "move to a newest patch (3.9.2, 4.0.2, 4.1.2, 4.2.0 or later).",
+    ),
+    instead=(
+        (_unsupported, f"This version of the client library is too old for brokers of 4.0 and later: {_MOVE}"),
+        (_java, f"This version of the client library has a bug that loses guarantees or records: {_MOVE}"),
+    ),
+    keys=("enable.idempotence",),
+    cases=(
+        Case(FIRED, {"acks": "all"}, version="3.1.0"),
+        Case(FIRED, {"acks": "all", "enable.idempotence": "true"}, version="3.1.0", severity="medium"),
+        Case(FIRED, {"acks": "all"}, version="4.1.1", severity="medium"),
+        Case(FIRED, {"acks": "all"}, version="2.8.0", severity="medium"),
+        Case(FIRED, {"group.id": "g"}, version="2.0.1", severity="medium"),
+        Case(FIRED, {"group.id": "g"}, version="0.11.0.3", severity="medium"),
+        Case(FIRED, {"group.id": "g"}, version="0.10.2.2"),
+        Case(PASSED, {"group.id": "g"}, version="2.1.0"),
+        Case(PASSED, {"acks": "all"}, version="3.9.2"),
+        Case(PASSED, {"acks": "all"}, version="4.2.0"),
+        Case(PASSED, {"acks": "all"}, version="2.7.2"),
+        Case(PASSED, {"group.id": "g"}, version="3.1.0"),
+        Case(PASSED, {"acks": "all"}, software="librdkafka", version="2.8.0"),
+        Case(NOT_EVALUABLE, {"acks": "all"}, version="7.6.1-ccs"),
+        Case(NOT_EVALUABLE, {"client.id": "c"}, version="3.9.1"),
+        Case(NOT_EVALUABLE, {"acks": "all"}, version="unknown"),
+        Case(NOT_EVALUABLE, {"acks": "all"}, software="unknown", version="unknown"),
+    ),
+)
+def software_known_bad(batch: Batch) -> Judgement:
+    """AN307: a version of a client library with a known bug, or too old for today's brokers.
+
+    What
+        A Java producer of 2.8.0 to 3.9.1, 4.0.0, 4.0.1, 4.1.0 or 4.1.1 (KAFKA-19012); of 3.0.0 or 3.1.0, unless ``enable.idempotence``
+        was set (KAFKA-13598); or any Java client before 2.1, which Kafka doesn't support with brokers of 4.0 and later (KIP-896). Builds of
+        Confluent's may have the first fix in versions of their own, so they aren't judged by it.
+
+    Why
+        KAFKA-19012 (CVE-2026-35554, CVSS 8.7): a batch expires, or its broker leaves, while it is being sent; its buffer is used again,
+        and records arrive in a wrong topic, or damaged, without an error. That is rare, and nearly every release of five years has it:
+        medium. KAFKA-13598: idempotence is said to be on by default, and is off: high. Brokers of 4.0 and later refuse requests of Java
+        clients before 0.11: high. Those of 0.11 to 2.0 were seen to produce and consume there (docs/readiness.md); their admin clients
+        weren't tried, and Kafka doesn't support them: medium.
+
+    Example
+        ``apache-kafka-java 3.1.0``
+
+    Use instead
+        The newest patch: 3.9.2, 4.0.2, 4.1.2, 4.2.0 or later; 2.8 to 3.8 have none of their own. A short ``delivery.timeout.ms`` makes
+        KAFKA-19012 likelier.
+
+    Source
+        KAFKA-19012, and since which release: https://github.com/apache/kafka/pull/21065
+        CVE-2026-35554, releases 2.8.0 to 3.9.1, 4.0.0 to 4.0.1, 4.1.0 to 4.1.1: https://github.com/advisories/GHSA-5qcv-4rpc-jp93
+        Apache Kafka, list of CVEs: https://kafka.apache.org/community/cve-list
+        KAFKA-13598: https://issues.apache.org/jira/browse/KAFKA-13598
+        KIP-896: https://cwiki.apache.org/confluence/display/KAFKA/KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0
+    """
+    # By the software's name and version, and whether the client produces.
+    misdirects, not_applied = batch.software.where(_misdirects), batch.software.where(_idempotence_not_applied)
+    # Where acks turns idempotence off by itself, it makes no difference that it is off.
+    not_applied = not_applied & ~batch.text("acks").isin({"0", "1"})
+    unsupported, refused = batch.software.where(_unsupported), batch.software.where(_refused)
+    produces = batch.may_be(ClientType.PRODUCER) | batch.may_be(ClientType.STREAMS)
+    surely = produces & ((batch.client_types >= 0) | batch.shared)
+    always = refused | (surely & not_applied & ~batch.is_set("enable.idempotence"))
+    fired = always | unsupported | (surely & misdirects)
+    known = batch.software.where(lambda it: it.dialect is not None and (it.dialect.name != "java" or bool(it.release)))
+    undecided = (produces & ~surely & (misdirects | not_applied)) | (produces & batch.software.where(_maybe_fixed))
+    return judged(fired, fired | (known & ~undecided), np.where(always, HIGH, MEDIUM))
+
+
+@rule(
+    "AN308",
+    severity="info",
+    risks=("stall",),
+    messages=(
+        "What software it is isn't known.",
+        "This client says what software it is.",
+        "This client doesn't say what software it is: move to a release of its library that sends ApiVersions version 3.",
+    ),
+    cases=(
+        Case(FIRED, {"acks": "all"}, software="unknown", version="unknown"),
+        Case(PASSED, {"acks": "all"}),
+        Case(PASSED, {"acks": "all"}, software="in-house", version="1"),
+    ),
+)
+def software_unknown(batch: Batch) -> Judgement:
+    """AN308: a client that doesn't say what it is.
+
+    What
+        The client names no software: it asks ApiVersions in a version below 3, or not at all, as Sarama before 1.30 and KafkaJS do.
+
+    Why
+        Before an upgrade of brokers it is unknown whether this client will still be served, and its defaults aren't known, so that
+        hardly a rule can judge it.
+
+    Example
+        ``software name unknown``
+
+    Use instead
+        A release of the library that speaks ApiVersions 3 (KIP-511), and lets it.
+
+    Source
+        KIP-511: https://cwiki.apache.org/confluence/display/KAFKA/KIP-511%3A+Collect+and+Expose+Client%27s+Name+and+Version+in+the+Brokers
+    """
+    # By the name alone.
+    return judged(batch.software.where(lambda it: it.name in ("", UNKNOWN)), np.ones(len(batch), np.bool_))
