@@ -28,7 +28,7 @@ from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
 from streaming.findings.engine import FindingsEngine
-from streaming.findings.finding_records import Policy
+from streaming.findings.entry import Policy
 from udfs.kernels.finding_inputs import pushed
 
 BATCH = 4_000

@@ -21,7 +21,7 @@ from clientscope.findings.fingerprints import application_key
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
 from streaming.findings.engine import FindingsEngine
-from streaming.findings.finding_records import Policy
+from streaming.findings.entry import Policy
 from udfs.kernels.finding_inputs import pushed
 
 _NOW_MS = 1_800_000_000_000

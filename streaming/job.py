@@ -41,8 +41,8 @@ from sinks.quality.suites import SUITES
 from streaming.checkpoints.job_topic import TRANSACTIONAL_ID, JobTopic, Replaced
 from streaming.checkpoints.plans import PLANS
 from streaming.culprits.search import Culprits
+from streaming.findings.entry import Policy
 from streaming.findings.fact_reports import FactReports
-from streaming.findings.finding_records import Policy
 from streaming.internals.jvm import memory_bean, unlogged_failures
 from streaming.internals.releases import MINORS, installed, untested
 from streaming.job_checkpoints import Checkpoints

@@ -11,7 +11,7 @@ from pathlib import Path
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from streaming.findings.engine import FindingsEngine
-from streaming.findings.finding_records import Policy
+from streaming.findings.entry import Policy
 from streaming.gauges import Gauges, ReadClock
 from streaming.limits import Limit
 from streaming.reporting_clients import REPORTING

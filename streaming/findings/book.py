@@ -1,15 +1,18 @@
-"""Book of all findings: takes in problems and their ends, and returns the records that change."""
+"""All findings: from pushes to entries, and from entries to what is written."""
 
 from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import partial
 from itertools import chain
 from typing import cast
 
 from clientscope.errors import RecordError
+from clientscope.fair_share import HeldEntry, beyond
 from clientscope.findings.conditions import Condition
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import MOST_CLIENTS, Finding
@@ -18,17 +21,149 @@ from clientscope.severities import SEVERITIES
 from clientscope.topic_values import parse
 from streaming.findings import ordered
 from streaming.findings.clients import OneApplication, PushedClients
-from streaming.findings.entry import EVIDENCE, PLACES, REACHED, FindingEntry, Place
-from streaming.findings.finding_records import Policy, identity, restored
+from streaming.findings.entry import EVIDENCE, PLACES, REACHED, FindingEntry, Holders, Place, Policy, advance, identity, restored
 from streaming.findings.fleet import Found
 from streaming.findings.inputs import JudgedPush
-from streaming.findings.lifecycle import advance
-from streaming.findings.named_clients import Holders
 from streaming.findings.problems import Problem, Secrets, problems
-from streaming.findings.publication import is_behind, is_due, is_outdated
-from streaming.findings.room import FINDINGS, Room
-from streaming.findings.rounds import Rounds
-from streaming.limits import Overflow
+from streaming.limits import Limit, Overflow
+
+MOST_FINDINGS = 50_000
+"""Findings that are kept, besides those on clientscope's own operation; `clientscope.fair_share` chooses those that make room."""
+
+FOR_LEAKS = 10_000
+"""The part of these that is for secrets alone."""
+
+FINDINGS = Limit(
+    "findings",
+    MOST_FINDINGS,
+    "findings",
+    f"of those who have more than their share the least severe leave the topic; {FOR_LEAKS:,} are for secrets alone,"
+    " and clientscope's own come on top",
+)
+
+
+class Room:
+    """Counts findings by tenant; those on clientscope's own operation count for no tenant."""
+
+    def __init__(self) -> None:
+        self._of_tenant: Counter[Tenant] = Counter()
+        self._total = self._leaks = 0
+
+    def take(self, entry: FindingEntry) -> None:
+        """One more."""
+        if entry.kind != "operation":
+            self._of_tenant[entry.tenant] += 1
+            self._total += 1
+            self._leaks += entry.is_leak
+
+    def release(self, entry: FindingEntry) -> None:
+        """It is no more."""
+        if entry.kind != "operation":
+            self._less(entry.tenant)
+            self._total -= 1
+            self._leaks -= entry.is_leak
+
+    def share(self, entry: FindingEntry, tenant: Tenant) -> None:
+        """Notes that another tenant has it too: it counts for the tenant with fewer findings."""
+        if entry.tenant != tenant and self._of_tenant[tenant] < self._of_tenant[entry.tenant]:
+            self._less(entry.tenant)
+            self._of_tenant[tenant] += 1
+            entry.tenant = tenant
+
+    def excess(self, entries: Iterable[FindingEntry], for_leak: bool) -> list[HeldEntry]:
+        """The findings to remove before another is added: the least important of the tenants that have the most."""
+        others = MOST_FINDINGS - FOR_LEAKS
+        if not for_leak and self._total - self._leaks >= others:
+            return _excess([entry for entry in entries if not entry.is_leak], others)
+        return _excess(entries, MOST_FINDINGS) if self._total >= MOST_FINDINGS else []
+
+    def _less(self, tenant: Tenant) -> None:
+        self._of_tenant[tenant] -= 1
+        if self._of_tenant[tenant] <= 0:
+            del self._of_tenant[tenant]
+
+
+def _excess(entries: Iterable[FindingEntry], room: int) -> list[HeldEntry]:
+    held = [HeldEntry(each.fingerprint, each.tenant, each.matters, each.last_seen_ms) for each in entries if each.kind != "operation"]
+    return beyond(held, room)
+
+
+_ROUND_MS = 30_000
+"""In so long all that wait are looked at once."""
+
+_DAY_MS = 24 * 60 * 60_000
+
+
+class Rounds:
+    """Their fingerprints, in turns.  Times are ms since the epoch.
+
+    All are looked at in the first round, and in one of each day (UTC): with a day suppressions and decisions end, and findings that ended
+    long ago leave the topic.
+    """
+
+    def __init__(self) -> None:
+        self._order: OrderedDict[str, None] = OrderedDict()
+        self._looked_ms, self._day, self._thorough = 0, -1, 0
+
+    def add(self, fingerprint: str) -> None:
+        """One more."""
+        self._order[fingerprint] = None
+
+    def remove(self, fingerprint: str) -> None:
+        """It is no more."""
+        self._order.pop(fingerprint, None)
+
+    def due(self, now_ms: int, waiting: Container[str]) -> list[str]:
+        """Those whose turn it is."""
+        if now_ms // _DAY_MS != self._day:
+            self._day, self._thorough = now_ms // _DAY_MS, len(self._order)
+        share = min(1.0, abs(now_ms - self._looked_ms) / _ROUND_MS)  # a clock may have been set back
+        self._looked_ms = now_ms
+        due = []
+        for _ in range(math.ceil(len(self._order) * share)):
+            fingerprint = next(iter(self._order))
+            self._order.move_to_end(fingerprint)
+            if self._thorough > 0 or fingerprint in waiting:
+                due.append(fingerprint)
+            self._thorough -= 1
+        return due
+
+
+COUNTS_EVERY_MS = 30_000
+"""How often a record is written again because only counts and times have changed."""
+
+KEEP_MS = 30 * 24 * 60 * 60_000
+"""For how long a finding stays on the topic after it was resolved or closed."""
+
+
+def is_outdated(entry: FindingEntry, record: Finding, now_ms: int) -> bool:
+    """Whether the topic is to lose it: it ended long ago, and no connected client has it.  A secret that stopped waits for a person."""
+    ended_ms = max(record.ended_ms or now_ms, record.last_seen_ms)
+    over = record.state in ("resolved", "closed") and not record.client_count
+    return entry.published is not None and over and now_ms - ended_ms > KEEP_MS
+
+
+def is_due(entry: FindingEntry, record: Finding, now_ms: int) -> bool:
+    """Whether the record is to be written in place of the one that was published."""
+    before = entry.published
+    if before is None or _at_once(record) != _at_once(before):
+        return True
+    return now_ms - entry.published_at_ms >= COUNTS_EVERY_MS and _counts(record) != _counts(before)
+
+
+def is_behind(entry: FindingEntry, record: Finding) -> bool:
+    """Whether the topic has other counts or times than the record."""
+    return entry.published is None or _counts(record) != _counts(entry.published)
+
+
+def _at_once(record: Finding) -> tuple[object, ...]:
+    known = record.state, record.severity, record.code, record.message, record.settings, record.evidence
+    return *known, record.alert, record.decided, record.suppressed, record.reopened
+
+
+def _counts(record: Finding) -> tuple[object, ...]:
+    return record.client_count, record.last_seen_ms, record.places, record.reach, record.clients, record.owner
+
 
 log = logging.getLogger(__name__)
 

@@ -6,16 +6,76 @@ import logging
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import NamedTuple, cast
 
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.records.client_key import Tenant
 from clientscope.severities import SEVERITIES
+from streaming.findings import ordered
 from streaming.findings.inputs import JudgedPush, Settings, There
-from streaming.findings.live_clients import LiveClients
-from streaming.findings.liveness import Liveness
-from streaming.findings.presence import Presence
+from streaming.findings.presence import Liveness, LivePushes
 from streaming.limits import Limit, Overflow
+
+
+class Variant(NamedTuple):
+    """What clients with the same release of a library and the same settings have in common.
+
+    Attributes:
+        settings: clients with the same settings share one object (`streaming.findings.inputs.InputReader`).
+        clients: how many they are.
+    """
+
+    software_name: str
+    software_version: str
+    settings: Settings
+    clients: int
+
+
+class LiveClients:
+    """Those of one application.
+
+    Attributes:
+        pushes: their newest, in the order of `streaming.findings.ordered`.
+    """
+
+    __slots__ = ("_variants", "pushes")
+
+    def __init__(self) -> None:
+        self.pushes: list[JudgedPush] = []
+        self._variants: dict[tuple[str, str, int], Variant] = {}
+
+    def __len__(self) -> int:
+        return len(self.pushes)
+
+    @property
+    def variants(self) -> list[Variant]:
+        """Each different one."""
+        return list(self._variants.values())
+
+    @property
+    def newest_ms(self) -> int:
+        """When one of them last pushed; 0 where there are none."""
+        return self.pushes[-1].appended_ms if self.pushes else 0
+
+    def add(self, push: JudgedPush) -> None:
+        """A client is connected."""
+        ordered.add(self.pushes, push)
+        self._count(push, 1)
+
+    def discard(self, push: JudgedPush) -> None:
+        """It isn't any more, or has pushed again."""
+        if ordered.discard(self.pushes, push):
+            self._count(push, -1)
+
+    def _count(self, push: JudgedPush, by: int) -> None:
+        key = push.software_name, push.software_version, id(push.settings)
+        known = self._variants.get(key)
+        count = by + (known.clients if known else 0)
+        if count:
+            self._variants[key] = Variant(push.software_name, push.software_version, push.settings, count)
+        else:
+            del self._variants[key]
+
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +94,9 @@ CLIENTS = Limit(
     "clients",
     "findings omit some of those who have more than their share; the same above 256 MiB of what clients push, as text",
 )
+
 APPLICATIONS = Limit("applications", MOST_APPLICATIONS, "applications", "the same, with all clients of those that are forgotten")
+
 STARTS = Limit(
     "starts",
     8,
@@ -107,7 +169,7 @@ class PushedClients:
         self.applications: dict[str, OneApplication] = {}
         self.moved: Callable[[JudgedPush, bool], None] = lambda push, is_live: None
         self._liveness = liveness
-        self._presence = Presence(liveness, self._moved)
+        self._presence = LivePushes(liveness, self._moved)
         self._most = most
         self._of: dict[str, str] = {}
         self._alike: dict[tuple[Tenant, int], int] = {}  # how many clients of a tenant have the same settings

@@ -20,15 +20,13 @@ from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS
 from streaming.findings import fleet
-from streaming.findings.append_times import AppendTimes
 from streaming.findings.book import Book, Changes
 from streaming.findings.clients import MOST_CLIENTS, OneApplication, PushedClients
 from streaming.findings.comparisons import Comparisons
-from streaming.findings.entry import FindingEntry
+from streaming.findings.entry import FindingEntry, Policy
 from streaming.findings.fact_reports import FactReports
-from streaming.findings.finding_records import Policy
-from streaming.findings.inputs import ConnectionChange, InputReader, JudgedPush, LogPosition
-from streaming.findings.liveness import CONNECTIONS_PER_CLIENT, Liveness
+from streaming.findings.inputs import AppendTimes, ConnectionChange, InputReader, JudgedPush, LogPosition
+from streaming.findings.presence import CONNECTIONS_PER_CLIENT, Liveness
 from streaming.findings.retention import Kept
 from streaming.limits import Limit, Overflow
 from streaming.passed_over import PassedOver

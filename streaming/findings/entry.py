@@ -1,21 +1,288 @@
-"""State of one finding: its clients and places, how far a secret got, and its state in its life (`streaming.findings.lifecycle`)."""
+"""One finding as the engine keeps it, its life, and its record on ``clientscope.findings``."""
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
 
 from clientscope.fair_share import HeldEntry, beyond
+from clientscope.findings import wording
 from clientscope.findings.decisions import Decision
-from clientscope.findings.record import MOST_CLIENTS, Alert, Client, Finding, Kind
+from clientscope.findings.record import (
+    MOST_CLIENTS,
+    MOST_PLACES,
+    Alert,
+    Application,
+    Client,
+    Decided,
+    Finding,
+    FindingOwner,
+    Kind,
+    LeakPlace,
+    Reach,
+    State,
+    Suppressed,
+    Why,
+)
+from clientscope.profiles import client_patterns
+from clientscope.profiles.owners import Owners
+from clientscope.profiles.suppressions import Suppression, suppressing
 from clientscope.records.client_key import Tenant, tenant_of
+from clientscope.severities import SEVERITIES
+from clientscope.topic_values import Setting
 from streaming.findings import ordered
-from streaming.findings.inputs import ClientNames, JudgedPush, LogPosition
-from streaming.findings.live_clients import LiveClients
+from streaming.findings.clients import LiveClients
+from streaming.findings.inputs import ClientNames, JudgedPush, LogPosition, There, whereabouts
+from streaming.findings.ordered import order
+from streaming.findings.problems import TEXTS, RuleText
 from streaming.limits import Limit, Overflow
+
+_UNKNOWN = RuleText("", "", "")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The user's configuration for findings: owners, and suppressions."""
+
+    owners: Owners = field(default_factory=Owners)
+    suppressions: tuple[Suppression, ...] = ()
+
+    def suppression(self, entry: FindingEntry, now_ms: int) -> Suppression | None:
+        """The one that keeps notifications of an entry back on this day (UTC)."""
+        client = _client(application_of(entry), list(entry.known.values()))
+        return suppressing(self.suppressions, entry.code, client, datetime.fromtimestamp(now_ms / 1000, UTC).date())
+
+
+def record_of(entry: FindingEntry, state: State, holders: Holders, suppression: Suppression | None, owners: Owners) -> Finding:
+    """The record of an entry as it is now.
+
+    Args:
+        holders: the clients that have it.
+        suppression: what keeps its notifications back.
+    """
+    text = TEXTS.get(entry.code, _UNKNOWN)
+    application = application_of(entry)
+    clients = list(entry.known.values())
+    owner = owners.of(_client(application, clients))
+    settings = [Setting.model_validate(setting) for setting in entry.settings]
+    places = _places(entry, holders.places) if entry.kind == "leak" else []
+    place_count = len(entry.places) if entry.kind == "leak" else 0
+    standing = entry.standing
+    return Finding(
+        fingerprint=entry.fingerprint,
+        code=entry.code,
+        name=text.name,
+        kind=entry.kind,
+        severity=SEVERITIES[entry.severity],
+        risks=list(text.risks),
+        confidence="low" if entry.low_confidence else "high",
+        state=state,
+        message=wording.message(entry.message, application, settings, places, place_count),
+        sentence=entry.message,
+        use_instead=text.use_instead,
+        link=text.link,
+        application=application,
+        subject=entry.subject,
+        settings=settings,
+        clients=clients,
+        client_count=holders.number,
+        places=places,
+        place_count=place_count,
+        reach=Reach(redacted_at=entry.redacted_at, written_to=entry.written_to) if entry.kind == "leak" else None,
+        first_seen_ms=entry.first_seen_ms,
+        last_seen_ms=entry.last_seen_ms,
+        opened_ms=standing.opened_ms or entry.first_seen_ms,
+        ended_ms=standing.ended_ms or None,
+        reopened=standing.reopened,
+        evidence=list(entry.evidence),
+        owner=FindingOwner(team=owner.team, contact=owner.contact) if owner else None,
+        suppressed=_suppressed(suppression),
+        decided=_decided(entry) if state == "closed" else None,
+        alert=standing.alert,
+        revision=entry.published.revision + 1 if entry.published else 0,
+    )
+
+
+def restored(record: Finding) -> FindingEntry:
+    """The entry that a record was made of, as far as the record says; the clients that have it follow from their pushes."""
+    entry = FindingEntry(record.fingerprint, record.code, record.kind, record.confidence == "low", SEVERITIES.index(record.severity))
+    entry.message, entry.subject = record.sentence or record.message, record.subject
+    entry.said_by = record.last_seen_ms, -1, ""  # pushes of that moment are read once more
+    entry.known = {client.key: client for client in record.clients}
+    entry.settings = tuple(setting.model_dump(exclude_none=True) for setting in record.settings)
+    ended = record.state in ("resolved", "stopped")
+    # Each place keeps its own time: the newest of those with as many clients is the one that the message names.
+    seen_ms = {(key_of(place.application), place.key): place.last_seen_ms or record.last_seen_ms for place in record.places}
+    if record.kind != "operation":
+        entry.application = key_of(record.application)
+        if record.kind == "setting":
+            seen_ms = {(entry.application, ""): record.last_seen_ms}
+    passed_ms = max(record.ended_ms or 0, record.last_seen_ms + 1) if ended else 0
+    entry.places = {place: Where(last_seen_ms=at_ms, passed_ms=passed_ms) for place, at_ms in seen_ms.items()}
+    entry.first_seen_ms, entry.last_seen_ms = record.first_seen_ms, record.last_seen_ms
+    entry.present = record.state == "open"
+    is_alerted = record.state == "open" and record.alert is not None and record.alert.at_ms >= record.opened_ms
+    entry.standing = FindingStanding(
+        is_open=record.state == "open",
+        opened_ms=record.opened_ms,
+        ended_ms=record.ended_ms or 0,
+        reopened=record.reopened,
+        alert=record.alert,
+        worst_alerted=SEVERITIES.index(record.severity) if is_alerted else -1,
+    )
+    entry.evidence = list(record.evidence)
+    if record.reach:
+        entry.redacted_at, entry.written_to = list(record.reach.redacted_at), list(record.reach.written_to)
+    entry.published = record
+    entry.tenant = tenant_of(record.application.principal, record.clients[0].address if record.clients else "")
+    return entry
+
+
+def application_of(entry: FindingEntry) -> Application:
+    """Whose it is; empty of what concerns no application."""
+    return identity(entry.application) if entry.application else Application()
+
+
+@lru_cache(maxsize=20_000)
+def identity(key: str) -> Application:
+    """An application's key, taken apart."""
+    principal, client_id, group = json.loads(key)
+    return Application(principal=principal, client_id=client_id, group=group)
+
+
+def key_of(application: Application) -> str:
+    """The key again."""
+    return json.dumps([application.principal, application.client_id, application.group], ensure_ascii=False, separators=(",", ":"))
+
+
+def _client(of: Application, clients: Sequence[Client]) -> client_patterns.PatternSubject:
+    """The subject that patterns are matched with: the first client that the finding names, else its application."""
+    if clients:
+        return client_patterns.PatternSubject(clients[0].principal, of.group, clients[0].client_id)
+    return client_patterns.PatternSubject(of.principal, of.group, of.client_id)
+
+
+def _places(entry: FindingEntry, counts: Mapping[Place, int]) -> list[LeakPlace]:
+    order = sorted(entry.places, key=lambda key: (-counts.get(key, 0), -entry.places[key].last_seen_ms, key))
+    # A place's time may be later than any push's, to be after a push of an earlier offset.
+    seen_ms = {key: min(entry.places[key].last_seen_ms, entry.last_seen_ms) for key in order[:MOST_PLACES]}
+    return [
+        LeakPlace(application=identity(key[0]), key=key[1], clients=counts.get(key, 0), last_seen_ms=seen_ms[key])
+        for key in order[:MOST_PLACES]
+    ]
+
+
+def _decided(entry: FindingEntry) -> Decided | None:
+    made = entry.decision
+    if made is None:
+        return None
+    return Decided(resolution=made.resolution, by=made.by, why=made.why, at_ms=made.at_ms, until=made.until)
+
+
+def _suppressed(by: Suppression | None) -> Suppressed | None:
+    return Suppressed(reason=by.reason, until=by.until, where=by.where) if by else None
+
+
+QUIET_MS = 10 * 60_000
+"""A secret that no connected client has any more counts as stopped after this, though no newer push says so."""
+
+_NO_POLICY = Policy()
+
+
+def advance(
+    entry: FindingEntry, holders: Holders, now_ms: int, policy: Policy = _NO_POLICY, alerts: bool = True
+) -> tuple[FindingEntry, Finding]:
+    """The next state of a finding, and its record.
+
+    Args:
+        entry: what is known of it; isn't changed.
+        holders: the clients that have it.
+        now_ms: ms since the epoch.
+        policy: owners and suppressions.
+        alerts: whether it may ask for a notification.
+
+    Returns:
+        the entry from now on, which shares with the earlier one what hasn't changed, so that one isn't used any more; and its record.
+    """
+    is_live = holders.number > 0
+    quiet_since_ms = _quiet_since_ms(entry, is_live, now_ms)
+    advanced = replace(
+        entry,
+        severity=_worst(entry),
+        places=_lifecycle_places(entry, quiet_since_ms, now_ms),
+        known=named(entry, holders),
+        lately={},
+        worst_lately=-1,
+        standing=replace(entry.standing, quiet_since_ms=quiet_since_ms),
+    )
+    state = _state(advanced, is_live, now_ms)
+    suppression = policy.suppression(advanced, now_ms)
+    if state == "open" or (state == "stopped" and advanced.is_unheard):
+        back_ms = advanced.back_ms if advanced.standing.is_open else 0
+        notifies = alerts and suppression is None and not advanced.low_confidence
+        advanced = replace(advanced, standing=_opened(advanced, notifies, now_ms), back_ms=back_ms)
+    if state != "open" and (advanced.standing.is_open or not advanced.standing.ended_ms):
+        ended = replace(advanced.standing, is_open=False, ended_ms=_ended_ms(advanced, state, now_ms))
+        advanced = replace(advanced, standing=ended)
+    return advanced, record_of(advanced, state, holders, suppression, policy.owners)
+
+
+def _state(entry: FindingEntry, is_live: bool, now_ms: int) -> State:
+    if entry.decision is not None and entry.decision.holds(entry.last_seen_ms, now_ms):
+        return "closed"
+    if entry.kind in ("fleet", "operation"):
+        return "open" if entry.present else "resolved"
+    if is_live or not entry.passed:
+        return "open"
+    return "stopped" if entry.kind == "leak" else "resolved"
+
+
+def _quiet_since_ms(entry: FindingEntry, is_live: bool, now_ms: int) -> int | None:
+    if entry.kind != "leak" or is_live:
+        return None
+    return now_ms if entry.standing.quiet_since_ms is None else entry.standing.quiet_since_ms
+
+
+def _lifecycle_places(entry: FindingEntry, quiet_since_ms: int | None, now_ms: int) -> dict[Place, Where]:
+    """Its places; a secret that has been quiet for long enough counts as passed in all of them, as by a push without it."""
+    if quiet_since_ms is None or now_ms - quiet_since_ms < QUIET_MS or entry.passed:
+        return entry.places
+    return {place: replace(where, passed_ms=max(where.passed_ms, where.last_seen_ms + 1)) for place, where in entry.places.items()}
+
+
+def _worst(entry: FindingEntry) -> int:
+    """Of those that have it, or had it since the last look; or as it was then."""
+    worst = max(*entry.severities, entry.worst_lately, -1)
+    return worst if worst >= 0 else entry.severity
+
+
+def _opened(entry: FindingEntry, notifies: bool, now_ms: int) -> FindingStanding:
+    """The state of an open finding, with an alert if it is new, worse or back."""
+    standing = entry.standing
+    if not standing.is_open:
+        again = standing.ended_ms > 0
+        opened_ms = (entry.back_ms or now_ms) if again else entry.first_seen_ms
+        reopened = standing.reopened + again
+        standing = replace(standing, is_open=True, opened_ms=opened_ms, ended_ms=0, reopened=reopened, worst_alerted=-1)
+    if not notifies or entry.severity <= standing.worst_alerted:
+        return standing
+    why: Why = "worse" if standing.worst_alerted >= 0 else "reopened" if standing.reopened and standing.alert else "new"
+    number = standing.alert.number + 1 if standing.alert else 1
+    alert = Alert(number=number, why=why, at_ms=entry.last_seen_ms if why == "worse" else standing.opened_ms)
+    return replace(standing, alert=alert, worst_alerted=entry.severity)
+
+
+def _ended_ms(entry: FindingEntry, state: State, now_ms: int) -> int:
+    if state == "resolved" and entry.places:
+        return max(where.passed_ms for where in entry.places.values())
+    return now_ms
+
 
 Place = tuple[str, str]
 """An application's key, and a setting's."""
@@ -29,7 +296,9 @@ PLACES = Limit(
     "places of one secret",
     "of the application that has the most of them some are forgotten",
 )
+
 EVIDENCE = Limit("evidence", 20, "notes on one finding", "the finding has the newest", None)
+
 REACHED = Limit("reached", 50, "records and gateways that one secret reached", "the finding names the newest", None)
 
 
@@ -290,3 +559,83 @@ class FindingEntry:
     def passed(self) -> bool:
         """Whether newer pushes are without it everywhere, so that it ends once no connected client has it."""
         return bool(self.places) and all(where.last_seen_ms < where.passed_ms for where in self.places.values())
+
+
+class Holders(NamedTuple):
+    """Those that have it.
+
+    Attributes:
+        places: place → how many are connected.
+        live: the newest pushes of those that are connected, at most `MOST_CLIENTS`, the newest first.
+        gone: the same of those that are remembered and aren't connected.
+        has: whether the client of this key is connected and has it.
+        left_ms: when a client that is gone closed its last connection; None where that isn't known.
+    """
+
+    places: Mapping[Place, int]
+    live: Sequence[JudgedPush]
+    gone: Sequence[JudgedPush]
+    has: Callable[[str], bool]
+    left_ms: Callable[[There, JudgedPush | None], int | None]
+
+    @property
+    def number(self) -> int:
+        """How many are connected; each has it in one place."""
+        return sum(self.places.values())
+
+
+def named(entry: FindingEntry, holders: Holders) -> dict[str, Client]:
+    """At most `MOST_CLIENTS`, by key: the newest of those that are connected, then those that left last.
+
+    Those that the entry knows already stay named though nothing else is known of them any more.
+    """
+    seen: set[ClientNames] = set()
+    clients = {push.client: _known(entry, push, None) for push in _once(holders.live, seen)}
+    gone = {push.client: push for push in (*entry.lately.values(), *holders.gone) if not holders.has(push.client)}
+    for push in _once(heapq.nlargest(MOST_CLIENTS, gone.values(), key=order), seen):
+        clients[push.client] = _known(entry, push, holders.left_ms(push.there, push) or push.appended_ms)
+    for key, client in entry.known.items():
+        if key not in clients and not holders.has(key):
+            if client.disconnected_ms is None:
+                left_ms = holders.left_ms(whereabouts(client.cluster, client.principal, client.client_id, client.address), None)
+                client = client.model_copy(update={"disconnected_ms": left_ms or client.pushed_ms})  # noqa: PLW2901
+            clients[key] = client
+    by_time = sorted(clients.items(), key=lambda item: _left(item[1]))
+    return dict(by_time[:MOST_CLIENTS])
+
+
+def _once(pushes: Iterable[JudgedPush], seen: set[ClientNames]) -> Iterator[JudgedPush]:
+    """Of what several gateways have seen of one client, the newest."""
+    for push in pushes:
+        if (names := push.names) is None or names not in seen:
+            if names is not None:
+                seen.add(names)
+            yield push
+
+
+def _left(client: Client) -> tuple[bool, int]:
+    """Those that are connected come first, the newest of each first."""
+    return client.disconnected_ms is not None, -(client.disconnected_ms or client.pushed_ms)
+
+
+def _known(entry: FindingEntry, push: JudgedPush, disconnected_ms: int | None) -> Client:
+    """As it was named before, if nothing has changed."""
+    known = entry.known.get(push.client)
+    same = known is not None and (known.pushed_ms, known.principal) == (push.appended_ms, push.principal)
+    if known is not None and same and (known.disconnected_ms is None) == (disconnected_ms is None):
+        return known
+    return Client(
+        key=push.client,
+        client_id=push.client_id,
+        instance_id=push.instance_id,
+        principal=push.principal,
+        address=push.address,
+        software_name=push.software_name,
+        software_version=push.software_version,
+        cluster=push.cluster,
+        broker=push.broker,
+        gateway=push.gateway,
+        observed=push.rank > 0,
+        pushed_ms=push.appended_ms,
+        disconnected_ms=disconnected_ms,
+    )

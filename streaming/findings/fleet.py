@@ -17,10 +17,9 @@ from clientscope.catalog.settings import numbers
 from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.severities import SEVERITIES
-from streaming.findings.clients import PushStart
-from streaming.findings.closings import ClosedAt, Who
+from streaming.findings.clients import LiveClients, PushStart, Variant
 from streaming.findings.inputs import Settings
-from streaming.findings.live_clients import LiveClients, Variant
+from streaming.findings.presence import ClosedAt, Who
 from streaming.findings.problems import Problem
 from streaming.limits import Limit, Overflow
 from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, Rule

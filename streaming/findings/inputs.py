@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from clientscope.gauges import GatewayKey
@@ -12,6 +15,7 @@ from clientscope.records.client_key import Tenant, instance_of, is_anonymous, te
 from clientscope.records.enums import Origin, rank_of
 from clientscope.records.principals import authenticated
 from streaming.limits import Limit, Overflow
+from udfs.kernels.finding_inputs import TOMBSTONE
 
 
 class There(NamedTuple):
@@ -265,3 +269,38 @@ _MAKE: Mapping[str, Any] = {
     "not_evaluable": lambda text: frozenset(json.loads(text)),
     "settings": json.loads,
 }
+
+Row = Mapping[str, Any]
+
+_Partition = tuple[bool, int]
+"""Whether it is one of ``clientscope.configs``, and its number."""
+
+
+class AppendTimes:
+    """The newest time so far of each partition of both topics.
+
+    A partition's records are read by offset. What it had at the start is read beside what is new, so each has a newest time of its own.
+    """
+
+    def __init__(self) -> None:
+        self._newest_ms: defaultdict[tuple[bool, _Partition], int] = defaultdict(int)
+
+    def in_order(self, rows: Iterable[Row], was_there: bool) -> list[tuple[int, Row]]:
+        """Ordering time and row of each record of a batch: by offset within a partition, between partitions the earlier ones first.
+
+        Args:
+            was_there: whether their records were there at the start.
+        """
+        partitions: defaultdict[_Partition, list[Row]] = defaultdict(list)
+        for row in rows:
+            partitions[row["kind"] is None or row["kind"] == TOMBSTONE, row.get("partition", 0)].append(row)
+        ordered = (self._ordered(which, of, was_there) for which, of in partitions.items())
+        return sorted(chain.from_iterable(ordered), key=itemgetter(0))  # merges what is in order already
+
+    def _ordered(self, which: _Partition, rows: Iterable[Row], was_there: bool) -> Iterator[tuple[int, Row]]:
+        # What was there at the start comes before what is new.
+        newest_ms = max(self._newest_ms[True, which], self._newest_ms[was_there, which])
+        for row in sorted(rows, key=lambda row: row.get("offset", 0)):
+            newest_ms = max(newest_ms, row["appended_ms"])
+            yield newest_ms, row
+        self._newest_ms[was_there, which] = newest_ms

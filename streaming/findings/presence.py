@@ -1,33 +1,397 @@
-"""Presence of the clients that pushed: whether each is connected, updated by pushes, connections and time.
-
-A client is connected while the connection that it pushed on is open; for `GRACE_MS` after its push, until that connection is closed, since
-its record may still be unread; and, being the newest one with its principal, client.id and address, while any connection with the same is
-open: clients close what is idle, and which of the others is theirs isn't known.
-
-What a client pushes beats what it logs, and that beats what was seen of its requests: while a client is connected that has declared its
-configuration, other records of its names and type count as those of a client that isn't. So it counts once, and by what it says.
-"""
+"""Presence of the clients that pushed: which connections are open, and whether each client is connected."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
 
 from clientscope.catalog.configs import ClientType
+from clientscope.fair_share import HeldEntry, beyond
+from clientscope.findings.conditions import gateway_subject
 from clientscope.gauges import GatewayKey
+from clientscope.presence import FORGOTTEN_MS, MOST_GATEWAYS, MOST_RANGES, GatewayProcess, Presence
+from clientscope.records.client_key import tenant_of
+from clientscope.records.enums import Kind
 from streaming.findings import ordered
-from streaming.findings.closings import GRACE_MS
-from streaming.findings.inputs import JudgedPush, There
-from streaming.findings.liveness import Liveness
+from streaming.findings.inputs import ConnectionChange, JudgedPush, There, whereabouts
+from streaming.limits import Limit, Overflow
+
+GRACE_MS = 30_000
+"""For so long after its push a client counts as connected whose connection hasn't been read yet."""
+
+_WINDOW_MS = 5 * 60_000
+
+_SLICE_MS = 10_000
+
+MOST_NAMES = 1_000
+
+MOST_ORIGINS = 2_000
+
+MOST_CLOSED = 100_000
+
+MOST_LEFT = 100_000
+
+NAMES = Limit(
+    "closing_clients",
+    MOST_NAMES,
+    "client.ids of one principal that close connections within ten seconds",
+    "AN404 counts the others together, as a client without client.id",
+    "low",
+)
+
+ORIGINS = Limit(
+    "closing_origins",
+    MOST_ORIGINS,
+    "brokers, addresses and releases at which clients close connections within ten seconds",
+    "AN404 counts these connections, and doesn't name where they were closed",
+    "low",
+)
+
+CLOSED = Limit(
+    "closed_connections",
+    MOST_CLOSED,
+    "connections that were closed within a minute",
+    "a client whose connection was closed before its push was read counts as connected for 30 s",
+    "low",
+)
+
+LEFT = Limit(
+    "left_clients", MOST_LEFT, "clients that left", "a finding says of the first that left when they pushed, not when they left", "low"
+)
+
+Who = tuple[str | None, str | None]
+"""Principal and client.id."""
+
+
+class ClosedAt(NamedTuple):
+    """Where connections were closed, and by what; ``software`` is a name and a version."""
+
+    broker: int
+    address: str
+    software: str
+
+
+class ClosingRates:
+    """How many connections each client closed in the last five minutes.  Times are ms since the epoch, of Kafka's clock."""
+
+    def __init__(self) -> None:
+        self.full, self.origins_full = Overflow(NAMES), Overflow(ORIGINS)
+        self._slices: dict[int, Counter[Who]] = {}
+        self._origins: dict[int, Counter[tuple[Who, ClosedAt]]] = {}
+        self._newest_ms = 0
+        self._names: Counter[str | None] = Counter()  # of each principal, since the last slice began
+
+    def count(self, event: ConnectionChange) -> None:
+        """A connection was closed."""
+        begin = event.appended_ms // _SLICE_MS * _SLICE_MS
+        if begin > self._newest_ms:
+            self._newest_ms = begin
+            self._names.clear()
+            self._end(begin)
+        if begin <= self._newest_ms - _WINDOW_MS:
+            return
+        counts, who = self._slices.setdefault(begin, Counter()), (event.principal, event.client_id)
+        if who not in counts:
+            if self._names[event.principal] >= MOST_NAMES:
+                who = event.principal, None
+                self.full.left_out(tenant_of(event.principal, event.address))
+            else:
+                self._names[event.principal] += 1
+        counts[who] += 1
+        software = " ".join(filter(None, (event.software_name, event.software_version)))
+        origins, origin = self._origins.setdefault(begin, Counter()), (who, ClosedAt(event.broker, event.address, software))
+        if origin in origins or len(origins) < MOST_ORIGINS:
+            origins[origin] += 1
+        else:
+            self.origins_full.left_out(tenant_of(event.principal, event.address))
+
+    def origins(self, now_ms: int) -> Iterator[tuple[Who, ClosedAt, int]]:
+        """Where each client closed how many of them, within the five minutes before; the same place may come several times."""
+        self._end(now_ms)
+        for counts in self._origins.values():
+            for (who, at), count in counts.items():
+                yield who, at, count
+
+    def at(self, now_ms: int) -> Counter[Who]:
+        """By client, within the five minutes before."""
+        self._end(now_ms)
+        total: Counter[Who] = Counter()
+        for counts in self._slices.values():
+            total.update(counts)
+        return total
+
+    def _end(self, now_ms: int) -> None:
+        for begin in [begin for begin in self._slices if begin <= now_ms - _WINDOW_MS]:
+            del self._slices[begin]
+            self._origins.pop(begin, None)
+
+
+class Departures:
+    """Connections that were closed a moment ago, and when clients left.  Times are ms since the epoch, of Kafka's clock."""
+
+    def __init__(self) -> None:
+        self.closed_full, self.left_full = Overflow(CLOSED), Overflow(LEFT)
+        self._closed: dict[tuple[GatewayKey, int, int], int] = {}
+        self._left: dict[There, int] = {}
+
+    def closed(self, event: ConnectionChange) -> None:
+        """A connection was closed."""
+        self._closed[(event.cluster, event.broker, event.gateway), event.epoch, event.connection] = event.appended_ms
+        while next(iter(self._closed.values())) < event.appended_ms - 2 * GRACE_MS:
+            del self._closed[next(iter(self._closed))]
+        if len(self._closed) > MOST_CLOSED:
+            del self._closed[next(iter(self._closed))]
+            self.closed_full.left_out(tenant_of(event.principal, event.address))
+
+    def closed_ms(self, push: JudgedPush) -> int | None:
+        """When the connection was closed that a client pushed on; None where that isn't known, or was more than a minute ago."""
+        return self._closed.get((push.gateway_key, push.epoch, push.connection))
+
+    def left(self, there: There, at_ms: int) -> None:
+        """A client closed its last connection."""
+        self._left.pop(there, None)
+        self._left[there] = at_ms
+        if len(self._left) > MOST_LEFT:
+            del self._left[next(iter(self._left))]
+            self.left_full.left_out(tenant_of(there.principal, there.address))
+
+    def back(self, there: There) -> None:
+        """It has one again."""
+        self._left.pop(there, None)
+
+    def left_ms(self, there: There) -> int | None:
+        """When it left; None where that isn't known."""
+        return self._left.get(there)
+
+
+CONNECTIONS_PER_CLIENT = 5
+"""Open connections that are known for each client that is remembered, some 200 bytes each; `clientscope.fair_share` chooses those that make
+room for further ones."""
+
+CONNECTIONS = Limit(
+    "connections",
+    1_000_000,
+    "connections",
+    "of those who have more than their share some are forgotten: their clients may count as gone",
+)
+
+GATEWAYS = Limit(
+    "gateways",
+    MOST_GATEWAYS,
+    "gateways",
+    "while none was silent for an hour, clients of further ones count as connected for 30 s after a push alone",
+    advice="look at who writes to clientscope.connections",
+)
+
+CLOSED_RANGES = Limit(
+    "closed_ranges",
+    MOST_RANGES,
+    "ranges of closed connections",
+    "of one gateway some connections that are still to be read count as closed: their clients may count as gone",
+    "low",
+    "look at who writes to clientscope.connections",
+)
+
+
+@dataclass(slots=True, eq=False)
+class OpenConnections:
+    """Those of one client: a connection itself is its number and a reference to this, so that a client may have many.
+
+    Attributes:
+        principal: of the first; `streaming.findings.inputs.There` has none of clients that don't authenticate.
+        count: how many are open.
+    """
+
+    there: There
+    principal: str | None
+    count: int = 0
+
+
+class Liveness:
+    """Open connections, and how many each client has.  Times are ms since the epoch, of Kafka's clock.
+
+    Those of a lost gateway count until it has been silent for a day: it may only have been cut off, and a finding that ends is an alert
+    that is taken back.
+    """
+
+    def __init__(self, most: int = CONNECTIONS.most) -> None:
+        self._most = most
+        self._gateways_full, self._ranges_full = Overflow(GATEWAYS), Overflow(CLOSED_RANGES)
+        self._presence: Presence[OpenConnections] = Presence(
+            self._ended,
+            no_room=lambda gateway: self._gateways_full.exceeded(gateway_subject(*gateway)[:200]),
+            narrowed=lambda gateway: self._ranges_full.exceeded(gateway_subject(*gateway)[:200]),
+        )
+        self._clients: dict[There, OpenConnections] = {}
+        self._total = 0
+        self._rates = ClosingRates()
+        self._departures = Departures()
+        self._full = Overflow(replace(CONNECTIONS, most=most))
+        self._touched: list[tuple[GatewayKey, int]] = []
+        self._moved: dict[There, None] = {}
+
+    @property
+    def limits(self) -> tuple[Overflow, ...]:
+        """What its bounds left out."""
+        return (
+            self._full,
+            self._ranges_full,
+            self._gateways_full,
+            self._rates.full,
+            self._rates.origins_full,
+            self._departures.closed_full,
+            self._departures.left_full,
+        )
+
+    @property
+    def connections(self) -> int:
+        """Open ones, of all clients."""
+        return self._total
+
+    @property
+    def closed_ranges(self) -> int:
+        """How much is known of closed connections."""
+        return self._presence.ranges
+
+    def apply(self, event: ConnectionChange) -> None:
+        """Takes in one."""
+        process = self._presence.process((event.cluster, event.broker, event.gateway), event.epoch, event.appended_ms)
+        if process is None:
+            return
+        if event.kind == Kind.HEARTBEAT:
+            self._presence.heard(process, event.sequence, event.interval_ms, event.appended_ms)
+        elif event.kind != Kind.CLOSED:
+            if process.takes(event.connection, event.sequence):
+                self._drop(process, event.connection)
+                if self._total >= self._most:
+                    self._make_room()
+                self._put(process, event)
+        elif self._presence.close(process, event.connection):
+            self._rates.count(event)
+            self._leave(self._drop(process, event.connection), event.appended_ms)
+            self._touched.append((process.key, event.connection))  # though it was never known as open: its client's grace ends
+            self._departures.closed(event)
+
+    def forget(self, now_ms: int) -> None:
+        """Ends what is open at gateways of which no heartbeat has come for a day."""
+        for process in self._presence.processes.values():
+            if process.gone_ms is None and now_ms - process.heard_ms > FORGOTTEN_MS:
+                self._presence.lose(process, process.heard_ms)
+        self._presence.forget(now_ms)
+
+    def news(self) -> tuple[list[tuple[GatewayKey, int]], Iterable[There]]:
+        """What has changed since the last call: connections, by gateway and number, and clients that have their first one, or no more."""
+        touched, moved = self._touched, self._moved
+        if touched or moved:
+            self._touched, self._moved = [], {}
+        return touched, moved
+
+    def is_open(self, push: JudgedPush) -> bool:
+        """Whether the connection is open that a client pushed on."""
+        process = self._presence.processes.get(push.gateway_key)
+        return process is not None and process.epoch == push.epoch and push.connection in process.open
+
+    def closed_lately(self, push: JudgedPush) -> bool:
+        """Whether that connection was closed a moment ago."""
+        return self._departures.closed_ms(push) is not None
+
+    def has(self, there: There) -> bool:
+        """Whether any connection of such a client is open."""
+        return there in self._clients
+
+    def known(self, there: There) -> There:
+        """The whereabouts as open connections have them, so that a client's are held once; or what was given."""
+        client = self._clients.get(there)
+        return there if client is None else client.there
+
+    def left_ms(self, there: There, push: JudgedPush | None = None) -> int | None:
+        """When a client closed its last connection, with its like on the same host; or else the one it pushed on; None where not known."""
+        left_ms = self._departures.left_ms(there)
+        return self._departures.closed_ms(push) if left_ms is None and push is not None else left_ms
+
+    def beat_ms(self, subject: str) -> float:
+        """When a gateway, by `clientscope.findings.conditions.gateway_subject`, last sent a heartbeat; 0 where that isn't known."""
+        heard = (process for key, process in self._presence.processes.items() if gateway_subject(*key) == subject)
+        return max((process.heard_ms for process in heard if process.interval_ms is not None), default=0)
+
+    def _ended(self, process: GatewayProcess[OpenConnections], at_ms: float) -> None:
+        """Nothing is open at a gateway any more."""
+        for connection in list(process.open):
+            self._leave(self._drop(process, connection), int(at_ms))
+
+    def _leave(self, client: There | None, at_ms: int) -> None:
+        if client is not None and client not in self._clients:
+            self._departures.left(client, at_ms)
+
+    def open_of(self, owners: Mapping[Who, str]) -> Counter[str]:
+        """Connections that these clients have open, by owner. It looks at all clients, a million of them in a fifth of a second."""
+        counts: Counter[str] = Counter()
+        for client in self._clients.values() if owners else ():
+            owner = owners.get((client.principal, client.there.client_id))
+            if owner is not None:
+                counts[owner] += client.count
+        return counts
+
+    def closed(self, now_ms: int) -> Counter[Who]:
+        """How many connections each client closed in the last five minutes."""
+        return self._rates.at(now_ms)
+
+    def closed_at(self, now_ms: int) -> Iterator[tuple[Who, ClosedAt, int]]:
+        """Where, and how many there."""
+        return self._rates.origins(now_ms)
+
+    def _make_room(self) -> None:
+        """Forgets connections of the tenants that have the most."""
+        held = [
+            HeldEntry((process.key, number), tenant_of(client.there.principal, client.there.address), 0, number)
+            for process in self._presence.processes.values()
+            for number, (_, client) in process.open.items()
+        ]
+        gone = beyond(held, self._most)
+        self._full.dropped(gone)
+        for each in gone:
+            gateway, number = cast(tuple[GatewayKey, int], each.key)
+            self._drop(self._presence.processes[gateway], number)
+
+    def _put(self, process: GatewayProcess[OpenConnections], event: ConnectionChange) -> None:
+        there = whereabouts(event.cluster, event.principal, event.client_id, event.address)
+        client = self._clients.get(there)
+        if client is None:
+            client = self._clients[there] = OpenConnections(there, event.principal)
+            self._moved[there] = None
+            self._departures.back(there)
+        client.count += 1
+        process.open[event.connection] = event.sequence, client
+        self._touched.append((process.key, event.connection))
+        self._total += 1
+
+    def _drop(self, process: GatewayProcess[OpenConnections], connection: int) -> There | None:
+        """Forgets a connection; returns whose it was."""
+        if connection not in process.open:
+            return None
+        _, client = process.open.pop(connection)
+        self._total -= 1
+        self._touched.append((process.key, connection))
+        client.count -= 1
+        if not client.count:
+            del self._clients[client.there]
+            self._moved[client.there] = None
+        return client.there
+
 
 _MOST_ALIKE = 64
 """Clients of the same names that are looked through for one that has declared its configuration, the newest first."""
+
 _TYPES = range(-1, len(ClientType))
+
 _Alike = tuple[There, int, int]
 """Whereabouts, rank, and the type of what a client hasn't pushed."""
 
 
-class Presence:
+class LivePushes:
     """Of the newest push of each client.  Times are ms since the epoch.
 
     Args:

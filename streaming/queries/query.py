@@ -13,8 +13,8 @@ from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from streaming.checkpoints.job_records import SkippedRecord
 from streaming.culprits.probe import Kernel
+from streaming.findings.entry import Policy
 from streaming.findings.fact_reports import FactReports
-from streaming.findings.finding_records import Policy
 from streaming.job_checkpoints import Checkpoints
 from streaming.supervision import Running
 

@@ -16,8 +16,8 @@ from clientscope.records.config_record import RecordedSetting
 from clientscope.records.enums import Kind, Origin
 from streaming.findings.clients import MOST_CLIENTS
 from streaming.findings.engine import FindingsEngine
+from streaming.findings.entry import Policy
 from streaming.findings.fact_reports import FactReport, FactReports
-from streaming.findings.finding_records import Policy
 from streaming.findings.inputs import whereabouts
 from udfs.kernels.finding_inputs import connected, pushed, tombstones
 

@@ -27,7 +27,7 @@ from clientscope.records.codec import decode
 from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
 from streaming.findings.engine import FindingsEngine
-from streaming.findings.finding_records import Policy
+from streaming.findings.entry import Policy
 from streaming.transforms.history import connection_rows, push_rows
 from streaming.transforms.results import verdicts
 from udfs.kernels.finding_inputs import pushed
@@ -128,14 +128,14 @@ class Replay:
         for record in sorted((decode(ClientConnectionRecord, value) for value in values), key=lambda record: record.sequence):
             place = {"cluster": record.cluster_id, "broker": record.broker_id, "gateway": record.gateway_id}
             epoch, interval_ms = {"epoch": record.gateway_epoch}, {"heartbeat_interval_ms": record.heartbeat_interval_ms}
-            self.gauges[_compact(list(place.values()))] = {**place, **epoch, **interval_ms, "host": record.gateway_host}
+            self.gauges[_compact(list(place.values()))] = {"version": 1, **place, **epoch, **interval_ms, "host": record.gateway_host}
             for count in record.counts:
                 series = {
                     **place, "listener": count.listener_name, "software_name": count.client_software_name,
                     "software_version": count.client_software_version,
                 }  # fmt: skip
                 numbers = {"connections": count.open_connections, "opened": count.opened_total, "closed": count.closed_total}
-                self.gauges[_compact(list(series.values()))] = {**series, **numbers, **epoch}
+                self.gauges[_compact(list(series.values()))] = {"version": 1, **series, **numbers, **epoch}
 
 
 def _compact(value: list[Any]) -> str:

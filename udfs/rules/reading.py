@@ -299,7 +299,7 @@ def isolation_level_unfit(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
-    # What reads only what is committed passes; of the rest `streaming.findings.isolation` judges, which knows the topics.
+    # What reads only what is committed passes; of the rest `streaming.findings.comparisons` judges, which knows the topics.
     committed = batch.text("isolation.level").equals("read_committed")
     return judged(np.zeros(len(batch), np.bool_), committed)
 

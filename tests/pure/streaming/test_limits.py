@@ -14,7 +14,8 @@ from clientscope import presence
 from clientscope.findings.conditions import Condition
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
-from streaming.findings import clients, closings, entry, fleet, inputs, problems
+from streaming.findings import clients, entry, fleet, inputs, problems
+from streaming.findings import presence as closings
 from streaming.findings.inputs import ConnectionChange
 from streaming.gauges import Gauges, heartbeats
 from streaming.job_metrics import JobMetrics

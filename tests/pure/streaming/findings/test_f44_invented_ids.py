@@ -14,7 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from clientscope.fair_share import HeldEntry, too_many
 from clientscope.findings.record import Finding
-from streaming.findings import clients, engine, entry, room
+from streaming.findings import book as room
+from streaming.findings import clients, engine, entry
 
 WRONG = {
     "acks": "0", "linger.ms": "0", "retries": "0", "delivery.timeout.ms": "1", "request.timeout.ms": "1", "batch.size": "1",

@@ -12,7 +12,7 @@ from clientscope.findings.decisions import Decision
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.suppressions import Suppression
 from clientscope.records.enums import Origin
-from streaming.findings.finding_records import Policy
+from streaming.findings.entry import Policy
 
 GOOD, BAD = {"acks": "all"}, {"acks": "0"}
 SECRET = {"acks": "all", "sasl.password": "hunter2-canary"}

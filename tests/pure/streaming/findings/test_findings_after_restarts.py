@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
 from clientscope.records.enums import Origin
-from streaming.findings.publication import COUNTS_EVERY_MS
+from streaming.findings.book import COUNTS_EVERY_MS
 
 CONFIGURATIONS = (
     {"acks": "0"},

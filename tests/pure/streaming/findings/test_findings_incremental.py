@@ -14,11 +14,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from clientscope.findings.decisions import Decision
 from streaming.findings import engine, entry
+from streaming.findings.book import is_due
+from streaming.findings.clients import LiveClients
 from streaming.findings.entry import FindingEntry, Place
 from streaming.findings.inputs import JudgedPush
-from streaming.findings.live_clients import LiveClients
 from streaming.findings.problems import Secrets, problems
-from streaming.findings.publication import is_due
 
 GRACE_MS = 30 * SECOND
 LEAK = {"acks": "all", "sasl.password": "hunter2-canary"}

@@ -1,4 +1,4 @@
-"""Life of a finding as a table: the state before, the clients that have it, and the state after (`streaming.findings.lifecycle`)."""
+"""Life of a finding as a table: the state before, the clients that have it, and the state after (`streaming.findings.entry`)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ from clientscope.findings.record import Alert, Kind
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.suppressions import Suppression
 from clientscope.severities import SEVERITIES
-from streaming.findings.entry import FindingEntry, FindingStanding, Where
-from streaming.findings.finding_records import Policy, restored
+from streaming.findings.entry import QUIET_MS, FindingEntry, FindingStanding, Holders, Policy, Where, advance, restored
 from streaming.findings.inputs import JudgedPush, whereabouts
-from streaming.findings.lifecycle import QUIET_MS, advance
-from streaming.findings.named_clients import Holders
 
 NOW = 1_800_000_000_000
 TODAY = datetime.fromtimestamp(NOW / 1000, UTC).date()

@@ -11,7 +11,7 @@ from clientscope.findings.decisions import Decision, Resolution
 from clientscope.findings.fingerprints import secret_fingerprint
 from clientscope.findings.record import Finding
 from clientscope.records.enums import ValueState
-from streaming.findings import finding_records
+from streaming.findings import entry as finding_records
 
 SECRET = "hunter2-canary"
 LEAK, CLEAN = {"acks": "all", "sasl.password": SECRET}, {"acks": "all"}

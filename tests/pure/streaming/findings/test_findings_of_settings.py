@@ -12,7 +12,7 @@ from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
 from clientscope.records.enums import Origin
-from streaming.findings.finding_records import Policy
+from streaming.findings.entry import Policy
 
 BAD, GOOD = {"acks": "0", "group.id": "g"}, {"acks": "all", "group.id": "g"}
 

@@ -24,7 +24,7 @@ from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
 from streaming.findings.engine import FindingsEngine
-from streaming.findings.finding_records import Policy
+from streaming.findings.entry import Policy
 from udfs.kernels.finding_inputs import connected, pushed, tombstones
 
 CLIENTS = range(5)

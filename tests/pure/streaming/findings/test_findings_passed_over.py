@@ -14,7 +14,7 @@ from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
 from streaming.findings import fleet
 from streaming.findings.engine import FindingsEngine
-from streaming.findings.finding_records import Policy
+from streaming.findings.entry import Policy
 from udfs.kernels.finding_inputs import connected, pushed
 
 WHO = {"principal": "User:a", "client_address": "10.0.0.1"}

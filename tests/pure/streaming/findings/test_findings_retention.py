@@ -18,7 +18,7 @@ from streaming import clients_seen
 from streaming.checkpoints.job_records import JobState
 from streaming.findings import retention
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
-from streaming.findings.finding_records import Policy
+from streaming.findings.entry import Policy
 from streaming.findings.retention import DAY_MS, Kept
 from udfs.kernels.finding_inputs import TOMBSTONE, connected, pushed, tombstones
 
