@@ -1,4 +1,8 @@
-"""What follows from comparing clients, once a minute: with others of the fleet, and with what was seen and reported of them."""
+"""What follows from comparing clients: with others of the fleet, and with what was seen and reported of them.
+
+Comparisons cost what the fleet is large, so they wait for their time, every ten seconds; what follows from one push or one connection
+doesn't.
+"""
 
 from __future__ import annotations
 

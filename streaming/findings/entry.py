@@ -1,4 +1,18 @@
-"""One finding as the engine keeps it, its life, and its record on ``clientscope.findings``."""
+"""One finding as the engine keeps it, its life, and its record on ``clientscope.findings``.
+
+Its life is one pure function, `advance`: the entry that it is given stays as it is, and nothing is read but its arguments.
+
+- *open*: connected clients have it, or no newer push is without it.
+- *resolved*: newer pushes are without it everywhere and no connected client has it.  What is found by comparing, and what concerns
+  clientscope's own operation, resolves as soon as it is no longer so.
+- *stopped*: the same for a secret, which must still be rotated.  A secret also stops when no connected client has had it for
+  `QUIET_MS`.
+- *closed*: a person's decision holds.
+
+A notification is asked for when the finding is new, is back after it ended, or gets worse; not while it is suppressed, closed or of low
+confidence, nor of settings of clients that came and left before the job's start.  What was there for so short a time that no look saw it
+open still asks for one (F46).
+"""
 
 from __future__ import annotations
 

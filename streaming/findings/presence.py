@@ -1,4 +1,12 @@
-"""Presence of the clients that pushed: which connections are open, and whether each client is connected."""
+"""Presence of the clients that pushed: which connections are open, and whether each client is connected.
+
+A client is connected while the connection that it pushed on is open; for `GRACE_MS` after its push, until that connection is closed, since
+its record may still be unread; and, being the newest one with its principal, client.id and address, while any connection with the same is
+open: clients close what is idle, and which of the others is theirs isn't known.
+
+What a client pushes beats what it logs, and that beats what was seen of its requests: while a client is connected that has declared its
+configuration, other records of its names and type count as those of a client that isn't. So it counts once, and by what it says.
+"""
 
 from __future__ import annotations
 
