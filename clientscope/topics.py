@@ -14,7 +14,7 @@ from kafka.errors import (
 )
 
 from clientscope.errors import EnvironmentProblem
-from clientscope.kafka import latest
+from clientscope.kafka import compacted as latest
 from clientscope.kafka.access import Kafka, access
 from clientscope.kafka.admin import AdminClient, configs, connected, may_be_idempotent
 from clientscope.records.topics import BY_NAME, Topic

@@ -95,7 +95,7 @@ def records(
 ) -> DataFrame:
     """A topic's records from the checkpoint's position: value, topic, partition, offset, timestamp; and key, if asked for.
 
-    Tombstones that only clear a key's old place (`clientscope.kafka.latest`) are left out where keys are asked for.
+    Tombstones that only clear a key's old place (`clientscope.kafka.compacted`) are left out where keys are asked for.
 
     The query fails if records that it has not read are gone, rather than continue without them.
 

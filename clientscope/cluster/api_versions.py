@@ -17,9 +17,18 @@ from typing import Any
 from kafka.errors import IncompatibleBrokerVersion, KafkaError
 
 from clientscope.catalog.releases import Range
-from clientscope.kafka.admin import AdminClient, new_admin, no_broker
-from clientscope.kafka.describe import Broker, Described, describe, from_any, known_brokers, quorum_leader
-from clientscope.kafka.fresh_connection import ask_broker
+from clientscope.kafka.admin import (
+    AdminClient,
+    Broker,
+    Described,
+    ask_broker,
+    describe,
+    from_any,
+    known_brokers,
+    new_admin,
+    no_broker,
+    quorum_leader,
+)
 from clientscope.wire.describe_cluster import BrokerSoftware, software_of
 
 CLIENT_ID = "clientscope-api-versions"

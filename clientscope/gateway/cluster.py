@@ -36,8 +36,7 @@ from clientscope.gateway.template import Template
 from clientscope.gateway.worker.messages import BrokerFound, OpenPorts
 from clientscope.gateway.worker.pool import listen
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.admin import connected
-from clientscope.kafka.describe import describe
+from clientscope.kafka.admin import connected, describe
 from clientscope.session.ports import BrokerPorts
 
 log = logging.getLogger(__name__)

@@ -7,9 +7,8 @@ from concurrent.futures import Future
 from functools import partial
 
 from clientscope.gateway.publisher import Publisher
-from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.gateway.registry import ConnectionRegistry, Unpublished
 from clientscope.gateway.traffic import Traffic
-from clientscope.gateway.unpublished import Unpublished
 from clientscope.records.codec import encode
 from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.enums import OF_GATEWAYS, Kind

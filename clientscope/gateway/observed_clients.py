@@ -19,7 +19,7 @@ from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.request_settings import BETWEEN, shown_settings, shown_types
 from clientscope.clock import now_ms
-from clientscope.gateway.policy.guard import client_of
+from clientscope.gateway.policy.runner import client_of
 from clientscope.gateway.quota import PushQuota
 from clientscope.gateway.registry import Connection, ConnectionRegistry
 from clientscope.policy.found_clients import found_instance_id

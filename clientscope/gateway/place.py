@@ -15,8 +15,7 @@ from clientscope.errors import SettingsError
 from clientscope.gateway.epoch import next_epoch
 from clientscope.gateway.tls import ClientAuth, plan
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.admin import AdminClient, configs, new_admin
-from clientscope.kafka.describe import Described, describe
+from clientscope.kafka.admin import AdminClient, Described, configs, describe, new_admin
 from clientscope.session.state import UNAUTHENTICATED, UNSEEN, Identity
 
 _PROTOCOLS = "listener.security.protocol.map"

@@ -9,10 +9,9 @@ from functools import partial
 
 from clientscope.config import GatewaySettings
 from clientscope.gateway.metrics import GatewayMetrics
-from clientscope.gateway.policy.guard import client_of
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.policy.runner import PolicyRunner
+from clientscope.gateway.policy.runner import PolicyRunner, client_of
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.quota import PushQuota
 from clientscope.gateway.reconfiguring import quotas

@@ -1,4 +1,4 @@
-"""Registry of open connections, and the counts per software name and version.
+"""Registry of open connections, the counts per software name and version, and the records of both.
 
 All of it happens in the main process's event loop, so there are no locks; time is passed in. Each change makes one
 ClientConnectionRecord with the absolute counts of the series it touched (design: "Gauges tell the truth").
@@ -7,31 +7,106 @@ ClientConnectionRecord with the absolute counts of the series it touched (design
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from sys import intern
 from typing import Any, cast
 
 from clientscope.api.gateway import GatewayConnection
-from clientscope.gateway.known import KnownClients
+from clientscope.catalog.sensitive_names import placeholder
 from clientscope.gateway.place import GatewayPlace
 from clientscope.policy.interface import RequestContext
 from clientscope.policy.redaction import ClientNames
 from clientscope.records.client_key import scope
 from clientscope.records.config_record import RecordedSetting
 from clientscope.records.connection_record import MOST_COUNTS, ClientConnectionRecord, Passed, SeriesCount, rates
-from clientscope.records.enums import Kind
+from clientscope.records.enums import OF_GATEWAYS, Kind
 from clientscope.records.fields import SecurityProtocol
 from clientscope.records.requested_versions import unpack
 from clientscope.records.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
 from clientscope.session.state import UNKNOWN, Identity
 
+# franz-go was seen to say its name on its first connection alone. A connection that says nothing is recognised by client id, address
+# and principal together; that is an inference, shown as such, and never counted.
+_MOST = 10_000
+
+_ANY = placeholder()
+"""A client id that was redacted without a digest, so that its client is unknown."""
+
+
+class KnownClients:
+    """The software that each client said last; the 10,000 most recent clients."""
+
+    def __init__(self) -> None:
+        self._software: OrderedDict[tuple[str, str, str | None], tuple[str, str]] = OrderedDict()
+
+    def said(self, address: str, identity: Identity) -> None:
+        """Remembers what a connection said."""
+        if identity.client_id and identity.client_id != _ANY and identity.software_name != UNKNOWN:
+            key = (identity.client_id, address, identity.principal)
+            self._software[key] = (identity.software_name, identity.software_version)
+            self._software.move_to_end(key)
+            if len(self._software) > _MOST:
+                self._software.popitem(last=False)
+
+    def infer(self, address: str, identity: Identity) -> tuple[str, str] | None:
+        """Name and version of a connection that didn't say, if its client once did."""
+        if identity.software_name != UNKNOWN or not identity.client_id:
+            return None
+        return self._software.get((identity.client_id, address, identity.principal))
+
+
+# The counts heal by themselves, with the next heartbeat. A single connection does not: readers would show one that has long closed, or
+# miss one that is open. No I/O, no clock. Memory is bounded by what was open: a connection that came and went unpublished leaves
+# nothing.
+class Unpublished:
+    """Remembers whose records were dropped."""
+
+    def __init__(self) -> None:
+        self._new: set[int] = set()  # open, and no record of theirs was ever taken
+        self._changed: dict[int, None] = {}  # open, in order: what the topic says of them is missing or old
+        self._closed: dict[int, ClientConnectionRecord] = {}
+
+    def published(self, record: ClientConnectionRecord, taken: bool) -> None:
+        """Whether a record was taken, or dropped."""
+        if record.kind in OF_GATEWAYS or (taken and not self._changed):
+            return
+        connection_id = record.connection_id
+        if taken:
+            self._forget(connection_id)
+        elif record.kind == Kind.CLOSED:
+            if connection_id not in self._new:
+                self._closed[connection_id] = record
+            self._forget(connection_id)
+        else:
+            if record.kind == Kind.OPENED:
+                self._new.add(connection_id)
+            self._changed[connection_id] = None
+
+    def take_closed(self, most: int) -> list[ClientConnectionRecord]:
+        """The dropped records of connections that have closed, as they were, the oldest first; at most so many."""
+        return [self._closed.pop(connection_id) for connection_id in list(self._closed)[: max(most, 0)]]
+
+    def open(self, most: int) -> list[int]:
+        """Open connections that are to be recorded again, the longest unpublished first; at most so many."""
+        return list(self._changed)[: max(most, 0)]
+
+    def _forget(self, connection_id: int) -> None:
+        self._new.discard(connection_id)
+        self._changed.pop(connection_id, None)
+
+
 _OTHERS = (OTHER, OTHER)
+
 _UNKNOWNS = (UNKNOWN, UNKNOWN)
+
 _HEARTBEATS_AT_ZERO = 3
+
 _PRESENT_AFTER_MS = 6 * 60 * 60 * 1000
+
 _RECORDED_LENGTH = 256
+
 _MOST_REQUESTED = 1_024
 """Different lists of versions that are held once; beyond it, each connection holds its own until the next report."""
 

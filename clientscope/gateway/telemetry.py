@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from clientscope.errors import RecordError
-from clientscope.gateway.policy.guard import client_of
+from clientscope.gateway.policy.runner import client_of
 from clientscope.gateway.push_shapes import PushShapes
 from clientscope.gateway.quota import PushQuota, PushRate
 from clientscope.gateway.registry import ConnectionRegistry

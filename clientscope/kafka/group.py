@@ -15,8 +15,7 @@ from typing import Any
 from kafka import ConsumerRebalanceListener, KafkaConsumer, OffsetAndMetadata, TopicPartition
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
-from clientscope.kafka.access import Kafka, access
-from clientscope.kafka.bootstrap import bootstrapped
+from clientscope.kafka.access import Kafka, access, bootstrapped
 
 _JOIN_S = 3.0
 _ANSWER_MS = 5_000

@@ -24,8 +24,7 @@ from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, KafkaTimeoutError
 from kafka.protocol.metadata import MetadataRequest
 
-from clientscope.kafka.access import Kafka, access
-from clientscope.kafka.bootstrap import bootstrapped
+from clientscope.kafka.access import Kafka, access, bootstrapped
 
 _SILENCE_S = 30.0
 """How long Kafka may give nothing new of what is known to be there."""

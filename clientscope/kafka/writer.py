@@ -24,8 +24,7 @@ from kafka import KafkaProducer
 from kafka.errors import KafkaError, MessageSizeTooLargeError
 from kafka.partitioner.default import murmur2
 
-from clientscope.kafka.access import Kafka, access
-from clientscope.kafka.bootstrap import bootstrapped
+from clientscope.kafka.access import Kafka, access, bootstrapped
 
 MOVED = "clientscope.moved"
 """Header of a tombstone that clears a key's old place, in a partition that its producers no longer write to: it says nothing of the key."""

@@ -12,8 +12,7 @@ from deltalake import DeltaTable, QueryBuilder
 from clientscope.errors import ClientscopeError, RecordError
 from clientscope.findings.record import Application, Finding
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.compacted import Follower
-from clientscope.kafka.latest import LatestByKey, by_time, clear_old_places
+from clientscope.kafka.compacted import Follower, LatestByKey, by_time, clear_old_places
 from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.codec import decode

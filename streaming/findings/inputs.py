@@ -276,11 +276,11 @@ _Partition = tuple[bool, int]
 """Whether it is one of ``clientscope.configs``, and its number."""
 
 
-# LogAppendTime is the clock of a partition's leader. The next leader's clock may be behind it, and the same leader's may be set back: then a
-# record has an earlier time than those before it. Within a partition the offset decides which record is newer, and between partitions the
-# time (`LogPosition.is_after`, as in `clientscope.kafka.latest`). Lists need one order of all pushes. So each record has an ordering time
-# beside its own: the newest time of its partition up to there. Durations are those of Kafka's own times: a clock that was ahead for a moment
-# must not hold up a whole partition until true time has caught up.
+# LogAppendTime is the clock of a partition's leader. The next leader's clock may be behind it, and the same leader's may be set back:
+# then a record has an earlier time than those before it. Within a partition the offset decides which record is newer, and between
+# partitions the time (`LogPosition.is_after`, as in `clientscope.kafka.compacted`). Lists need one order of all pushes. So each record
+# has an ordering time beside its own: the newest time of its partition up to there. Durations are those of Kafka's own times: a clock
+# that was ahead for a moment must not hold up a whole partition until true time has caught up.
 class AppendTimes:
     """The newest time so far of each partition of both topics.
 

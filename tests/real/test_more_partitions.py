@@ -15,8 +15,7 @@ from every import every
 from patience import until
 
 from clientscope.cli import main
-from clientscope.kafka.compacted import Follower, read_compacted
-from clientscope.kafka.latest import clear_old_places
+from clientscope.kafka.compacted import Follower, clear_old_places, read_compacted
 from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter, partition_of
 from clientscope.records.topics import GAUGES, TOPICS

@@ -12,8 +12,7 @@ from conftest import PASSWORD, RunningBroker
 from patience import LIMIT_S
 
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.admin import new_admin
-from clientscope.kafka.describe import describe
+from clientscope.kafka.admin import describe, new_admin
 from clientscope.local.process import free_port
 
 

@@ -24,8 +24,7 @@ from patience import LIMIT_S, until
 from clientscope.commands.xray.raised import raised
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.admin import connected
-from clientscope.kafka.loggers import logger_level, set_logger_level
+from clientscope.kafka.admin import connected, logger_level, set_logger_level
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
 

@@ -16,7 +16,7 @@ from clientscope.catalog.sensitive_values import judge_value
 from clientscope.commands.doctor.result import CheckResult, not_checked, ok, warning
 from clientscope.commands.doctor.situation import CLIENT_ID, Situation
 from clientscope.errors import RecordError
-from clientscope.kafka.groups import DescribedGroup, consumer_groups
+from clientscope.kafka.admin import DescribedGroup, consumer_groups
 from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.records.codec import decode
 from clientscope.records.connection_record import ClientConnectionRecord

@@ -16,7 +16,7 @@ from kafka.errors import KafkaError
 from clientscope import topics
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import no_broker
-from clientscope.kafka.latest import LatestByKey, by_time
+from clientscope.kafka.compacted import LatestByKey, by_time
 from clientscope.kafka.reader import TopicReader
 from clientscope.records.topics import CONFIGS
 from clientscope.topic_values import clean

@@ -17,8 +17,7 @@ from clientscope.client.settings_file import parse
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.push import PushSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
-from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.bootstrap import require_listener
+from clientscope.kafka.access import KafkaAccess, require_listener
 from clientscope.settings_files import read_bytes
 
 

@@ -18,10 +18,7 @@ from clientscope.commands.xray.completing import ShownGroup, ShownTransaction, c
 from clientscope.commands.xray.inventory import Inventory
 from clientscope.commands.xray.raised import Connect
 from clientscope.errors import EnvironmentProblem
-from clientscope.kafka.admin import AdminClient
-from clientscope.kafka.groups import MOST_GROUPS, consumer_groups
-from clientscope.kafka.quotas import client_quotas
-from clientscope.kafka.transactions import MOST_TRANSACTIONAL_IDS, transactions
+from clientscope.kafka.admin import MOST_GROUPS, MOST_TRANSACTIONAL_IDS, AdminClient, client_quotas, consumer_groups, transactions
 
 MOST_QUOTAS = 1_000
 """Entities whose quotas are shown."""

@@ -11,8 +11,7 @@ from clientscope.catalog import sensitive
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray.inventory import InventoriedClient, Inventory, Place
-from clientscope.kafka.groups import DescribedGroup, DescribedMember
-from clientscope.kafka.transactions import DescribedTransaction
+from clientscope.kafka.admin import DescribedGroup, DescribedMember, DescribedTransaction
 
 GROUPS, TRANSACTIONS = Place("DescribeGroups", 1), Place("DescribeTransactions", 1)
 """Of settings that no log has."""

@@ -22,8 +22,7 @@ from clientscope.commands.xray.raised import Connect, InUseError, Raised, journa
 from clientscope.commands.xray.result import LogRead
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.admin import AdminClient, connected
-from clientscope.kafka.loggers import REQUEST_LOGGER
+from clientscope.kafka.admin import REQUEST_LOGGER, AdminClient, connected
 from clientscope.logs import files
 from clientscope.logs.following import Followed, follow
 from clientscope.logs.request_log import RequestLogReader

@@ -18,8 +18,7 @@ from pathlib import Path
 
 from clientscope.commands.lint.shown import plain
 from clientscope.errors import EnvironmentProblem
-from clientscope.kafka.admin import AdminClient
-from clientscope.kafka.loggers import logger_level, set_logger_level
+from clientscope.kafka.admin import AdminClient, logger_level, set_logger_level
 
 DEBUG = "DEBUG"
 _LEVELS = frozenset({"OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL"})

@@ -1,4 +1,4 @@
-"""The policy's process, forked from the gateway's template (`clientscope.gateway.template`) for `child`.
+"""The policy's process, forked from the gateway's template (`clientscope.gateway.template`) for `child`, and the messages to it and back.
 
 Two processes in one: the *policy's template* imports the policy's module once and then only forks *workers*, so that a new one is there
 within milliseconds; a worker runs the policy. Over its socket the template is given the policy's name, says its process id, and receives
@@ -23,38 +23,144 @@ import traceback
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from clientscope import core_dumps
 from clientscope.errors import InvalidConfigException, SettingsError
-from clientscope.gateway.policy.messages import (
-    Acknowledged,
-    Close,
-    Configure,
-    Configured,
-    Done,
-    PolicyProblem,
-    PolicyPush,
-    Publish,
-    Reconfigure,
-    Reconfigured,
-    Settled,
-    Worn,
-)
-from clientscope.policy.interface import ClientConfigPolicy
+from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
 from clientscope.policy.loading import load_policy
+
+
+@dataclass(frozen=True)
+class Configure:
+    """The first message to a process: which policy it is to make, and with what.
+
+    Attributes:
+        own: which of the settings are the policy's; None: all.
+        memory_bytes: RLIMIT_AS of the process.
+    """
+
+    class_name: str
+    configs: Mapping[str, Any] = field(repr=False)
+    own: frozenset[str] | None
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class PolicyPush:
+    """A push to be processed."""
+
+    number: int
+    context: RequestContext
+    data: ClientConfigData
+
+
+@dataclass(frozen=True)
+class Acknowledged:
+    """Kafka has the record of that `Publish`, or it was dropped."""
+
+    number: int
+    lost: bool
+
+
+@dataclass(frozen=True)
+class Reconfigure:
+    """New settings, all of them."""
+
+    configs: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Close:
+    """No more will come: close the policy, and end."""
+
+
+@dataclass(frozen=True)
+class PolicyProblem:
+    """A `SettingsError` on its way between processes."""
+
+    message: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Configured:
+    """The answer to `Configure`."""
+
+    problem: PolicyProblem | None = None
+
+
+@dataclass(frozen=True)
+class Publish:
+    """A record for Kafka.
+
+    Attributes:
+        push: the push in whose processing it was published, or None.
+    """
+
+    number: int
+    push: int | None
+    topic: str
+    key: str
+    value: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Done:
+    """``process`` has returned, or raised.
+
+    Attributes:
+        outcome: ``accepted``, ``invalid_config`` or ``policy_error``.
+        message: of an InvalidConfigException.
+        pending: a `Settled` follows.
+    """
+
+    push: int
+    outcome: str
+    message: str | None
+    pending: bool
+    process_time_s: float
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The future that ``process`` returned is done."""
+
+    push: int
+    lost: bool
+
+
+@dataclass(frozen=True)
+class Worn:
+    """Its memory is nearly used up: it asks to be closed."""
+
+
+@dataclass(frozen=True)
+class Reconfigured:
+    """The answer to `Reconfigure`; where ``broken``, the policy is in an unknown state."""
+
+    problem: PolicyProblem | None = None
+    broken: bool = False
+
 
 log = logging.getLogger(__name__)
 
 FORK, KILL = b"f", b"k"
+
 LENGTH = struct.Struct("!i")
 """Of the policy's name, in bytes, which comes before it; the answer has the process id in the same form."""
+
 NICE = 10
+
 MOST_PUBLICATIONS = 10_000
+
 _LARGEST_VALUE = 1024 * 1024
+
 _LONGEST_MESSAGE = 1_000
+
 _WORN_PART = 0.8
 
 

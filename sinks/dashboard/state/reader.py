@@ -17,7 +17,7 @@ from kafka.errors import KafkaError
 
 from clientscope.clock import now_ms
 from clientscope.kafka.access import Kafka, access
-from clientscope.kafka.latest import LatestByKey, by_time, clears_old_place
+from clientscope.kafka.compacted import LatestByKey, by_time, clears_old_place
 from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from sinks.dashboard.state.pushes import DAY_MS

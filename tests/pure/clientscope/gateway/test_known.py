@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clientscope.gateway import known
+from clientscope.gateway import registry as known
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.session.state import Identity

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientscope.gateway.place import GatewayPlace
-from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.gateway.unpublished import Unpublished
+from clientscope.gateway.registry import ConnectionRegistry, Unpublished
 from clientscope.records.enums import Kind
 from clientscope.session.state import Identity
 

@@ -10,11 +10,11 @@ import sys
 import pytest
 from kafka.errors import KafkaConnectionError
 
-from clientscope.kafka.bootstrap import require_listener
+from clientscope.kafka.access import require_listener
 
 _TRIES = """
 import gc, os, socket, sys, threading, kafka
-from clientscope.kafka.bootstrap import bootstrapped
+from clientscope.kafka.access import bootstrapped
 
 silent = socket.create_server(("127.0.0.1", 0))
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clientscope.gateway.place import GatewayPlace
-from clientscope.gateway.policy.guard import client_of
+from clientscope.gateway.policy.runner import client_of
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.policy.interface import RequestContext
 from clientscope.records.client_key import client_key, instance_of, is_anonymous, tenant_of

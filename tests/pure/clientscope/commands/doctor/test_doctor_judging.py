@@ -15,7 +15,7 @@ from clientscope.commands.doctor import bypassing, clocks, topics
 from clientscope.commands.doctor.listeners import AdvertisedListener, advertised, judge
 from clientscope.commands.doctor.probing import Probed
 from clientscope.commands.doctor.result import CheckResult
-from clientscope.kafka.groups import DescribedGroup, DescribedMember
+from clientscope.kafka.admin import DescribedGroup, DescribedMember
 from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, JOB, STATUS, USED_BY, used_by
 from sinks.dashboard.state import reader
 from streaming import job

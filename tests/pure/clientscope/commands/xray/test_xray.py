@@ -16,8 +16,7 @@ from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
 from clientscope.commands.xray.completing import complete_groups, complete_transactions
 from clientscope.commands.xray.inventory import Inventory, Place, SeenVersion
-from clientscope.kafka.groups import DescribedGroup, DescribedMember
-from clientscope.kafka.transactions import DescribedTransaction
+from clientscope.kafka.admin import DescribedGroup, DescribedMember, DescribedTransaction
 from clientscope.logs import files
 from clientscope.logs.request_log import RequestLogReader
 from clientscope.logs.requests import LoggedRequest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clientscope.gateway.policy.guard import MOST_CLIENTS, PolicyGuard
+from clientscope.gateway.policy.runner import MOST_CLIENTS, PolicyGuard
 
 
 def test_a_client_that_failed_waits_and_no_other() -> None:

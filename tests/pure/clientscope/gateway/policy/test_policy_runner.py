@@ -25,10 +25,9 @@ from spawned_template import SpawnedTemplate
 
 from clientscope.errors import SettingsError
 from clientscope.gateway.policy import runner
-from clientscope.gateway.policy.guard import PolicyGuard
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.policy.runner import WAITING_PUSHES, PolicyRunner
+from clientscope.gateway.policy.runner import WAITING_PUSHES, PolicyGuard, PolicyRunner
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.session.state import Verdict
 from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
