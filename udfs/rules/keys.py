@@ -8,7 +8,20 @@ import numpy.typing as npt
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.setting_names import NameState, is_plugins
 from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import FIRED, HIGH, INFO, MEDIUM, NOT_EVALUABLE, PASSED, Case, Evidence, Judgement, rule
+from udfs.rules.engine.rule import (
+    FIRED,
+    HIGH,
+    INFO,
+    MEDIUM,
+    NOT_EVALUABLE,
+    PASSED,
+    Case,
+    Evidence,
+    Judgement,
+    Positions,
+    checked_rule,
+    rule,
+)
 
 _REFUSING = [number for number, dialect in enumerate(DIALECTS) if dialect.name in ("librdkafka", "kafka-python", "aiokafka")]
 """Libraries that don't start with a setting that they don't know."""
@@ -88,12 +101,7 @@ def key_unknown(batch: Batch) -> Judgement:
     return checked.verdict(positions, severities, batch.software_known & (checked.searched | batch.complete))
 
 
-def _key_deprecated_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings."""
-    return batch.checked.evidence(batch.checked.named(NameState.DEPRECATED), rows, "use {instead}")
-
-
-@rule(
+@checked_rule(
     "CF105",
     severity="low",
     risks=("drift",),
@@ -102,14 +110,15 @@ def _key_deprecated_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evide
         "No setting of this client is deprecated in its release.",
         "Settings of this client are deprecated: take them out, or move to what replaces them, before an upgrade.",
     ),
-    evidence=_key_deprecated_evidence,
+    note="use {instead}",
+    evaluable=lambda batch: batch.release_known,
     cases=(
         Case(FIRED, {"auto.include.jmx.reporter": "true", "acks": "all"}, version="3.9.2"),
         Case(PASSED, {"acks": "all"}, version="3.9.2"),
         Case(NOT_EVALUABLE, {"auto.include.jmx.reporter": "true", "acks": "all"}, version="unknown"),
     ),
 )
-def key_deprecated(batch: Batch) -> Judgement:
+def key_deprecated(batch: Batch) -> Positions:
     """CF105: a setting that the client library will remove.
 
     What
@@ -129,15 +138,10 @@ def key_deprecated(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.verdict(batch.checked.named(NameState.DEPRECATED), evaluable=batch.release_known)
+    return batch.checked.named(NameState.DEPRECATED)
 
 
-def _key_removed_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings."""
-    return batch.checked.evidence(batch.checked.named(NameState.REMOVED), rows, "gone since {since}")
-
-
-@rule(
+@checked_rule(
     "CF106",
     severity="medium",
     risks=("drift",),
@@ -146,14 +150,15 @@ def _key_removed_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence
         "The client's release has all of its settings.",
         "Settings of this client are gone from its library: take them out, or move to what replaces them.",
     ),
-    evidence=_key_removed_evidence,
+    note="gone since {since}",
+    evaluable=lambda batch: batch.release_known,
     cases=(
         Case(FIRED, {"auto.include.jmx.reporter": "true", "acks": "all"}),
         Case(PASSED, {"acks": "all"}),
         Case(NOT_EVALUABLE, {"auto.include.jmx.reporter": "true", "acks": "all"}, version="unknown"),
     ),
 )
-def key_removed(batch: Batch) -> Judgement:
+def key_removed(batch: Batch) -> Positions:
     """CF106: a setting that the client library had once.
 
     What
@@ -173,15 +178,10 @@ def key_removed(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.verdict(batch.checked.named(NameState.REMOVED), evaluable=batch.release_known)
+    return batch.checked.named(NameState.REMOVED)
 
 
-def _key_not_yet_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings."""
-    return batch.checked.evidence(batch.checked.named(NameState.NOT_YET), rows, "since {since}")
-
-
-@rule(
+@checked_rule(
     "CF107",
     severity="medium",
     risks=("drift",),
@@ -190,7 +190,8 @@ def _key_not_yet_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence
         "The client's release has all of its settings.",
         "Settings of this client are of a later release of its library, and have no effect: upgrade, or take them out.",
     ),
-    evidence=_key_not_yet_evidence,
+    note="since {since}",
+    evaluable=lambda batch: batch.release_known,
     cases=(
         Case(FIRED, {"compression.gzip.level": "9", "acks": "all"}, version="3.7.2"),
         Case(PASSED, {"compression.gzip.level": "9", "acks": "all"}),
@@ -198,7 +199,7 @@ def _key_not_yet_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence
         Case(NOT_EVALUABLE, {"compression.gzip.level": "9", "acks": "all"}, version="unknown"),
     ),
 )
-def key_not_yet(batch: Batch) -> Judgement:
+def key_not_yet(batch: Batch) -> Positions:
     """CF107: a setting that a later release of the client library brings.
 
     What
@@ -218,15 +219,10 @@ def key_not_yet(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.verdict(batch.checked.named(NameState.NOT_YET), evaluable=batch.release_known)
+    return batch.checked.named(NameState.NOT_YET)
 
 
-def _key_set_twice_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Both."""
-    return batch.checked.evidence(batch.checked.twice, rows)
-
-
-@rule(
+@checked_rule(
     "CF108",
     severity="medium",
     risks=("drift",),
@@ -235,14 +231,13 @@ def _key_set_twice_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Eviden
         "Every setting of this client is there once.",
         "A setting of this client is there under two names, of which one has no effect: keep one of them.",
     ),
-    evidence=_key_set_twice_evidence,
     cases=(
         Case(FIRED, {"queue.buffering.max.ms": "5", "linger.ms": "100"}, software="librdkafka", version="2.8.0", complete=True),
         Case(PASSED, {"linger.ms": "100"}, software="librdkafka", version="2.8.0", complete=True),
         Case(NOT_EVALUABLE, {"linger.ms": "100"}, software="in-house", version="1"),
     ),
 )
-def key_set_twice(batch: Batch) -> Judgement:
+def key_set_twice(batch: Batch) -> Positions:
     """CF108: one setting under two names.
 
     What
@@ -261,15 +256,10 @@ def key_set_twice(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By Kafka's name of each.
-    return batch.checked.verdict(batch.checked.twice)
+    return batch.checked.twice
 
 
-def _key_of_other_library_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings."""
-    return batch.checked.evidence(batch.checked.named(NameState.OF_OTHER_LIBRARY), rows, "did you mean {instead}?")
-
-
-@rule(
+@checked_rule(
     "CF109",
     severity="medium",
     risks=(
@@ -281,7 +271,7 @@ def _key_of_other_library_evidence(batch: Batch, rows: npt.NDArray[np.int64]) ->
         "Every setting of this client has its own library's name.",
         "Settings of this client have another library's names, and have no effect: use this library's names.",
     ),
-    evidence=_key_of_other_library_evidence,
+    note="did you mean {instead}?",
     cases=(
         Case(FIRED, {"queue.buffering.max.ms": "5", "acks": "all"}, complete=True),
         Case(FIRED, {"fetch.max.wait.ms": "5", "group.id": "a"}, software="librdkafka", version="2.8.0", complete=True),
@@ -289,7 +279,7 @@ def _key_of_other_library_evidence(batch: Batch, rows: npt.NDArray[np.int64]) ->
         Case(NOT_EVALUABLE, {"queue.buffering.max.ms": "5", "acks": "all"}, software="in-house", version="1"),
     ),
 )
-def key_of_other_library(batch: Batch) -> Judgement:
+def key_of_other_library(batch: Batch) -> Positions:
     """CF109: another library's name of a setting.
 
     What
@@ -309,15 +299,10 @@ def key_of_other_library(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.verdict(batch.checked.named(NameState.OF_OTHER_LIBRARY))
+    return batch.checked.named(NameState.OF_OTHER_LIBRARY)
 
 
-def _key_of_other_client_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings."""
-    return batch.checked.evidence(batch.checked.named(NameState.OF_OTHER_CLIENT), rows, "")
-
-
-@rule(
+@checked_rule(
     "CF110",
     severity="low",
     risks=("drift",),
@@ -326,7 +311,7 @@ def _key_of_other_client_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> 
         "Every setting of this client is for its kind of client.",
         "Settings of this client are for another kind of client, and have no effect: move them to that client's configuration.",
     ),
-    evidence=_key_of_other_client_evidence,
+    evaluable=lambda batch: batch.software_known & (batch.client_types >= 0),
     cases=(
         Case(FIRED, {"enable.auto.commit": "true", "group.id": "a", "key.serializer": "com.example.Own"}, complete=True),
         Case(PASSED, {"linger.ms": "5", "acks": "all"}),
@@ -334,7 +319,7 @@ def _key_of_other_client_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> 
         Case(NOT_EVALUABLE, {"linger.ms": "5"}, software="in-house", version="1"),
     ),
 )
-def key_of_other_client(batch: Batch) -> Judgement:
+def key_of_other_client(batch: Batch) -> Positions:
     """CF110: a setting of another kind of client.
 
     What
@@ -354,4 +339,4 @@ def key_of_other_client(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.verdict(batch.checked.named(NameState.OF_OTHER_CLIENT), evaluable=batch.software_known & (batch.client_types >= 0))
+    return batch.checked.named(NameState.OF_OTHER_CLIENT)

@@ -2,20 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from udfs.rules.engine import leak_rules as leaks
+from clientscope.catalog.sensitive import Tier
+from clientscope.records.enums import Origin, ValueState
+from udfs.pushes import Pushes
 from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import FIRED, PASSED, Case, Evidence, Judgement, rule
+from udfs.rules.engine.rule import FIRED, PASSED, REGISTERED, Case, Evidence, Judgement, Mask, Positions, Rule, SettingOf
+
+_COLUMNS = ("config_key", "value_state", "value_length", "value_digest")
+_REASONS = {int(state): state.name.lower() for state in ValueState}
 
 
-def _pushed_credential_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings, without their values."""
-    return leaks.hidden(batch, rows, leaks.credentials_by_key(batch.pushes))
+def leak_rule(code: str, **said: Any) -> Callable[[Callable[[Pushes], Positions]], Rule]:
+    """Makes and registers a rule of the function that finds such settings; see `udfs.rules.engine.rule.rule`."""
+
+    def made(found: Callable[[Pushes], Positions]) -> Rule:
+        def evaluate(batch: Batch) -> Judgement:
+            return _judged(batch, found(batch.pushes))
+
+        def evidence(batch: Batch, rows: Positions) -> Evidence:
+            return _hidden(batch, rows, found(batch.pushes))
+
+        REGISTERED.append(Rule(code, found.__name__, evaluate=evaluate, evidence=evidence, docstring=found.__doc__ or "", **said))
+        return REGISTERED[-1]
+
+    return made
 
 
-@rule(
+def _judged(batch: Batch, positions: Positions) -> Judgement:
+    """Fires where a push has settings at these rising positions; a push can always be judged."""
+    outcomes = np.full(len(batch), PASSED, np.int8)
+    outcomes[batch.pushes.parents[positions]] = FIRED
+    return Judgement(outcomes)
+
+
+def _hidden(batch: Batch, rows: Positions, positions: Positions) -> Evidence:
+    """The settings at these positions, without their values, of the pushes in these rows.  A loop, over leaks alone."""
+    pushes = batch.pushes
+    chosen = positions[np.isin(pushes.parents[positions], rows)]
+    found: dict[int, list[SettingOf]] = {row: [] for row in rows.tolist()}
+    columns = [pushes.settings[name].take(pa.array(chosen)).to_pylist() for name in _COLUMNS]
+    for row, key, state, length, digest in zip(pushes.parents[chosen].tolist(), *columns, strict=True):
+        # A state from a newer gateway, or a made-up one, has no name here.
+        found[row].append(SettingOf(key, None, "pushed", _REASONS.get(state, "unknown"), length, digest and digest.hex()))
+    distinct: dict[tuple[SettingOf, ...], int] = {}
+    indices = [distinct.setdefault(tuple(settings), len(distinct)) for settings in found.values()]
+    return Evidence(np.array(indices, np.int64), list(distinct))
+
+
+def _states(pushes: Pushes) -> npt.NDArray[Any]:
+    states: npt.NDArray[Any] = pushes.settings["value_state"].to_numpy(zero_copy_only=False)
+    return states
+
+
+def _by_clients(pushes: Pushes) -> Mask:
+    """Per setting whether a client sent it to a gateway."""
+    sent: Mask = pushes.are_of(Origin.PUSHED, Origin.OBSERVED)[pushes.parents]
+    return sent
+
+
+@leak_rule(
     "SK001",
     severity="critical",
     risks=("secret",),
@@ -24,14 +76,13 @@ def _pushed_credential_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Ev
         "No pushed setting is a credential by its key or type.",
         "This client pushes settings that hold credentials: keep them out of what it pushes, and replace the credentials.",
     ),
-    evidence=_pushed_credential_evidence,
     cases=(
         Case(FIRED, {"sasl.jaas.config": None}),
         Case(FIRED, {"db.password": "hunter2"}),
         Case(PASSED, {"acks": "1", "security.protocol": "SASL_SSL"}),
     ),
 )
-def pushed_credential(batch: Batch) -> Judgement:
+def pushed_credential(pushes: Pushes) -> Positions:
     """SK001: a client pushed a setting whose key or type is that of a credential.
 
     What
@@ -53,16 +104,11 @@ def pushed_credential(batch: Batch) -> Judgement:
         KIP-1324, "Excluding Sensitive Configuration": https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324
         The words: docs/leaks.md
     """
-    # Fires where a credential was redacted, by the gateway or by us; a push can always be judged.
-    return leaks.judged(batch, leaks.credentials_by_key(batch.pushes))
+    # Settings that are credentials by key or type, or for a reason that only a newer gateway knows.
+    return np.flatnonzero((pushes.tiers == Tier.CREDENTIAL) & (_states(pushes) != ValueState.VALUE_SHAPE))
 
 
-def _credential_in_value_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings, without their values."""
-    return leaks.hidden(batch, rows, leaks.credentials_by_value(batch.pushes))
-
-
-@rule(
+@leak_rule(
     "SK002",
     severity="critical",
     risks=("secret",),
@@ -71,13 +117,12 @@ def _credential_in_value_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> 
         "No value that the client sends has the shape of a credential.",
         "This client sends a credential within a setting or a name that isn't meant for one: take it out, and replace it.",
     ),
-    evidence=_credential_in_value_evidence,
     cases=(
         Case(FIRED, {"client.id": "AKIAIOSFODNN7EXAMPLE"}),
         Case(PASSED, {"client.id": "orders", "db.password": "hunter2"}),
     ),
 )
-def credential_in_value(batch: Batch) -> Judgement:
+def credential_in_value(pushes: Pushes) -> Positions:
     """SK002: a client sent a credential in the value of a setting, or in a name, that isn't meant for one.
 
     What
@@ -99,16 +144,11 @@ def credential_in_value(batch: Batch) -> Judgement:
         https://docs.github.com/code-security/secret-scanning/introduction/supported-secret-scanning-patterns
         The shapes: docs/leaks.md
     """
-    # Fires where a value was redacted for its shape.
-    return leaks.judged(batch, leaks.credentials_by_value(batch.pushes))
+    # Settings with a credential's shape in their value, under a key that says nothing of one.
+    return np.flatnonzero(_states(pushes) == ValueState.VALUE_SHAPE)
 
 
-def _excluded_setting_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings, without their values."""
-    return leaks.hidden(batch, rows, leaks.excluded(batch.pushes))
-
-
-@rule(
+@leak_rule(
     "SK003",
     severity="info",
     risks=("secret",),
@@ -117,14 +157,13 @@ def _excluded_setting_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evi
         "No pushed setting is one that KIP-1324 excludes.",
         "This client pushes settings that KIP-1324 keeps on the client: take them out of config.push.allowed.keys.",
     ),
-    evidence=_excluded_setting_evidence,
     cases=(
         Case(FIRED, {"security.protocol": "SASL_SSL"}),
         Case(FIRED, {"sasl.password": "${file:/etc/kafka/secrets:password}"}),
         Case(PASSED, {"acks": "1", "db.password": "hunter2"}),
     ),
 )
-def excluded_setting(batch: Batch) -> Judgement:
+def excluded_setting(pushes: Pushes) -> Positions:
     """SK003: a client pushed a setting that KIP-1324 keeps on the client, or that would hold a credential, without a secret in it.
 
     What
@@ -144,16 +183,11 @@ def excluded_setting(batch: Batch) -> Judgement:
     Source
         KIP-1324, "Excluding Sensitive Configuration": https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324
     """
-    # Fires where something was redacted that is no secret.
-    return leaks.judged(batch, leaks.excluded(batch.pushes))
+    # Settings that are kept back without being secrets; of pushes alone, since no client sent what a log shows.
+    return np.flatnonzero((pushes.tiers == Tier.EXCLUDED) & (_states(pushes) != ValueState.CUSTOM) & _by_clients(pushes))
 
 
-def _random_looking_value_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings, without their values."""
-    return leaks.hidden(batch, rows, leaks.doubtful(batch.pushes))
-
-
-@rule(
+@leak_rule(
     "SK004",
     severity="low",
     risks=("secret",),
@@ -162,13 +196,12 @@ def _random_looking_value_evidence(batch: Batch, rows: npt.NDArray[np.int64]) ->
         "No pushed value looks random.",
         "A value that this client pushes looks random: if it is a secret, take it out and replace it.",
     ),
-    evidence=_random_looking_value_evidence,
     cases=(
         Case(FIRED, {"group.id": "billing-q7Rk2ZpX9vLm4TnB8sWc6YdH"}),
         Case(PASSED, {"group.id": "billing-7d9f5b6c4-x2x7q"}),
     ),
 )
-def random_looking_value(batch: Batch) -> Judgement:
+def random_looking_value(pushes: Pushes) -> Positions:
     """SK004: a client pushed a value that looks random, and may be a secret.
 
     What
@@ -188,16 +221,11 @@ def random_looking_value(batch: Batch) -> Judgement:
         Entropy as a sign of secrets, and how often it is wrong: https://github.com/Yelp/detect-secrets
         How it is measured here: docs/leaks.md
     """
-    # Fires where a value was redacted because it looks random.
-    return leaks.judged(batch, leaks.doubtful(batch.pushes))
+    # Settings that may hold a secret, by entropy alone.
+    return np.flatnonzero(pushes.tiers == Tier.DOUBTFUL)
 
 
-def _custom_setting_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings, without their values."""
-    return leaks.hidden(batch, rows, leaks.custom(batch.pushes))
-
-
-@rule(
+@leak_rule(
     "SK005",
     severity="low",
     risks=("secret",),
@@ -206,14 +234,13 @@ def _custom_setting_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evide
         "Each pushed setting is one that a client library knows.",
         "This client pushes settings of its own application: take them out of config.push.allowed.keys.",
     ),
-    evidence=_custom_setting_evidence,
     cases=(
         Case(FIRED, {"app.support.contact": "+49 30 1234567"}),
         Case(FIRED, {"acks": "1", "tenant": "acme"}),
         Case(PASSED, {"acks": "1", "db.password": "hunter2", "security.protocol": "SASL_SSL"}),
     ),
 )
-def custom_setting(batch: Batch) -> Judgement:
+def custom_setting(pushes: Pushes) -> Positions:
     """SK005: a client pushed a setting that no client library knows.
 
     What
@@ -234,5 +261,5 @@ def custom_setting(batch: Batch) -> Judgement:
         KIP-1324, "Excluding Sensitive Configuration": https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324
         Which keys are known: docs/leaks.md
     """
-    # Fires where a value was redacted because its key is custom.
-    return leaks.judged(batch, leaks.custom(batch.pushes))
+    # Settings that are kept back since no client library knows their key; of pushes alone, as in `excluded`.
+    return np.flatnonzero((_states(pushes) == ValueState.CUSTOM) & _by_clients(pushes))

@@ -19,10 +19,20 @@ from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.parsing import several_values, were_seen
 from udfs.rules.engine.refusals import REFUSALS, Refusal
-from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Case, Evidence, Judgement, Mask, SettingOf, judged, rule
-
-Positions = npt.NDArray[np.int64]
-
+from udfs.rules.engine.rule import (
+    FIRED,
+    NOT_EVALUABLE,
+    PASSED,
+    Case,
+    Evidence,
+    Judgement,
+    Mask,
+    Positions,
+    SettingOf,
+    checked_rule,
+    judged,
+    rule,
+)
 
 _PARSED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE)
 _KEY_TYPES = np.array([TYPES[key] for key in v.KEYS] + [Type.STRING], np.int8)  # the last is for -1
@@ -168,16 +178,7 @@ def value_unparsable(batch: Batch) -> Judgement:
     return judged(fired, evaluable)
 
 
-def _value_out_of_range_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings, and what is allowed."""
-    return batch.checked.evidence(_found(batch), rows, "allowed: {allowed}")
-
-
-def _found(batch: Batch) -> npt.NDArray[np.int64]:
-    return batch.checked.refused_by("range")
-
-
-@rule(
+@checked_rule(
     "CF102",
     severity="high",
     risks=("stall",),
@@ -186,7 +187,8 @@ def _found(batch: Batch) -> npt.NDArray[np.int64]:
         "The numbers of this client are within their ranges.",
         "Numbers of this client are outside the range that its library takes: choose numbers within it.",
     ),
-    evidence=_value_out_of_range_evidence,
+    note="allowed: {allowed}",
+    evaluable=lambda batch: batch.checked.has_constrained,
     cases=(
         Case(FIRED, {"max.in.flight.requests.per.connection": "0"}),
         Case(FIRED, {"linger.ms": "1000000"}, software="librdkafka", version="2.8.0"),
@@ -197,7 +199,7 @@ def _found(batch: Batch) -> npt.NDArray[np.int64]:
         Case(NOT_EVALUABLE, {"linger.ms": "-5"}, software="in-house", version="1"),
     ),
 )
-def value_out_of_range(batch: Batch) -> Judgement:
+def value_out_of_range(batch: Batch) -> Positions:
     """CF102: a number outside the range that the client library takes.
 
     What
@@ -217,19 +219,10 @@ def value_out_of_range(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.verdict(_found(batch), evaluable=batch.checked.has_constrained)
+    return batch.checked.refused_by("range")
 
 
-def _value_not_allowed_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings, and what is allowed."""
-    return batch.checked.evidence(_value_not_allowed_found(batch), rows, "allowed: {allowed}")
-
-
-def _value_not_allowed_found(batch: Batch) -> npt.NDArray[np.int64]:
-    return batch.checked.refused_by("words", "any case", "list", "filled")
-
-
-@rule(
+@checked_rule(
     "CF103",
     severity="high",
     risks=("stall",),
@@ -238,7 +231,8 @@ def _value_not_allowed_found(batch: Batch) -> npt.NDArray[np.int64]:
         "The values of this client are among those that its library takes.",
         "Values of this client are none of those that its library takes: choose one of them.",
     ),
-    evidence=_value_not_allowed_evidence,
+    note="allowed: {allowed}",
+    evaluable=lambda batch: batch.checked.has_constrained,
     cases=(
         Case(FIRED, {"acks": "2"}),
         Case(FIRED, {"compression.type": "zst"}),
@@ -251,7 +245,7 @@ def _value_not_allowed_found(batch: Batch) -> npt.NDArray[np.int64]:
         Case(NOT_EVALUABLE, {"acks": "2"}, software="in-house", version="1"),
     ),
 )
-def value_not_allowed(batch: Batch) -> Judgement:
+def value_not_allowed(batch: Batch) -> Positions:
     """CF103: a value that is none of those that the client library takes.
 
     What
@@ -271,7 +265,7 @@ def value_not_allowed(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.verdict(_value_not_allowed_found(batch), evaluable=batch.checked.has_constrained)
+    return batch.checked.refused_by("words", "any case", "list", "filled")
 
 
 _KEYS = frozenset(key for refusal in REFUSALS for key in refusal.keys)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streaming.failures import Failure
-from streaming.parking import NextStep, Parking, QueryPhase, Restarts
+from streaming.supervision import NextStep, Parking, QueryPhase, Restarts
 
 FULL = Failure("No space left on device", "a disk is full", "make room")
 DEADLY = Failure("a worker died", fatal_record=True)

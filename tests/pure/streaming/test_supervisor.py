@@ -19,7 +19,7 @@ from streaming.checkpoints import broker
 from streaming.checkpoints.plans import PLANS
 from streaming.job_checkpoints import Checkpoints
 from streaming.job_metrics import JobMetrics
-from streaming.supervisor import Supervisor, report_lost
+from streaming.supervision import Supervisor, report_lost
 
 FULL = "java.io.IOException: No space left on device"
 

@@ -29,6 +29,7 @@ A rule that isn't for this client (a producer's rule and a consumer), or is swit
 INFO, LOW, MEDIUM, HIGH, CRITICAL = range(5)
 
 Mask = npt.NDArray[np.bool_]
+Positions = npt.NDArray[np.int64]
 
 ANY_CLIENT = frozenset(ClientType)
 PRODUCERS = frozenset({ClientType.PRODUCER})
@@ -212,6 +213,29 @@ def rule(code: str, **said: Any) -> Callable[[Callable[[Batch], Judgement]], Rul
 
     def made(evaluate: Callable[[Batch], Judgement]) -> Rule:
         REGISTERED.append(Rule(code, evaluate.__name__, evaluate=evaluate, docstring=evaluate.__doc__ or "", **said))
+        return REGISTERED[-1]
+
+    return made
+
+
+def checked_rule(
+    code: str, note: str = "", evaluable: Callable[[Batch], Mask] | None = None, **said: Any
+) -> Callable[[Callable[[Batch], Positions]], Rule]:
+    """The same of a rule about single settings, by the catalogue (`udfs.rules.engine.checked`): the function returns their positions.
+
+    Args:
+        note: what is said of each; ``{instead}``, ``{since}`` and ``{allowed}`` are filled in.
+        evaluable: whether the rule could have fired; None where the client's library is known.
+    """
+
+    def made(found: Callable[[Batch], Positions]) -> Rule:
+        def evaluate(batch: Batch) -> Judgement:
+            return batch.checked.verdict(found(batch), evaluable=evaluable and evaluable(batch))
+
+        def evidence(batch: Batch, rows: Positions) -> Evidence:
+            return batch.checked.evidence(found(batch), rows, note)
+
+        REGISTERED.append(Rule(code, found.__name__, evaluate=evaluate, evidence=evidence, docstring=found.__doc__ or "", **said))
         return REGISTERED[-1]
 
     return made

@@ -11,9 +11,8 @@ import pytest
 from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
 from clientscope.gateway import tls
-from clientscope.gateway.certificates import distinguished_name
-from clientscope.gateway.tls import ClientAuth, TlsPlan
-from clientscope.gateway.worker.tls_listener import failure
+from clientscope.gateway.tls import ClientAuth, TlsPlan, distinguished_name
+from clientscope.gateway.worker.tls_transport import failure
 
 OWN: dict[str, Any] = {"ssl_certificate_location": "c", "ssl_key_location": "k"}
 CLIENT_CA: dict[str, Any] = {"ssl_ca_location": "ca"}

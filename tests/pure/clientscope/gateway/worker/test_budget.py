@@ -8,7 +8,7 @@ from every import every
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientscope.gateway.worker.budget import Budget
+from clientscope.gateway.worker.sides import Budget
 
 MIB = 1024 * 1024
 
