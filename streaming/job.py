@@ -54,8 +54,7 @@ from streaming.queries.registry import QUERIES, wanted
 from streaming.reports import BatchReports
 from streaming.session import absolute, session, submitted
 from streaming.status import JobStatus
-from streaming.supervision import Running
-from streaming.supervisor import Supervisor, report_lost
+from streaming.supervision import Running, Supervisor, report_lost
 from udfs.rules.registry import LIMITS
 
 log = logging.getLogger(__name__)

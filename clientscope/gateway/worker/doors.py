@@ -13,13 +13,12 @@ from clientscope.config import GatewaySettings
 from clientscope.config_types import split_address, split_networks
 from clientscope.errors import SettingsError
 from clientscope.gateway import tls
-from clientscope.gateway.worker import tls_listener
+from clientscope.gateway.worker import tls_transport
 from clientscope.gateway.worker.messages import BACKLOG
 from clientscope.gateway.worker.proxied import Entrance
 from clientscope.gateway.worker.proxy_protocol import Header
 from clientscope.gateway.worker.sides import ClientSide
-from clientscope.gateway.worker.tls_listener import TlsListener
-from clientscope.gateway.worker.tls_transport import TlsTransport
+from clientscope.gateway.worker.tls_transport import TlsListener, TlsTransport
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +64,7 @@ class Doors:
         gateway: whose limits hold for handshakes, too.
     """
 
-    def __init__(self, settings: GatewaySettings, relay: Callable[[Header], ClientSide], gateway: tls_listener.ListenerHost) -> None:
+    def __init__(self, settings: GatewaySettings, relay: Callable[[Header], ClientSide], gateway: tls_transport.ListenerHost) -> None:
         self.upstream = Upstream(split_address(settings.upstream), takes_proxy_header=settings.upstream_proxy_protocol)
         self._gateway = gateway
         self._entrance = Entrance(

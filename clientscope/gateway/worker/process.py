@@ -20,7 +20,6 @@ import uvloop
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.worker import memory
-from clientscope.gateway.worker.budget import Budget, Holder
 from clientscope.gateway.worker.doors import Doors, Upstream
 from clientscope.gateway.worker.messages import (
     Answer,
@@ -42,9 +41,8 @@ from clientscope.gateway.worker.messages import (
 )
 from clientscope.gateway.worker.observed import Observed, RequestFilter, connection_name
 from clientscope.gateway.worker.proxy_protocol import Header
-from clientscope.gateway.worker.relay import Relay
 from clientscope.gateway.worker.reporter import Reporter
-from clientscope.gateway.worker.sides import ClientSide
+from clientscope.gateway.worker.sides import Budget, ClientSide, Holder, Relay
 from clientscope.session.addresses import BrokerAddresses
 from clientscope.session.events import Bypassed, Continue, Draining, Ended, News, Stop, Tick, VerdictGiven
 from clientscope.session.opaque import OpaqueSession

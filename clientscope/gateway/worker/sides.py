@@ -1,31 +1,242 @@
-"""The two sockets of a connection, as asyncio protocols: socket callbacks become events."""
+"""The two sides of a connection, its relay, and what all connections of a worker share."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Coroutine
+from sys import intern
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from clientscope.gateway.certificates import distinguished_name
-from clientscope.gateway.worker.proxy_protocol import Endpoint
+from clientscope.gateway.tls import distinguished_name
+from clientscope.gateway.worker.observed import Observed
+from clientscope.gateway.worker.proxy_protocol import Endpoint, build
+from clientscope.session.connection import ClientConnection
 from clientscope.session.events import (
     BROKER,
     CLIENT,
+    Certified,
+    Connected,
+    ConnectionEvent,
     Disconnected,
+    End,
     Ended,
     Eof,
     Free,
     Full,
     HalfClose,
+    News,
     Pause,
     Received,
     Resume,
+    Send,
     Side,
+    Stop,
     Wake,
     Woken,
 )  # fmt: skip
+from clientscope.session.opaque import OpaqueSession
+from clientscope.session.session import Session
+from clientscope.session.state import Counted, Identified, MetricsPushed, OtherCluster, Pushed, Requested, Shown
 
 if TYPE_CHECKING:
-    from clientscope.gateway.worker.relay import Relay
+    from clientscope.gateway.worker.doors import Upstream
+
+_COUNTED_BYTES = 1024
+
+
+class ReceivedBytes:
+    """What one connection has received and keeps, for its worker's budget; what is written and unsent, its two sides count."""
+
+    __slots__ = ("_counted", "_relay")
+
+    evictable = needs_reading = True
+
+    def __init__(self, relay: Relay) -> None:
+        self._relay = relay
+        self._counted = False
+
+    @property
+    def held_bytes(self) -> int:
+        """What is kept, where that is worth counting."""
+        connection = self._relay.connection
+        held = 0 if connection.ended else connection.held_bytes
+        return held if held >= _COUNTED_BYTES else 0
+
+    def evict(self) -> None:
+        """Ends the connection, and drops what is held."""
+        self._relay.handle(Ended("slow_sender_reset"))
+
+    def update(self) -> None:
+        """Counts what is kept after an event."""
+        relay = self._relay
+        held = self.held_bytes
+        if held or self._counted:
+            self._counted = held > 0
+            relay.host.holds(self, held)
+        if relay.connection.some_full:
+            for side in (relay.client, relay.broker):
+                if relay.connection.full(side.side):  # it may have more now than its transport said when it was full first
+                    relay.host.holds(side, side.held_bytes)
+
+    def release(self) -> None:
+        """Counts nothing any more: the connection has ended."""
+        if self._counted:
+            self._relay.host.holds(self, 0)
+
+
+# Each connection stops reading from one side while anything for the other is unsent, so it holds one read of the socket at most, 256
+# KB. Ten thousand slow readers are still gigabytes. Where all connections together hold more than the budget, nothing is read from any
+# of them until three quarters are left. Clients that take nothing meanwhile, or next to nothing, lose their connection, those that hold
+# most first. Halves of frames can't become fewer while nothing is read, so they cost a connection only where they alone are too much. A
+# broker that takes nothing does not cost its clients theirs. Envoy's overload manager acts likewise.
+_RESUME_AT = 0.75
+
+_LEAST_TAKEN = 0.1
+"""How much of what it had a client must take between two looks: so a stop is short, however slowly clients read."""
+
+_TRIM_FROM_BYTES = 32 * 1024 * 1024
+
+
+class Holder(Protocol):
+    """Something that holds bytes for a connection."""
+
+    @property
+    def held_bytes(self) -> int:
+        """How many it holds now."""
+
+    @property
+    def evictable(self) -> bool:
+        """Whether it is the client's doing that they are still here."""
+
+    @property
+    def needs_reading(self) -> bool:
+        """Whether they become fewer only by more that is read."""
+
+    def evict(self) -> None:
+        """Ends the connection, whose bytes are dropped."""
+
+
+class Budget:
+    """The bytes that all connections of one process hold. No I/O; called in one event loop.
+
+    Args:
+        most_bytes: the bound.
+        stop: stops reading from every connection; ``resume`` takes that back.
+        count: adds one to a counter: what, and the reason.
+        give_back: gives freed memory back to the system.
+    """
+
+    def __init__(
+        self,
+        most_bytes: int,
+        stop: Callable[[], None],
+        resume: Callable[[], None],
+        count: Callable[[str, str], None],
+        give_back: Callable[[], None],
+    ) -> None:
+        self.most_bytes = most_bytes
+        self._stop = stop
+        self._resume = resume
+        self._count = count
+        self._give_back = give_back
+        self._held: dict[Holder, int] = {}
+        self._before: dict[Holder, int] = {}
+        self._peak = 0
+        self.total = 0
+        self.exceeded = False
+
+    def holds(self, holder: Holder, held_bytes: int) -> None:
+        """A holder has so many bytes now."""
+        self.total += held_bytes - self._held.get(holder, 0)
+        if held_bytes:
+            self._held[holder] = held_bytes
+        else:
+            self._held.pop(holder, None)
+        self._peak = max(self._peak, self.total)
+        if not self.exceeded:
+            if self.total > self.most_bytes:
+                self.exceeded = True
+                self._before = {}  # a client that took all and was sent as much again just now is not slow
+                self._count("reads_held", "budget")
+                self._stop()
+        elif self.total <= self.most_bytes * _RESUME_AT:
+            self.exceeded = False
+            self._resume()
+
+    def look(self) -> None:
+        """Ends connections whose clients have taken next to nothing since the last look, while there is too much.
+
+        Called once a second, and more often while there is.
+        """
+        for holder in list(self._held):
+            self.holds(holder, holder.held_bytes)
+        if self.exceeded:
+            self._relieve()
+        self._before = dict(self._held) if self.exceeded else {}
+        if self._peak >= _TRIM_FROM_BYTES and self.total < self._peak // 4:
+            self._peak = self.total
+            self._give_back()
+
+    def _relieve(self) -> None:
+        """The slow readers first, as many as it takes; then halves of frames, if they alone are too much."""
+        most_left = {holder: held * (1 - _LEAST_TAKEN) for holder, held in self._before.items() if holder.evictable}
+        slow = [holder for holder, held in self._held.items() if not holder.needs_reading and held > most_left.get(holder, held)]
+        self._evict(slow, self.total)
+        halves = [holder for holder in self._held if holder.needs_reading]
+        self._evict(halves, sum(self._held[holder] for holder in halves))
+
+    def _evict(self, holders: list[Holder], total: int) -> None:
+        """Ends the connections that hold most of a total, until little enough of it is left."""
+        for holder in sorted(holders, key=lambda holder: -self._held[holder]):
+            if total <= self.most_bytes * _RESUME_AT:
+                break
+            total -= self._held[holder]
+            self._count("connections_evicted", "budget")
+            holder.evict()
+            self.holds(holder, 0)
+
+
+class Host(Protocol):
+    """What a relay needs of the gateway that it belongs to."""
+
+    @property
+    def upstream(self) -> Upstream:
+        """The broker, for a connection that is opened now."""
+
+    def session(self) -> Session | OpaqueSession:
+        """A new connection's."""
+
+    def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
+        """Why one more connection from this address is not taken; None where it is."""
+
+    def observed(self, relay: Relay) -> Observed | None:
+        """The request log of a connection that has been opened; None where it has none."""
+
+    def count(self, what: str, reason: str) -> None:
+        """Adds one to a counter."""
+
+    def reached(self, failure: str = "") -> None:
+        """The broker took a connection, or failed to."""
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs a coroutine in the background."""
+
+    def opened(self, relay: Relay, address: str) -> int:
+        """A client has connected; returns its connection id."""
+
+    def report(self, relay: Relay, news: News) -> None:
+        """Takes in what a connection reports; the verdict on a push comes as `VerdictGiven`."""
+
+    def closed(self, relay: Relay, reason: str, requested: bytes | None) -> None:
+        """A connection has ended; ``requested`` as `clientscope.gateway.worker.messages.Closed` has it."""
+
+    def holds(self, holder: Holder, held_bytes: int) -> None:
+        """Notes how many bytes are held for a connection, by one of its sides or in an incomplete frame."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing is read from any connection now."""
+
 
 LINGER_S = 10.0
 """How long what is written already may take to leave a connection that has ended."""
@@ -201,3 +412,76 @@ class BrokerSide(_Socket):
 
 def _endpoint(name: tuple[Any, ...] | None) -> Endpoint | None:
     return (str(name[0]), int(name[1])) if name else None
+
+
+class Relay:
+    """One client connection, from accept to the last byte; thousands of them are idle at a time, so an attribute's size matters.
+
+    Attributes:
+        from_client, from_broker: bytes that were received since they were last taken.
+    """
+
+    __slots__ = ("address", "broker", "client", "connection", "connection_id", "from_broker", "from_client", "host", "received")
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.connection = ClientConnection(host.session())
+        self.client, self.broker = ClientSide(self), BrokerSide(self)
+        self.received = ReceivedBytes(self)
+        self.connection_id = -1
+        self.address = ""
+        self.from_client = self.from_broker = 0
+
+    def client_connected(self) -> None:
+        """The client is there: count it, and connect upstream."""
+        self.address = intern(self.client.address)
+        if (reason := self.host.refusal(self.address)) is not None:
+            self.host.count("connections_refused", reason)
+            self.handle(Ended(reason))
+            self.client.close(at_once=True)
+            return
+        self.connection_id = self.host.opened(self, self.address)
+        self.handle(Connected(CLIENT, self.client.half_closes, asyncio.get_running_loop().time()))
+        self.connection.observe(self.host.observed(self))
+        if (principal := self.client.certified_principal) is not None:
+            self.handle(Certified(principal))
+        self.host.run(self._connect())
+
+    async def _connect(self) -> None:
+        failure = await self.host.upstream.connect(self.broker)
+        self.host.reached(failure)
+        if failure:
+            self.handle(Ended("upstream_unreachable"))
+
+    def broker_connected(self) -> None:
+        """The broker is there: a load balancer's header comes before all else."""
+        if self.connection.ended:
+            self.broker.close(at_once=True)
+            return
+        if self.host.upstream.takes_proxy_header:
+            self.broker.send(build(*self.client.ends))
+        self.handle(Connected(BROKER, self.broker.half_closes))
+        if self.host.stopped:
+            self.handle(Stop())
+
+    def handle(self, event: ConnectionEvent) -> None:
+        """Does what an event asks for."""
+        for command in self.connection.handle(event):
+            match command:
+                case Send(side, data):
+                    (self.client if side is CLIENT else self.broker).send(data)
+                case Identified() | Requested() | Shown() | Counted() | MetricsPushed() | OtherCluster() | Pushed():
+                    self.host.report(self, command)
+                case End(reason, reset):
+                    self._end(reason, reset)
+                case _:
+                    (self.client if command.side is CLIENT else self.broker).do(command)
+        if not self.connection.ended:
+            self.received.update()
+
+    def _end(self, reason: str, reset: bool) -> None:
+        self.received.release()
+        if self.connection_id >= 0:
+            self.host.closed(self, reason, self.connection.unreported)
+        for side in (self.client, self.broker):
+            side.close(reset)
