@@ -33,7 +33,7 @@ from streaming.transforms.results import verdicts
 from udfs.kernels.finding_inputs import pushed
 
 Place = tuple[str, int, int]
-_NO_FIELDS = ("decode_error", "length", "digest")
+_NO_FIELDS = ("decode_error", "length", "digest", "written")
 _OF_KAFKA = ("topic", "partition", "offset", "timestamp", "date")
 
 
@@ -179,12 +179,12 @@ def findings(bootstrap_servers: str) -> dict[str, tuple[Any, ...]]:
 
 def results(bootstrap_servers: str) -> dict[Place, dict[str, Any]]:
     """Results by place; two results of one place must be equal, and under the same key."""
-    return _by_place(bootstrap_servers, RESULTS, ("topic", "partition", "offset", "application"))
+    return _by_place(bootstrap_servers, RESULTS, ("version", "topic", "partition", "offset", "application"))
 
 
 def quarantined(bootstrap_servers: str) -> dict[Place, dict[str, Any]]:
     """By place; as `results`."""
-    return _by_place(bootstrap_servers, QUARANTINE, ("topic", "partition", "offset", "timestamp_ms"))
+    return _by_place(bootstrap_servers, QUARANTINE, ("version", "topic", "partition", "offset", "timestamp_ms"))
 
 
 _RATES = ("instances", "opened_per_minute", "closed_per_minute", "opened", "closed", "other_series", "clock_skew_minutes")
