@@ -27,8 +27,7 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.publisher import BATCHED
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import TelemetryRecords
-from clientscope.gateway.worker.messages import Measures
-from clientscope.session.state import Identity
+from clientscope.session.state import Identity, MetricsPushed
 from clientscope.wire.telemetry import GZIP, PushedMetrics
 from streaming.transforms.history import telemetry_rows
 
@@ -104,7 +103,7 @@ class Gateway:
         self._taken += 1
         began = time.process_time()
         for number, each in enumerate(pushes):
-            self._records.take(Measures(number, each, 1, False), float(self._taken * INTERVAL_S))
+            self._records.take(number, MetricsPushed(each, 1, False), float(self._taken * INTERVAL_S))
         self.sent = sum(map(len, batched(self.published))) / len(pushes)
         took = (time.process_time() - began) / len(pushes)
         assert len(self.published) == len(pushes)

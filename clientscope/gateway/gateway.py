@@ -31,26 +31,22 @@ from clientscope.gateway.telemetry import TelemetryRecords
 from clientscope.gateway.template import Template
 from clientscope.gateway.upstream_cluster import other_cluster
 from clientscope.gateway.worker.messages import (
-    Asked,
     BrokerFound,
     Closed,
     Logged,
     Measured,
-    Measures,
-    Named,
     Opened,
     OpenPorts,
     Report,
-    Showed,
+    Said,
     Standing,
     StandingConnection,
-    Used,
     WorkerPlan,
 )
 from clientscope.gateway.worker.pool import Workers, listen
 from clientscope.policy.redaction import ClientNames
 from clientscope.records.topics import CONFIGS, TELEMETRY
-from clientscope.session.state import Identity, OtherCluster
+from clientscope.session.state import Identified, Identity, MetricsPushed, OtherCluster, Pushed, Requested, Shown
 from clientscope.wire.codes import PUSH_TELEMETRY
 
 log = logging.getLogger(__name__)
@@ -206,18 +202,18 @@ class Gateway:
             match event:
                 case Opened(connection_id, address, identity):
                     self._opened(connection_id, address, identity, report.at_ms)
-                case Named(connection_id, identity):
+                case Said(connection_id, Identified(identity)):
                     self._identified(connection_id, identity, report.at_ms)
-                case Used(connection_id, versions):
+                case Said(connection_id, Requested(versions)):
                     self._records.publish(self.registry.used(connection_id, versions, report.at_ms))
-                case Showed(connection_id, request):
+                case Said(connection_id, Shown(request)):
                     self._observed.showed(connection_id, request, time.monotonic())
-                case Measures():
-                    self._take(event)
+                case Said(connection_id, MetricsPushed() as pushed):
+                    self._take(connection_id, pushed)
+                case Said(connection_id, Pushed() as push):
+                    self._tasks.run(self._judge(connection_id, push))
                 case Closed(connection_id, reason, requested):
                     self._closed(connection_id, reason, report.at_ms, requested)
-                case Asked():
-                    self._tasks.run(self._judge(event))
                 case Logged():
                     if self._common.request_log is not None:
                         self._common.request_log.write(event)
@@ -279,16 +275,16 @@ class Gateway:
             for request in shown:
                 self._observed.showed(connection_id, request, time.monotonic())
 
-    def _take(self, measures: Measures) -> None:
-        connection_id, now_s = measures.connection_id, time.monotonic()
+    def _take(self, connection_id: int, pushed: MetricsPushed) -> None:
+        now_s = time.monotonic()
         wanted = not (self._settings.ignore_request_settings or self._observed.has_shown(connection_id, PUSH_TELEMETRY))
-        if (request := self._telemetry.take(measures, now_s, wanted)) is not None:
+        if (request := self._telemetry.take(connection_id, pushed, now_s, wanted)) is not None:
             self._observed.showed(connection_id, request, now_s)
 
-    async def _judge(self, asked: Asked) -> None:
-        context = self.registry.context(asked.connection_id, asked.correlation_id)
-        if (verdict := await self._common.pushes.judge(asked, context)) is not None and self._workers is not None:
-            self._workers.answer(asked.connection_id, asked.token, verdict)
+    async def _judge(self, connection_id: int, push: Pushed) -> None:
+        context = self.registry.context(connection_id, push.correlation_id)
+        if (verdict := await self._common.pushes.judge(push, context)) is not None and self._workers is not None:
+            self._workers.answer(connection_id, push.token, verdict)
 
     def _publish_telemetry(self, key: str, value: bytes) -> bool:
         publisher = self._common.telemetry

@@ -16,10 +16,9 @@ from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.quota import PushQuota
 from clientscope.gateway.reconfiguring import quotas
 from clientscope.gateway.template import Template
-from clientscope.gateway.worker.messages import Asked
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.records.principals import authenticated
-from clientscope.session.state import Verdict
+from clientscope.session.state import Pushed, Verdict
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 
 log = logging.getLogger(__name__)
@@ -48,7 +47,7 @@ class PushJudging:
         if self._policy is not None:
             await self._policy.start()
 
-    async def judge(self, asked: Asked, context: RequestContext | None) -> Verdict | None:
+    async def judge(self, push: Pushed, context: RequestContext | None) -> Verdict | None:
         """What a push is answered; None where its connection is no more, and there is no context."""
         if context is None or self._policy is None:
             return None
@@ -56,7 +55,7 @@ class PushJudging:
         if throttle_ms := quota.take(client_of(context), time.monotonic(), principal=principal, address=context.client_address):
             self._metrics.count("pushes_refused", quota.refused_by)
             return Verdict(THROTTLING_QUOTA_EXCEEDED, "over the quota of pushes", throttle_ms)
-        return await self._policy.judge(context, ClientConfigData(asked.configs, asked.received_ms))
+        return await self._policy.judge(context, ClientConfigData(push.configs, push.received_ms))
 
     def change(self, settings: GatewaySettings) -> None:
         """Limits that have changed."""

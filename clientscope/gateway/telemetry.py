@@ -22,7 +22,7 @@ from clientscope.session.state import RequestFields
 from clientscope.wire.codes import PUSH_TELEMETRY
 
 if TYPE_CHECKING:
-    from clientscope.gateway.worker.messages import Measures
+    from clientscope.session.state import MetricsPushed
 
 _PER_CLIENT = PushRate(1.0, 10)
 _PER_TENANT = PushRate(250.0, 1_000)
@@ -45,13 +45,13 @@ class TelemetryRecords:
         self._shapes = PushShapes(count)
         self._quota = PushQuota(_PER_CLIENT, _IN_ALL, per_principal=_PER_TENANT, per_address=_PER_TENANT)
 
-    def take(self, measures: Measures, now_s: float, with_settings: bool = False) -> RequestFields | None:
+    def take(self, connection_id: int, pushed: MetricsPushed, now_s: float, with_settings: bool = False) -> RequestFields | None:
         """Records what a client has pushed, or counts why it isn't recorded.
 
         Args:
             with_settings: return what the metrics show of the client's settings, where they show any.
         """
-        context = self._registry.context(measures.connection_id)
+        context = self._registry.context(connection_id)
         if context is None:
             self._count("telemetry_dropped", "busy")
             return None
@@ -60,7 +60,7 @@ class TelemetryRecords:
             self._count("telemetry_dropped", self._quota.refused_by)
             return None
         try:
-            value, fields = self._judged(measures, context, with_settings)
+            value, fields = self._judged(connection_id, pushed, context, with_settings)
         except RecordError as error:
             self._count("telemetry_dropped", error.reason)
             return None
@@ -72,15 +72,17 @@ class TelemetryRecords:
         """A connection has ended."""
         self._shapes.forget(connection_id)
 
-    def _judged(self, measures: Measures, context: RequestContext, with_settings: bool) -> tuple[bytes, tuple[tuple[str, str], ...]]:
+    def _judged(
+        self, connection_id: int, pushed: MetricsPushed, context: RequestContext, with_settings: bool
+    ) -> tuple[bytes, tuple[tuple[str, str], ...]]:
         """The record of a push, and what its metrics show of the client's settings, where that is wanted.
 
         Raises:
             RecordError: it can't be recorded.
         """
-        names, push, connection_id = self._registry.names, measures.push, measures.connection_id
+        names, push = self._registry.names, pushed.push
         unpacked = unpack(push.compression, push.metrics)
-        depends_on = (context, names, push.instance_id, measures.copied)
+        depends_on = (context, names, push.instance_id, pushed.copied)
         if not push.terminating:
             value = self._shapes.record(connection_id, depends_on, unpacked, with_settings)
             if value is not None:
@@ -88,11 +90,9 @@ class TelemetryRecords:
         # Most gateways take no telemetry.
         from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics, shown_fields  # noqa: PLC0415
 
-        client = client_resource(
-            {**recorded_client(context, names), "client_instance_id": str(push.instance_id), "copied": measures.copied}
-        )
+        client = client_resource({**recorded_client(context, names), "client_instance_id": str(push.instance_id), "copied": pushed.copied})
         metrics = redacted_metrics(unpacked, names, client)
-        value = record_value(metrics, client, measures.received_ms if push.terminating else None)
+        value = record_value(metrics, client, pushed.received_ms if push.terminating else None)
         if not push.terminating:
             self._shapes.judged(connection_id, depends_on, unpacked, value)
         return value, shown_fields(metrics) if with_settings else ()

@@ -11,12 +11,10 @@ from typing import NamedTuple
 
 from clientscope.config import GatewaySettings
 from clientscope.gateway.place import GatewayPlace
-from clientscope.policy.interface import ClientConfig
 from clientscope.records.connection_record import Passed
 from clientscope.session.ports import BrokerPorts
-from clientscope.session.state import Identity, OtherCluster, RequestFields, Verdict
+from clientscope.session.state import Identified, Identity, MetricsPushed, OtherCluster, Pushed, Requested, RequestFields, Shown, Verdict
 from clientscope.wire.describe_cluster import BrokerSoftware
-from clientscope.wire.telemetry import PushedMetrics
 
 BACKLOG = 4096
 """Connections that may wait to be taken, as many as Linux allows by default (net.core.somaxconn): of 2,000 that come at once none waits for
@@ -93,6 +91,14 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What the session of a connection reports, as it says it; a `Pushed` waits for its verdict."""
+
+    connection_id: int
+    news: Identified | Requested | Shown | MetricsPushed | Pushed
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """A client has connected; ``identity`` is what it has said by the time of this report, if anything."""
 
@@ -102,61 +108,16 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A client has identified itself."""
-
-    connection_id: int
-    identity: Identity
-
-
-@dataclass(frozen=True, slots=True)
-class Used:
-    """The versions that a client has requested; see `clientscope.session.state.Requested`."""
-
-    connection_id: int
-    versions: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Showed:
-    """A request has shown what none before it has on this connection; see `clientscope.session.state.Shown`."""
-
-    connection_id: int
-    request: RequestFields
-
-
-@dataclass(frozen=True, slots=True)
-class Measures:
-    """A client's own metrics have been accepted; see `clientscope.session.state.MetricsPushed`."""
-
-    connection_id: int
-    push: PushedMetrics
-    received_ms: int
-    copied: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Closed:
     """A connection has ended.
 
     Attributes:
-        requested: the client's versions; None if the last `Used` still holds.
+        requested: the client's versions; None if the last that were reported still hold.
     """
 
     connection_id: int
     reason: str
     requested: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A push waits for its verdict; see `clientscope.session.state.Pushed`."""
-
-    connection_id: int
-    token: int
-    configs: tuple[ClientConfig, ...]
-    correlation_id: int
-    received_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +142,8 @@ class StandingConnection(NamedTuple):
     """One of `Standing`.
 
     Attributes:
-        versions: as in `Used`.
-        shown: all that `Showed` has reported of it, or would have.
+        versions: as in `clientscope.session.state.Requested`.
+        shown: all that `Shown` has reported of it, or would have.
     """
 
     connection_id: int
@@ -221,7 +182,7 @@ class Measured:
     passed: dict[int, Passed]
 
 
-Event = Opened | Named | Used | Showed | Measures | Closed | Asked | Logged | BrokerFound | OtherCluster | Standing | Measured
+Event = Opened | Said | Closed | Logged | BrokerFound | OtherCluster | Standing | Measured
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ from clientscope.gateway.worker import memory
 from clientscope.gateway.worker.doors import Doors, Upstream
 from clientscope.gateway.worker.messages import (
     Answer,
-    Asked,
     BrokerFound,
     Bypass,
     Closed,
@@ -31,12 +30,10 @@ from clientscope.gateway.worker.messages import (
     Logged,
     Measure,
     Measured,
-    Measures,
     Refuse,
-    Showed,
+    Said,
     Shutdown,
     StandingConnection,
-    Used,
     WorkerPlan,
 )
 from clientscope.gateway.worker.observed import Observed, RequestFilter, connection_name
@@ -50,7 +47,7 @@ from clientscope.session.requested import SharedVersions
 from clientscope.session.served import Served
 from clientscope.session.session import Session
 from clientscope.session.shown import SharedFields
-from clientscope.session.state import Counted, Identified, Identity, MetricsPushed, OtherCluster, Pushed, Requested, Shown, Verdict
+from clientscope.session.state import Counted, Identified, Identity, MetricsPushed, OtherCluster, Pushed, Verdict
 from clientscope.session.telemetry import Telemetry, TelemetryPlan
 from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
 
@@ -181,24 +178,19 @@ class Worker:
         match news:
             case Identified(identity):
                 self._reporter.identified(relay.connection_id, identity)
-            case Requested(versions):
-                self._reporter.report(Used(relay.connection_id, versions))
-            case Shown(request):
-                self._reporter.report(Showed(relay.connection_id, request))
             case Counted(what, reason):
                 self._reporter.count(what, reason)
-            case MetricsPushed(push, received_ms, copied):
-                if self._reporter.behind:
-                    self.count("telemetry_dropped", "busy")
-                else:
-                    self._reporter.report(Measures(relay.connection_id, push, received_ms, copied))
             case OtherCluster():
                 self._reporter.report(news)
             case Pushed():
                 self._pushed(relay, news)
+            case MetricsPushed() if self._reporter.behind:
+                self.count("telemetry_dropped", "busy")
+            case _:
+                self._reporter.report(Said(relay.connection_id, news))
 
     def _pushed(self, relay: Relay, push: Pushed) -> None:
-        self._reporter.report(Asked(relay.connection_id, push.token, push.configs, push.correlation_id, push.received_ms))
+        self._reporter.report(Said(relay.connection_id, push))
         if not self._reporter.flush():
             self.count("pushes_refused", "busy")
             asyncio.get_running_loop().call_soon(relay.handle, VerdictGiven(push.token, _BUSY))

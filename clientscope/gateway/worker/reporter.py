@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from clientscope.clock import now_ms
 from clientscope.gateway.channel import Channel
-from clientscope.gateway.worker.messages import Event, Measures, Named, Opened, Report, Standing, StandingConnection
-from clientscope.session.state import Identity
+from clientscope.gateway.worker.messages import Event, Opened, Report, Said, Standing, StandingConnection
+from clientscope.session.state import Identified, Identity, MetricsPushed
 
 _GATHER_S = 0.02
 
@@ -65,7 +65,7 @@ class Reporter:
         Most do so within a millisecond of connecting, and then that is one event, and one record, instead of two.
         """
         if (index := self._just_opened.get(connection_id)) is None:
-            self.report(Named(connection_id, identity))
+            self.report(Said(connection_id, Identified(identity)))
         elif isinstance(opened := self._events[index], Opened):
             self._events[index] = replace(opened, identity=identity)
 
@@ -92,7 +92,8 @@ class Reporter:
         report = Report(now_ms(), events, dict(self._counts), self._upstream_failure, self._drained(), self.lag_s)
         if self.behind or not self._channel.send(report):
             self.behind = True
-            if lost := sum(isinstance(event, Measures) for event in events):  # no later list makes these good
+            # No later list makes these good.
+            if lost := sum(isinstance(event, Said) and isinstance(event.news, MetricsPushed) for event in events):
                 self._counts["telemetry_dropped", "busy"] += lost
             return False
         self._counts.clear()

@@ -16,10 +16,9 @@ from clientscope.digest import DigestKey
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import TelemetryRecords
-from clientscope.gateway.worker.messages import Measures
 from clientscope.policy.redaction import ClientNames
 from clientscope.records.telemetry import TERMINATING
-from clientscope.session.state import Identity, RequestFields
+from clientscope.session.state import Identity, MetricsPushed, RequestFields
 from clientscope.wire.telemetry import GZIP, SNAPPY, UNCOMPRESSED, PushedMetrics
 
 WHO = Identity("orders-1", "apache-kafka-java", "4.4.0", ID, "User:ANONYMOUS")
@@ -50,7 +49,7 @@ class Recorded:
         return self.room
 
     def take(self, push: PushedMetrics = PUSH, connection_id: int = 1, now_s: float = 0.0) -> None:
-        self.records.take(Measures(connection_id, push, 123, True), now_s)
+        self.records.take(connection_id, MetricsPushed(push, 123, True), now_s)
 
 
 @pytest.fixture
@@ -92,10 +91,10 @@ def test_what_cannot_be_recorded_is_counted(recorded: Recorded, changes: dict[st
 
 def test_metrics_show_a_setting_where_that_is_wanted(recorded: Recorded) -> None:
     data = measured({"org.apache.kafka.producer.buffer.total.bytes": 33_554_433.0})
-    push = Measures(1, replace(PUSH, metrics=gzip.compress(data.SerializeToString())), 123, True)
-    assert recorded.records.take(push, 0.0) is None
-    assert recorded.records.take(push, 1.0, with_settings=True) == RequestFields(72, 0, (("bufferTotalBytes", "33554433"),))
-    assert recorded.records.take(Measures(1, PUSH, 123, True), 2.0, with_settings=True) is None
+    push = MetricsPushed(replace(PUSH, metrics=gzip.compress(data.SerializeToString())), 123, True)
+    assert recorded.records.take(1, push, 0.0) is None
+    assert recorded.records.take(1, push, 1.0, with_settings=True) == RequestFields(72, 0, (("bufferTotalBytes", "33554433"),))
+    assert recorded.records.take(1, MetricsPushed(PUSH, 123, True), 2.0, with_settings=True) is None
     assert len(recorded.published) == 3
 
 
@@ -144,7 +143,7 @@ def test_a_record_says_what_is_true_of_its_own_push(recorded: Recorded) -> None:
         if number == 3:
             recorded.registry.identified(1, replace(WHO, client_id="billing"), 1)
         push = replace(PUSH, terminating=False, instance_id=UUID(int=7) if number >= 6 else ID)
-        recorded.records.take(Measures(1, push, 123, number >= 9), number * 60.0)
+        recorded.records.take(1, MetricsPushed(push, 123, number >= 9), number * 60.0)
         expected.append(("orders-1" if number < 3 else "billing", str(push.instance_id), number >= 9))
     said = [{each.key: each.value for each in record.resource_metrics[0].resource.attributes} for _, record in recorded.published]
     assert expected == [

@@ -18,10 +18,10 @@ from clientscope.gateway import publisher as module
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.pushes import PushJudging
-from clientscope.gateway.worker.messages import Asked
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import decode
 from clientscope.records.config_record import ClientConfigRecord
+from clientscope.session.state import Pushed
 
 
 class Unacknowledged:
@@ -93,7 +93,7 @@ def test_a_push_is_published_at_once(sent: queue.SimpleQueue[bytes], monkeypatch
         with closing(SpawnedTemplate()) as template:
             pushes = PushJudging(settings, template, publisher, metrics, lambda: 0)
             await pushes.start()
-            judged = asyncio.ensure_future(pushes.judge(Asked(1, 1, (ClientConfig("acks", "all", 1, False),), 1, 1), CONTEXT))
+            judged = asyncio.ensure_future(pushes.judge(Pushed(1, (ClientConfig("acks", "all", 1, False),), 1, 1), CONTEXT))
             record = await asyncio.to_thread(sent.get, True, 20)
             await pushes.close()
             await judged

@@ -14,7 +14,7 @@ from clientscope.config import GatewaySettings
 from clientscope.gateway import channel as channels
 from clientscope.gateway.channel import Channel
 from clientscope.gateway.place import GatewayPlace
-from clientscope.gateway.worker.messages import Asked, Closed, Named, Opened, Report, Standing, WorkerPlan
+from clientscope.gateway.worker.messages import Closed, Opened, Report, Said, Standing, WorkerPlan
 from clientscope.gateway.worker.process import Worker
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.state import Identified, Identity, Pushed, RequestFields
@@ -57,7 +57,7 @@ def test_reports_are_gathered_and_pushes_are_not() -> None:
         return await read_until_quiet(reader)
 
     (report,) = asyncio.run(scenario())
-    assert [type(event) for event in report.events] == [Opened] * 50 + [Asked]
+    assert [type(event) for event in report.events] == [Opened] * 50 + [Said]
     assert report.counts == {("frames_refused", "bad_length"): 2}
 
 
@@ -80,7 +80,7 @@ def test_who_says_at_once_who_it_is_is_one_event() -> None:
         Opened((1 << 32) + 1, "10.0.0.2"),
         Closed(1 << 32, "client_closed"),
     ]
-    assert second.events == [Named((1 << 32) + 1, Identity("slow"))]
+    assert second.events == [Said((1 << 32) + 1, Identified(Identity("slow")))]
 
 
 def test_what_the_main_process_did_not_take_is_made_good(monkeypatch: pytest.MonkeyPatch) -> None:
