@@ -115,21 +115,24 @@ class Shown:
     request: RequestFields
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Pushed:
-    """A push's turn has come: hand its settings to the policy, and take nothing more from the broker before the verdict.
+    """A push, from its frame to its verdict.
 
-    The verdict goes to `Session.answer` under ``token``.
+    As a command: its turn has come; hand its settings to the policy, and take nothing more from the broker before the verdict. That goes to
+    `Session.answer` under ``token``.
 
     Attributes:
-        correlation_id: the client's own.
+        correlation_id: the client's own, for the answer.
         received_ms: when its frame was read, since the epoch.
+        refused: the answer, where the policy need not be asked.
     """
 
     token: int
     configs: tuple[ClientConfig, ...]
     correlation_id: int = 0
     received_ms: int = 0
+    refused: Verdict | None = None
 
 
 @dataclass(slots=True)
@@ -187,23 +190,6 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class AwaitedPush:
-    """A push, from its frame to its verdict.
-
-    Attributes:
-        correlation_id: the client's own, for the answer.
-        refused: the answer, where the policy need not be asked.
-        received_ms: when its frame was read, since the epoch.
-    """
-
-    token: int
-    correlation_id: int
-    received_ms: int
-    configs: tuple[ClientConfig, ...] = ()
-    refused: Verdict | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Exchange:
     """A SASL exchange under way.
 
@@ -257,7 +243,7 @@ class SessionState:
     bare_tokens: BareTokens | None = None
     shortest_request: int = SHORTEST_REQUEST
     last_api_versions: bytes | None = None
-    awaited: AwaitedPush | None = None
+    awaited: Pushed | None = None
     tokens: int = 0
     addresses: BrokerAddresses | None = None
     walk: Walk | None = None

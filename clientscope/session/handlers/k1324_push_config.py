@@ -18,7 +18,7 @@ from clientscope.clock import now_ms
 from clientscope.errors import ClientConfigTooLargeException, WireError
 from clientscope.policy.interface import ClientConfig
 from clientscope.session.handler import Handler
-from clientscope.session.state import AwaitedPush, Command, Counted, Pushed, SessionState, ToClient, Verdict
+from clientscope.session.state import Command, Counted, Pushed, SessionState, ToClient, Verdict
 from clientscope.wire.codes import ERROR_CODES, ERROR_NAMES, INVALID_REQUEST, PUSH_CONFIG, UNSUPPORTED_VERSION
 from clientscope.wire.cursor import Cursor
 from clientscope.wire.frames import REQUEST_HEAD, Treatment
@@ -57,12 +57,12 @@ def request(state: SessionState, frame: bytes) -> list[Command]:
     return _take(state, correlation_id, configs)
 
 
-def response(state: SessionState, push: AwaitedPush, _: bytes) -> list[Command]:
+def response(state: SessionState, push: Pushed, _: bytes) -> list[Command]:
     """The carrier has come back: the push's turn."""
     if push.refused is not None:
         return _answer(push, push.refused)
     state.awaited = push
-    return [Pushed(push.token, push.configs, push.correlation_id, push.received_ms)]
+    return [push]
 
 
 def answer(state: SessionState, token: int, verdict: Verdict) -> list[Command]:
@@ -92,12 +92,12 @@ def _take(
     if not state.authenticated:
         raise WireError("unauthenticated_push")
     state.tokens += 1
-    push = AwaitedPush(state.tokens, correlation_id, now_ms(), configs, refused)
+    push = Pushed(state.tokens, configs, correlation_id, now_ms(), refused)
     counted: list[Command] = [Counted("pushes_refused", reason)] if refused is not None else []
     return [*counted, state.carrier(correlation_id, HANDLER, push)]
 
 
-def _answer(push: AwaitedPush, verdict: Verdict) -> list[Command]:
+def _answer(push: Pushed, verdict: Verdict) -> list[Command]:
     message = PushConfigResponse(
         version=0, throttle_time_ms=verdict.throttle_time_ms, error_code=verdict.error_code, error_message=verdict.error_message
     )
