@@ -45,19 +45,18 @@ class Api:
             require_private(settings.token_file, "--token-file", "the page's administrator has it")
             self._headers["authorization"] = f"Bearer {settings.token_file.read_text('utf-8').strip()}"
 
-    def get(self, path: str, parameters: Mapping[str, object], answer: type[Answer], keep_empty: bool = False) -> Answer:
+    def get(self, path: str, parameters: Mapping[str, object], answer: type[Answer]) -> Answer:
         """What answers ``GET api/v1/<path>``; parameters that are None or empty are left out.
 
         Args:
             answer: the model of the answer.  Further fields, of a later release, are ignored.
-            keep_empty: an empty text means something.
 
         Raises:
             EnvironmentProblem: nothing answers, or something else than clientscope, or it requires a token.
             UnknownResource: there is no such thing.
             SettingsError: a parameter is wrong; says where, if it is the search.
         """
-        given = {name: value for name, value in parameters.items() if value is not None and (value != "" or keep_empty)}
+        given = {name: value for name, value in parameters.items() if value is not None and value != ""}
         query = urllib.parse.urlencode(given, doseq=True)
         with self._open(f"{path}?{query}" if query else path) as response:
             try:
