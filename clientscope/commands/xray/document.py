@@ -28,10 +28,6 @@ def document(made: XrayResult) -> str:
         "configurations": [asdict(row) for row in made.configurations],
         "target": made.target,
         "readiness": [asdict(row) for row in made.readiness],
-        "brokers": [asdict(broker) for broker in made.answers.brokers],
-        "groups": [asdict(group) for group in made.answers.groups],
-        "transactions": [asdict(transaction) for transaction in made.answers.transactions],
-        "quotas": [asdict(quota) for quota in made.answers.quotas],
         "unseen": list(made.unseen),
         "lint": as_json.fields(made.lint),
     }

@@ -15,7 +15,6 @@ from clientscope.cluster.api_versions import Cluster, ask
 from clientscope.cluster.software import find_all
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray import XraySettings, watchdog
-from clientscope.commands.xray.asking import ClusterAnswers, ask_cluster
 from clientscope.commands.xray.following import open_all
 from clientscope.commands.xray.inventory import Inventory, Place
 from clientscope.commands.xray.raised import Connect, InUseError, Raised, journal_of, raised, restore, state_dir
@@ -51,7 +50,6 @@ class Look:
     logs: list[LogRead]
     errors: list[str]
     broker_release: str | None
-    answers: ClusterAnswers
 
 
 def look_at(settings: XraySettings) -> Look:
@@ -100,7 +98,7 @@ def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: 
             errors.append(plain(f"{error or type(error).__name__}{hint}", 400))
     inventory.end()
     inventory.leave_out(_OWN_CLIENT_ID)
-    return Look(inventory, logs, errors, _oldest(cluster), ask_cluster(inventory, cluster.answers, connect))
+    return Look(inventory, logs, errors, _oldest(cluster))
 
 
 def _restore_what_others_left(cluster_id: str, brokers: Sequence[int], connect: Connect) -> None:

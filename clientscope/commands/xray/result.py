@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 
 from clientscope.commands.lint.findings import FileFinding, LintReport
 from clientscope.commands.lint.shown import client_name, is_secret, plain, redacted
-from clientscope.commands.xray.asking import ClusterAnswers
 from clientscope.commands.xray.configurations import SeenConfiguration
 from clientscope.commands.xray.inventory import MOST_CLIENTS, MOST_CONNECTIONS, ClientKey, InventoriedClient, Inventory
 from clientscope.commands.xray.upgrade import (
@@ -115,7 +114,6 @@ class XrayResult:
         cluster: what was looked at, for a heading.
         made_at: UTC.
         target: the release of `readiness`.
-        answers: of the cluster itself; empty where logs were read as they are.
         unseen: sentences on what couldn't be seen, and why.
         lint: the rules' report, which SARIF and JSON have in full.
     """
@@ -131,7 +129,6 @@ class XrayResult:
     configurations: tuple[ShownConfiguration, ...]
     target: str
     readiness: tuple[ReadinessRow, ...]
-    answers: ClusterAnswers
     unseen: tuple[str, ...]
     lint: LintReport
 
@@ -148,7 +145,6 @@ def result(
     found: Sequence[SeenConfiguration],
     lint: LintReport,
     upgrade: Upgrade,
-    answers: ClusterAnswers,
 ) -> XrayResult:
     """Puts together what was seen and what the rules say of it.
 
@@ -156,7 +152,6 @@ def result(
         of: the clients, with their applications.
         found: the configurations, in the order of the report's files.
         upgrade: what is asked about upgrade readiness.
-        answers: of the cluster, where it was asked.
     """
     clients = {key: inventory.clients[key] for key in of}
     return XrayResult(
@@ -171,8 +166,7 @@ def result(
         configurations=tuple(_shown(each) for each in found),
         target=upgrade.target,
         readiness=rows(judged(clients, of, upgrade)),
-        answers=answers,
-        unseen=_unseen(logs, inventory, found, upgrade.broker_release, answers),
+        unseen=_unseen(logs, inventory, found, upgrade.broker_release),
         lint=lint,
     )
 
@@ -251,7 +245,6 @@ def _unseen(
     inventory: Inventory,
     found: Sequence[SeenConfiguration],
     broker_release: str | None,
-    answers: ClusterAnswers,
 ) -> tuple[str, ...]:
     texts = [
         "Clients that sent no request meanwhile: an idle producer sends Metadata every 5 minutes. Look for longer to see them.",
@@ -259,13 +252,6 @@ def _unseen(
         "--client-log reads them in clients' own logs.",
         *not_read(logs, inventory),
     ]
-    if members := sum(group.not_seen for group in answers.groups):
-        texts.append(f"{members:,} members of groups: their coordinator knows them, and no request of theirs was seen.")
-    if undescribed := sum(group.members is None for group in answers.groups):
-        texts.append(
-            f"Members of {undescribed:,} groups that their coordinators don't describe, except for those whose requests were seen."
-        )
-    texts += answers.unanswered
     if any(each.contradicted for each in found):
         texts.append("Settings of clients that share client.id, principal and address but differ in values.")
     if broker_release is None:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 from clientscope.commands.lint import linting, sarif, text
 from clientscope.commands.xray import XraySettings, client_logs, document, html_file, page, summary
-from clientscope.commands.xray.asking import ClusterAnswers
 from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
 from clientscope.commands.xray.inventory import Inventory
 from clientscope.commands.xray.publishing import Publishing
@@ -52,13 +51,12 @@ def look(settings: XraySettings) -> XrayResult:
     """
     target = target_release(settings.target)
     release = seen_on(settings.broker_release)
-    answers = ClusterAnswers()
     publishing = Publishing(settings) if settings.publish else None
     if settings.seconds:
         from clientscope.commands.xray.live import look_at
 
         looked = look_at(settings)
-        inventory, logs, errors, answers = looked.inventory, looked.logs, looked.errors, looked.answers
+        inventory, logs, errors = looked.inventory, looked.logs, looked.errors
         release = release or looked.broker_release
     elif not settings.paths:
         raise SettingsError("no log is given", "give PATH, or --seconds 10 to have the brokers log requests for so long")
@@ -72,7 +70,7 @@ def look(settings: XraySettings) -> XrayResult:
     elif not inventory.clients and not errors:
         errors.append(NO_REQUEST)
     client_logs.join(inventory, settings.client_log)
-    return judge(settings, Upgrade(target, release, owners.read_if_given(settings.owners)), inventory, logs, errors, publishing, answers)
+    return judge(settings, Upgrade(target, release, owners.read_if_given(settings.owners)), inventory, logs, errors, publishing)
 
 
 def judge(
@@ -82,7 +80,6 @@ def judge(
     logs: list[LogRead],
     errors: list[str],
     publishing: Publishing | None,
-    answers: ClusterAnswers,
 ) -> XrayResult:
     """Judges the clients of an inventory, and publishes them.
 
@@ -96,4 +93,4 @@ def judge(
             publishing.clients.add(client)
         errors += publishing.send()
     lint = linting.report_on(list(reads(found)), settings, datetime.now(UTC).date(), errors=errors)
-    return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, upgrade, answers)
+    return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, upgrade)

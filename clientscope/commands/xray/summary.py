@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 
 from rich.console import Console, RenderableType
@@ -10,7 +10,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.commands.xray.asking import ClusterAnswers
 from clientscope.commands.xray.result import ProblemRow, XrayResult
 from clientscope.readiness import Readiness
 from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
@@ -32,16 +31,13 @@ def show(made: XrayResult) -> None:
 
 
 def parts(made: XrayResult) -> Iterator[RenderableType]:
-    """Heading, cluster, software, findings, upgrade readiness, and what couldn't be seen."""
+    """Heading, software, findings, upgrade readiness, and what couldn't be seen."""
     size = sum(log.size for log in made.logs) / 1024**2
     yield Text(
         f"{counted(made.clients, 'client')} of {counted(made.applications, 'application')} "
         f"on {counted(made.connections, 'connection')}, by {counted(made.requests, 'request')} in {size:.1f} MiB",
         "bold",
     )
-    if made.answers.brokers:
-        yield Text("\nCluster", "bold")
-        yield from _cluster(made.answers)
     if made.software:
         yield Text("\nSoftware", "bold")
         yield Padding(_software(made), (0, 0, 0, 2))
@@ -57,19 +53,6 @@ def parts(made: XrayResult) -> Iterator[RenderableType]:
     yield Text("\nNot seen", "bold")
     for text in made.unseen:
         yield Padding(Text(f"· {text}"), (0, 0, 0, 2))
-
-
-def _cluster(answers: ClusterAnswers) -> Iterator[RenderableType]:
-    alike = Counter((broker.release, broker.features.get("metadata.version")) for broker in answers.brokers)
-    for (release, level), brokers in list(alike.items())[:_MOST_AFFECTED]:
-        metadata = f", metadata.version {level}" if level is not None else ""
-        inferred = f"Kafka {release} by API versions" if release else "release not known"
-        yield Text(f"  {counted(brokers, 'broker')}: {inferred}{metadata}")
-    yield from _more(len(alike) - _MOST_AFFECTED, 2)
-    not_seen = sum(group.not_seen for group in answers.groups)
-    members = f" ({counted(not_seen, 'member')} not seen)" if not_seen else ""
-    others = f"{counted(len(answers.transactions), 'transactional id')}, {counted(len(answers.quotas), 'client quota')}"
-    yield Text(f"  {counted(len(answers.groups), 'group')} of consumers{members}, {others}")
 
 
 def _software(made: XrayResult) -> Table:
