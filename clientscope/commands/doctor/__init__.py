@@ -2,8 +2,8 @@
 
 - `checks`: the registry of checks, in the order in which they run, each with a time limit.
 - `result`, `situation`: what a check returns, and what it knows.
-- `machine`, `files`, `ports`, `checkpoints`: checks that need no broker.
-- `brokers`, `listeners`, `topics`, `clocks`, `bypassing`: checks that ask the cluster, and write nothing to it.
+- `machine`, `files`, `ports`: checks that need no broker.
+- `brokers`, `listeners`, `topics`, `clocks`: checks that ask the cluster, and write nothing to it.
 - `probing`: who answers at an address.
 - `shown`: the output, and the summary for an issue.
 """

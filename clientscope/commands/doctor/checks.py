@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from kafka.errors import KafkaError
 
 from clientscope.commands.doctor.brokers import check_brokers
-from clientscope.commands.doctor.bypassing import check_bypassing
 from clientscope.commands.doctor.clocks import check_clocks
 from clientscope.commands.doctor.files import check_certificates, check_files
 from clientscope.commands.doctor.listeners import check_listeners
@@ -49,7 +48,6 @@ CHECKS = (
     DoctorCheck("topics", check_topics, limit_s=60.0),
     DoctorCheck("rights", check_rights),
     DoctorCheck("clocks", check_clocks),
-    DoctorCheck("bypass", check_bypassing, limit_s=60.0),
 )
 
 

@@ -65,13 +65,13 @@ def test_an_invalid_setting_of_a_process_is_a_result_and_not_shown(tmp_path: Pat
     found = {each["check"]: (each["outcome"], each["text"]) for each in json.loads(out)["results"]}
     assert (status, found["settings"]) == (1, ("problem", f"invalid setting of gateway: {file}, [gateway] broker_jmx"))
     assert "CNRYSECRET" not in out + err
-    assert {found[check][0] for check in ("listeners", "topics", "rights", "clocks", "bypass")} == {"not checked"}, "without a broker"
+    assert {found[check][0] for check in ("listeners", "topics", "rights", "clocks")} == {"not checked"}, "without a broker"
 
 
 def test_titles_are_unique_and_what_others_need_comes_before() -> None:
     titles = [check.title for check in CHECKS]
     assert len(set(titles)) == len(titles)
-    assert titles.index("files") < titles.index("brokers") < min(titles.index(each) for each in ("listeners", "topics", "clocks", "bypass"))
+    assert titles.index("files") < titles.index("brokers") < min(titles.index(each) for each in ("listeners", "topics", "clocks"))
 
 
 HOSTILE = "client ```\n[red]x[/red]\x1b[31m"

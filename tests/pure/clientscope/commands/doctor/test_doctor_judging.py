@@ -11,24 +11,13 @@ from golden import is_golden
 from kafka.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from places import ROOT
 
-from clientscope.commands.doctor import bypassing, clocks, topics
+from clientscope.commands.doctor import clocks, topics
 from clientscope.commands.doctor.listeners import AdvertisedListener, advertised, judge
 from clientscope.commands.doctor.probing import Probed
 from clientscope.commands.doctor.result import CheckResult
-from clientscope.kafka.groups import DescribedGroup, DescribedMember
 from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, JOB, STATUS, USED_BY, used_by
 from sinks.dashboard.state import reader
 from streaming import job
-
-
-def group(name: str, *clients: str) -> DescribedGroup:
-    return DescribedGroup(name, "classic", "Stable", "range", tuple(DescribedMember(client, "10.0.0.1", "") for client in clients))
-
-
-def test_names_of_groups_are_bounded_and_secrets_hidden() -> None:
-    found = bypassing.judge([group("x" * 5_000, "sasl.password=hunter2-Xy\x1b[31m")], set(), complete=True)
-    assert "hunter2" not in found.text and "\x1b" not in found.text and len(found.text) < 500
-
 
 GATEWAY, BROKER, NOBODY, SILENT = Probed(keys=frozenset({18, 1324})), Probed(keys=frozenset({18})), Probed("no connection"), Probed()
 
@@ -103,20 +92,10 @@ def rights() -> Iterator[CheckResult]:
 
 
 DENIED = {CONFIGS: TopicAuthorizationFailedError, CONNECTIONS: UnknownTopicOrPartitionError}
-MANY = group("h", *(f"c{number}" for number in range(9)))
 
 
 def judged() -> dict[str, list[CheckResult]]:
     return {
-        "group members": [
-            bypassing.judge(groups, recorded, complete=complete)
-            for groups, recorded, complete in (
-                ([DescribedGroup("g", "classic", "", "", None), group("own", "clientscope-deliver")], set(), True),
-                ([group("g", "a", "b")], {"a", "b"}, True),
-                ([group("g", "a", "b"), MANY], {"a"}, True),
-                ([group("g", "b")], {"a"}, False),
-            )
-        ],
         "a record that arrives": [clocks.judge(ahead_ms) for ahead_ms in (80, -400, 2_500, -60_000)],
         "the newest record is a bound": [clocks.bounded(age) for age in (-5_000, None, 3_600_000, -500)],
         "listeners": [
