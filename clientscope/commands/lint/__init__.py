@@ -7,7 +7,6 @@
 - `comments`: findings that comments in a file ignore.
 - `versions`: the client library's version by a build file.
 - `findings`: the result; suppressions, owners, fingerprints.
-- `fixing`: corrections of files.
 - `shown`: what of a file may be shown.
 - `text`, `as_json`, `sarif`, `github`: the formats.
 - `linting`: all of it, and the exit status.
@@ -32,10 +31,6 @@ class LintSettings(FileSettings, JudgingSettings):
         description="files, clients' logs (*.log), directories (*.properties, *.conf, *.json, *.yaml, *.yml), or - for standard input"
     )
     format: Literal["", "properties", "json", "yaml", "log"] = Field("", description="format of named files; by default from their suffix")
-    diff: Annotated[bool, Option(flag_only=True)] = Field(False, description="print what --fix would correct, and change nothing")
-    fix: Annotated[bool, Option(flag_only=True)] = Field(
-        False, description="correct names with one letter wrong and other libraries' names, and take out what repeats a default"
-    )
 
 
 def run(settings: LintSettings) -> int:

@@ -14,7 +14,6 @@ from clientscope.commands.lint import (
     as_json,
     client_logs,
     files,
-    fixing,
     github,
     judging,
     reading,
@@ -44,10 +43,6 @@ def run(settings: LintSettings, today: date | None = None, token: str | None = N
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
-    if settings.diff or settings.fix:
-        _correct(settings)
-    if settings.diff:
-        return CLEAN
     return printed(settings, lint(settings, today or datetime.now(UTC).date()), token)
 
 
@@ -103,25 +98,6 @@ def report_on(
     made = reports(reads, judged, judging.catalogue(), decisions)
     expired = tuple(each for each in rules.suppressions if each.expired(today))
     return LintReport((*made, *skipped), tuple(errors), expired)
-
-
-def _correct(settings: LintSettings) -> None:
-    """Prints the corrections of all files, and writes them unless only their difference is wanted.
-
-    Raises:
-        SettingsError: a file can't be read or written.
-    """
-    reads, _, _ = _read(settings, dialect_of(settings.dialect))
-    by_path = {read.path: read for read in reads}
-    for file in files.find(settings.paths):
-        if file.path is None or file.shown not in by_path or file.format(settings.format) == "log":
-            continue
-        content = file.content()
-        made = fixing.corrections(by_path[file.shown], content, file.format(settings.format) == "properties")
-        if made:
-            print("\n".join(fixing.diff(file.shown, made)), file=sys.stdout if settings.diff else sys.stderr)
-        if made and not settings.diff:
-            fixing.write(file.path, content, made)
 
 
 def _lines(settings: JudgingSettings, made: LintReport, token: str) -> Iterator[str]:

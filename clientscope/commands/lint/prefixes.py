@@ -111,11 +111,6 @@ def of(name: str) -> Prefixed | None:
     return None
 
 
-def variable(key: str) -> str:
-    """A setting's name as a container's variable has it, behind a prefix."""
-    return key.replace(".", "_").upper()
-
-
 def groups(names: Mapping[str, object]) -> list[PrefixGroup]:
     """One for each prefix of a Kafka client's settings, in the file's order; Spring's common ones are in each of Spring's."""
     found: dict[tuple[str, ClientType], dict[str, str]] = {}
