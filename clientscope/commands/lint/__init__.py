@@ -5,7 +5,6 @@
 - `reading`: a file, before it is judged; `client_logs`: a client's log.
 - `judging`: the rules, applied to files.
 - `comments`: findings that comments in a file ignore.
-- `versions`: the client library's version by a build file.
 - `findings`: the result; suppressions, owners, fingerprints.
 - `shown`: what of a file may be shown.
 - `text`, `as_json`, `sarif`, `github`: the formats.

@@ -129,7 +129,7 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
             if file_format == "log":
                 reads += client_logs.reads(shown.plain(file.shown), log_files.lines(file.path), settings.principal or None)
                 continue
-            read = reading.read(reading.Content(file.path, file.shown, file.content(), file_format), settings, dialect)
+            read = reading.read(file.shown, file.content(), file_format, settings, dialect)
         except ClientscopeError as error:
             # A directory has JSON and YAML of every kind; what of that isn't whole is no client's settings.
             if file.named or file.path is None or file.path.suffix.lower() not in (".json", ".yaml", ".yml"):

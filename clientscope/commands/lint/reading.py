@@ -3,69 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.settings import libraries
-from clientscope.commands.lint import comments, files, judging, places, prefixes, shown, versions
+from clientscope.commands.lint import comments, files, judging, places, prefixes, shown
 from clientscope.commands.lint.findings import FileReport, Read
 from clientscope.commands.lint.located import Placed
 from clientscope.commands.lint.settings import FileSettings
-from udfs.rules.engine.software import UNKNOWN
 
 
-class Content(NamedTuple):
-    """What is in a file.
-
-    Attributes:
-        path: None where it is in none.
-        shown: its name for reports.
-        content: as it would be on the disk.
-        format: ``properties``, ``json`` or ``yaml``.
-    """
-
-    path: Path | None
-    shown: str
-    content: bytes
-    format: str
-
-
-def read(file: Content, settings: FileSettings, dialect: Dialect) -> Read | FileReport:
+def read(name: str, content: bytes, file_format: str, settings: FileSettings, dialect: Dialect) -> Read | FileReport:
     """What is to be judged; the report of a file that isn't a client's, with the reason.
+
+    Args:
+        name: of the file, for reports.
+        file_format: ``properties``, ``json`` or ``yaml``.
 
     Raises:
         SettingsError: the content isn't of its format, or is too much.
     """
-    placed = places.read(shown.plain(file.shown), file.content, file.format)
+    placed = places.read(shown.plain(name), content, file_format)
     counted = {each.name: each for each in placed}
-    built = _built(file.path, settings, dialect)
-    subjects, reason = _subjects(counted, settings, dialect, version(file.path, settings, dialect))
+    subjects, reason = _subjects(counted, settings, dialect)
     if not subjects:
-        return FileReport(file.shown, skipped=reason)
-    ignored, without = comments.read(file.content, file.format)
-    by_build = [(1, f"judged as {dialect.name} {built.version} by {shown.plain(files.shown_path(built.path))}")] if built else []
-    notes = *_repeated(placed), *_of_springs_own(counted), *_of_other_library(counted, subjects, dialect), *without, *by_build
-    return Read(file.shown, counted, subjects, notes, principal=settings.principal or None, ignored=tuple(ignored))
+        return FileReport(name, skipped=reason)
+    ignored, without = comments.read(content, file_format)
+    notes = *_repeated(placed), *_of_springs_own(counted), *_of_other_library(counted, subjects, dialect), *without
+    return Read(name, counted, subjects, notes, principal=settings.principal or None, ignored=tuple(ignored))
 
 
-def version(path: Path | None, settings: FileSettings, dialect: Dialect) -> str:
-    """The client library's: as it was given, or by a build file near the settings file."""
-    built = _built(path, settings, dialect)
-    return built.version if built else settings.software_version
-
-
-def _built(path: Path | None, settings: FileSettings, dialect: Dialect) -> versions.BuildVersion | None:
-    return versions.near(path, dialect.name) if path and settings.software_version == UNKNOWN else None
-
-
-def _subjects(
-    counted: Mapping[str, Placed], settings: FileSettings, dialect: Dialect, version: str
-) -> tuple[tuple[judging.Subject, ...], str]:
+def _subjects(counted: Mapping[str, Placed], settings: FileSettings, dialect: Dialect) -> tuple[tuple[judging.Subject, ...], str]:
     """The clients whose settings are in a file; if there are none, the reason."""
     values = {name: each.value for name, each in counted.items() if each.value is not None}
-    principal = settings.principal or None
+    principal, version = settings.principal or None, settings.software_version
     groups = prefixes.groups(values) if dialect.name == "java" else []
     under_prefix = {name for group in groups for name in group.names.values()}
     # What is in a list, or in a later document of YAML, is no client's own setting; nor is a template's ``{% if … %}``.

@@ -44,8 +44,7 @@ class FileSettings(Settings):
     )
     software_version: SoftwareText = Field(
         "unknown",
-        description="version of the client library, such as 3.9.2, which determines defaults;\n"
-        "by default that of a build file near the settings file, else the newest",
+        description="version of the client library, such as 3.9.2, which determines defaults; by default the newest",
     )
     client_type: Literal["", "producer", "consumer", "share-consumer", "admin", "streams"] = Field(
         "", description="type of client; by default from settings that only one type has"
