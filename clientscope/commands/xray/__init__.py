@@ -3,7 +3,7 @@
 - `reading`: logs as they are, bounded in size.
 - `live`, `following`: a look at a running cluster, bounded in time and size.
 - `raised`, `watchdog`: the request logger at DEBUG, and back whatever happens.
-- `inventory`: requests → clients; `client_logs`: what clients' own logs add.
+- `inventory`: requests → clients.
 - `configurations`: clients with the same settings, judged once by the rules.
 - `result`: the result, without a format.
 - `upgrade`: upgrade readiness, which `clientscope readiness` shows too.
@@ -35,9 +35,6 @@ class XraySettings(RequestLogSettings, JudgingSettings, KafkaSettings):
     """
 
     section = "xray"
-    client_log: Annotated[tuple[Path, ...], Option(flag_only=True, several=True, metavar="PATH")] = Field(
-        (), description="client's own log (*.gz too), whose settings are added to the clients of its client.ids; may be given several times"
-    )
     publish: Annotated[bool, Option(flag_only=True)] = Field(
         False, description="also write the clients to clientscope.configs, redacted, for the job, the page and history"
     )

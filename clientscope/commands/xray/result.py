@@ -249,7 +249,7 @@ def _unseen(
     texts = [
         "Clients that sent no request meanwhile: an idle producer sends Metadata every 5 minutes. Look for longer to see them.",
         "Settings that no request shows, such as linger.ms, batch.size, retries and enable.auto.commit: "
-        "--client-log reads them in clients' own logs.",
+        "clientscope lint reads them in clients' own logs.",
         *not_read(logs, inventory),
     ]
     if any(each.contradicted for each in found):

@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 
 from clientscope.commands.lint import linting, sarif, text
-from clientscope.commands.xray import XraySettings, client_logs, document, html_file, page, summary
+from clientscope.commands.xray import XraySettings, document, html_file, page, summary
 from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
 from clientscope.commands.xray.inventory import Inventory
 from clientscope.commands.xray.publishing import Publishing
@@ -69,7 +69,6 @@ def look(settings: XraySettings) -> XrayResult:
         )
     elif not inventory.clients and not errors:
         errors.append(NO_REQUEST)
-    client_logs.join(inventory, settings.client_log)
     return judge(settings, Upgrade(target, release, owners.read_if_given(settings.owners)), inventory, logs, errors, publishing)
 
 

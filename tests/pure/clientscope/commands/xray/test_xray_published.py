@@ -7,12 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from command_runs import Run
-from every import every
 from rule_batches import batch_of
 
-from clientscope.catalog.configs import ClientType
-from clientscope.commands.xray import client_logs
 from clientscope.commands.xray.configurations import applications, found_clients
 from clientscope.commands.xray.inventory import Inventory, Place
 from clientscope.commands.xray.reading import read_logs
@@ -68,29 +64,3 @@ def test_the_broker_of_a_running_brokers_log_is_in_the_record() -> None:
     inventory.end()
     (client,) = found_clients(inventory, applications(inventory))
     assert (client.broker_id, client.listener, client.security_protocol) == (7, "CLIENT", "SASL_SSL")
-
-
-def test_a_clients_own_log_adds_settings_that_no_request_shows_to_clients_of_its_client_id(tmp_path: Path) -> None:
-    log = tmp_path / "app.log"
-    text = (FIXTURES / "client_logs" / "java-4.4.log").read_text().replace("client.id = orders-1", "client.id = java-orders-1")
-    secret = "transactional.id = password=canary-7c1f9e"
-    log.write_text(text.replace("acks = 1", "acks = all").replace("transactional.id = null", secret))
-    inventory, _, _ = read_logs([FIXTURES / "request_logs" / "broker.log"], 1 << 30)
-    client_logs.join(inventory, [log])
-    settings = {key.client_id: client.settings for key, client in inventory.clients.items()}
-    orders = {key: found[0] for (client_type, key), found in settings["java-orders-1"].items() if client_type is ClientType.PRODUCER}
-    assert (orders["linger.ms"], orders["acks"]) == ("0", "1"), "what a request showed counts"
-    assert "max.block.ms" not in orders, "a default"
-    assert not any(
-        key == "linger.ms" for found in every(of for name, of in settings.items() if name != "java-orders-1") for _, key in found
-    )
-    found = published(inventory)
-    assert b"canary-7c1f9e" not in b"".join(found.records.values())
-    assert "SK002" in fired(found)["java-orders-1"]
-
-
-def test_a_log_without_a_clients_settings_is_an_error(tmp_path: Path, clientscope: Run) -> None:
-    (tmp_path / "app.log").write_text("nothing\n")
-    logs = ("--client-log", str(FIXTURES / "client_logs" / "java-4.4.log"), "--client-log", str(tmp_path / "app.log"))
-    err = clientscope("xray", str(FIXTURES / "request_logs" / "broker.log"), *logs).refused
-    assert f"error: {tmp_path / 'app.log'}: no client's settings in this log\nhint: " in err
