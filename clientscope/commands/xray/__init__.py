@@ -8,14 +8,12 @@
 - `result`: the result, without a format.
 - `upgrade`: upgrade readiness, which `clientscope readiness` shows too.
 - `summary`, `document`, `page`: the result for a terminal, as JSON, and as a page in one file.
-- `publishing`: ``--publish``.
 - `settings`, `html_file`: what `clientscope readiness` shares.
 - `running`: all of it, and the exit status.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -35,12 +33,6 @@ class XraySettings(RequestLogSettings, JudgingSettings, KafkaSettings):
     """
 
     section = "xray"
-    publish: Annotated[bool, Option(flag_only=True)] = Field(
-        False, description="also write the clients to clientscope.configs, redacted, for the job, the page and history"
-    )
-    digest_key_file: Annotated[Path | None, Option(section="stream")] = Field(
-        None, description="with --publish: keys of the HMAC digests, the same as the gateways'; without it, no digests are made"
-    )
     fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
         "never", description="exit with status 1 for findings of this severity or worse"
     )

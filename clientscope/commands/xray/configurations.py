@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.sensitive_names import LEAKED_AS, judge_name
@@ -15,12 +14,7 @@ from clientscope.commands.lint.findings import Instance, Read
 from clientscope.commands.lint.judging import Subject, application_client_ids
 from clientscope.commands.lint.located import Placed, Region
 from clientscope.commands.xray.inventory import ClientKey, InventoriedClient, Inventory, Place
-from clientscope.policy.found_clients import FoundClient
-from clientscope.policy.interface import ClientConfig
 from clientscope.records.enums import ValueState
-
-_BROKER = re.compile(r"broker (\d{1,9})")
-"""The name of a running broker's log (`clientscope.commands.xray.live`)."""
 
 
 @dataclass
@@ -117,32 +111,6 @@ def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
             each.clients,
         )
         yield Read(log, placed, (subject,), tuple(notes), instance, each.key.principal)
-
-
-def found_clients(inventory: Inventory, of: Mapping[ClientKey, str]) -> Iterator[FoundClient]:
-    """What is published of each client: one for each type that it was seen as.
-
-    Args:
-        of: the clients, with their applications.
-    """
-    for key in of:
-        client = inventory.clients[key]
-        broker = _BROKER.fullmatch(client.place.log)
-        for client_type in client.client_types or (None,):
-            made = _of(key, client, client_type, "")
-            settings = (ClientConfig(name, value, int(TYPES.get(name, Type.STRING)), False) for name, (value, _) in made.settings.items())
-            yield FoundClient(
-                client_type,
-                key.software_name,
-                key.software_version,
-                key.client_id or None,
-                key.principal or None,
-                tuple(settings),
-                broker_id=int(broker[1]) if broker else None,
-                address=key.address,
-                listener=client.listener,
-                security_protocol=client.security_protocol,
-            )
 
 
 def _placed(name: str, value: str, place: Place) -> Placed:

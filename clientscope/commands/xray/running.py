@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 
 from clientscope.commands.lint import linting, sarif, text
 from clientscope.commands.xray import XraySettings, document, html_file, page, summary
-from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
+from clientscope.commands.xray.configurations import applications, configurations, reads
 from clientscope.commands.xray.inventory import Inventory
-from clientscope.commands.xray.publishing import Publishing
 from clientscope.commands.xray.reading import NO_REQUEST, read_logs
 from clientscope.commands.xray.result import LogRead, XrayResult, result
 from clientscope.commands.xray.upgrade import Upgrade, seen_on
@@ -51,7 +50,6 @@ def look(settings: XraySettings) -> XrayResult:
     """
     target = target_release(settings.target)
     release = seen_on(settings.broker_release)
-    publishing = Publishing(settings) if settings.publish else None
     if settings.seconds:
         from clientscope.commands.xray.live import look_at
 
@@ -69,7 +67,7 @@ def look(settings: XraySettings) -> XrayResult:
         )
     elif not inventory.clients and not errors:
         errors.append(NO_REQUEST)
-    return judge(settings, Upgrade(target, release, owners.read_if_given(settings.owners)), inventory, logs, errors, publishing)
+    return judge(settings, Upgrade(target, release, owners.read_if_given(settings.owners)), inventory, logs, errors)
 
 
 def judge(
@@ -78,18 +76,9 @@ def judge(
     inventory: Inventory,
     logs: list[LogRead],
     errors: list[str],
-    publishing: Publishing | None,
 ) -> XrayResult:
-    """Judges the clients of an inventory, and publishes them.
-
-    Args:
-        publishing: None publishes nothing.
-    """
+    """Judges the clients of an inventory."""
     of = applications(inventory)
     found = configurations(inventory, of)
-    if publishing is not None:
-        for client in found_clients(inventory, of):
-            publishing.clients.add(client)
-        errors += publishing.send()
     lint = linting.report_on(list(reads(found)), settings, datetime.now(UTC).date(), errors=errors)
     return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, upgrade)
