@@ -196,7 +196,6 @@ def test_answers_fit_into_a_terminal(site: Site) -> None:
     for command in (
         ("client", "show", "orders-3"),
         ("findings", "list"),
-        ("connections", "--limit", "20"),
         ("clients", "--limit", "20"),
     ):
         lines = site.cli(*command, "--url", site.page, columns=80).splitlines()

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clientscope.commands.lint.linting import CLEAN, FOUND, WRONG
-from clientscope.commands.readiness import ReadinessSettings, by_gateways, by_logs, by_page, page, table
+from clientscope.commands.readiness import ReadinessSettings, by_gateways, by_logs, page, table
 from clientscope.commands.readiness.run_result import ReadinessRun
 from clientscope.commands.xray import html_file
-from clientscope.config import PageSettings
 from clientscope.errors import SettingsError
 from clientscope.profiles import owners
 from clientscope.query import READINESS
@@ -31,8 +30,6 @@ def run(settings: ReadinessSettings) -> int:
         raise SettingsError("--watch is not for readiness", "the page of clientscope serve shows it live")
     target = target_release(settings.target)
     query = parsed((settings.search,), READINESS, 0)
-    if (asked := settings.page()) is not None and not settings.paths:
-        return _of_page(settings, asked, target)
     owned = owners.read_if_given(settings.owners)
     made = (by_logs if settings.paths else by_gateways).look(settings, target, owned, query)
     if made.nothing:
@@ -55,17 +52,6 @@ def run(settings: ReadinessSettings) -> int:
     return FOUND if _fails(settings, made) else CLEAN
 
 
-def _of_page(settings: ReadinessSettings, asked: PageSettings, target: str) -> int:
-    """The same by serve's verdicts."""
-    answer, groups = by_page.look(settings, asked, target)
-    if not answer.verdicts:
-        print("no client matches the search" if settings.search else "no client was recorded", file=sys.stderr)
-        return CLEAN if settings.search else WRONG
-    _print(settings, groups, list(by_page.sentences(answer, settings.search)), list(by_page.unseen(answer)))
-    found = set(map(Readiness, answer.verdicts)) | ({Readiness.UNKNOWN} if answer.forgotten else set())
-    return FOUND if not found.isdisjoint(_failing(settings)) else CLEAN
-
-
 def _print(settings: ReadinessSettings, groups: Sequence[ReadinessGroup], sentences: Sequence[str], unseen: Sequence[str]) -> None:
     by = settings.group_by
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
@@ -83,16 +69,12 @@ def _print(settings: ReadinessSettings, groups: Sequence[ReadinessGroup], senten
     sys.stdout.flush()
 
 
-def _failing(settings: ReadinessSettings) -> Sequence[Readiness]:
-    """The verdicts that ``--fail-on`` names: this one and the worse ones."""
-    return () if settings.fail_on == "never" else WORST_FIRST[: WORST_FIRST.index(Readiness(settings.fail_on)) + 1]
-
-
 def _fails(settings: ReadinessSettings, made: ReadinessRun) -> bool:
     found = {each.verdict.readiness for each in made.clients if not each.past}
     if not made.complete:
         found.add(Readiness.UNKNOWN)  # of clients beyond a bound
-    return not found.isdisjoint(_failing(settings))
+    # The verdict that --fail-on names, and the worse ones.
+    return settings.fail_on != "never" and not found.isdisjoint(WORST_FIRST[: WORST_FIRST.index(Readiness(settings.fail_on)) + 1])
 
 
 def _wrong(errors: Sequence[str]) -> int:
