@@ -34,15 +34,14 @@ def _maintain(settings: HistoryMaintainSettings) -> int:
     from datetime import UTC, datetime
 
     from rich.console import Console
-    from rich.table import Table
 
     from clientscope.report.listing import console
+    from clientscope.report.text import table
     from sinks.history.maintain import maintain
     from sinks.history.tables import tables
 
-    view = Table(header_style="bold", box=None, pad_edge=False)
-    for heading in ("TABLE", "ROWS", "FILES", "MIB", "EXPIRED ROWS", "COMPACTED FILES", "REMOVED FILES"):
-        view.add_column(heading, justify="left" if heading == "TABLE" else "right", no_wrap=True)
+    numbers = ("ROWS", "FILES", "MIB", "EXPIRED ROWS", "COMPACTED FILES", "REMOVED FILES")
+    view = table(("TABLE", *numbers), right=numbers)
     for name in tables(settings.history_dir):
         done = maintain(f"{settings.history_dir}/{name}", datetime.now(UTC).date(), settings.retention_days)
         figures = (done.rows, done.files, done.size_bytes // 2**20, done.expired, done.compacted, done.removed)

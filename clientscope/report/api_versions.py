@@ -13,7 +13,7 @@ from clientscope.catalog.releases import METADATA_VERSION, Range, api_key, api_n
 from clientscope.cluster.api_versions import AnswerState, BrokerAnswer, Cluster
 from clientscope.cluster.comparison import Comparison, compare
 from clientscope.errors import SettingsError
-from clientscope.report.text import brokers, capitalized, plain
+from clientscope.report.text import brokers, capitalized, plain, table
 
 FIELDS = ("cluster", "broker", "host", "port", "rack", "state", "reason", "version")
 """Fields of a broker that a list can be sorted by."""
@@ -56,12 +56,8 @@ def report(cluster: Cluster, chosen: Collection[int] | None) -> RenderableType:
 
 def api_table(compared: Comparison) -> Table:
     """A row for each API, a column for brokers that are alike; a row where columns differ is marked."""
-    view = Table(header_style="bold", box=None, pad_edge=False)
-    view.add_column("KEY", justify="right", no_wrap=True)
-    view.add_column("API", no_wrap=True)
-    for group in compared.groups:
-        view.add_column(brokers(group.ids).upper(), overflow="fold")
-    view.add_column("", no_wrap=True)
+    groups = [brokers(group.ids).upper() for group in compared.groups]
+    view = table(("KEY", "API", *groups, ""), folds=groups, right=("KEY",))
     for key in compared.keys:
         differs = key in compared.differing
         cells = [_range(group.range(key)) for group in compared.groups]
@@ -71,9 +67,11 @@ def api_table(compared: Comparison) -> Table:
 
 def broker_table(cluster: Cluster) -> Table:
     """The brokers alone: whether each answered, in which version, with how many APIs, and the cluster's metadata.version."""
-    view = Table(header_style="bold", box=None, pad_edge=False)
-    for heading in ("ID", "ADDRESS", "RACK", "ANSWER", "APIS", "METADATA.VERSION"):
-        view.add_column(heading, overflow="fold", justify="right" if heading in ("ID", "APIS") else "left", no_wrap=heading == "ID")
+    view = table(
+        ("ID", "ADDRESS", "RACK", "ANSWER", "APIS", "METADATA.VERSION"),
+        folds=("ADDRESS", "RACK", "ANSWER", "METADATA.VERSION"),
+        right=("ID", "APIS"),
+    )
     for answer in cluster.answers:
         broker = answer.broker
         answered = answer.state is AnswerState.ANSWERED

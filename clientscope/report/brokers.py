@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from clientscope.cluster.software import BrokerDetails, BrokerWithSoftware, FoundSoftware, SoftwareSource
 from clientscope.errors import SettingsError
+from clientscope.report import text
 from clientscope.report.api_versions import silent
 from clientscope.report.text import brokers, capitalized, plain
 
@@ -35,9 +35,8 @@ def require_known(flag: str, given: Mapping[int, object], known: set[int]) -> No
 def table(cluster_id: str, found: Sequence[BrokerWithSoftware], *, wide: bool = False) -> RenderableType:
     """A table of them; what is inferred says so, and what isn't known is a dash."""
     title = plain(f"{len(found)} broker{'s' * (len(found) != 1)} of cluster {cluster_id}", "bold")
-    view = Table(header_style="bold", box=None, pad_edge=False)
-    for heading in ("ID", "ADDRESS", "RACK", "CONTROLLER", "SOFTWARE", "VERSION", "SOURCE", *(("ANSWER", "FENCED") if wide else ())):
-        view.add_column(heading, overflow="fold", no_wrap=heading in ("ID", "SOURCE"), justify="right" if heading == "ID" else "left")
+    headings = ("ID", "ADDRESS", "RACK", "CONTROLLER", "SOFTWARE", "VERSION", "SOURCE", *(("ANSWER", "FENCED") if wide else ()))
+    view = text.table(headings, folds=("ADDRESS", "RACK", "CONTROLLER", "SOFTWARE", "VERSION", "ANSWER"), right=("ID",))
     for each in found:
         broker, software = each.answer.broker, each.software
         controller = {True: "active", False: "–", None: "?"}[broker.controller]

@@ -17,7 +17,7 @@ from clientscope.query import term_text
 from clientscope.report.api import Api, UnknownResource
 from clientscope.report.findings.selecting import SHOWN_DIGITS
 from clientscope.report.findings.table import COLOURS
-from clientscope.report.text import age, plain, time_of
+from clientscope.report.text import age, plain, table, time_of
 
 MOST_CANDIDATES = 20
 
@@ -152,10 +152,7 @@ def _pushed(configuration: Configuration) -> str:
 
 
 def _settings(settings: Iterable[EffectiveSetting]) -> Table:
-    made = Table(header_style="bold", box=None, pad_edge=False)
-    made.add_column("SETTING", overflow="fold", ratio=3)
-    made.add_column("VALUE", overflow="fold", ratio=4)
-    made.add_column("SOURCE", no_wrap=True)
+    made = table(("SETTING", "VALUE", "SOURCE"), folds=("SETTING", "VALUE"))
     for setting in settings:
         made.add_row(
             plain(setting.key), plain(_value(setting)), plain(_source(setting)), style=None if setting.source != "default" else "dim"

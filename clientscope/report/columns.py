@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from types import NoneType
 from typing import Any
 
 from rich.table import Table
 
 from clientscope.errors import SettingsError
+from clientscope.report import text
 from clientscope.report.text import plain, time_of
 
 _MS = ("_ms", "Ms")
@@ -49,15 +51,13 @@ def chosen(given: str, known: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def table(columns: Iterable[str], rows: Sequence[Mapping[str, Any]]) -> Table | None:
+def table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table | None:
     """The chosen columns for a terminal; None without rows.  What clients chose themselves is shown as it is."""
     if not rows:
         return None
-    view = Table(header_style="bold", box=None, pad_edge=False)
-    for name in columns:
-        values = [row.get(name) for row in rows]
-        numbers = all(value is None or isinstance(value, (int, float)) for value in values)
-        view.add_column(plain(name.upper()), overflow="fold", justify="right" if numbers else "left")
+    numbers = [name.upper() for name in columns if all(isinstance(row.get(name), (int, float, NoneType)) for row in rows)]
+    headings = [name.upper() for name in columns]
+    view = text.table(headings, folds=headings, right=numbers)
     for row in rows:
         view.add_row(*(plain(_shown(row.get(name))) for name in columns))
     return view

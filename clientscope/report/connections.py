@@ -13,6 +13,7 @@ from clientscope.api.gateway import GATEWAY_CONNECTIONS, GatewayConnection
 from clientscope.clock import now_ms
 from clientscope.errors import EnvironmentProblem
 from clientscope.query import CONNECTIONS, matches
+from clientscope.report import text
 from clientscope.report.searching import parsed
 from clientscope.report.text import age, plain
 
@@ -85,12 +86,11 @@ def table(connections: Sequence[GatewayConnection], now_s: float, *, wide: bool 
     """A table of them; what clients chose themselves is shown as it is, never as markup or control characters."""
     listeners = ", ".join(sorted({f"{c.listener} ({c.security_protocol})" for c in connections}))
     title = f"{len(connections)} connection{'s' * (len(connections) != 1)}{' on listener ' * bool(listeners)}{listeners}"
-    view = Table(title=plain(title), title_justify="left", header_style="bold", box=None)
     more = ("INSTANCE", "ID") if wide else ()
-    for heading in ("SOFTWARE", "VERSION", "CLIENT.ID", "ADDRESS", "PRINCIPAL", *more, "OPEN"):
-        # On a narrow terminal a long client.id takes a second line, rather than an address its end.
-        folds = heading in ("SOFTWARE", "CLIENT.ID", "PRINCIPAL")
-        view.add_column(heading, overflow="fold", no_wrap=not folds, justify="right" if heading in ("OPEN", "ID") else "left")
+    # On a narrow terminal a long client.id takes a second line, rather than an address its end.
+    headings = ("SOFTWARE", "VERSION", "CLIENT.ID", "ADDRESS", "PRINCIPAL", *more, "OPEN")
+    view = text.table(headings, folds=("SOFTWARE", "CLIENT.ID", "PRINCIPAL"), right=("OPEN", "ID"))
+    view.title, view.title_justify = plain(title), "left"
     for c in connections:
         name, version = c.inferred or (c.client_name, c.client_version)
         inferred = " (inferred)" if c.inferred else ""

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import UTC, datetime
 
+from rich.table import Table
 from rich.text import Text
 
 
 def plain(text: str, style: str = "") -> Text:
     """What others chose, as it is: never as markup or control characters."""
     return Text("".join(character if character.isprintable() else "�" for character in text), style)
+
+
+def table(headings: Iterable[str], *, folds: Container[str] = (), right: Container[str] = ()) -> Table:
+    """A table without rows yet, as all commands print them.
+
+    Args:
+        folds: columns that take several lines where a terminal is narrow; others stay whole.
+        right: columns of numbers.
+    """
+    view = Table(header_style="bold", box=None, pad_edge=False)
+    for heading in headings:
+        view.add_column(heading, overflow="fold", no_wrap=heading not in folds, justify="right" if heading in right else "left")
+    return view
 
 
 def ids(numbers: Iterable[int]) -> str:

@@ -14,7 +14,7 @@ from clientscope.commands.xray.result import ProblemRow, XrayResult
 from clientscope.readiness import Readiness
 from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
 from clientscope.report.listing import console
-from clientscope.report.text import counted
+from clientscope.report.text import counted, table
 
 _MOST_SOFTWARE = 15
 _MOST_AFFECTED = 3
@@ -56,9 +56,8 @@ def parts(made: XrayResult) -> Iterator[RenderableType]:
 
 
 def _software(made: XrayResult) -> Table:
-    view = Table(header_style="bold", box=None, pad_edge=False)
-    for heading in ("SOFTWARE", "VERSION", "CLIENTS", "CONNECTIONS", "APPLICATIONS"):
-        view.add_column(heading, overflow="fold", justify="left" if heading in ("SOFTWARE", "VERSION") else "right")
+    numbers = ("CLIENTS", "CONNECTIONS", "APPLICATIONS")
+    view = table(("SOFTWARE", "VERSION", *numbers), folds=("SOFTWARE", "VERSION"), right=numbers)
     for row in made.software[:_MOST_SOFTWARE]:
         view.add_row(Text(row.name), Text(row.version), f"{row.clients:,}", f"{row.connections:,}", f"{row.applications:,}")
     if (more := len(made.software) - _MOST_SOFTWARE) > 0:

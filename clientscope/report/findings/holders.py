@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from clientscope.findings.record import Client, Finding
@@ -16,7 +15,7 @@ from clientscope.report.api import Api
 from clientscope.report.findings.fetching import every
 from clientscope.report.findings.selecting import SHOWN_DIGITS
 from clientscope.report.findings.table import COLOURS
-from clientscope.report.text import counted, plain, time_of
+from clientscope.report.text import counted, plain, table, time_of
 
 ONLY_THE_BROKER = "Only the broker knows whether the password still works: clientscope compares digests and tries none."
 NOBODY = (
@@ -49,10 +48,8 @@ def _one(finding: Finding) -> Iterator[RenderableType]:
         plain(finding.severity, COLOURS[finding.severity]), " ", plain(f"{finding.code} {finding.name}: {_state(finding)}", "bold")
     )
     yield plain(f"clientscope findings show {finding.fingerprint[:SHOWN_DIGITS]}", "dim")
-    places = Table(header_style="bold", box=None, pad_edge=False)
-    for heading in ("SETTING", "APPLICATION", "CLIENTS NOW", "LAST PUSHED"):
-        right, whole = heading == "CLIENTS NOW", heading in ("CLIENTS NOW", "LAST PUSHED")
-        places.add_column(heading, overflow="fold", no_wrap=whole, justify="right" if right else "left")
+    folds = ("SETTING", "APPLICATION")
+    places = table((*folds, "CLIENTS NOW", "LAST PUSHED"), folds=folds, right=("CLIENTS NOW",))
     for place in finding.places:
         cells = (place.key, application(place.application), str(place.clients), time_of(place.last_seen_ms))
         places.add_row(*map(plain, cells))

@@ -11,14 +11,13 @@ from rich.text import Text
 from clientscope.findings.record import Finding
 from clientscope.findings.wording import unmarked
 from clientscope.report.findings.selecting import SHOWN_DIGITS
-from clientscope.report.text import age, plain, time_of
+from clientscope.report.text import age, plain, table, time_of
 
 COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
 _STATES = {"open": "", "stopped": "", "resolved": "dim", "closed": "dim"}
 
 _COLUMNS = ("SEVERITY", "CODE", "STATE", "CLIENTS", "FINDING", "SINCE", "FINGERPRINT")
 _WIDE = ("SEVERITY", "CODE", "STATE", "CLIENTS", "OWNER", "FINDING", "FIRST SEEN", "LAST SEEN", "FINGERPRINT")
-_FOLDS = ("FINDING", "OWNER")
 
 LOW_CONFIDENCE = "Of low confidence: they only look like it, and cause no alert"
 
@@ -39,13 +38,7 @@ def printable(text: str) -> str:
 
 
 def _table(listed: Sequence[Finding], now_ms: int, wide: bool) -> Table:
-    view = Table(header_style="bold", box=None, pad_edge=False)
-    for heading in _WIDE if wide else _COLUMNS:
-        folds = heading in _FOLDS
-        ratio = {"FINDING": 3, "OWNER": 1}.get(heading)
-        view.add_column(
-            heading, overflow="fold", no_wrap=not folds, justify="right" if heading in ("CLIENTS", "SINCE") else "left", ratio=ratio
-        )
+    view = table(_WIDE if wide else _COLUMNS, folds=("FINDING", "OWNER"), right=("CLIENTS", "SINCE"))
     for finding in listed:
         view.add_row(*_cells(finding, now_ms, wide), style=_STATES[finding.state] or None)
     return view
