@@ -4,91 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TypedDict
+from dataclasses import asdict
 
-from clientscope.commands.lint.findings import FileFinding, FileReport, Instance, LintReport
+from clientscope.commands.lint.findings import FileFinding, FileReport, LintReport
 from clientscope.commands.lint.shown import plain
 
 VERSION = 1
 """Version of the document's fields; it rises when a field is removed or changes its meaning."""
-
-
-class LintedSetting(TypedDict):
-    """A setting that a finding is about."""
-
-    key: str
-    value: str | None
-    origin: str
-    line: int | None
-    note: str | None
-
-
-class LintedOwner(TypedDict):
-    """The team that a client belongs to."""
-
-    team: str
-    contact: str
-
-
-class LintedFinding(TypedDict):
-    """A finding in the document."""
-
-    code: str
-    name: str
-    severity: str
-    message: str
-    path: str
-    line: int | None
-    column: int | None
-    end_line: int | None
-    end_column: int | None
-    settings: list[LintedSetting]
-    use_instead: str | None
-    source: str | None
-    see: str
-    owner: LintedOwner | None
-    fingerprint: str
-
-
-class LintedSuppression(TypedDict):
-    """A suppressed finding of a file."""
-
-    code: str
-    line: int | None
-    reason: str
-    until: str
-    where: str
-    fingerprint: str
-
-
-class LintedNote(TypedDict):
-    """A remark about a file."""
-
-    line: int
-    text: str
-
-
-class LintedInstance(TypedDict):
-    """The client of a log; `clientscope.commands.lint.findings.Instance` has the meaning of the fields."""
-
-    client_id: str
-    software_version: str
-    line: int
-    starts: int
-
-
-class LintedFile(TypedDict):
-    """A file in the document; ``findings`` is their number, ``passed`` and ``not_judged`` are codes of rules."""
-
-    path: str
-    client_types: list[str]
-    findings: int
-    suppressed: list[LintedSuppression]
-    passed: list[str]
-    not_judged: list[str]
-    notes: list[LintedNote]
-    skipped: str | None
-    instance: LintedInstance | None
 
 
 def document(report: LintReport) -> str:
@@ -119,7 +41,7 @@ def fields(report: LintReport) -> Mapping[str, object]:
     }
 
 
-def _finding(finding: FileFinding) -> LintedFinding:
+def _finding(finding: FileFinding) -> Mapping[str, object]:
     region = finding.region
     return {
         "code": finding.rule.code,
@@ -131,16 +53,7 @@ def _finding(finding: FileFinding) -> LintedFinding:
         "column": finding.column if region else None,
         "end_line": region.end_line if region else None,
         "end_column": region.end_column if region else None,
-        "settings": [
-            {
-                "key": setting.key,
-                "value": setting.value,
-                "origin": setting.origin,
-                "line": setting.line,
-                "note": setting.note or None,
-            }
-            for setting in finding.settings
-        ],
+        "settings": [asdict(setting) for setting in finding.settings],
         "use_instead": finding.rule.documentation.get("Use instead"),
         "source": finding.rule.documentation.get("Source"),
         "see": finding.rule.link,
@@ -149,13 +62,13 @@ def _finding(finding: FileFinding) -> LintedFinding:
     }
 
 
-def _file(file: FileReport) -> LintedFile:
+def _file(file: FileReport) -> Mapping[str, object]:
     def codes(outcome: str) -> list[str]:
         return sorted(code for code, each in file.outcomes.items() if each == outcome)
 
     return {
         "path": plain(file.path),
-        "client_types": list(file.client_types),
+        "client_types": file.client_types,
         "findings": len(file.findings),
         "suppressed": [
             {
@@ -172,14 +85,5 @@ def _file(file: FileReport) -> LintedFile:
         "not_judged": codes("not_evaluable"),
         "notes": [{"line": line, "text": note} for line, note in file.notes],
         "skipped": file.skipped or None,
-        "instance": _instance(file.instance) if file.instance else None,
-    }
-
-
-def _instance(client: Instance) -> LintedInstance:
-    return {
-        "client_id": client.client_id,
-        "software_version": client.software_version,
-        "line": client.line,
-        "starts": client.starts,
+        "instance": file.instance._asdict() if file.instance else None,
     }

@@ -11,13 +11,14 @@ from typing import NamedTuple
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.comments import Ignored, ignoring
-from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, Judged, RuleTexts, Subject, application_client_ids, severity_of
+from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, RuleTexts, Subject, application_client_ids, severity_of
 from clientscope.commands.lint.located import Placed, Region
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression, suppressing
 from clientscope.severities import SEVERITIES
+from udfs.rules.engine.rule import SettingOf
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,14 @@ class FileSetting:
         value: the effective one, or its placeholder; None if it isn't known.
         origin: ``set``, or ``default`` for one that the client library brings.
         line: where it is set; None for what isn't in the file.
-        note: what is said of it; empty for nothing.
+        note: what is said of it; None for nothing.
     """
 
     key: str
     value: str | None
     origin: str
     line: int | None = None
-    note: str = ""
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,7 @@ def _order(finding: FileFinding) -> tuple[bool, int, int, str]:
     return finding.region is None, finding.line, finding.column, finding.rule.code
 
 
-def _each(rule: RuleTexts, verdict: FileVerdict) -> list[tuple[Judged, ...]]:
+def _each(rule: RuleTexts, verdict: FileVerdict) -> list[tuple[SettingOf, ...]]:
     """One finding for each setting, where it is about settings one by one; any other rule has one, about all of its settings."""
     return [(each,) for each in verdict.settings] if rule.one_by_one and verdict.settings else [verdict.settings]
 
@@ -280,7 +281,7 @@ def _client(read: Read) -> PatternSubject:
 
 
 def _finding(
-    read: Read, subject: Subject, rule: RuleTexts, verdict: FileVerdict, about: Sequence[Judged], fingerprint: str, owner: Owner | None
+    read: Read, subject: Subject, rule: RuleTexts, verdict: FileVerdict, about: Sequence[SettingOf], fingerprint: str, owner: Owner | None
 ) -> FileFinding:
     settings: list[FileSetting] = []
     region, source = None, ""
@@ -299,7 +300,7 @@ def _finding(
     return FileFinding(rule, severity_of(verdict, about), verdict.message, read.path, region, source, tuple(settings), fingerprint, owner)
 
 
-def _setting(judged: Judged, placed: Placed | None, secret: bool) -> FileSetting:
+def _setting(judged: SettingOf, placed: Placed | None, secret: bool) -> FileSetting:
     name = placed.name if placed else judged.key
     if secret:
         raw = placed.value if placed and placed.value is not None else ""

@@ -19,10 +19,11 @@ from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect
 from clientscope.commands.lint import as_json, findings, github, places, sarif, text
 from clientscope.commands.lint.findings import FileFinding, FileReport, LintReport
-from clientscope.commands.lint.judging import FileVerdict, Judged, RuleTexts, Subject
+from clientscope.commands.lint.judging import FileVerdict, RuleTexts, Subject
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
+from udfs.rules.engine.rule import SettingOf
 
 FILE = """\
 # orders
@@ -62,7 +63,7 @@ SCHEMA = json.loads((TESTS / "data" / "sarif-schema-2.1.0.json").read_text())
 
 def fired(rule: RuleTexts, message: str, *settings: tuple[str, str | None], reason: str | None = None) -> FileVerdict:
     """A verdict about settings."""
-    judged = tuple(Judged(key, None if reason else value, reason) for key, value in settings)
+    judged = tuple(SettingOf(key, None if reason else value, "set", reason) for key, value in settings)
     return FileVerdict(rule.code, rule.severity, "fired", message, judged)
 
 
