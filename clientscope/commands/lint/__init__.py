@@ -4,10 +4,9 @@
 - `places`: a file's settings, and the place of each.
 - `reading`: a file, before it is judged; `client_logs`: a client's log.
 - `judging`: the rules, applied to files.
-- `comments`: findings that comments in a file ignore.
-- `findings`: the result; suppressions, owners, fingerprints.
+- `findings`: the result; suppressions, ignoring comments, owners, fingerprints.
 - `shown`: what of a file may be shown.
-- `text`, `as_json`, `sarif`, `github`: the formats.
+- `formats`: how the result is printed.
 - `linting`: all of it, and the exit status.
 """
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import is_plugins
-from clientscope.commands.lint.leaks_in_files import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
+from clientscope.commands.lint.shown import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Origin
 from clientscope.severities import SEVERITIES

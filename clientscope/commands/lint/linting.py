@@ -9,18 +9,7 @@ from datetime import UTC, date, datetime
 
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.lint import (
-    LintSettings,
-    as_json,
-    client_logs,
-    files,
-    github,
-    judging,
-    reading,
-    sarif,
-    shown,
-    text,
-)
+from clientscope.commands.lint import LintSettings, client_logs, files, formats, judging, reading, shown
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, reports
 from clientscope.commands.lint.settings import JudgingSettings, RuleSettings
 from clientscope.errors import ClientscopeError, SettingsError
@@ -38,7 +27,7 @@ def run(settings: LintSettings, today: date | None = None, token: str | None = N
 
     Args:
         today: in UTC, for suppressions that end.
-        token: see `github.lines`.
+        token: see `formats.github_lines`.
 
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
@@ -50,7 +39,7 @@ def printed(settings: JudgingSettings, made: LintReport, token: str | None = Non
     """Prints a report; the command's exit status.
 
     Args:
-        token: see `github.lines`.
+        token: see `formats.github_lines`.
     """
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
     for line in _lines(settings, made, token or secrets.token_hex(16)):
@@ -64,7 +53,7 @@ def ended(settings: JudgingSettings, made: LintReport) -> int:
     for error in made.errors:
         print(f"error: {error}", file=sys.stderr)
     if settings.statistics and settings.output_format == "sarif":
-        print("\n".join(text.statistics(made)), file=sys.stderr)
+        print("\n".join(formats.statistics(made)), file=sys.stderr)
     if made.errors:
         return WRONG
     worst = max((finding.rank for finding in made.findings), default=-1)
@@ -101,19 +90,19 @@ def report_on(
 
 
 def _lines(settings: JudgingSettings, made: LintReport, token: str) -> Iterator[str]:
-    more = text.statistics(made) if settings.statistics else iter(())
+    more = formats.statistics(made) if settings.statistics else iter(())
     match settings.output_format:
         case "json":
-            yield as_json.document(made)
+            yield formats.json_document(made)
         case "sarif":
-            yield sarif.document(made)
+            yield formats.sarif_document(made)
         case "github":
-            yield from github.lines(made, token, more)
+            yield from formats.github_lines(made, token, more)
         case "concise":
-            yield from text.concise(made, text.coloured())
+            yield from formats.concise(made, formats.coloured())
             yield from more
         case _:
-            yield from text.full(made, text.coloured())
+            yield from formats.full(made, formats.coloured())
             yield from more
 
 

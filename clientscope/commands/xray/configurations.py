@@ -12,7 +12,7 @@ from clientscope.catalog.sensitive_names import LEAKED_AS, judge_name
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import Instance, Read
 from clientscope.commands.lint.judging import Subject, application_client_ids
-from clientscope.commands.lint.located import Placed, Region
+from clientscope.commands.lint.places import Placed, Region
 from clientscope.commands.xray.inventory import ClientKey, InventoriedClient, Inventory, Place
 from clientscope.records.enums import ValueState
 

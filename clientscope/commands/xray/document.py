@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from clientscope.commands.lint import as_json
+from clientscope.commands.lint import formats
 from clientscope.commands.xray.result import XrayResult
 
 VERSION = 1
@@ -29,6 +29,6 @@ def document(made: XrayResult) -> str:
         "target": made.target,
         "readiness": [asdict(row) for row in made.readiness],
         "unseen": list(made.unseen),
-        "lint": as_json.fields(made.lint),
+        "lint": formats.json_fields(made.lint),
     }
     return json.dumps(fields, indent=2, ensure_ascii=False)

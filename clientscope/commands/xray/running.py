@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
-from clientscope.commands.lint import linting, sarif, text
+from clientscope.commands.lint import formats, linting
 from clientscope.commands.xray import XraySettings, document, html_file, page, summary
 from clientscope.commands.xray.configurations import applications, configurations, reads
 from clientscope.commands.xray.inventory import Inventory
@@ -30,11 +30,11 @@ def run(settings: XraySettings) -> int:
         case "json":
             print(document.document(made))
         case "sarif":
-            print(sarif.document(made.lint))
+            print(formats.sarif_document(made.lint))
         case _:
             summary.show(made)
             if settings.statistics:
-                print("\n".join(text.statistics(made.lint)))
+                print("\n".join(formats.statistics(made.lint)))
     if settings.html:
         html_file.write(settings.html, page.page(made))
         print(f"wrote {settings.html}", file=sys.stderr)

@@ -6,7 +6,8 @@ from command_runs import Document
 from golden import is_golden
 from lint_reports import judged
 
-from clientscope.commands.lint.comments import MOST, Ignored, read
+from clientscope.commands.lint.findings import MOST, Ignored
+from clientscope.commands.lint.findings import read_comments as read
 
 PRODUCER = ("--client-type", "producer")
 

@@ -10,7 +10,7 @@ from golden import is_golden
 from lint_reports import judged
 
 from clientscope.catalog.configs import ClientType
-from clientscope.commands.lint.prefixes import groups
+from clientscope.commands.lint.reading import prefix_groups as groups
 
 
 def findings(document: dict[str, Any]) -> set[tuple[str, int | None]]:
