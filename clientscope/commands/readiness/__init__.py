@@ -1,9 +1,8 @@
 """``clientscope readiness``: which clients work with brokers of another release, by what gateways recorded, or the brokers' request logs.
 
-- `recorded`: gateways' records, read from the topics.
-- `by_gateways`, `by_logs`: clients judged by either source; `run_result` is what both return.
-- `table`, `page`: the groups for a terminal, and as a page in one file.
-- `running`: all of it, and the exit status.
+- `sources`: clients judged by what gateways recorded, or by logs.
+- `table`: the groups for a terminal.
+- `running`: all of it, the page in one file, and the exit status.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from clientscope.commands.xray.summary import READINESS_COLOURS
+from clientscope.commands.xray.output import READINESS_COLOURS
 from clientscope.readiness.groups import GROUPINGS, By, ReadinessGroup, name_of
 from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
 from clientscope.report import text

@@ -1,14 +1,12 @@
 """``clientscope xray``: what the brokers' own request log shows of the clients, without touching the data path.
 
-- `reading`: logs as they are, bounded in size.
-- `live`, `following`: a look at a running cluster, bounded in time and size.
-- `raised`, `watchdog`: the request logger at DEBUG, and back whatever happens.
-- `inventory`: requests → clients.
+- `inventory`: logs as they are, bounded in size; requests → clients.
+- `live`: a look at a running cluster, bounded in time and size.
+- `raised`: the request logger at DEBUG, and back whatever happens.
 - `configurations`: clients with the same settings, judged once by the rules.
-- `result`: the result, without a format.
-- `upgrade`: upgrade readiness, which `clientscope readiness` shows too.
-- `summary`, `document`, `page`: the result for a terminal, as JSON, and as a page in one file.
-- `settings`, `html_file`: what `clientscope readiness` shares.
+- `result`: the result, without a format, with upgrade readiness.
+- `output`: the result for a terminal, as JSON, and as a page in one file, which `clientscope readiness` writes too.
+- `settings`: what `clientscope readiness` shares.
 - `running`: all of it, and the exit status.
 """
 

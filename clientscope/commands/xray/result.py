@@ -10,36 +10,116 @@ from datetime import UTC, datetime
 from clientscope.commands.lint.findings import FileFinding, LintReport
 from clientscope.commands.lint.shown import client_name, is_secret, plain, redacted
 from clientscope.commands.xray.configurations import SeenConfiguration
-from clientscope.commands.xray.inventory import MOST_CLIENTS, MOST_CONNECTIONS, ClientKey, InventoriedClient, Inventory
-from clientscope.commands.xray.upgrade import (
-    Upgrade,
-    application_shown,
-    judged,
-    owner_shown,
-    principal_shown,
-    software_shown,
+from clientscope.commands.xray.inventory import (
+    MOST_CLIENTS,
+    MOST_CONNECTIONS,
+    ClientKey,
+    InventoriedClient,
+    Inventory,
+    LogRead,
+    SeenVersion,
 )
-from clientscope.readiness.rows import ReadinessRow, rows
+from clientscope.errors import SettingsError
+from clientscope.profiles.client_patterns import PatternSubject
+from clientscope.profiles.owners import Owner, Owners
+from clientscope.readiness import ApiUse, ObservedClient, judge_readiness, nearest_release
+from clientscope.readiness.rows import JudgedClient, ReadinessRow, logged_ms, rows
 from clientscope.severities import SEVERITIES
 
 
 @dataclass(frozen=True)
-class LogRead:
-    """One log, as far as it was read.
+class Upgrade:
+    """What is asked about clients.
 
     Attributes:
-        name: the file, the standard input or the broker.
-        size: bytes that were read.
-        requests: lines of the request logger that were understood.
-        unreadable: lines of it that weren't.
-        stopped: why reading ended before the log did; empty if it didn't.
+        target: a release, see `clientscope.readiness.target_release`.
+        broker_release: of the brokers that wrote the logs; None where it isn't known.
+        owners: of clients.
+        since_ms: requests before it are the past, by `logged_ms`.
     """
 
-    name: str
-    size: int
-    requests: int
-    unreadable: int
-    stopped: str = ""
+    target: str
+    broker_release: str | None
+    owners: Owners
+    since_ms: int | None = None
+
+
+def seen_on(text: str) -> str | None:
+    """The release that ``--broker-release`` means; None if it isn't given.
+
+    Raises:
+        SettingsError: no release that is known.
+    """
+    release = nearest_release(text) if text else None
+    if text and release is None:
+        raise SettingsError(f"--broker-release: unknown release of Kafka: {text[:40]!r}", "give the brokers' release, such as 3.9 or 3.9.2")
+    return release
+
+
+def judged_clients(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[ClientKey, str], asked: Upgrade) -> list[JudgedClient]:
+    """Every client with its verdict.
+
+    Args:
+        of: the clients' applications.
+    """
+    return [_judge(key, client, of[key], asked) for key, client in clients.items()]
+
+
+def application_shown(application: str) -> str:
+    """An application's name, without a secret and without control characters."""
+    return client_name(application) if application else "without client.id"
+
+
+def principal_shown(principal: str) -> str:
+    """A principal, the same way."""
+    return client_name(principal, "principal")
+
+
+def software_shown(key: ClientKey) -> str:
+    """Name and version of a client's software."""
+    if key.software_name == "unknown":
+        return "unknown software"
+    return (
+        f"{client_name(key.software_name, 'client_software_name')} {client_name(key.software_version, 'client_software_version')}".rstrip()
+    )
+
+
+def owner_shown(owner: Owner | None) -> str:
+    """An owner's team and contact; empty for none."""
+    return f"{plain(owner.team)} ({plain(owner.contact)})" if owner else ""
+
+
+def _judge(key: ClientKey, client: InventoriedClient, application: str, asked: Upgrade) -> JudgedClient:
+    logged = {seen.last: logged_ms(seen.last) for seen in client.versions.values()}
+    since = asked.since_ms
+    past = since is not None and all(ms is not None and ms < since for ms in logged.values())
+    # What was logged without a time may be of now.
+    at = {text: (since or 0) if ms is None else ms for text, ms in logged.items()}
+    uses = tuple(_use(api_key, version, seen, at[seen.last]) for (api_key, version), seen in client.versions.items())
+    observed = ObservedClient(uses, key.software_name, key.software_version, asked.broker_release)
+    verdict = judge_readiness(observed, asked.target, None if past else since)
+    last_old = next((text for text, ms in at.items() if ms == verdict.last_old_ms), "")
+    owner = asked.owners.of(_subject(key, client))
+    return JudgedClient(
+        verdict,
+        application_shown(application),
+        principal_shown(key.principal),
+        software_shown(key),
+        owner_shown(owner),
+        past,
+        last_old,
+        max(logged, default=""),
+    )
+
+
+def _use(api_key: int, version: int, seen: SeenVersion, last_ms: int) -> ApiUse:
+    first_ms = logged_ms(seen.first)
+    return ApiUse(api_key, version, seen.count, last_ms if first_ms is None else first_ms, last_ms)
+
+
+def _subject(key: ClientKey, client: InventoriedClient) -> PatternSubject:
+    group = next((value for (_, name), (value, _) in client.settings.items() if name == "group.id"), None)
+    return PatternSubject(key.principal or None, group, key.client_id or None)
 
 
 @dataclass(frozen=True)
@@ -165,7 +245,7 @@ def result(
         problems=_problems(found, lint),
         configurations=tuple(_shown(each) for each in found),
         target=upgrade.target,
-        readiness=rows(judged(clients, of, upgrade)),
+        readiness=rows(judged_clients(clients, of, upgrade)),
         unseen=_unseen(logs, inventory, found, upgrade.broker_release),
         lint=lint,
     )

@@ -6,12 +6,10 @@ import sys
 from datetime import UTC, datetime
 
 from clientscope.commands.lint import formats, linting
-from clientscope.commands.xray import XraySettings, document, html_file, page, summary
+from clientscope.commands.xray import XraySettings, output
 from clientscope.commands.xray.configurations import applications, configurations, reads
-from clientscope.commands.xray.inventory import Inventory
-from clientscope.commands.xray.reading import NO_REQUEST, read_logs
-from clientscope.commands.xray.result import LogRead, XrayResult, result
-from clientscope.commands.xray.upgrade import Upgrade, seen_on
+from clientscope.commands.xray.inventory import NO_REQUEST, Inventory, LogRead, read_logs
+from clientscope.commands.xray.result import Upgrade, XrayResult, result, seen_on
 from clientscope.errors import SettingsError
 from clientscope.logs import files
 from clientscope.profiles import owners
@@ -28,15 +26,15 @@ def run(settings: XraySettings) -> int:
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
     match settings.output_format:
         case "json":
-            print(document.document(made))
+            print(output.json_document(made))
         case "sarif":
             print(formats.sarif_document(made.lint))
         case _:
-            summary.show(made)
+            output.show(made)
             if settings.statistics:
                 print("\n".join(formats.statistics(made.lint)))
     if settings.html:
-        html_file.write(settings.html, page.page(made))
+        output.write_page(settings.html, output.html_page(made))
         print(f"wrote {settings.html}", file=sys.stderr)
     sys.stdout.flush()
     return linting.ended(settings, made.lint)

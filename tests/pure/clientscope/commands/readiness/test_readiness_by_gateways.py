@@ -13,8 +13,8 @@ from command_runs import Listed, Run
 from record_bytes import connection_record, heartbeat
 
 from clientscope.clock import now_ms
-from clientscope.commands.readiness import by_gateways, recorded
-from clientscope.commands.readiness.recorded import GatewayRecords
+from clientscope.commands.readiness import sources
+from clientscope.commands.readiness.sources import GatewayRecords
 from clientscope.readiness.judging import utc
 from clientscope.records.enums import Kind
 from clientscope.status.record import BrokerStatus
@@ -77,7 +77,7 @@ class Topics:
 def topics(monkeypatch: pytest.MonkeyPatch) -> Topics:
     """The reading from Kafka itself is in tests/real."""
     written = Topics()
-    monkeypatch.setattr(recorded, "read", lambda kafka: written.found)
+    monkeypatch.setattr(sources, "read_records", lambda kafka: written.found)
     return written
 
 
@@ -147,10 +147,10 @@ def test_what_could_not_be_judged_is_unknown_and_printed(topics: Topics, run: Ru
     status, _, err = run("--fail-on", "unknown")
     assert status == 1, "a record that can't be decoded"
     assert "or that sent nothing: 2." in err
-    topics.found.clients = recorded.SeenClients(limit=10)
+    topics.found.clients = sources.SeenClients(limit=10)
     topics.write(
         (NOW + number, used(*NEW, client_id=f"o{number}", client_address=f"10.0.0.{number}", principal=None)) for number in range(30)
     )
     status, out, err = run("-o", "json")
     assert json.loads(out)[0]["clients"] <= 10
-    assert f"Clients beyond {by_gateways.MOST_CLIENTS:,}, which were forgotten" in err
+    assert f"Clients beyond {sources.MOST_CLIENTS:,}, which were forgotten" in err

@@ -1,16 +1,26 @@
-"""The result on a terminal: as much as a person reads at once; ``--output-format json`` has everything."""
+"""The result on a terminal, as JSON, and as a page in one file, which needs nothing else and can be mailed and printed."""
 
 from __future__ import annotations
 
+import json
+import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
 
+import jinja2
+from markupsafe import Markup
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from clientscope.commands.lint import formats
 from clientscope.commands.xray.result import ProblemRow, XrayResult
+from clientscope.errors import SettingsError
 from clientscope.readiness import Readiness
 from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
 from clientscope.report.listing import console
@@ -104,3 +114,101 @@ def _readiness(rows: tuple[ReadinessRow, ...]) -> Iterator[RenderableType]:
 def _more(rows: int, indent: int) -> Iterator[RenderableType]:
     if rows > 0:
         yield Text(f"{' ' * indent}{rows:,} more", "dim")
+
+
+VERSION = 1
+"""Of the document's fields; a field that goes, or means something else, makes it one more."""
+
+
+def json_document(made: XrayResult) -> str:
+    """The whole result."""
+    fields = {
+        "version": VERSION,
+        "cluster": made.cluster,
+        "made_at": made.made_at.isoformat(timespec="seconds"),
+        "logs": [asdict(log) for log in made.logs],
+        "requests": made.requests,
+        "clients": made.clients,
+        "connections": made.connections,
+        "applications": made.applications,
+        "software": [asdict(row) for row in made.software],
+        "problems": [{**asdict(row), "clients": row.clients} for row in made.problems],
+        "configurations": [asdict(row) for row in made.configurations],
+        "target": made.target,
+        "readiness": [asdict(row) for row in made.readiness],
+        "unseen": list(made.unseen),
+        "lint": formats.json_fields(made.lint),
+    }
+    return json.dumps(fields, indent=2, ensure_ascii=False)
+
+
+MOST_ROWS = 500
+"""Of a table."""
+
+
+class Verdicts(NamedTuple):
+    """How many clients have a verdict."""
+
+    key: str
+    name: str
+    clients: int
+
+
+def render_page(template: Path, every: str, readiness: Iterable[ReadinessRow], **values: object) -> str:
+    """A page's HTML; whatever a client chose is escaped.
+
+    Args:
+        template: extends ``base.html``.
+        every: the option that shows the rows beyond `MOST_ROWS`.
+        readiness: of all clients.
+    """
+
+    def more(rows: Sequence[object]) -> str:
+        left = len(rows) - MOST_ROWS
+        return Markup('<p class="soft">{} more; {} has all.</p>').format(f"{left:,}", every) if left > 0 else ""
+
+    loader = jinja2.FileSystemLoader([template.parent, Path(__file__).parent])
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, loader=loader)
+    environment.globals["counted"] = counted
+    verdicts = [Verdicts(each.value, NAMES[each], clients) for each, clients in clients_by_verdict(readiness).items()]
+    return environment.get_template(template.name).render(verdicts=verdicts, names=NAMES, most=MOST_ROWS, more=more, **values)
+
+
+def write_page(path: Path, html: str) -> None:
+    """Writes a page, whole or not at all.
+
+    Raises:
+        SettingsError: the file can't be written.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(html, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise SettingsError(f"--html {path}: {error.strerror}", "give a file in a directory that this user may write to") from None
+
+
+_TEMPLATE = Path(__file__).with_name("report.html")
+
+
+def html_page(made: XrayResult) -> str:
+    """The page's HTML; whatever a client chose is escaped."""
+    return render_page(
+        _TEMPLATE,
+        "--output-format json",
+        made.readiness,
+        made=made,
+        target=made.target,
+        unseen=made.unseen,
+        logs=made.logs,
+        figures=[
+            (made.clients, "client", "clients"),
+            (made.applications, "application", "applications"),
+            (made.connections, "connection", "connections"),
+            (len(made.problems), "finding", "findings"),
+            (made.requests, "request read", "requests read"),
+        ],
+        troubled=[row for row in made.readiness if row.readiness is not Readiness.FINE],
+    )
