@@ -11,9 +11,8 @@ from golden import is_golden
 from kafka.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from places import ROOT
 
-from clientscope.commands.doctor import clocks, topics
-from clientscope.commands.doctor.listeners import AdvertisedListener, advertised, judge
-from clientscope.commands.doctor.probing import Probed
+from clientscope.commands.doctor import cluster
+from clientscope.commands.doctor.listeners import AdvertisedListener, Probed, advertised, judge
 from clientscope.commands.doctor.result import CheckResult
 from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, JOB, STATUS, USED_BY, used_by
 from sinks.dashboard.state import reader
@@ -82,13 +81,13 @@ def test_it_is_what_the_job_and_the_page_read_and_write() -> None:
 
 def rights() -> Iterator[CheckResult]:
     telemetry = described(telemetry={"DESCRIBE"})
-    yield from topics.judge(telemetry, "User:g", "gateway")
-    yield from topics.judge(telemetry, "User:g", "gateway", client_telemetry={"gateway"})
-    yield from topics.judge(telemetry, "User:s", "stream", client_telemetry={"stream"})
-    yield from topics.judge(described(results={"DESCRIBE"}), "User:me", "")  # of another process they may be missing
+    yield from cluster.judge_rights(telemetry, "User:g", "gateway")
+    yield from cluster.judge_rights(telemetry, "User:g", "gateway", client_telemetry={"gateway"})
+    yield from cluster.judge_rights(telemetry, "User:s", "stream", client_telemetry={"stream"})
+    yield from cluster.judge_rights(described(results={"DESCRIBE"}), "User:me", "")  # of another process they may be missing
     denied = {name: {"error_code": error.errno, "authorized_operations": None} for name, error in DENIED.items()}
-    yield from topics.judge(described() | denied, "User:a b", "gateway")
-    yield from topics.judge({name: {"error_code": 0, "authorized_operations": None} for name in BY_NAME}, "User:me", "")
+    yield from cluster.judge_rights(described() | denied, "User:a b", "gateway")
+    yield from cluster.judge_rights({name: {"error_code": 0, "authorized_operations": None} for name in BY_NAME}, "User:me", "")
 
 
 DENIED = {CONFIGS: TopicAuthorizationFailedError, CONNECTIONS: UnknownTopicOrPartitionError}
@@ -96,8 +95,8 @@ DENIED = {CONFIGS: TopicAuthorizationFailedError, CONNECTIONS: UnknownTopicOrPar
 
 def judged() -> dict[str, list[CheckResult]]:
     return {
-        "a record that arrives": [clocks.judge(ahead_ms) for ahead_ms in (80, -400, 2_500, -60_000)],
-        "the newest record is a bound": [clocks.bounded(age) for age in (-5_000, None, 3_600_000, -500)],
+        "a record that arrives": [cluster.judge_clock(ahead_ms) for ahead_ms in (80, -400, 2_500, -60_000)],
+        "the newest record is a bound": [cluster.bounded(age) for age in (-5_000, None, 3_600_000, -500)],
         "listeners": [
             judge(AdvertisedListener(1, name, "h", 9092, "PLAINTEXT", inside), probed, "CLIENT", own=own)
             for name, inside, own, probed in LISTENERS
