@@ -14,7 +14,7 @@ from clientscope.clock import now_ms
 from clientscope.errors import EnvironmentProblem
 from clientscope.query import CONNECTIONS, matches
 from clientscope.report import text
-from clientscope.report.searching import parsed
+from clientscope.report.api import parsed
 from clientscope.report.text import age, plain
 
 FIELDS = (

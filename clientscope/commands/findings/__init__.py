@@ -47,13 +47,13 @@ def _list(settings: FindingsListSettings) -> int:
     """
     from clientscope.clock import now_ms
     from clientscope.query import FINDINGS, parse
-    from clientscope.report import listing, searching
-    from clientscope.report.findings import formats, table
+    from clientscope.report import api, listing
+    from clientscope.report.findings import table
     from clientscope.report.findings.counting import listed
     from clientscope.report.findings.selecting import ListedStates, SearchedFinding
     from udfs.rules.registry import with_risks
 
-    wanted = ListedStates.of(searching.parsed(settings.search, FINDINGS, now_ms()), settings.every)
+    wanted = ListedStates.of(api.parsed(settings.search, FINDINGS, now_ms()), settings.every)
     read = _reader(settings)
 
     def ask() -> listing.Listed[Finding]:
@@ -66,11 +66,11 @@ def _list(settings: FindingsListSettings) -> int:
             row=lambda finding: finding.model_dump(mode="json"),
             name=lambda finding: finding.fingerprint,
             table=lambda findings, wide: table.findings(findings, now_ms(), wide=wide) if findings else None,
-            cells=lambda finding: (formats.cells(finding),),
+            cells=lambda finding: (table.cells(finding),),
             left_out=("no finding matches",) if query.terms and not every else (*how_many, *wanted.left_out(every, len(chosen))),
         )
 
-    listing.show(settings, formats.FIELDS, ask, formats.COLUMNS)
+    listing.show(settings, table.FIELDS, ask, table.COLUMNS)
     return 0
 
 
@@ -115,7 +115,7 @@ def _show(settings: FindingsShowSettings) -> int:
     from clientscope.kafka.access import KafkaAccess
     from clientscope.records.topics import FINDINGS
     from clientscope.report import listing
-    from clientscope.report.findings import details
+    from clientscope.report.findings import table
     from clientscope.report.findings.selecting import found_by
 
     kafka = KafkaAccess.of(settings)
@@ -124,7 +124,7 @@ def _show(settings: FindingsShowSettings) -> int:
     if settings.output == "json":
         print(finding.model_dump_json(indent=2))
     else:
-        view = details.of(finding, now_ms())
+        view = table.details(finding, now_ms())
         listing.console(Console(), view).print(view)
     return 0
 
@@ -161,8 +161,8 @@ def _who_has(settings: FindingsWhoHasSettings) -> int:
     from clientscope.errors import SettingsError
     from clientscope.report import listing
     from clientscope.report.api import Api
-    from clientscope.report.findings import holders
-    from clientscope.report.findings.secret_input import read_digests
+    from clientscope.report.findings import who_has
+    from clientscope.report.findings.who_has import read_digests
 
     if settings.digest_key_file is None:
         raise SettingsError(
@@ -170,12 +170,12 @@ def _who_has(settings: FindingsWhoHasSettings) -> int:
         )
     api, key = Api(settings), DigestKey.read(settings.digest_key_file)
     core_dumps.forbid()
-    found = holders.fetch(api, read_digests(key))
+    found = who_has.fetch(api, read_digests(key))
     if settings.output == "json":
         print(json.dumps([finding.model_dump(mode="json") for finding in found], ensure_ascii=False, indent=2))
-        print(holders.ONLY_THE_BROKER if found else holders.NOBODY, file=sys.stderr)
+        print(who_has.ONLY_THE_BROKER if found else who_has.NOBODY, file=sys.stderr)
     else:
-        view = holders.view(found)
+        view = who_has.view(found)
         listing.console(Console(), view).print(view)
     return 0
 

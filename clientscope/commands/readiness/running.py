@@ -17,8 +17,8 @@ from clientscope.query import READINESS
 from clientscope.readiness import Readiness, target_release
 from clientscope.readiness.groups import FIELDS, GROUPINGS, ReadinessGroup, grouped, name_of
 from clientscope.readiness.rows import WORST_FIRST, rows
+from clientscope.report.api import parsed
 from clientscope.report.listing import Listed, show
-from clientscope.report.searching import parsed
 
 _TEMPLATE = Path(__file__).with_name("readiness.html")
 

@@ -15,8 +15,8 @@ from clientscope.commands.rules import RulesSettings
 from clientscope.commands.rules.docs import as_json, client_types, messages, needs, risks, sources
 from clientscope.errors import SettingsError
 from clientscope.query import RULES, matches
+from clientscope.report.api import parsed
 from clientscope.report.listing import Listed, is_narrow, show
-from clientscope.report.searching import parsed
 from clientscope.report.text import plain, table
 from udfs.rules.engine.rule import OUTCOMES, Rule
 from udfs.rules.registry import EVERY_RULE

@@ -17,7 +17,7 @@ from clientscope.errors import ClientscopeError
 from clientscope.logs import files
 from clientscope.logs.request_log import RequestLogReader
 from clientscope.logs.requests import LoggedRequest
-from clientscope.report import progress
+from clientscope.report import text
 
 MOST_CLIENTS = 20_000
 """Clients that are kept; requests of more are counted in the result."""
@@ -337,7 +337,7 @@ def read_logs(paths: Iterable[Path | None], max_bytes: int) -> tuple[Inventory, 
     errors: list[str] = []
     left = max_bytes
     paths = list(paths)
-    with progress.reading(paths) as read:
+    with text.progress(paths) as read:
         for path in paths:
             name = files.shown(path)
             counted = CountedLines(files.lines(path, read), left)
