@@ -15,8 +15,7 @@ from clientscope.clock import now_ms
 from clientscope.commands.readiness import ReadinessSettings, table
 from clientscope.commands.xray.configurations import applications
 from clientscope.commands.xray.inventory import NO_REQUEST, LogRead, read_logs
-from clientscope.commands.xray.result import NO_BROKER_RELEASE, Upgrade, not_read, seen_on
-from clientscope.commands.xray.result import judged_clients as judged
+from clientscope.commands.xray.result import NO_BROKER_RELEASE, Upgrade, judged_clients, not_read, seen_on
 from clientscope.errors import RecordError, SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import no_broker
@@ -200,7 +199,7 @@ def by_logs(settings: ReadinessSettings, target: str, owned: Owners, query: Quer
     asked = Upgrade(target, seen_on(settings.broker_release), owned, _logs_since_ms(settings.since))
     inventory, logs, errors = read_logs(files.find(settings.paths), settings.max_bytes)
     of = applications(inventory)
-    clients = searched(judged({key: inventory.clients[key] for key in of}, of, asked), query)
+    clients = searched(judged_clients({key: inventory.clients[key] for key in of}, of, asked), query)
     last_old = max((each.last_old for each in clients), default="")
     present = rows(each for each in clients if not each.past)
     unseen = not_read(logs, inventory)

@@ -15,8 +15,7 @@ from clientscope.catalog.request_settings import shown_settings, shown_types
 from clientscope.commands.lint.shown import plain
 from clientscope.errors import ClientscopeError
 from clientscope.logs import files
-from clientscope.logs.request_log import RequestLogReader
-from clientscope.logs.requests import LoggedRequest
+from clientscope.logs.request_log import LoggedRequest, RequestLogReader
 from clientscope.report import text
 
 MOST_CLIENTS = 20_000

@@ -16,8 +16,8 @@ from golden import is_golden
 
 from clientscope.commands.lint import client_logs
 from clientscope.commands.lint.client_logs import clients
+from clientscope.logs.client_logs import LoggedClient
 from clientscope.logs.files import MAX_LINE
-from clientscope.logs.logged_client import LoggedClient
 
 LOGS = Path(__file__).parents[4] / "fixtures" / "client_logs"
 JAVA = {"2.1": "2.1.1", "2.8": "2.8.2", "3.9": "3.9.2", "4.4": "4.4.0"}

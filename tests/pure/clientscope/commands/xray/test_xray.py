@@ -16,8 +16,7 @@ from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
 from clientscope.commands.xray.inventory import Inventory, Place, SeenVersion
 from clientscope.logs import files
-from clientscope.logs.request_log import RequestLogReader
-from clientscope.logs.requests import LoggedRequest
+from clientscope.logs.request_log import LoggedRequest, RequestLogReader
 
 LOGS = Path(__file__).parents[4] / "fixtures" / "request_logs"
 RELEASES = ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.9", "broker")
