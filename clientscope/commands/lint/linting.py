@@ -9,9 +9,8 @@ from datetime import UTC, date, datetime
 
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.lint import LintSettings, client_logs, files, formats, judging, reading, shown
+from clientscope.commands.lint import JudgingSettings, LintSettings, RuleSettings, client_logs, files, formats, judging, reading, shown
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, reports
-from clientscope.commands.lint.settings import JudgingSettings, RuleSettings
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.logs import files as log_files
 from clientscope.profiles import owners, rules_file

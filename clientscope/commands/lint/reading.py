@@ -16,10 +16,9 @@ from typing import NamedTuple
 from clientscope.catalog.configs import TYPES, ClientType
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.settings import libraries
-from clientscope.commands.lint import files, findings, judging, places, shown
+from clientscope.commands.lint import FileSettings, files, findings, judging, places, shown
 from clientscope.commands.lint.findings import FileReport, Read
 from clientscope.commands.lint.places import Placed
-from clientscope.commands.lint.settings import FileSettings
 
 _PRODUCER, _CONSUMER, _ADMIN, _STREAMS = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN, ClientType.STREAMS
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.commands.xray.settings import RequestLogSettings
+from clientscope.commands.xray import RequestLogSettings
 from clientscope.config import KafkaSettings, ListingSettings
 from clientscope.config.base import Owners
 from clientscope.config.option import Option

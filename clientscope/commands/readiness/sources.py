@@ -13,9 +13,8 @@ from kafka.errors import KafkaError
 from clientscope import topics
 from clientscope.clock import now_ms
 from clientscope.commands.readiness import ReadinessSettings, table
-from clientscope.commands.xray.configurations import applications
 from clientscope.commands.xray.inventory import NO_REQUEST, LogRead, read_logs
-from clientscope.commands.xray.result import NO_BROKER_RELEASE, Upgrade, judged_clients, not_read, seen_on
+from clientscope.commands.xray.result import NO_BROKER_RELEASE, Upgrade, applications, judged_clients, not_read, seen_on
 from clientscope.errors import RecordError, SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import no_broker

@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 
 from clientscope.commands.lint import formats, linting
 from clientscope.commands.xray import XraySettings, output
-from clientscope.commands.xray.configurations import applications, configurations, reads
 from clientscope.commands.xray.inventory import NO_REQUEST, Inventory, LogRead, read_logs
-from clientscope.commands.xray.result import Upgrade, XrayResult, result, seen_on
+from clientscope.commands.xray.result import Upgrade, XrayResult, applications, configurations, reads, result, seen_on
 from clientscope.errors import SettingsError
 from clientscope.logs import files
 from clientscope.profiles import owners
