@@ -31,23 +31,23 @@ def run(settings: ApiVersionsSettings) -> int:
 
     from clientscope.cluster.api_versions import Cluster, ask
     from clientscope.kafka.access import KafkaAccess
-    from clientscope.report import api_versions
+    from clientscope.report import brokers
     from clientscope.report.listing import Listed, show
 
-    chosen = api_versions.choose(settings.api)  # before any broker is asked
+    chosen = brokers.choose_apis(settings.api)  # before any broker is asked
 
-    def look() -> Listed[api_versions.BrokerLine]:
+    def look() -> Listed[brokers.BrokerLine]:
         cluster = ask(KafkaAccess.of(settings).client_arguments())
         by_id = {answer.broker.id: answer for answer in cluster.answers}
         return Listed(
-            api_versions.lines(cluster, chosen),
+            brokers.api_lines(cluster, chosen),
             row=asdict,
             name=lambda line: str(line.broker),
-            table=lambda found, _wide: api_versions.report(Cluster(cluster.cluster_id, [by_id[line.broker] for line in found]), chosen),
-            cells=api_versions.cells,
+            table=lambda found, _wide: brokers.api_report(Cluster(cluster.cluster_id, [by_id[line.broker] for line in found]), chosen),
+            cells=brokers.api_cells,
         )
 
-    show(settings, api_versions.FIELDS, look, api_versions.COLUMNS)
+    show(settings, brokers.API_FIELDS, look, brokers.API_COLUMNS)
     return 0
 
 

@@ -48,7 +48,7 @@ def run(settings: BrokersSettings) -> int:
             find_all(cluster.answers, brokers.declared(settings.software), settings.jmx),
             row=lambda each: asdict(details(each)),
             name=lambda each: str(each.answer.broker.id),
-            table=lambda found, wide: brokers.table(cluster.cluster_id, found, wide=wide),
+            table=lambda found, wide: brokers.broker_software_table(cluster.cluster_id, found, wide=wide),
         )
 
     show(settings, brokers.FIELDS, look)

@@ -11,8 +11,8 @@ What the command, the page and rules use; the rest is internal::
     removed_in(11, 1)                                 # Removal(first="4.0.0", again="4.0.1"); serves("4.0.0", 0, 2) is False
     nearest_release("3.9–4.0")                        # "3.9.0": what clientscope.catalog.releases infers of a broker may be passed on
 
-`clientscope.readiness.served` has the releases, `verdict` the meaning of each verdict, `libraries.MINIMUMS` each library's lowest version
-with its source, `deprecations.ANNOUNCED` what is announced.
+`clientscope.readiness.served` has the releases, `verdict` the meaning of each verdict, each library's lowest version with its source
+(`MINIMUMS`) and what is announced (`ANNOUNCED`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Client of the JSON API of ``clientscope serve``, for commands."""
+"""Client of the JSON API of ``clientscope serve``, and searches, for commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any, TypeVar
@@ -16,8 +16,34 @@ from pydantic import ValidationError
 from clientscope.api.common import Model
 from clientscope.config import PageSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
-from clientscope.report.searching import wrong_search
+from clientscope.query import Fields, Query, QueryError, parse
 from clientscope.secret_files import require_private
+
+_SHOWN = 10
+
+
+def parsed(terms: Iterable[str], fields: Fields, now_ms: int) -> Query:
+    """What the terms of a command line ask for.
+
+    Raises:
+        SettingsError: they can't be read; says where, and what was expected.
+    """
+    try:
+        return parse(" ".join(terms), fields, now_ms)
+    except QueryError as error:
+        raise wrong_search(error.position, str(error), error.expected) from None
+
+
+def wrong_search(position: int, detail: str, expected: Sequence[object]) -> SettingsError:
+    """The error about a search.
+
+    Args:
+        position: where the mistake begins, in characters from 0.
+        expected: what is possible there.
+    """
+    hint = f"expected: {', '.join(map(str, expected[:_SHOWN]))}" if expected else None
+    return SettingsError(f"the search is wrong at character {position + 1}: {detail}", hint)
+
 
 _TIMEOUT_S = 10.0
 _NO_ROUTE = "Not Found"
@@ -45,19 +71,18 @@ class Api:
             require_private(settings.token_file, "--token-file", "the page's administrator has it")
             self._headers["authorization"] = f"Bearer {settings.token_file.read_text('utf-8').strip()}"
 
-    def get(self, path: str, parameters: Mapping[str, object], answer: type[Answer], keep_empty: bool = False) -> Answer:
+    def get(self, path: str, parameters: Mapping[str, object], answer: type[Answer]) -> Answer:
         """What answers ``GET api/v1/<path>``; parameters that are None or empty are left out.
 
         Args:
             answer: the model of the answer.  Further fields, of a later release, are ignored.
-            keep_empty: an empty text means something.
 
         Raises:
             EnvironmentProblem: nothing answers, or something else than clientscope, or it requires a token.
             UnknownResource: there is no such thing.
             SettingsError: a parameter is wrong; says where, if it is the search.
         """
-        given = {name: value for name, value in parameters.items() if value is not None and (value != "" or keep_empty)}
+        given = {name: value for name, value in parameters.items() if value is not None and value != ""}
         query = urllib.parse.urlencode(given, doseq=True)
         with self._open(f"{path}?{query}" if query else path) as response:
             try:

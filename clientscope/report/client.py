@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from clientscope.api.clients import ClientDetail, ClientList, ClientStart, Configuration, ConnectedClient, EffectiveSetting
+from clientscope.api.clients import ClientDetail, ClientList, ClientStart, Configuration, ConnectedClient, EffectiveSetting, SettingChange
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.findings.record import Finding
 from clientscope.findings.wording import unmarked
 from clientscope.query import term_text
 from clientscope.report.api import Api, UnknownResource
-from clientscope.report.changes import change_lines
 from clientscope.report.findings.selecting import SHOWN_DIGITS
 from clientscope.report.findings.table import COLOURS
-from clientscope.report.text import age, plain, time_of
+from clientscope.report.text import age, plain, table, time_of
 
 MOST_CANDIDATES = 20
 
@@ -49,7 +48,7 @@ def fetch(api: Api, given: str) -> ClientDetail:
             raise SettingsError(f"{named.total} {about} have the client.id {said!r}", "\n".join(_candidates(named)))
     raise SettingsError(
         f"no client that is connected, or was lately, has the key or client.id {said!r}",
-        "clientscope clients lists the connected ones, clientscope history clients --last 24h those of the last day",
+        "clientscope clients lists the connected ones, the view History of the page those of earlier days",
     )
 
 
@@ -153,10 +152,7 @@ def _pushed(configuration: Configuration) -> str:
 
 
 def _settings(settings: Iterable[EffectiveSetting]) -> Table:
-    made = Table(header_style="bold", box=None, pad_edge=False)
-    made.add_column("SETTING", overflow="fold", ratio=3)
-    made.add_column("VALUE", overflow="fold", ratio=4)
-    made.add_column("SOURCE", no_wrap=True)
+    made = table(("SETTING", "VALUE", "SOURCE"), folds=("SETTING", "VALUE"))
     for setting in settings:
         made.add_row(
             plain(setting.key), plain(_value(setting)), plain(_source(setting)), style=None if setting.source != "default" else "dim"
@@ -184,9 +180,23 @@ def _starts(starts: Iterable[ClientStart]) -> Table:
     for start in starts:
         who = f"{start.client_id or 'no client.id'}, {start.software_name} {start.software_version}, {start.address}"
         made.add_row(time_of(start.pushed_ms), plain(f"{who}{', this client' if start.this else ''}"))
-        for line in change_lines(start.changes, none="no start before it to compare with"):
+        for line in _changes(start.changes):
             made.add_row("", line)
     return made
+
+
+def _changes(changes: Sequence[SettingChange] | None) -> Iterator[Text]:
+    """``-`` before and ``+`` after, in one colour, since neither of them is the better one; None where there is nothing to compare with."""
+    if changes is None:
+        yield plain("no start before it to compare with", "dim")
+    elif not changes:
+        yield plain("no setting changed", "dim")
+    else:
+        for change in changes:
+            if change.before is not None:
+                yield plain(f"- {change.key} = {change.before}")
+            if change.after is not None:
+                yield plain(f"+ {change.key} = {change.after}")
 
 
 def _grid() -> Table:

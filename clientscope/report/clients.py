@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
 from clientscope.api.clients import ClientList, ConnectedClient, FindingsSummary
+from clientscope.report import text
 from clientscope.report.api import Api
 from clientscope.report.findings.table import COLOURS
 from clientscope.report.listing import is_narrow
@@ -48,12 +48,10 @@ def table(found: Sequence[ConnectedClient], now_s: float, *, wide: bool = False)
     """A row for each; what clients chose themselves is shown as it is.  A narrow terminal has no principals and addresses."""
     if not found:
         return None
-    view = Table(header_style="bold", box=None, pad_edge=False)
     whose = wide or not is_narrow()
     more = (*(("PRINCIPAL", "ADDRESS") if whose else ()), *(_WIDE if wide else ()))
-    for heading in ("CLIENT.ID", "SOFTWARE", "VERSION", *more, "CONNECTIONS", "SINCE", "FINDINGS"):
-        justify: JustifyMethod = "right" if heading in _NUMBERS else "left"
-        view.add_column(heading, overflow="fold", no_wrap=heading not in ("CLIENT.ID", "SOFTWARE", "PRINCIPAL"), justify=justify)
+    headings = ("CLIENT.ID", "SOFTWARE", "VERSION", *more, "CONNECTIONS", "SINCE", "FINDINGS")
+    view = text.table(headings, folds=("CLIENT.ID", "SOFTWARE", "PRINCIPAL"), right=_NUMBERS)
     for each in found:
         cells = [each.client_id or "–", each.software_name, each.software_version]
         if whose:

@@ -9,35 +9,19 @@ from collections.abc import Iterable, Sequence
 from pydantic import ValidationError
 from rich.table import Table
 
-from clientscope.api.clients import ConnectionRow, Connections
 from clientscope.api.gateway import GATEWAY_CONNECTIONS, GatewayConnection
 from clientscope.clock import now_ms
 from clientscope.errors import EnvironmentProblem
 from clientscope.query import CONNECTIONS, matches
-from clientscope.report.api import Api
-from clientscope.report.searching import parsed
-from clientscope.report.text import age, counted, plain
+from clientscope.report import text
+from clientscope.report.api import parsed
+from clientscope.report.text import age, plain
 
 FIELDS = (
     "ConnectionId", "ClientId", "ClientName", "ClientVersion", "Inferred", "ClientAddress", "Principal", "ClientInstanceId", "Listener",
     "SecurityProtocol", "OpenedMs",
 )  # fmt: skip
 """Fields of a connection, as the gateway's admin address names them."""
-
-
-ALL_FIELDS = (*FIELDS, "Cluster", "Broker", "Gateway", "Owner")
-"""The same of a connection of any gateway, as serve has it."""
-
-_MOST = 10_000
-
-
-class PlacedConnection(GatewayConnection):
-    """A connection of any gateway."""
-
-    cluster: str
-    broker: int
-    gateway: str
-    owner: str | None
 
 
 def in_order(connections: Iterable[GatewayConnection]) -> list[GatewayConnection]:
@@ -98,58 +82,19 @@ def _searched(connection: GatewayConnection) -> str:
     return "\n".join(filter(None, texts)).lower()
 
 
-def fetch_all(api: Api, search: str) -> tuple[list[GatewayConnection], list[str]]:
-    """The connections of every gateway that the search finds, and sentences about those that are left out.
-
-    Raises:
-        EnvironmentProblem: no serve answers, or it requires a token.
-        SettingsError: the search is invalid; says where.
-    """
-    answer = api.get("connections", {"q": search, "limit": _MOST}, Connections)
-    if answer.total is None:
-        return [], ["the page is still reading its topics; the list is not available yet"]
-    left_out = [f"{counted(more, 'more open connection')}; narrow the search"] if (more := answer.total - len(answer.items)) else []
-    return [_placed(row) for row in answer.items], left_out
-
-
-def _placed(row: ConnectionRow) -> GatewayConnection:
-    """Under the gateway's names; opened at the latest when a record first had it."""
-    return PlacedConnection(
-        client_id=row.client_id,
-        client_name=row.software_name,
-        client_version=row.software_version,
-        inferred=None,
-        client_address=row.address,
-        principal=row.principal,
-        listener=row.listener,
-        security_protocol=row.security_protocol,
-        client_instance_id=row.instance_id,
-        connection_id=row.connection,
-        opened_ms=row.seen_ms if row.opened_ms is None else row.opened_ms,
-        cluster=row.cluster,
-        broker=row.broker,
-        gateway=row.gateway,
-        owner=row.owner,
-    )
-
-
 def table(connections: Sequence[GatewayConnection], now_s: float, *, wide: bool = False) -> Table:
     """A table of them; what clients chose themselves is shown as it is, never as markup or control characters."""
     listeners = ", ".join(sorted({f"{c.listener} ({c.security_protocol})" for c in connections}))
     title = f"{len(connections)} connection{'s' * (len(connections) != 1)}{' on listener ' * bool(listeners)}{listeners}"
-    view = Table(title=plain(title), title_justify="left", header_style="bold", box=None)
-    placed = any(isinstance(c, PlacedConnection) for c in connections)
-    more = (*(("BROKER",) if placed else ()), *(("GATEWAY",) if placed and wide else ()), *(("INSTANCE", "ID") if wide else ()))
-    for heading in ("SOFTWARE", "VERSION", "CLIENT.ID", "ADDRESS", "PRINCIPAL", *more, "OPEN"):
-        # On a narrow terminal a long client.id takes a second line, rather than an address its end.
-        folds = heading in ("SOFTWARE", "CLIENT.ID", "PRINCIPAL")
-        view.add_column(heading, overflow="fold", no_wrap=not folds, justify="right" if heading in ("OPEN", "ID", "BROKER") else "left")
+    more = ("INSTANCE", "ID") if wide else ()
+    # On a narrow terminal a long client.id takes a second line, rather than an address its end.
+    headings = ("SOFTWARE", "VERSION", "CLIENT.ID", "ADDRESS", "PRINCIPAL", *more, "OPEN")
+    view = text.table(headings, folds=("SOFTWARE", "CLIENT.ID", "PRINCIPAL"), right=("OPEN", "ID"))
+    view.title, view.title_justify = plain(title), "left"
     for c in connections:
         name, version = c.inferred or (c.client_name, c.client_version)
         inferred = " (inferred)" if c.inferred else ""
         cells = [name + inferred, version, c.client_id or "–", c.client_address, c.principal or "–"]
-        if isinstance(c, PlacedConnection):
-            cells += [str(c.broker), *([c.gateway] if wide else [])]
         if wide:
             cells += [c.client_instance_id or "–", str(c.connection_id)]
         view.add_row(*map(plain, cells), age(now_s - c.opened_ms / 1000), style="dim" if name == "unknown" else None)

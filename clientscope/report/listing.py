@@ -1,4 +1,7 @@
-"""Shared parts of commands that list: formats, order, a limit, and repeated display."""
+"""Lists for terminals and programs: formats, sorting, limits, columns and repetition of every command that lists something.
+
+Flat columns, for CSV and ``--columns``, have nested fields with a dot between, and times as ISO 8601 in UTC.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,85 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from types import NoneType
 from typing import Any, Generic, TypeVar
 
 from rich.console import Console, RenderableType
 from rich.live import Live
+from rich.table import Table
 from rich.text import Text
 
 from clientscope.config import ListingSettings
 from clientscope.errors import SettingsError
 from clientscope.readiness import Readiness
-from clientscope.report.columns import chosen as chosen_columns
-from clientscope.report.columns import column, flat
-from clientscope.report.columns import table as columns_table
+from clientscope.report.text import plain, table, time_of
 from clientscope.severities import SEVERITIES
+
+_MS = ("_ms", "Ms")
+"""Ends of the names of fields that are times."""
+
+
+def flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of JSON by `column` names: ``{"findings": {"worst": "high"}, "since_ms": 0}`` has ``findings.worst`` and ``since``."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        found[column(name)] = time_of(value) if _is_time(name) and isinstance(value, int) else _text(value)
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{below}": each for below, each in flat(value).items()}
+    return found
+
+
+def column(field: str) -> str:
+    """The name of a field's column: ``since`` of ``since_ms``."""
+    return field[:-3].rstrip("_") if field.endswith("_ms") else field[:-2] if field.endswith("Ms") else field
+
+
+def chosen_columns(given: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The columns that ``--columns`` names, in its order; all that are known for an empty text.
+
+    Raises:
+        SettingsError: an unknown column, or none.
+    """
+    if not given:
+        return tuple(known)
+    names = tuple(column(part.strip()) for part in given.split(",") if part.strip())
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"one of {', '.join(known)}"
+            raise SettingsError(f"--columns: unknown column {name[:64]!r}", f"did you mean {near[0]}? {hint}" if near else hint)
+    if not names:
+        raise SettingsError("--columns names no column", f"some of {', '.join(known)}, separated by commas")
+    return names
+
+
+def columns_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table | None:
+    """The chosen columns for a terminal; None without rows.  What clients chose themselves is shown as it is."""
+    if not rows:
+        return None
+    numbers = [name.upper() for name in columns if all(isinstance(row.get(name), (int, float, NoneType)) for row in rows)]
+    headings = [name.upper() for name in columns]
+    view = table(headings, folds=headings, right=numbers)
+    for row in rows:
+        view.add_row(*(plain(_shown(row.get(name))) for name in columns))
+    return view
+
+
+def _is_time(name: str) -> bool:
+    return name.endswith(_MS)
+
+
+def _text(value: Any) -> Any:
+    """A list of texts or numbers is one text; what has more structure stays as it is, and CSV has it as JSON."""
+    if isinstance(value, (list, tuple)) and not any(isinstance(each, (dict, list, tuple)) for each in value):
+        return " ".join(map(str, value))
+    return value
+
+
+def _shown(value: Any) -> str:
+    return "–" if value in (None, "") else str(value)
+
 
 EVERY_S = 2.0
 _WIDEST = 100_000
@@ -51,7 +120,7 @@ class Listed(Generic[Item]):
         row: an item under the API's field names, as JSON has it.
         name: what other commands call an item by.
         table: items for a terminal, with True all that is worth a column; None prints nothing.
-        cells: an item as lines of CSV and of ``--columns``; where that is None, its flat row (`clientscope.report.columns`).
+        cells: an item as lines of CSV and of ``--columns``; where that is None, its flat row (`flat`).
         left_out: sentences about what isn't listed, for standard error.
     """
 

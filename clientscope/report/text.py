@@ -1,16 +1,34 @@
-"""Text formatting for a terminal."""
+"""Text, tables and progress on a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
 from rich.text import Text
 
 
 def plain(text: str, style: str = "") -> Text:
     """What others chose, as it is: never as markup or control characters."""
     return Text("".join(character if character.isprintable() else "�" for character in text), style)
+
+
+def table(headings: Iterable[str], *, folds: Container[str] = (), right: Container[str] = ()) -> Table:
+    """A table without rows yet, as all commands print them.
+
+    Args:
+        folds: columns that take several lines where a terminal is narrow; others stay whole.
+        right: columns of numbers.
+    """
+    view = Table(header_style="bold", box=None, pad_edge=False)
+    for heading in headings:
+        view.add_column(heading, overflow="fold", no_wrap=heading not in folds, justify="right" if heading in right else "left")
+    return view
 
 
 def ids(numbers: Iterable[int]) -> str:
@@ -55,3 +73,42 @@ def time_of(ms: int) -> str:
         return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
     except (OverflowError, ValueError, OSError):  # a clock of somebody else's
         return f"{ms} ms"
+
+
+_STEP = 1024 * 1024
+"""Bytes after which the bar moves."""
+
+
+@contextmanager
+def progress(paths: Iterable[Path | None], console: Console | None = None) -> Iterator[Callable[[int], None]]:
+    """A function that takes how many bytes were read; the bar is gone at the end, and never there where standard error is no terminal.
+
+    Args:
+        paths: logs that will be read; None is standard input, whose size isn't known, and that of ``*.gz`` isn't either.
+        console: standard error by default.
+    """
+    console = console or Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda size: None
+        return
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=_size(paths))
+        pending = 0
+
+        def read(size: int) -> None:
+            nonlocal pending
+            pending += size
+            if pending >= _STEP:
+                progress.advance(task, pending)
+                pending = 0
+
+        yield read
+
+
+def _size(paths: Iterable[Path | None]) -> int | None:
+    listed = list(paths)
+    try:
+        return None if None in listed else sum(path.stat().st_size for path in listed if path is not None and path.suffix != ".gz")
+    except OSError:
+        return None

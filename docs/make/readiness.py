@@ -14,10 +14,8 @@ from pathlib import Path
 
 from clientscope.catalog.releases import api_name
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, known_releases, removed_in, serves
-from clientscope.readiness.deprecations import ANNOUNCED
-from clientscope.readiness.libraries import MINIMUMS
 from clientscope.readiness.served import served
-from clientscope.readiness.verdict import BETWEEN_BROKERS
+from clientscope.readiness.verdict import ANNOUNCED, BETWEEN_BROKERS, MINIMUMS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "docs" / "readiness.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-JOURNEY = ("test_path", "test_five_questions", "test_http_listeners", "test_findings", "test_hostile_identities", "test_xray_published")
+JOURNEY = ("test_path", "test_five_questions", "test_http_listeners", "test_findings", "test_hostile_identities")
 """Files of tests/real whose tests share one installation."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,9 @@ import pytest
 from certificates import Authority
 from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
 from forked import clientscope
-from kafka import KafkaAdminClient, KafkaConsumer
+from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
-from observe import knowing_its_topics
-from patience import eventually, until
+from patience import eventually
 
 from clientscope.local.process import free_port
 from clientscope.records.topics import GAUGES, QUARANTINE
@@ -72,26 +71,13 @@ def of(found: list[dict[str, Any]], check: str, outcome: str = "") -> list[dict[
     return [each for each in found if each["check"] == check and outcome in ("", each["outcome"])]
 
 
-@contextmanager
-def consumer(address: str, group: str, client_id: str) -> Iterator[None]:
-    """A member of a group, for as long as the context lasts."""
-    with closing(knowing_its_topics(KafkaConsumer(GAUGES, bootstrap_servers=address, group_id=group, client_id=client_id))) as one:
-        until(lambda: (one.poll(timeout_ms=100), bool(one.assignment()))[1])
-        yield
-
-
 @pytest.mark.faults
 def test_all_is_well_then_several_things_are_broken(broker: RunningBroker, tmp_path: Path) -> None:
     secret_file(tmp_path / "digest.key", CANARIES[0])
     secret_file(tmp_path / "token", f"ann {CANARIES[1]}")
     with running_gateway(broker.internal, broker.client, tmp_path, listen=broker.advertised) as gateway:
         file = settings(tmp_path, broker, gateway.address, gateway.metrics_url.split("/")[2], gateway.admin)
-        with consumer(gateway.address, "through", "known-to-the-gateway"):
-            is_well(file, gateway)
-            with consumer(broker.internal, "around", "seen-by-no-gateway"):
-                (found,) = of(results(file)[1], "bypass")
-                assert found["outcome"] == "warning" and "'seen-by-no-gateway' of group 'around'" in found["text"]
-                assert "known-to-the-gateway" not in found["text"]
+        is_well(file, gateway)
     is_broken(file, broker, tmp_path)
 
 
@@ -108,7 +94,6 @@ def is_well(file: Path, gateway: RunningGateway) -> None:
     assert f"gateway --admin-listen {gateway.admin} is in use by clientscope" in texts["ports"]
     assert "10 topics have" in texts["topics"]
     assert "this machine's clock is" in texts["clocks"]
-    assert "group members is known to a gateway" in texts["bypass"]
     assert {"java", "spark", "disk", "brokers", "files"} <= {check for check, text in texts.items() if text}
     status, text = doctor(file)
     assert status == 0 and text.rstrip().endswith("```")
@@ -161,7 +146,7 @@ def test_a_password_is_never_shown_and_nobody_answering_takes_no_time(tmp_path: 
         status, found = results(file, "--gateway", address, "--timeout-seconds", "0.5")
         assert status == 1
         assert f"no broker answers at {address}" in of(found, "brokers", "problem")[0]["text"]
-        assert {of(found, check)[0]["outcome"] for check in ("topics", "rights", "clocks", "bypass")} == {"not checked"}
+        assert {of(found, check)[0]["outcome"] for check in ("topics", "rights", "clocks")} == {"not checked"}
         assert "doesn't answer ApiVersions" in of(found, "listeners", "problem")[0]["text"]
     (tmp_path / "password").chmod(0o604)
     status, found = results(file)

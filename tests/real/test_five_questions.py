@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import time
+import urllib.error
+import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ import pytest
 from conftest import Installation
 from forked import clientscope
 from page_browser import Opens, watched
-from patience import eventually, until
+from patience import until
 from played_fleet import MAY_LOSE, SECRET, STORM_ADDRESS, STORM_CLOSED, PlayedFleet
 from playwright.sync_api import Browser, expect
 
+from clientscope.clock import now_ms
 from clientscope.digest import DigestKey
 
 
@@ -36,7 +38,7 @@ class Site:
     page: str
     key_file: Path
     owners_file: Path
-    changed: str
+    changed_ms: int
 
     def cli(self, *arguments: str, stdin: str = "", ended: int = 0, columns: int = 140) -> str:
         """What a command prints on a terminal of that width."""
@@ -44,9 +46,16 @@ class Site:
         assert done.returncode == ended, (done.returncode, done.stdout, done.stderr)
         return done.stdout
 
-    def has_history(self) -> bool:
-        """Whether the orders' first starts are in it; the job makes the table with the first push."""
-        return "orders" in clientscope("history", "starts", "--application", "orders", "--url", self.page).stdout
+    def past(self, what: str, **asked: Any) -> list[dict[str, Any]]:
+        """What history has until now; the job makes a table with the first record for it."""
+        query = urllib.parse.urlencode({**asked, "to": now_ms()})
+        try:
+            with urllib.request.urlopen(f"{self.page}/api/v1/history/{what}?{query}") as response:
+                found: list[dict[str, Any]] = json.load(response)["items"]
+        except urllib.error.HTTPError as error:
+            assert error.code == 404, what
+            return []
+        return found
 
     def rows(self, *arguments: str) -> Any:
         """What a command that asks the page prints as JSON."""
@@ -65,14 +74,13 @@ def site(installation: Installation) -> Site:
     internal, folder = installation.broker.internal, installation.data_dir
     fleet = PlayedFleet(internal, DigestKey.read(folder / "digest.key"))
     fleet.starts()
-    made = Site(internal, installation.page_url.rstrip("/"), folder / "digest.key", folder / "owners.toml", "")
+    made = Site(internal, installation.page_url.rstrip("/"), folder / "digest.key", folder / "owners.toml", 0)
     until(lambda: len(made.rows("clients", "application:orders")), 10)
-    until(made.has_history)
-    changed = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    time.sleep(1.1)  # the second of --from is before what is asked for
+    until(lambda: len(made.past("starts", application="orders")), 10)
+    changed_ms = now_ms()
     fleet.orders_start_otherwise()
     fleet.storm()
-    return replace(made, changed=changed)
+    return replace(made, changed_ms=changed_ms)
 
 
 def test_which_teams_must_upgrade_before_kafka_4(site: Site, opens: Opens) -> None:
@@ -116,16 +124,15 @@ def test_which_producers_may_lose_data(site: Site, opens: Opens) -> None:
 
 
 def test_what_changed_before_the_incident(site: Site, opens: Opens) -> None:
-    def difference() -> str:
-        return site.cli("history", "diff", "--application", "orders", "--from", site.changed, "--url", site.page)
+    def differences() -> list[dict[str, Any]]:
+        return site.past("diff", application="orders", **{"from": site.changed_ms})
 
-    assert eventually(lambda: "acks" in difference()), difference()
-    lines = [line.strip() for line in difference().splitlines()]
-    assert lines[lines.index("- acks = all") + 1] == "+ acks = 1"
-    assert "- enable.idempotence = true" in lines
-    assert "linger.ms" not in difference()
-    (one,) = json.loads(site.cli("history", "diff", "--application", "orders", "--from", site.changed, "--url", site.page, "-o", "json"))
-    assert one["clients"] == 10
+    until(lambda: [one["clients"] for one in differences()], [10])
+    (one,) = differences()
+    changes = {change["key"]: (change["before"], change["after"]) for change in one["changes"]}
+    assert changes["acks"] == ("all", "1")
+    assert changes["enable.idempotence"][0] == "true"
+    assert "linger.ms" not in changes
     assert "acks = all" in site.cli("client", "show", "orders-3", "--url", site.page)
 
     page = opens(f"{site.page}/?view=clients&q=client_id:orders-3")
@@ -172,7 +179,7 @@ def test_who_overloads_broker_1_with_connections(site: Site, opens: Opens) -> No
     (storm,) = storms()
     assert storm["severity"] == "high"
     assert storm["evidence"][1:] == ["broker 1", f"address {STORM_ADDRESS}", "software kafka-python 2.0.2"]
-    assert "batch-job-0" in [client["client_id"] for client in site.rows("history", "clients", "broker:1", "--last", "1h")]
+    assert "batch-job-0" in [client["client_id"] for client in site.past("clients", q="broker:1")]
 
     page = opens(f"{site.page}/?view=clients&q=broker:1 connected:yes,no&sort=-opened_per_minute&columns=software,address,opened,in")
     first = page.locator(".list tr.row").first
@@ -188,11 +195,7 @@ def test_who_overloads_broker_1_with_connections(site: Site, opens: Opens) -> No
 def test_answers_fit_into_a_terminal(site: Site) -> None:
     for command in (
         ("client", "show", "orders-3"),
-        ("history", "clients", "--last", "2h"),
-        ("history", "starts", "--application", "orders", "--last", "3h"),
-        ("history", "diff", "--application", "orders", "--from", site.changed),
         ("findings", "list"),
-        ("connections", "--limit", "20"),
         ("clients", "--limit", "20"),
     ):
         lines = site.cli(*command, "--url", site.page, columns=80).splitlines()

@@ -32,8 +32,7 @@ from clientscope.client.raw import RawClient
 from clientscope.cluster.api_versions import ask
 from clientscope.cluster.software import details, find_all
 from clientscope.commands.doctor.listeners import check_listeners
-from clientscope.commands.doctor.result import Outcome
-from clientscope.commands.doctor.situation import Situation
+from clientscope.commands.doctor.result import Outcome, Situation
 from clientscope.config import GatewaySettings
 from clientscope.demo.watch import jmx_connections
 from clientscope.kafka.access import KafkaAccess

@@ -13,11 +13,9 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-import confluent_kafka
 import kafka
 import pytest
 from conftest import running_broker
-from kafka.protocol.admin import AlterClientQuotasRequest
 from observe import children, make_topic
 from patience import LIMIT_S, until
 
@@ -95,15 +93,6 @@ def test_it_shows_real_clients_and_restores_the_level(release: str, request: pyt
         affected = {row["code"]: [each["application"] for each in row["affected"]] for row in made["problems"]}
         assert affected["AN101"] == ["orders"]
         assert {"orders", "billing"} == {row["application"] for row in made["readiness"]}, "the run itself is no client"
-        (group,) = made["groups"]
-        assert (group["group"], group["protocol"], group["members"], group["not_seen"]) == ("billing", "classic", 1, 0)
-        assert group["assignor"] == "range"
-        (broker,) = made["brokers"]
-        assert broker["id"] == 1
-        assert broker["api_versions"]["Metadata"].endswith(("–9", "–11", "–12", "–13"))
-        unseen = " ".join(made["unseen"])
-        assert ("Transactions: brokers before 3.0" in unseen) is (release in ("broker-2.4", "broker-2.7", "broker-2.8"))
-        assert ("Client quotas: brokers before 2.6" in unseen) is (release == "broker-2.4")
         (log,) = made["logs"]
         assert log["name"].startswith("broker 1: ")
         assert log["requests"] > 10
@@ -111,57 +100,6 @@ def test_it_shows_real_clients_and_restores_the_level(release: str, request: pyt
         assert "Sets kafka.request.logger to DEBUG on broker 1 for 3 s" in err
         assert cluster.level() == before
         assert list(cluster.state.rglob("*.json")) == []
-
-
-def test_what_requests_do_not_show_comes_from_the_admin_api(cluster: Cluster) -> None:
-    """A member of a group of the consumer protocol (KIP-848), a transactional producer, and quotas, with nothing of them in the log."""
-    data = AlterClientQuotasRequest.EntryData
-    entity = [data.EntityData(entity_type="user", entity_name="alice"), data.EntityData(entity_type="client-id", entity_name=None)]
-    quota = data(entity=entity, ops=[data.OpData(key="producer_byte_rate", value=1024.0, remove=False)])
-    consumer = confluent_kafka.Consumer(
-        {"bootstrap.servers": cluster.internal, "group.id": "new", "group.protocol": "consumer", "client.id": "new-1",
-         "group.instance.id": "static-1", "client.rack": "a"}
-    )  # fmt: skip
-    consumer.subscribe([TOPIC])
-    with (
-        closing(kafka.KafkaAdminClient(bootstrap_servers=cluster.internal)) as admin,
-        closing(kafka.KafkaProducer(
-            bootstrap_servers=cluster.internal, client_id="pay-1", transactional_id="pay", transaction_timeout_ms=77_000,
-        )) as producer,
-        closing(consumer),
-    ):  # fmt: skip
-        answer = admin._manager.run(admin._manager.send, AlterClientQuotasRequest(entries=[quota], validate_only=False))
-        assert [entry.error_code for entry in answer.entries] == [0]
-        producer.init_transactions()
-        producer.begin_transaction()
-        producer.send(TOPIC, b"x").get(LIMIT_S)
-        until(lambda: (consumer.poll(0.5), bool(consumer.assignment()))[1])
-        looking = cluster.xray("--seconds", "3", "--yes", "--output-format", "json")
-        while looking.poll() is None:
-            producer.send(TOPIC, b"x")
-            consumer.poll(0.2)
-            time.sleep(0.1)
-        out, err = looking.communicate()
-        summary, _ = cluster.xray("--seconds", "0.1", "--yes").communicate(timeout=LIMIT_S)
-    assert looking.returncode == 0, err
-    made = json.loads(out)
-    (group,) = (each for each in made["groups"] if each["group"] == "new")
-    assert (group["protocol"], group["state"], group["members"]) == ("consumer", "Stable", 1)
-    assert (group["static_members"], group["not_seen"]) == (1, 0)
-    (transaction,) = made["transactions"]
-    assert (transaction["transactional_id"], transaction["state"], transaction["timeout_ms"]) == ("pay", "Ongoing", 77_000)
-    assert transaction["started"].startswith("20")
-    assert transaction["clients"] == ["pay-1"]
-    assert made["quotas"] == [{"entity": "user alice, client-id default", "values": {"producer_byte_rate": 1024.0}}]
-    settings = {(row["application"], row["client_type"]): row["settings"] for row in made["configurations"]}
-    assert settings["pay", "producer"]["transaction.timeout.ms"] == "77000"
-    expected = {"group.id": "new", "group.instance.id": "static-1", "client.rack": "a", "group.protocol": "consumer"}
-    assert settings["new", "consumer"] | expected == settings["new", "consumer"]
-    (broker,) = made["brokers"]
-    assert broker["release"].startswith("4.")
-    assert broker["features"]["metadata.version"] > 20
-    assert "1 broker: Kafka 4." in summary
-    assert "1 client quota" in summary
 
 
 @pytest.mark.faults

@@ -2,12 +2,121 @@
 
 from __future__ import annotations
 
-from clientscope.commands.checkpoints import list as listing
-from clientscope.commands.checkpoints import reset
-from clientscope.commands.command import CommandGroup
+from typing import Annotated
+
+from pydantic import Field
+
+from clientscope.commands.command import Command, CommandGroup
+from clientscope.config import KafkaSettings, ListingSettings
+from clientscope.config.option import Option
+
+
+class CheckpointsListSettings(ListingSettings, KafkaSettings):
+    """Lists how far each query of the streaming job has read, where it began, and which versions wrote that."""
+
+    section = "checkpoints"
+    subcommand = "list"
+
+
+def _list(settings: CheckpointsListSettings) -> int:
+    """Prints a line for each partition of each query.
+
+    Raises:
+        EnvironmentProblem: no broker answers, or a topic is missing.
+    """
+    from dataclasses import asdict
+
+    from kafka.errors import KafkaError
+
+    from clientscope import topics
+    from clientscope.commands.checkpoints import table
+    from clientscope.kafka.access import KafkaAccess
+    from clientscope.kafka.admin import no_broker
+    from clientscope.records.topics import JOB
+    from clientscope.report.listing import Listed, show
+    from streaming.checkpoints import broker
+    from streaming.checkpoints.job_topic import read_job
+    from streaming.checkpoints.plans import PLANS
+
+    kafka = KafkaAccess.of(settings)
+    topics.verify(kafka, reads=(JOB,))
+
+    def look() -> Listed[table.CheckpointLine]:
+        try:
+            state = read_job(kafka)
+        except (KafkaError, TimeoutError) as error:
+            raise no_broker(kafka, error) from None
+        extents = broker.ask(kafka, {PLANS[query].topic for query in state.starts if query in PLANS}).extents
+        running = state.owner.process if state.owner and state.owner.running else ""
+        return Listed(
+            list(table.rows(state, extents)),
+            row=asdict,
+            name=lambda row: row.query,
+            table=lambda found, wide: table.table(found, wide=wide),
+            left_out=[f"run by {running}"] if running else [],
+        )
+
+    show(settings, table.FIELDS, look)
+    return 0
+
+
+class CheckpointsResetSettings(KafkaSettings):
+    """Resets one query: it begins anew at a place of its topic, with a new checkpoint; a job that runs takes it within seconds."""
+
+    section = "checkpoints"
+    subcommand = "reset"
+    query: Annotated[str, Option(positional=True)] = Field(
+        description="gauges, results, history_pushes, history_connections or history_client_facts;\n"
+        "checkpoints/README.md describes what is repeated"
+    )
+    to_offsets: Annotated[str, Option(metavar="JSON|FILE", flag_only=True)] = Field(
+        "",
+        description="""begin at these offsets: JSON, as in '{"0": 42}' (partition and offset), or a file that holds it;\n"""
+        "a partition that isn't named begins at its beginning",
+    )
+    to_time: Annotated[str, Option(metavar="TIME", flag_only=True)] = Field(
+        "", description="begin with the records of this time, in ISO 8601"
+    )
+    to_earliest: Annotated[bool, Option(flag_only=True)] = Field(False, description="begin with the topic's oldest record (the default)")
+
+
+def _reset(settings: CheckpointsResetSettings) -> int:
+    """Writes a new start of a query to the job's topic.
+
+    Raises:
+        SettingsError: an unknown query, or several places to begin.
+        EnvironmentProblem: no broker answers, the job's topic is missing, or a right on it.
+    """
+    from kafka.errors import KafkaError
+
+    from clientscope import topics
+    from clientscope.errors import SettingsError
+    from clientscope.kafka.access import KafkaAccess
+    from clientscope.kafka.admin import no_broker
+    from clientscope.records.topics import JOB
+    from streaming.checkpoints import reset
+
+    query = reset.known(settings.query)
+    if sum((bool(settings.to_offsets), bool(settings.to_time), settings.to_earliest)) > 1:
+        raise SettingsError("--to-offsets, --to-time and --to-earliest exclude each other", "give one of them")
+    kafka = KafkaAccess.of(settings)
+    topics.verify(kafka, reads=(JOB,), writes=(JOB,))
+    offsets = None
+    if settings.to_offsets:
+        offsets = reset.at_offsets(kafka, query, settings.to_offsets)
+    elif settings.to_time:
+        offsets = reset.at_time(kafka, query, settings.to_time)
+    try:
+        reset.reset(kafka, query, offsets)
+    except (KafkaError, TimeoutError) as error:
+        raise no_broker(kafka, error) from None
+    at = ", ".join(f"offset {offset} of partition {number}" for number, offset in sorted((offsets or {}).items()))
+    print(f"{query} begins anew at {at or 'the beginning of its topic'}: within seconds if the job runs, else with its next start")
+    return 0
+
 
 COMMAND = CommandGroup(
     "checkpoints",
     "Lists how far the streaming job's queries have read, and resets one.",
-    (listing.COMMAND, reset.COMMAND),
+    (Command(CheckpointsListSettings, _list), Command(CheckpointsResetSettings, _reset)),
 )

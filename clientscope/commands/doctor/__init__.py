@@ -1,11 +1,10 @@
 """The command ``clientscope doctor``: checks an installation from this machine, and says what to do for each problem.
 
 - `checks`: the registry of checks, in the order in which they run, each with a time limit.
-- `result`, `situation`: what a check returns, and what it knows.
-- `machine`, `files`, `ports`, `checkpoints`: checks that need no broker.
-- `brokers`, `listeners`, `topics`, `clocks`, `bypassing`: checks that ask the cluster, and write nothing to it.
-- `probing`: who answers at an address.
-- `shown`: the output, and the summary for an issue.
+- `result`: what a check returns, and what it knows.
+- `machine`, `files`: checks that need no broker.
+- `cluster`, `listeners`: checks that ask the cluster, and write nothing to it; who answers at an address.
+- `running`: all of it, the output, and the summary for an issue.
 """
 
 from __future__ import annotations

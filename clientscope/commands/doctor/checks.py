@@ -8,17 +8,11 @@ from dataclasses import dataclass
 
 from kafka.errors import KafkaError
 
-from clientscope.commands.doctor.brokers import check_brokers
-from clientscope.commands.doctor.bypassing import check_bypassing
-from clientscope.commands.doctor.clocks import check_clocks
+from clientscope.commands.doctor.cluster import check_brokers, check_clocks, check_rights, check_topics
 from clientscope.commands.doctor.files import check_certificates, check_files
-from clientscope.commands.doctor.listeners import check_listeners
-from clientscope.commands.doctor.machine import check_disk, check_java, check_spark
-from clientscope.commands.doctor.ports import check_ports
-from clientscope.commands.doctor.probing import limited
-from clientscope.commands.doctor.result import CheckResult, not_checked
-from clientscope.commands.doctor.situation import Situation
-from clientscope.commands.doctor.topics import check_rights, check_topics
+from clientscope.commands.doctor.listeners import check_listeners, limited
+from clientscope.commands.doctor.machine import check_disk, check_java, check_ports, check_spark
+from clientscope.commands.doctor.result import CheckResult, Situation, not_checked
 from clientscope.errors import ClientscopeError
 
 
@@ -49,7 +43,6 @@ CHECKS = (
     DoctorCheck("topics", check_topics, limit_s=60.0),
     DoctorCheck("rights", check_rights),
     DoctorCheck("clocks", check_clocks),
-    DoctorCheck("bypass", check_bypassing, limit_s=60.0),
 )
 
 

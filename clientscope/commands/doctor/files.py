@@ -10,8 +10,7 @@ from shlex import quote
 from cryptography import x509
 
 from clientscope import tokens
-from clientscope.commands.doctor.result import CheckResult, not_checked, ok, problem, warning
-from clientscope.commands.doctor.situation import Situation
+from clientscope.commands.doctor.result import CheckResult, Situation, not_checked, ok, problem, warning
 from clientscope.digest import DigestKey
 from clientscope.errors import SettingsError
 from clientscope.kafka.access import KafkaAccess

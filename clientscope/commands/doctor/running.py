@@ -1,21 +1,121 @@
-"""Run of all checks: reads the settings of the other processes, prints results as they come, and chooses the exit status."""
+"""Run of all checks: the settings of the other processes, results as they come, a summary for an issue, and the exit status."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from clientscope.commands.doctor import shown
+from clientscope import __version__
 from clientscope.commands.doctor.checks import run_all
-from clientscope.commands.doctor.result import CheckResult, Outcome, ok, problem
-from clientscope.commands.doctor.situation import Situation
+from clientscope.commands.doctor.machine import java_version, package_version
+from clientscope.commands.doctor.result import CheckResult, Outcome, Situation, ok, problem
 from clientscope.config import GatewaySettings, PageSettings, ServeSettings, Settings, StreamSettings
-from clientscope.errors import SettingsError
+from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.local.java import java
+from clientscope.report.text import plain
 
 if TYPE_CHECKING:
     from clientscope.commands.doctor import DoctorSettings
+
+
+_STYLES = {Outcome.OK: "green", Outcome.NOT_CHECKED: "dim", Outcome.WARNING: "yellow", Outcome.PROBLEM: "bold red"}
+NOTICE = "The summary has no passwords, tokens or keys. It has addresses, names and paths: look through it before you publish it."
+
+Results = Sequence[tuple[str, Sequence[CheckResult]]]
+
+
+def worst(results: Results) -> Outcome:
+    """The worst outcome."""
+    return max((each.outcome for _, found in results for each in found), key=list(Outcome).index, default=Outcome.OK)
+
+
+def block(title: str, found: Sequence[CheckResult]) -> Table:
+    """The results of a check: its title once, the outcome, and beneath each text what to do."""
+    view = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    view.add_column(width=12, no_wrap=True)
+    view.add_column(width=11, no_wrap=True)
+    view.add_column(overflow="fold")
+    for number, each in enumerate(found):
+        shown = plain(each.text)
+        if each.remedy:
+            shown.append(f"\n→ {plain(each.remedy).plain}", "default" if each.outcome is Outcome.PROBLEM else "dim")
+        if each.command:
+            shown.append(f"\n  $ {plain(each.command).plain}", "bold")
+        view.add_row(Text(title if number == 0 else "", "bold"), Text(str(each.outcome), _STYLES[each.outcome]), shown)
+    return view
+
+
+def installed_versions(situation: Situation) -> dict[str, str]:
+    """Versions of what is on this machine, and of the brokers."""
+    try:
+        found_java = java_version(java())
+    except EnvironmentProblem as error:
+        found_java = plain(str(error)).plain
+    brokers = sorted({" ".join(filter(None, (each.software_name, each.software_version))) or "unknown" for each in situation.brokers})
+    return {
+        "clientscope": __version__,
+        "Python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "Java": found_java,
+        "PySpark": package_version("pyspark"),
+        "kafka-python": package_version("kafka-python"),
+        "brokers": f"{len(situation.brokers)} ({', '.join(brokers)})" if brokers else "none answers",
+    }
+
+
+def summary(of: Mapping[str, str], results: Results) -> list[str]:
+    """Lines for an issue; what is as it should be is counted, the rest is listed."""
+    lines = [f"{name}: {_line(value)}" for name, value in of.items()]
+    for title, found in results:
+        others = [each for each in found if each.outcome is not Outcome.OK]
+        if not others:
+            lines.append(f"{title}: ok")
+        elif len(others) < len(found):
+            lines.append(f"{title}: {len(found) - len(others)} ok")
+        lines += [f"{title}: {each.outcome}: {_line(each.text)}" for each in others]
+    return lines
+
+
+def _line(text: str) -> str:
+    """In one line, and without what ends a code block of Markdown."""
+    return plain(text).plain.replace("`", "'")
+
+
+def counted(results: Results) -> str:
+    """The last line: how many results of each outcome."""
+    every = [each.outcome for _, found in results for each in found]
+    problems, warnings, unknown = (every.count(each) for each in (Outcome.PROBLEM, Outcome.WARNING, Outcome.NOT_CHECKED))
+    return f"{_number(problems, 'problem')}, {_number(warnings, 'warning')}, {unknown} not checked, {every.count(Outcome.OK)} ok"
+
+
+def print_end(console: Console, of: Mapping[str, str], results: Results) -> None:
+    """Prints counts and summary, whose lines are not folded, so that they can be copied."""
+    console.print()
+    console.print(Text(counted(results), _STYLES[worst(results)]))
+    console.print()
+    console.print(Text("Summary", "bold"))
+    console.print(plain(NOTICE))
+    console.print()
+    for line in ("```", *summary(of, results), "```"):
+        console.print(Text(line), soft_wrap=True)
+
+
+def as_json(of: Mapping[str, str], results: Results) -> str:
+    """The same for programs."""
+    listed = [{"check": title, **asdict(each)} for title, found in results for each in found]
+    return json.dumps({"worst": worst(results), "versions": dict(of), "results": listed}, ensure_ascii=False, indent=2)
+
+
+def _number(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
+
 
 S = TypeVar("S", bound=Settings)
 
@@ -54,14 +154,14 @@ def run(settings: DoctorSettings, gateway: str, load: Callable[..., Any]) -> int
     results: list[tuple[str, Sequence[CheckResult]]] = [("settings", found or [ok("the settings of gateway, stream and serve are valid")])]
     text = settings.output == "text"
     if text:
-        console.print(shown.block(*results[0]))
+        console.print(block(*results[0]))
     for result in run_all(situation):
         results.append(result)
         if text:
-            console.print(shown.block(*result))
-    versions = shown.versions(situation)
+            console.print(block(*result))
+    versions = installed_versions(situation)
     if text:
-        shown.print_end(console, versions, results)
+        print_end(console, versions, results)
     else:
-        print(shown.as_json(versions, results))
-    return 1 if shown.worst(results) is Outcome.PROBLEM else 0
+        print(as_json(versions, results))
+    return 1 if worst(results) is Outcome.PROBLEM else 0

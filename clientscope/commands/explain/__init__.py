@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.config import KafkaSettings
+from clientscope.config import Settings
 from clientscope.config.option import Option
 from clientscope.config_types import SoftwareText
 
 
-class ExplainSettings(KafkaSettings):
+class ExplainSettings(Settings):
     """Explains a setting of the client libraries: what it means, its values and defaults through the releases, and the rules about it."""
 
     section = "explain"
@@ -23,9 +23,6 @@ class ExplainSettings(KafkaSettings):
     software_version: Annotated[SoftwareText, Option(flag_only=True)] = Field(
         "unknown", description="version of the library, for what holds in it; by default the whole history"
     )
-    fleet: Annotated[bool, Option(flag_only=True)] = Field(
-        False, description="also count the clients that have each value, by clientscope.configs"
-    )
     output: Annotated[Literal["text", "json"], Option(short="o", flag_only=True)] = Field("text", description="format")
 
 
@@ -34,7 +31,6 @@ def run(settings: ExplainSettings) -> int:
 
     Raises:
         SettingsError: no library has it, or there is no such library.
-        EnvironmentProblem: with --fleet, no broker, no topic, or no right to read it.
     """
     from clientscope.commands.explain import explaining
 

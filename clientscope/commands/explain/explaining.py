@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import ClientType, Type
@@ -16,13 +15,9 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import own_name
 from clientscope.catalog.settings import Facts, KnownSetting, Library, Release, libraries
 from clientscope.commands.explain import ExplainSettings
-from clientscope.commands.lint.shown import plain
 from clientscope.errors import SettingsError
 from clientscope.records.enums import ValueState
 from udfs.rules.registry import EVERY_RULE
-
-if TYPE_CHECKING:
-    from clientscope.commands.explain.fleet import FleetOf
 
 _WIDTH = 110
 _LONGEST = 128
@@ -44,7 +39,6 @@ class ExplainedSetting(TypedDict):
 
     Attributes:
         history: by kind of client, those with the same history together.
-        fleet: the values that connected clients have; None where nobody asked.
     """
 
     library: str
@@ -56,7 +50,6 @@ class ExplainedSetting(TypedDict):
     releases_read: list[str]
     history: dict[str, list[ExplainedPeriod]]
     rules: list[str]
-    fleet: FleetOf | None
 
 
 def run(settings: ExplainSettings) -> int:
@@ -64,34 +57,16 @@ def run(settings: ExplainSettings) -> int:
 
     Raises:
         SettingsError: no library has it, or there is no such library.
-        EnvironmentProblem: the fleet is wanted, and its topic can't be read.
     """
     wanted = [dialect(settings.software)] if settings.software else [*DIALECTS]
     found = [made for each in wanted if (made := explained(each, settings.key, settings.software_version))]
     if not found:
         raise SettingsError(f"no setting {settings.key[:_LONGEST]!r} is known", _hint(settings.key, wanted))
-    left_out = _add_fleet(found, settings) if settings.fleet else []
     if settings.output == "json":
         print(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         print("\n\n".join("\n".join(text(each)) for each in found))
-    for note in left_out:
-        print(note, file=sys.stderr)
     return 0
-
-
-def _add_fleet(found: Sequence[ExplainedSetting], settings: ExplainSettings) -> list[str]:
-    """Adds to each library's setting the values of its clients; returns what is left out."""
-    from clientscope.commands.explain import fleet
-    from clientscope.kafka.access import KafkaAccess
-
-    names = {name for each in found for name in (each["name"], each["kafka_name"], each["alias"]) if name}
-    kinds = {kind for each in found for kinds in each["history"] for kind in kinds.split(", ")}
-    values = fleet.read(KafkaAccess.of(settings), found[0]["kafka_name"], names, kinds)
-    by_library = values.by_library()
-    for each in found:
-        each["fleet"] = by_library.get(each["library"], {"clients": 0, "values": [], "others": 0})
-    return fleet.notes(values, by_library, [each["library"] for each in found])
 
 
 def explained(of: Dialect, key: str, version: str) -> ExplainedSetting | None:
@@ -121,7 +96,6 @@ def explained(of: Dialect, key: str, version: str) -> ExplainedSetting | None:
         "releases_read": [_version(library.releases[0]), _version(library.releases[-1])],
         "history": history,
         "rules": [f"{rule.code} {rule.name}" for rule in EVERY_RULE if name in rule.keys],
-        "fleet": None,
     }
 
 
@@ -178,22 +152,6 @@ def text(each: ExplainedSetting) -> Iterator[str]:
     if each["rules"]:
         yield textwrap.fill(f"Rules: {', '.join(each['rules'])}", _WIDTH, initial_indent="  ", subsequent_indent="    ")
     yield f"  Releases read: {each['releases_read'][0]} to {each['releases_read'][1]}"
-    if each["fleet"] is not None:
-        yield from _fleet(each["fleet"])
-
-
-def _fleet(of: FleetOf) -> Iterator[str]:
-    if not of["clients"]:
-        yield "  In the fleet: no client's value is known."
-        return
-    yield f"  In the fleet, {of['clients']:,} client{'s' * (of['clients'] != 1)}:"
-    for each in of["values"]:
-        value = f"‹withheld, {each['withheld']}›" if each["value"] is None else plain(each["value"]) or "empty"
-        names = ", ".join(map(plain, each["names"])) + (", …" if each["applications"] > len(each["names"]) else "")
-        set_by = f", set by {each['set_by']:,}" if each["set_by"] else ""
-        yield f"    {value}: {each['clients']:,}{set_by}{f': {names}' if names else ''}"
-    if of["others"]:
-        yield f"    other values: {of['others']:,}"
 
 
 def _said(period: ExplainedPeriod) -> str:

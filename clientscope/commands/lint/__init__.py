@@ -4,12 +4,9 @@
 - `places`: a file's settings, and the place of each.
 - `reading`: a file, before it is judged; `client_logs`: a client's log.
 - `judging`: the rules, applied to files.
-- `comments`: findings that comments in a file ignore.
-- `versions`: the client library's version by a build file.
-- `findings`: the result; suppressions, owners, fingerprints.
-- `fixing`: corrections of files.
+- `findings`: the result; suppressions, ignoring comments, owners, fingerprints.
 - `shown`: what of a file may be shown.
-- `text`, `as_json`, `sarif`, `github`: the formats.
+- `formats`: how the result is printed.
 - `linting`: all of it, and the exit status.
 """
 
@@ -20,8 +17,49 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.commands.lint.settings import FileSettings, JudgingSettings
+from clientscope.config import Settings
+from clientscope.config.base import Owners, RulesFile
 from clientscope.config.option import Option
+from clientscope.config_types import SoftwareText
+
+Principal = Annotated[str, Field(default="", description="principal of the client, for assignments, suppressions and owners")]
+
+
+class RuleSettings(Settings):
+    """What decides about findings."""
+
+    profile: str = Field(
+        "",
+        description="apache, msk, eventhubs, low-latency, durable or a profile of the rules file;\nby default from its assignments",
+    )
+    rules_file: RulesFile
+    owners: Owners
+
+
+class JudgingSettings(RuleSettings):
+    """The same, and how findings are printed."""
+
+    fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
+        "medium", description="exit with status 1 for findings of this severity or worse"
+    )
+    output_format: Literal["full", "concise", "json", "sarif", "github"] = Field("full", description="format of the findings")
+    statistics: bool = Field(False, description="also print counts per rule, with those that could not be judged")
+
+
+class FileSettings(Settings):
+    """Whose settings a file has."""
+
+    principal: Principal
+    dialect: Annotated[str, Option(metavar="DIALECT")] = Field(
+        "java", description="client library, which determines names, spellings and defaults of settings"
+    )
+    software_version: SoftwareText = Field(
+        "unknown",
+        description="version of the client library, such as 3.9.2, which determines defaults; by default the newest",
+    )
+    client_type: Literal["", "producer", "consumer", "share-consumer", "admin", "streams"] = Field(
+        "", description="type of client; by default from settings that only one type has"
+    )
 
 
 class LintSettings(FileSettings, JudgingSettings):
@@ -32,10 +70,6 @@ class LintSettings(FileSettings, JudgingSettings):
         description="files, clients' logs (*.log), directories (*.properties, *.conf, *.json, *.yaml, *.yml), or - for standard input"
     )
     format: Literal["", "properties", "json", "yaml", "log"] = Field("", description="format of named files; by default from their suffix")
-    diff: Annotated[bool, Option(flag_only=True)] = Field(False, description="print what --fix would correct, and change nothing")
-    fix: Annotated[bool, Option(flag_only=True)] = Field(
-        False, description="correct names with one letter wrong and other libraries' names, and take out what repeats a default"
-    )
 
 
 def run(settings: LintSettings) -> int:

@@ -10,12 +10,9 @@ from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import Instance, Read
 from clientscope.commands.lint.judging import Subject, application_client_id
-from clientscope.commands.lint.located import Placed, Region
+from clientscope.commands.lint.places import Placed, Region
 from clientscope.errors import SettingsError
-from clientscope.logs.java_logs import JavaLogs
-from clientscope.logs.layouts import texts
-from clientscope.logs.librdkafka_logs import LibrdkafkaLogs
-from clientscope.logs.logged_client import LoggedClient, LoggedSetting
+from clientscope.logs.client_logs import JavaLogs, LibrdkafkaLogs, LoggedClient, LoggedSetting, texts
 
 MOST_CLIENTS = 10_000
 """Different configurations in one log, and as many that aren't whole."""

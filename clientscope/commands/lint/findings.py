@@ -2,22 +2,98 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint import shown
-from clientscope.commands.lint.comments import Ignored, ignoring
-from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, Judged, RuleTexts, Subject, application_client_ids, severity_of
-from clientscope.commands.lint.located import Placed, Region
+from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, RuleTexts, Subject, application_client_ids, severity_of
+from clientscope.commands.lint.places import LINE_END, Placed, Region
+from clientscope.commands.lint.shown import plain
 from clientscope.findings.fingerprints import application_key, fingerprint
-from clientscope.profiles.client_patterns import PatternSubject
+from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
 from clientscope.profiles.owners import Owner, Owners
-from clientscope.profiles.suppressions import Suppression, suppressing
+from clientscope.profiles.suppressions import ENDLESS, Suppression, suppressing
 from clientscope.severities import SEVERITIES
+from udfs.rules.engine.rule import SettingOf
+
+_IGNORE = re.compile(r"(?:^|\s)[#!]\s*clientscope:\s*ignore\[([^\]]{0,200})\]\s*(.*)")
+_COMMENT = re.compile(r"\s*(?:[#!].*)?")
+_CODE = re.compile(r"[A-Z]{2}\d{3}")
+MOST = 200
+"""Comments of a file that are read."""
+
+
+class Ignored(NamedTuple):
+    """One code of a comment.
+
+    Attributes:
+        line: of the comment; ``about`` is the line of the setting that it is about, 0 for none.
+    """
+
+    code: str
+    line: int
+    about: int
+    reason: str
+
+
+def read_comments(content: bytes, file_format: str) -> tuple[list[Ignored], list[tuple[int, str]]]:
+    """What a file's comments ignore (``# clientscope: ignore[AN112] reason``), and a note for each comment that counts for nothing.
+
+    A comment counts for the setting on its own line, or else on the next line that is no comment; of findings that have no place in the
+    file, one counts wherever it is.  Without a reason it counts for nothing.  Leaks of secrets can't be ignored so: who may write a file
+    may not be who decides that.  JSON has no comments.
+    """
+    if file_format == "json":
+        return [], []
+    made: list[Ignored] = []
+    notes: list[tuple[int, str]] = []
+    lines = LINE_END.split(content.decode("utf-8", "replace"))
+    for number, line in enumerate(lines, 1):
+        if not (found := _IGNORE.search(line)):
+            continue
+        if len(made) >= MOST:
+            notes.append((number, f"only the first {MOST} comments that ignore something are read"))
+            break
+        codes = [code.strip() for code in found[1].split(",")]
+        reason = plain(found[2].strip())
+        own_line = _COMMENT.fullmatch(line) is not None
+        if file_format == "properties" and not own_line:
+            continue  # a properties file has no comment behind a value: it is part of it
+        following = (after for after in range(number + 1, len(lines) + 1) if not _COMMENT.fullmatch(lines[after - 1]))
+        about = next(following, 0) if own_line else number
+        if problem := _problem(codes, reason):
+            notes.append((number, f"this comment ignores nothing: {problem}"))
+            continue
+        made += [Ignored(code, number, about, reason) for code in codes]
+    return made, notes
+
+
+def _problem(codes: Iterable[str], reason: str) -> str:
+    for code in codes:
+        if not _CODE.fullmatch(code):
+            return "expected codes of rules, such as ignore[AN112, CF105]"
+        if code.startswith("SK"):
+            return f"{code} is about a secret, which only the rules file can suppress"
+    return "" if reason else "a reason has to follow, behind the bracket"
+
+
+def ignoring(ignored: Iterable[Ignored], path: str, code: str, line: int | None, lines: Iterable[int]) -> Suppression | None:
+    """The suppression by the first comment that ignores a finding; None where there is none.
+
+    Args:
+        line: of the finding's value; None where it has no place in the file.
+        lines: of its settings.
+    """
+    about = {line, *lines}
+    for each in ignored:
+        if each.code == code and (line is None or each.about in about):
+            return Suppression(code, ClientPattern(), each.reason, ENDLESS, f"{path}:{each.line}")
+    return None
 
 
 @dataclass(frozen=True)
@@ -29,14 +105,14 @@ class FileSetting:
         value: the effective one, or its placeholder; None if it isn't known.
         origin: ``set``, or ``default`` for one that the client library brings.
         line: where it is set; None for what isn't in the file.
-        note: what is said of it; empty for nothing.
+        note: what is said of it; None for nothing.
     """
 
     key: str
     value: str | None
     origin: str
     line: int | None = None
-    note: str = ""
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -255,7 +331,7 @@ def _order(finding: FileFinding) -> tuple[bool, int, int, str]:
     return finding.region is None, finding.line, finding.column, finding.rule.code
 
 
-def _each(rule: RuleTexts, verdict: FileVerdict) -> list[tuple[Judged, ...]]:
+def _each(rule: RuleTexts, verdict: FileVerdict) -> list[tuple[SettingOf, ...]]:
     """One finding for each setting, where it is about settings one by one; any other rule has one, about all of its settings."""
     return [(each,) for each in verdict.settings] if rule.one_by_one and verdict.settings else [verdict.settings]
 
@@ -280,7 +356,7 @@ def _client(read: Read) -> PatternSubject:
 
 
 def _finding(
-    read: Read, subject: Subject, rule: RuleTexts, verdict: FileVerdict, about: Sequence[Judged], fingerprint: str, owner: Owner | None
+    read: Read, subject: Subject, rule: RuleTexts, verdict: FileVerdict, about: Sequence[SettingOf], fingerprint: str, owner: Owner | None
 ) -> FileFinding:
     settings: list[FileSetting] = []
     region, source = None, ""
@@ -299,7 +375,7 @@ def _finding(
     return FileFinding(rule, severity_of(verdict, about), verdict.message, read.path, region, source, tuple(settings), fingerprint, owner)
 
 
-def _setting(judged: Judged, placed: Placed | None, secret: bool) -> FileSetting:
+def _setting(judged: SettingOf, placed: Placed | None, secret: bool) -> FileSetting:
     name = placed.name if placed else judged.key
     if secret:
         raw = placed.value if placed and placed.value is not None else ""

@@ -13,7 +13,7 @@ import pyarrow as pa
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import is_plugins
-from clientscope.commands.lint.leaks_in_files import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
+from clientscope.commands.lint.shown import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.policy.redaction import Left, type_name
 from clientscope.profiles import Thresholds
 from clientscope.records.config_record import ClientConfigRecord
@@ -25,7 +25,7 @@ from udfs.pushes import Pushes
 from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.batch import judge as judge_batch
 from udfs.rules.engine.checked import NOT_SEARCHED
-from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, Judgement, Rule
+from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, Judgement, Rule, SettingOf
 from udfs.rules.registry import RULES
 
 
@@ -58,22 +58,6 @@ class Subject:
         return self.client_type, self.prefixed is None
 
 
-class Judged(NamedTuple):
-    """A setting that a verdict is about.
-
-    Attributes:
-        key: Kafka's name, or as written.
-        value: None where it is redacted, or not known.
-        reason: why it is redacted.
-        note: what is said of it; empty for nothing.
-    """
-
-    key: str
-    value: str | None
-    reason: str | None
-    note: str = ""
-
-
 class FileVerdict(NamedTuple):
     """The verdict of one rule on one subject: ``outcome`` is ``fired``, ``passed`` or ``not_evaluable``."""
 
@@ -81,7 +65,7 @@ class FileVerdict(NamedTuple):
     severity: str
     outcome: str
     message: str
-    settings: tuple[Judged, ...]
+    settings: tuple[SettingOf, ...]
 
 
 @dataclass(frozen=True)
@@ -116,9 +100,9 @@ TOGETHER = frozenset({"CF104", "CF108"})
 _UNKNOWN_NAME = "CF101"
 
 
-def severity_of(verdict: FileVerdict, about: Sequence[Judged]) -> str:
+def severity_of(verdict: FileVerdict, about: Sequence[SettingOf]) -> str:
     """How bad a finding is: of names that are near to none, those that the library ignores, and plug-ins', are only for information."""
-    if verdict.code != _UNKNOWN_NAME or not about or about[0].note not in ("", NOT_SEARCHED):
+    if verdict.code != _UNKNOWN_NAME or not about or about[0].note not in (None, NOT_SEARCHED):
         return verdict.severity
     return "info" if verdict.severity == "medium" or is_plugins(about[0].key) else verdict.severity
 
@@ -177,14 +161,12 @@ def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[FileVerdic
             verdicts.append(None)
             continue
         severity = rule.severity if judgement.severities is None else SEVERITIES[int(judgement.severities[row])]
-        settings = (
-            [Judged(each.key, each.value, each.reason, each.note or "") for each in evidence.distinct[found[row]]] if row in found else []
-        )
+        settings = tuple(evidence.distinct[found[row]]) if row in found else ()
         # If the settings are incomplete, a verdict that rests on none of them may change with settings elsewhere.
         shown = NOT_EVALUABLE if outcome == FIRED and not settings and not batch.complete else outcome
         texts, which = said(shown)
         message = MESSAGES.get(rule.code, texts[which[row]]) if shown == FIRED else texts[which[row]]
-        verdicts.append(FileVerdict(rule.code, severity, OUTCOMES[shown], message, tuple(settings)))
+        verdicts.append(FileVerdict(rule.code, severity, OUTCOMES[shown], message, settings))
     return verdicts
 
 

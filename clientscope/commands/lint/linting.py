@@ -9,21 +9,8 @@ from datetime import UTC, date, datetime
 
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.lint import (
-    LintSettings,
-    as_json,
-    client_logs,
-    files,
-    fixing,
-    github,
-    judging,
-    reading,
-    sarif,
-    shown,
-    text,
-)
+from clientscope.commands.lint import JudgingSettings, LintSettings, RuleSettings, client_logs, files, formats, judging, reading, shown
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, reports
-from clientscope.commands.lint.settings import JudgingSettings, RuleSettings
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.logs import files as log_files
 from clientscope.profiles import owners, rules_file
@@ -39,15 +26,11 @@ def run(settings: LintSettings, today: date | None = None, token: str | None = N
 
     Args:
         today: in UTC, for suppressions that end.
-        token: see `github.lines`.
+        token: see `formats.github_lines`.
 
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
-    if settings.diff or settings.fix:
-        _correct(settings)
-    if settings.diff:
-        return CLEAN
     return printed(settings, lint(settings, today or datetime.now(UTC).date()), token)
 
 
@@ -55,7 +38,7 @@ def printed(settings: JudgingSettings, made: LintReport, token: str | None = Non
     """Prints a report; the command's exit status.
 
     Args:
-        token: see `github.lines`.
+        token: see `formats.github_lines`.
     """
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
     for line in _lines(settings, made, token or secrets.token_hex(16)):
@@ -69,7 +52,7 @@ def ended(settings: JudgingSettings, made: LintReport) -> int:
     for error in made.errors:
         print(f"error: {error}", file=sys.stderr)
     if settings.statistics and settings.output_format == "sarif":
-        print("\n".join(text.statistics(made)), file=sys.stderr)
+        print("\n".join(formats.statistics(made)), file=sys.stderr)
     if made.errors:
         return WRONG
     worst = max((finding.rank for finding in made.findings), default=-1)
@@ -105,39 +88,20 @@ def report_on(
     return LintReport((*made, *skipped), tuple(errors), expired)
 
 
-def _correct(settings: LintSettings) -> None:
-    """Prints the corrections of all files, and writes them unless only their difference is wanted.
-
-    Raises:
-        SettingsError: a file can't be read or written.
-    """
-    reads, _, _ = _read(settings, dialect_of(settings.dialect))
-    by_path = {read.path: read for read in reads}
-    for file in files.find(settings.paths):
-        if file.path is None or file.shown not in by_path or file.format(settings.format) == "log":
-            continue
-        content = file.content()
-        made = fixing.corrections(by_path[file.shown], content, file.format(settings.format) == "properties")
-        if made:
-            print("\n".join(fixing.diff(file.shown, made)), file=sys.stdout if settings.diff else sys.stderr)
-        if made and not settings.diff:
-            fixing.write(file.path, content, made)
-
-
 def _lines(settings: JudgingSettings, made: LintReport, token: str) -> Iterator[str]:
-    more = text.statistics(made) if settings.statistics else iter(())
+    more = formats.statistics(made) if settings.statistics else iter(())
     match settings.output_format:
         case "json":
-            yield as_json.document(made)
+            yield formats.json_document(made)
         case "sarif":
-            yield sarif.document(made)
+            yield formats.sarif_document(made)
         case "github":
-            yield from github.lines(made, token, more)
+            yield from formats.github_lines(made, token, more)
         case "concise":
-            yield from text.concise(made, text.coloured())
+            yield from formats.concise(made, formats.coloured())
             yield from more
         case _:
-            yield from text.full(made, text.coloured())
+            yield from formats.full(made, formats.coloured())
             yield from more
 
 
@@ -153,7 +117,7 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
             if file_format == "log":
                 reads += client_logs.reads(shown.plain(file.shown), log_files.lines(file.path), settings.principal or None)
                 continue
-            read = reading.read(reading.Content(file.path, file.shown, file.content(), file_format), settings, dialect)
+            read = reading.read(file.shown, file.content(), file_format, settings, dialect)
         except ClientscopeError as error:
             # A directory has JSON and YAML of every kind; what of that isn't whole is no client's settings.
             if file.named or file.path is None or file.path.suffix.lower() not in (".json", ".yaml", ".yml"):

@@ -9,27 +9,246 @@ from __future__ import annotations
 import io
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from datetime import date
 from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any, NamedTuple
 
 import javaproperties
+import yaml
 
-from clientscope.commands.lint import yaml_places
-from clientscope.commands.lint.located import (
-    LINE_END,
-    MAX_LEVELS,
-    MAX_SETTINGS,
-    NO_SETTINGS,
-    TOO_DEEP,
-    TOO_MANY,
-    LineStarts,
-    Malformed,
-    Placed,
-    Region,
-    as_text,
-    clean,
-)
 from clientscope.errors import SettingsError
+
+MAX_SETTINGS = 10_000
+"""More of them are no client's configuration."""
+MAX_LEVELS = 32
+LINE_END = re.compile(r"\r\n|\r|\n")
+"""What ends a line, for Java and editors; Python's ``splitlines`` knows others."""
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+TOO_MANY = f"it has more than {MAX_SETTINGS} settings"
+TOO_DEEP = "it has too many levels"
+NO_SETTINGS = "expected: names and values, such as client.id"
+
+
+class Region(NamedTuple):
+    """The place of a value: lines and columns from 1, in characters; the end is after its last one."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Placed(NamedTuple):
+    """One setting.
+
+    Attributes:
+        name: as it is written, levels joined by dots.
+        value: as text; None unless it is a text, a number or a list of those.
+        region: of the value.
+        source: from the beginning of its name to the end of its value, exactly as in the file.
+        line: of its name.
+        shared: it comes from a YAML merge key, so settings beside it override it.
+        is_default: the client library's default, printed along with other settings, as in a client's log.
+    """
+
+    name: str
+    value: str | None
+    region: Region
+    source: str
+    line: int
+    shared: bool = False
+    is_default: bool = False
+
+
+class Malformed(ValueError):
+    """Where the content isn't what it should be, without a word of it."""
+
+
+class LineStarts:
+    """From positions in a text to lines and columns.
+
+    Attributes:
+        text: the whole.
+        starts: of its lines.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = [0, *(match.end() for match in LINE_END.finditer(text))]
+
+    def at(self, position: int) -> tuple[int, int]:
+        """Line and column, from 1."""
+        line = bisect_right(self.starts, position)
+        return line, position - self.starts[line - 1] + 1
+
+    def region(self, start: int, stop: int) -> Region:
+        """From one position to another."""
+        return Region(*self.at(start), *self.at(stop))
+
+
+def as_text(value: Any) -> str | None:
+    """A value as Kafka writes it; None where it is no text, number or list of them."""
+    text: str | None = None
+    if isinstance(value, bool):
+        text = "true" if value else "false"
+    elif isinstance(value, float) and value.is_integer():
+        text = str(int(value))
+    elif isinstance(value, str | int | float):
+        text = str(value)
+    elif isinstance(value, date):
+        text = value.isoformat()
+    elif isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        text = ",".join(as_text(item) or "" for item in value)
+    return None if text is None else clean(text)
+
+
+def clean(text: str) -> str:
+    """Without lone surrogates, which JSON and properties can write and UTF-8 can't; the same object where there are none."""
+    return _SURROGATES.sub("?", text) if _SURROGATES.search(text) else text
+
+
+# libyaml's, where PyYAML was built with it, is ten times as fast.
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MERGE = "tag:yaml.org,2002:merge"
+_MOST_VISITS = 3 * MAX_SETTINGS
+"""Of nodes: a setting has a mapping or a list around it."""
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
+_ASSIGNED = re.compile(r"([\"']?)([A-Z][A-Z0-9_]*)=([^\r\n]*)\1", re.ASCII)
+
+
+def yaml_settings(content: bytes) -> Iterator[Placed]:
+    """The settings of YAML in the file's order; those that have no value (null) are left out.
+
+    Names have levels joined by dots, items of lists by their number (``clusters[0].config``), and documents after the first one by theirs
+    (``[1].spec``). Variables of a container (``- ACKS=all``, or ``- name: ACKS`` with ``value: all``) have their own names instead.
+
+    Raises:
+        Malformed: the content isn't YAML, or is too much; never quotes it.
+        UnicodeDecodeError: it isn't UTF-8.
+    """
+    loader = None
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    try:
+        _check_levels(content)
+        loader = _Loader(content)
+        walk = _Walk(loader, LineStarts(content.decode("utf-8")))
+        number = 0
+        while loader.check_node():
+            yield from walk.document(loader.get_node(), number)
+            number += 1
+        if not walk.found:
+            raise Malformed(NO_SETTINGS)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise Malformed(f"line {mark.line + 1}, column {mark.column + 1}" if mark else "it can't be parsed") from None
+    except UnicodeDecodeError:
+        raise
+    except (yaml.YAMLError, ValueError) as error:
+        raise error if isinstance(error, Malformed) else Malformed("it can't be parsed") from None
+    finally:
+        if loader is not None:
+            loader.dispose()
+
+
+def _check_levels(content: bytes) -> None:
+    """libyaml composes by recursion, and many levels would end the process; its events come one by one."""
+    level = 0
+    for event in yaml.parse(content, _Loader):
+        level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if level > MAX_LEVELS:
+            raise Malformed(TOO_DEEP)
+
+
+class _Walk:
+    """Settings of composed documents. Aliases are followed, each time anew, so what is visited is counted.
+
+    Attributes:
+        found: whether a document was a mapping.
+    """
+
+    def __init__(self, loader: Any, lines: LineStarts) -> None:
+        self.found = False
+        self._loader = loader
+        self._lines = lines
+        self._visits = 0
+
+    def document(self, root: Any, number: int) -> Iterator[Placed]:
+        """Those of one document; one that is no mapping has none."""
+        self._visited()
+        if isinstance(root, yaml.MappingNode):
+            self.found = True
+            yield from self._mapping(root, f"[{number}]." if number else "", 0, False)
+
+    def _mapping(self, node: Any, prefix: str, level: int, shared: bool) -> Iterator[Placed]:
+        self._visited()
+        if level > MAX_LEVELS:
+            raise Malformed(TOO_DEEP)
+        # Merged settings come first, since the mapping's own settings override them.
+        for key, value in node.value:
+            if key.tag == _MERGE:
+                for merged in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                    if isinstance(merged, yaml.MappingNode):
+                        yield from self._mapping(merged, prefix, level + 1, True)
+        for key, value in node.value:
+            self._visited()
+            if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
+                continue
+            name = prefix + str(self._loader.construct_object(key))
+            if isinstance(value, yaml.MappingNode):
+                yield from self._mapping(value, f"{name}.", level + 1, shared)
+                continue
+            text = self._value(value)
+            if text is not None or isinstance(value, yaml.SequenceNode):
+                yield self._placed(name, text, key.start_mark.index, value.start_mark.index, value.end_mark.index, shared)
+            if isinstance(value, yaml.SequenceNode):
+                yield from self._items(value, name, level + 1, shared)
+
+    def _items(self, node: Any, name: str, level: int, shared: bool) -> Iterator[Placed]:
+        """What is below a list: variables by their names, and mappings by their places."""
+        for number, item in enumerate(node.value):
+            self._visited()
+            if isinstance(item, yaml.MappingNode):
+                if (variable := self._variable(item)) is None:
+                    yield from self._mapping(item, f"{name}[{number}].", level, shared)
+                    continue
+                key, value = variable
+                if (text := self._value(value)) is not None:
+                    places = value.start_mark.index, value.end_mark.index
+                    yield self._placed(f"{name}.{key.value}", text, places[0], *places, shared)
+            elif isinstance(item, yaml.ScalarNode):
+                start, stop = item.start_mark.index, item.end_mark.index
+                if found := _ASSIGNED.fullmatch(self._lines.text, start, stop):
+                    yield self._placed(f"{name}.{found[2]}", found[3], found.start(2), *found.span(3), shared)
+
+    def _variable(self, node: Any) -> tuple[Any, Any] | None:
+        """Name and value of an item that is a container's variable."""
+        parts = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+        name, value = parts.get("name"), parts.get("value")
+        is_variable = isinstance(name, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode) and _VARIABLE.fullmatch(name.value)
+        return (name, value) if is_variable else None
+
+    def _value(self, node: Any) -> str | None:
+        if isinstance(node, yaml.SequenceNode):
+            if not all(isinstance(item, yaml.ScalarNode) for item in node.value):
+                return None
+            return as_text([self._loader.construct_object(item) for item in node.value])
+        return as_text(self._loader.construct_object(node))
+
+    def _placed(self, name: str, text: str | None, begin: int, start: int, stop: int, shared: bool) -> Placed:
+        # LineStarts by their index: YAML ends them at U+2028 and others too, where no editor does.
+        region, line = self._lines.region(start, stop), self._lines.at(begin)[0]
+        source = self._lines.text[begin:stop] if line == region.end_line else ""
+        return Placed(clean(name), text, region, source, line, shared)
+
+    def _visited(self) -> None:
+        self._visits += 1
+        if self._visits > _MOST_VISITS:
+            raise Malformed(TOO_MANY)
+
 
 MAX_LINES = 1000
 """LineStarts of one setting in a properties file."""
@@ -167,5 +386,5 @@ def _skip(text: str, position: int) -> int:
 
 
 _HINT = "set --format if the suffix names another format"
-_PARSERS: dict[str, Callable[[bytes], Iterator[Placed]]] = {"properties": _properties, "json": _json, "yaml": yaml_places.settings}
+_PARSERS: dict[str, Callable[[bytes], Iterator[Placed]]] = {"properties": _properties, "json": _json, "yaml": yaml_settings}
 _NAMES = {"properties": "a Java properties file", "json": "JSON", "yaml": "YAML"}

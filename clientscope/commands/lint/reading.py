@@ -1,72 +1,225 @@
-"""A file before it is judged: its settings, the clients that they are for, their library's version, and what its comments ignore."""
+"""A file before it is judged: its settings, the clients that they are for, and what its comments ignore.
+
+Settings under a prefix are of clients that Kafka Connect, Kafka Streams, Spring Boot, Quarkus or Micronaut create. They are only a part of
+a client's settings: the framework has defaults of its own, and adds settings from elsewhere. So such a client is judged by what is there,
+and never by a default.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
-from clientscope.catalog.configs import ClientType
+from clientscope.catalog.configs import TYPES, ClientType
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.settings import libraries
-from clientscope.commands.lint import comments, files, judging, places, prefixes, shown, versions
+from clientscope.commands.lint import FileSettings, files, findings, judging, places, shown
 from clientscope.commands.lint.findings import FileReport, Read
-from clientscope.commands.lint.located import Placed
-from clientscope.commands.lint.settings import FileSettings
-from udfs.rules.engine.software import UNKNOWN
+from clientscope.commands.lint.places import Placed
+
+_PRODUCER, _CONSUMER, _ADMIN, _STREAMS = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN, ClientType.STREAMS
+
+_KINDS = {"producer": _PRODUCER, "consumer": _CONSUMER, "admin": _ADMIN}
+_STRIMZI = (
+    r"(?:(?:spec\.)?config\.|spec\.(?:clusters\[\d+\]|target|mirrors\[\d+\]\.source)\.config\."
+    r"|spec\.mirrors\[\d+\]\.(?:source|heartbeat|checkpoint)Connector\.config\.(?:(?:source|target)\.)?)"
+)
+"""Up to the kind of client: MirrorMaker's connectors have clients at both of their clusters."""
+
+_PREFIXES: tuple[tuple[str, ClientType], ...] = (
+    # Connect: of a connector (KIP-458); of its workers, as in Kafka Streams.
+    (r"producer\.override\.", _PRODUCER),
+    (r"consumer\.override\.", _CONSUMER),
+    (r"admin\.override\.", _ADMIN),
+    (r"(?:main|restore|global)\.consumer\.", _CONSUMER),
+    (r"producer\.", _PRODUCER),
+    (r"consumer\.", _CONSUMER),
+    (r"admin\.", _ADMIN),
+    (r"spring\.kafka\.producer\.properties\.", _PRODUCER),
+    (r"spring\.kafka\.consumer\.properties\.", _CONSUMER),
+    (r"spring\.kafka\.admin\.properties\.", _ADMIN),
+    (r"spring\.kafka\.streams\.properties\.", _STREAMS),
+    # Quarkus and SmallRye: a channel's, perhaps after a profile.
+    (r"(?:%[\w-]+\.)?mp\.messaging\.outgoing\.[\w-]+\.", _PRODUCER),
+    (r"(?:%[\w-]+\.)?mp\.messaging\.incoming\.[\w-]+\.", _CONSUMER),
+    (r"(?:%[\w-]+\.)?kafka-streams\.", _STREAMS),
+    # Micronaut: a client's, by its name.
+    (r"kafka\.producers\.[\w-]+\.", _PRODUCER),
+    (r"kafka\.consumers\.[\w-]+\.", _CONSUMER),
+    (r"kafka\.streams\.[\w-]+\.", _STREAMS),
+    # Strimzi's KafkaConnect, KafkaConnector and KafkaMirrorMaker2, and a connector as Connect's REST API takes it.
+    *((rf"{_STRIMZI}{kind}\.(?:override\.)?", client_type) for kind, client_type in _KINDS.items()),
+    # Strimzi's KafkaBridge.
+    (r"spec\.producer\.config\.", _PRODUCER),
+    (r"spec\.consumer\.config\.", _CONSUMER),
+)
+_DOCUMENT = r"(?:\[\d+\]\.)?"
+"""Before a name of a later document of YAML."""
+_ANY = tuple((re.compile(rf"({_DOCUMENT}{prefix})(.+)"), client_type) for prefix, client_type in _PREFIXES)
+_OF_APPLICATIONS_TOO = re.compile(
+    rf"{_DOCUMENT}(?:(?:(?:main|restore|global|config|spec\.config)\.)?(?:producer|consumer|admin)\."
+    r"|(?:%[\w-]+\.)?(?:mp\.messaging|kafka-streams)\..*|kafka\.(?:producers|consumers|streams)\..*)"
+)
+"""Prefixes of applications' and frameworks' own names, too: what is below is a client's where one of Kafka's settings is among it."""
+_VARIABLE = re.compile(
+    r"((?:[\w\[\]-]+\.)*(?:CONNECT_(PRODUCER|CONSUMER|ADMIN)|SPRING_KAFKA_(PRODUCER|CONSUMER|ADMIN|STREAMS)_PROPERTIES)_)([A-Z][A-Z0-9_]*)"
+)
+"""A variable of a container of Connect or of a Spring Boot application, also among those of Compose or of a Helm chart; ``_`` stands for a
+dot."""
+_KAFKAS_VARIABLE = re.compile(r"((?:[\w\[\]-]+\.)*)KAFKA_([A-Z][A-Z0-9_]*)")
+_OF_BROKERS = frozenset({
+    "ADVERTISED_LISTENERS", "BROKER_ID", "CONTROLLER_LISTENER_NAMES", "CONTROLLER_QUORUM_VOTERS", "INTER_BROKER_LISTENER_NAME",
+    "LISTENERS", "LOG_DIRS", "NODE_ID", "PROCESS_ROLES", "ZOOKEEPER_CONNECT",
+})  # fmt: skip
+"""Variables, behind ``KAFKA_``, that only a broker's container has."""
+_OTHERWISE_USED = frozenset({"batch.size"})
+"""Names that applications' own variables have for something else, such as a number of records."""
+_MOST_CLUSTERS = 100
+_SPRINGS_COMMON = "spring.kafka.properties."
+_COMMON = re.compile(rf"({_DOCUMENT})spring\.kafka\.properties\.(.+)")
+_SPRINGS_OWN = re.compile(_DOCUMENT + r"spring\.kafka\.(?:(?!properties\.)[\w-]+\.)*(?!properties\.)[\w-]+")
+
+NOT_JUDGED = "is under a name of Spring Boot's own, and isn't judged: only spring.kafka.producer.properties.… and its like are"
 
 
-class Content(NamedTuple):
-    """What is in a file.
+@dataclass(frozen=True)
+class PrefixGroup:
+    """The settings under one prefix.
 
     Attributes:
-        path: None where it is in none.
-        shown: its name for reports.
-        content: as it would be on the disk.
-        format: ``properties``, ``json`` or ``yaml``.
+        names: Kafka's name → the name in the file.
     """
 
-    path: Path | None
-    shown: str
-    content: bytes
-    format: str
+    client_type: ClientType
+    names: Mapping[str, str]
 
 
-def read(file: Content, settings: FileSettings, dialect: Dialect) -> Read | FileReport:
+class Prefixed(NamedTuple):
+    """A name with a prefix; ``key`` is Kafka's name, or what is in its place."""
+
+    prefix: str
+    client_type: ClientType
+    key: str
+
+
+def of(name: str) -> Prefixed | None:
+    """What a prefix says of a name; None where it has none that selects a client."""
+    if variable := _VARIABLE.fullmatch(name):
+        kind = ClientType((variable[2] or variable[3]).lower())
+        return Prefixed(variable[1], kind, variable[4].lower().replace("_", "."))
+    for pattern, client_type in _ANY:
+        if match := pattern.fullmatch(name):
+            return Prefixed(match[1], client_type, _unbracketed(match[2]))
+    return None
+
+
+def prefix_groups(names: Mapping[str, object]) -> list[PrefixGroup]:
+    """One for each prefix of a Kafka client's settings, in the file's order; Spring's common ones are in each of Spring's."""
+    found: dict[tuple[str, ClientType], dict[str, str]] = {}
+    for name in names:
+        if within := of(name):
+            found.setdefault((within.prefix, within.client_type), {})[within.key] = name
+    mirrors = _mirrored(names.get("clusters"))
+    for name in names if mirrors else ():
+        if mirrors and (match := mirrors.fullmatch(name)):
+            found.setdefault((match[1], _KINDS[match[2]]), {})[match[3]] = name
+    for document, common in _springs_common(names).items():
+        of_spring = [key for key in found if key[0].startswith(f"{document}spring.")]
+        for key in of_spring:
+            found[key] = {**common, **found[key]}
+        if not of_spring:
+            found[f"{document}{_SPRINGS_COMMON}", _ADMIN] = common
+    made = [
+        PrefixGroup(client_type, own)
+        for (prefix, client_type), own in found.items()
+        if own.keys() & TYPES.keys() or not _OF_APPLICATIONS_TOO.fullmatch(prefix)
+    ]
+    return [*made, *_of_containers(names)]
+
+
+def _mirrored(clusters: object) -> re.Pattern[str] | None:
+    """Names of clients in a MirrorMaker's properties, by its ``clusters``: ``A.producer.acks``, ``A->B.consumer.fetch.min.bytes``."""
+    aliases = [re.escape(alias.strip()) for alias in clusters.split(",")[:_MOST_CLUSTERS]] if isinstance(clusters, str) else []
+    one = "|".join(filter(None, aliases))
+    return re.compile(rf"((?:{one})(?:->(?:{one}))?\.(producer|consumer|admin)\.)(.+)") if one else None
+
+
+def _springs_common(names: Mapping[str, object]) -> dict[str, dict[str, str]]:
+    """Document → Kafka's name → the name in the file."""
+    found: dict[str, dict[str, str]] = {}
+    for name in names:
+        if match := _COMMON.fullmatch(name):
+            found.setdefault(match[1], {})[_unbracketed(match[2])] = name
+    return found
+
+
+def _unbracketed(key: str) -> str:
+    """Spring's ``[linger.ms]`` is one name of a map."""
+    return key[1:-1] if key.startswith("[") and key.endswith("]") else key
+
+
+def _of_containers(names: Mapping[str, object]) -> list[PrefixGroup]:
+    """Variables such as ``KAFKA_MAX_POLL_RECORDS``, each container's for the kinds of client that have them, and not a broker's.
+
+    An application gives such variables what names it likes, so only those are read that are exactly a setting's.
+    """
+    containers: dict[str, dict[str, str]] = {}
+    for name in names:
+        if match := _KAFKAS_VARIABLE.fullmatch(name):
+            containers.setdefault(match[1], {})[match[2]] = name
+    made = []
+    for variables in containers.values():
+        if _OF_BROKERS & variables.keys() or any(variable.startswith("CFG_") for variable in variables):
+            continue
+        keys = {variable.lower().replace("_", "."): name for variable, name in variables.items()}
+        own = {key: name for key, name in keys.items() if key in TYPES and key not in _OTHERWISE_USED}
+        kinds = [kind for kind in (_PRODUCER, _CONSUMER) if any(_kinds(key) == {kind} for key in own)]
+        for kind in kinds or [_ADMIN]:
+            if there := {key: name for key, name in own.items() if kind in _kinds(key)}:
+                made.append(PrefixGroup(kind, there))
+    return made
+
+
+@cache
+def _kinds(key: str) -> frozenset[ClientType]:
+    """Of producers, consumers and admin clients, those that have the setting."""
+    setting = libraries()["java"].setting(key)
+    return frozenset(kind for kind in _KINDS.values() if setting and kind.value in setting.kinds)
+
+
+def springs_own(names: Mapping[str, object]) -> list[str]:
+    """Names in Spring Boot's own spelling of a setting, such as ``spring.kafka.producer.batch-size``."""
+    return [name for name in names if _SPRINGS_OWN.fullmatch(name) and ".properties." not in name]
+
+
+def read(name: str, content: bytes, file_format: str, settings: FileSettings, dialect: Dialect) -> Read | FileReport:
     """What is to be judged; the report of a file that isn't a client's, with the reason.
+
+    Args:
+        name: of the file, for reports.
+        file_format: ``properties``, ``json`` or ``yaml``.
 
     Raises:
         SettingsError: the content isn't of its format, or is too much.
     """
-    placed = places.read(shown.plain(file.shown), file.content, file.format)
+    placed = places.read(shown.plain(name), content, file_format)
     counted = {each.name: each for each in placed}
-    built = _built(file.path, settings, dialect)
-    subjects, reason = _subjects(counted, settings, dialect, version(file.path, settings, dialect))
+    subjects, reason = _subjects(counted, settings, dialect)
     if not subjects:
-        return FileReport(file.shown, skipped=reason)
-    ignored, without = comments.read(file.content, file.format)
-    by_build = [(1, f"judged as {dialect.name} {built.version} by {shown.plain(files.shown_path(built.path))}")] if built else []
-    notes = *_repeated(placed), *_of_springs_own(counted), *_of_other_library(counted, subjects, dialect), *without, *by_build
-    return Read(file.shown, counted, subjects, notes, principal=settings.principal or None, ignored=tuple(ignored))
+        return FileReport(name, skipped=reason)
+    ignored, without = findings.read_comments(content, file_format)
+    notes = *_repeated(placed), *_of_springs_own(counted), *_of_other_library(counted, subjects, dialect), *without
+    return Read(name, counted, subjects, notes, principal=settings.principal or None, ignored=tuple(ignored))
 
 
-def version(path: Path | None, settings: FileSettings, dialect: Dialect) -> str:
-    """The client library's: as it was given, or by a build file near the settings file."""
-    built = _built(path, settings, dialect)
-    return built.version if built else settings.software_version
-
-
-def _built(path: Path | None, settings: FileSettings, dialect: Dialect) -> versions.BuildVersion | None:
-    return versions.near(path, dialect.name) if path and settings.software_version == UNKNOWN else None
-
-
-def _subjects(
-    counted: Mapping[str, Placed], settings: FileSettings, dialect: Dialect, version: str
-) -> tuple[tuple[judging.Subject, ...], str]:
+def _subjects(counted: Mapping[str, Placed], settings: FileSettings, dialect: Dialect) -> tuple[tuple[judging.Subject, ...], str]:
     """The clients whose settings are in a file; if there are none, the reason."""
     values = {name: each.value for name, each in counted.items() if each.value is not None}
-    principal = settings.principal or None
-    groups = prefixes.groups(values) if dialect.name == "java" else []
+    principal, version = settings.principal or None, settings.software_version
+    groups = prefix_groups(values) if dialect.name == "java" else []
     under_prefix = {name for group in groups for name in group.names.values()}
     # What is in a list, or in a later document of YAML, is no client's own setting; nor is a template's ``{% if … %}``.
     own = {name: value for name, value in values.items() if name not in under_prefix and "[" not in name and not name.startswith("{")}
@@ -74,8 +227,8 @@ def _subjects(
     types: tuple[ClientType | None, ...] = ()
     if not reason:
         types = (ClientType(settings.client_type),) if settings.client_type else files.client_types(own, dialect)
-    elif not groups and prefixes.springs_own(own):
-        reason = f"{prefixes.springs_own(own)[0]} {prefixes.NOT_JUDGED}"
+    elif not groups and springs_own(own):
+        reason = f"{springs_own(own)[0]} {NOT_JUDGED}"
     subjects = [judging.Subject(own, dialect, version, each, principal) for each in types]
     for group in groups:
         inside = {kafka_name: values[name] for kafka_name, name in group.names.items()}
@@ -84,8 +237,8 @@ def _subjects(
 
 
 def _of_springs_own(counted: Mapping[str, Placed]) -> Iterable[tuple[int, str]]:
-    for name in prefixes.springs_own(counted)[:1]:
-        yield counted[name].line, f"{shown.key(name)} {prefixes.NOT_JUDGED}"
+    for name in springs_own(counted)[:1]:
+        yield counted[name].line, f"{shown.key(name)} {NOT_JUDGED}"
 
 
 def _of_other_library(counted: Mapping[str, Placed], subjects: Sequence[judging.Subject], dialect: Dialect) -> Iterable[tuple[int, str]]:

@@ -1,13 +1,13 @@
-"""Text of a file that may be shown: no secrets, no control characters, bounded length."""
+"""Text of a file that may be shown: no secrets, no control characters, bounded length; and what the leak rules say about files."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.sensitive_values import is_login_module, judge_value, shape_of
-from clientscope.commands.lint.leaks_in_files import LEFT
 from clientscope.records.enums import ValueState
 
 _NAME = re.compile(r"[A-Za-z0-9_.\[\]%>-]{1,200}")
@@ -44,3 +44,36 @@ def key(name: str) -> str:
     if _NAME.fullmatch(name) and judge_value(name) is ValueState.PRESENT:
         return name
     return f"‹a name of {len(name.encode())} bytes›"
+
+
+_HELD = "This file contains a credential: let a config provider, the environment or a secret store fill it in, and replace it."
+# The leak rules' own texts are about clients that push a secret; a file that holds one is another matter.
+MESSAGES: Mapping[str, str] = {
+    "SK001": _HELD,
+    "SK002": "The value of a setting that isn't meant for one contains a credential: take it out, and replace it.",
+    "SK004": "A value looks random: if it is a secret, take it out of this file and replace it.",
+}
+
+_SECTIONS = {
+    "Why": "A file is copied, committed and backed up, and with it what it holds: anyone who can read a copy can use it.",
+    "Use instead": "A reference that is filled in later, as in ``${file:/run/secrets/kafka.properties:password}`` (KIP-297), an "
+    "environment variable or a secret store; then a new credential, since the old one has been in every copy of the file.",
+}
+
+OF_PUSHES_ALONE = frozenset({"SK003", "SK005"})
+"""``security.protocol`` and settings of an application belong in a file; that a client pushes them is what these rules are about."""
+
+LEFT = frozenset({ValueState.CUSTOM, ValueState.TYPE})
+"""What is kept back from a push without being a secret, and stays where it is in a file: the rules read names of classes."""
+
+LEFT_KEYS = (
+    "security.protocol", "ssl.endpoint.identification.algorithm", "enable.ssl.certificate.verification", "sasl.oauthbearer.method",
+    "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor",
+    "sasl.login.refresh.window.jitter", "sasl.kerberos.min.time.before.relogin",
+)  # fmt: skip
+"""Settings about security whose values the libraries check, and that aren't secrets: numbers, truth values, and a few words."""
+
+
+def documentation(code: str, sections: Mapping[str, str]) -> Mapping[str, str]:
+    """A rule's documentation as it holds for files."""
+    return {**sections, **_SECTIONS} if code in MESSAGES else sections

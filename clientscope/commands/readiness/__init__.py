@@ -1,10 +1,8 @@
 """``clientscope readiness``: which clients work with brokers of another release, by what gateways recorded, or the brokers' request logs.
 
-- `recorded`: gateways' records, read from the topics.
-- `by_gateways`, `by_logs`: clients judged by either source; `run_result` is what both return.
-- `by_page`: groups as serve has judged them.
-- `table`, `page`: the groups for a terminal, and as a page in one file.
-- `running`: all of it, and the exit status.
+- `sources`: clients judged by what gateways recorded, or by logs.
+- `table`: the groups for a terminal.
+- `running`: all of it, the page in one file, and the exit status.
 """
 
 from __future__ import annotations
@@ -14,15 +12,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.commands.xray.settings import RequestLogSettings
-from clientscope.config import KafkaSettings, ListingSettings, OptionalPageSettings
+from clientscope.commands.xray import RequestLogSettings
+from clientscope.config import KafkaSettings, ListingSettings
 from clientscope.config.base import Owners
 from clientscope.config.option import Option
 
 
-class ReadinessSettings(RequestLogSettings, ListingSettings, OptionalPageSettings, KafkaSettings):
+class ReadinessSettings(RequestLogSettings, ListingSettings, KafkaSettings):
     """Lists which clients break, fall back or work with brokers of another release, by what gateways recorded on clientscope's topics,
-    with PATH by the brokers' request logs, or with --url as clientscope serve has judged them.
+    or with PATH by the brokers' request logs.
 
     Exit status: 1 for clients with a verdict of --fail-on or worse, 2 for wrong use, no such log or no record.
     """

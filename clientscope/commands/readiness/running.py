@@ -5,20 +5,46 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from clientscope.commands.lint.linting import CLEAN, FOUND, WRONG
-from clientscope.commands.readiness import ReadinessSettings, by_gateways, by_logs, by_page, page, table
-from clientscope.commands.readiness.run_result import ReadinessRun
-from clientscope.commands.xray import html_file
-from clientscope.config import PageSettings
+from clientscope.commands.readiness import ReadinessSettings, table
+from clientscope.commands.readiness.sources import ReadinessRun, by_gateways, by_logs
+from clientscope.commands.xray.output import render_page, write_page
 from clientscope.errors import SettingsError
 from clientscope.profiles import owners
 from clientscope.query import READINESS
 from clientscope.readiness import Readiness, target_release
-from clientscope.readiness.groups import FIELDS, ReadinessGroup, grouped, name_of
-from clientscope.readiness.rows import WORST_FIRST
+from clientscope.readiness.groups import FIELDS, GROUPINGS, ReadinessGroup, grouped, name_of
+from clientscope.readiness.rows import WORST_FIRST, rows
+from clientscope.report.api import parsed
 from clientscope.report.listing import Listed, show
-from clientscope.report.searching import parsed
+
+_TEMPLATE = Path(__file__).with_name("readiness.html")
+
+
+def html_page(target: str, made: ReadinessRun) -> str:
+    """The page's HTML; whatever a client chose is escaped."""
+    present = [each for each in made.clients if not each.past]
+    groups = {by: [(name_of(group, by), group) for group in grouped(made.clients, by)] for by in GROUPINGS}
+    return render_page(
+        _TEMPLATE,
+        "-o json",
+        rows(present),
+        target=target,
+        groups=groups,
+        sentences=made.sentences,
+        unseen=made.unseen,
+        logs=made.logs,
+        source=made.source,
+        times=made.times,
+        figures=[
+            (len(present), "client", "clients"),
+            (len(groups["application"]), "application", "applications"),
+            (len(groups["software"]), "kind of software", "kinds of software"),
+            made.read,
+        ],
+    )
 
 
 def run(settings: ReadinessSettings) -> int:
@@ -31,10 +57,8 @@ def run(settings: ReadinessSettings) -> int:
         raise SettingsError("--watch is not for readiness", "the page of clientscope serve shows it live")
     target = target_release(settings.target)
     query = parsed((settings.search,), READINESS, 0)
-    if (asked := settings.page()) is not None and not settings.paths:
-        return _of_page(settings, asked, target)
     owned = owners.read_if_given(settings.owners)
-    made = (by_logs if settings.paths else by_gateways).look(settings, target, owned, query)
+    made = (by_logs if settings.paths else by_gateways)(settings, target, owned, query)
     if made.nothing:
         return _wrong(made.errors or (made.nothing,))
     if settings.search and not made.clients:
@@ -46,24 +70,13 @@ def run(settings: ReadinessSettings) -> int:
         latest = max((each.last_seen for each in made.clients), default="")
         return _wrong((f"no request since {settings.since} in {made.source}: the latest is of {latest}", *made.errors))
     if settings.html:  # first, since a limit or a broken pipe concerns only what is printed
-        html = page.page(target, made)
-        html_file.write(settings.html, html)
+        html = html_page(target, made)
+        write_page(settings.html, html)
         print(f"wrote {settings.html}", file=sys.stderr)
     _print(settings, grouped(made.clients, settings.group_by), made.sentences, made.unseen)
     if made.errors:
         return _wrong(made.errors)
     return FOUND if _fails(settings, made) else CLEAN
-
-
-def _of_page(settings: ReadinessSettings, asked: PageSettings, target: str) -> int:
-    """The same by serve's verdicts."""
-    answer, groups = by_page.look(settings, asked, target)
-    if not answer.verdicts:
-        print("no client matches the search" if settings.search else "no client was recorded", file=sys.stderr)
-        return CLEAN if settings.search else WRONG
-    _print(settings, groups, list(by_page.sentences(answer, settings.search)), list(by_page.unseen(answer)))
-    found = set(map(Readiness, answer.verdicts)) | ({Readiness.UNKNOWN} if answer.forgotten else set())
-    return FOUND if not found.isdisjoint(_failing(settings)) else CLEAN
 
 
 def _print(settings: ReadinessSettings, groups: Sequence[ReadinessGroup], sentences: Sequence[str], unseen: Sequence[str]) -> None:
@@ -83,16 +96,12 @@ def _print(settings: ReadinessSettings, groups: Sequence[ReadinessGroup], senten
     sys.stdout.flush()
 
 
-def _failing(settings: ReadinessSettings) -> Sequence[Readiness]:
-    """The verdicts that ``--fail-on`` names: this one and the worse ones."""
-    return () if settings.fail_on == "never" else WORST_FIRST[: WORST_FIRST.index(Readiness(settings.fail_on)) + 1]
-
-
 def _fails(settings: ReadinessSettings, made: ReadinessRun) -> bool:
     found = {each.verdict.readiness for each in made.clients if not each.past}
     if not made.complete:
         found.add(Readiness.UNKNOWN)  # of clients beyond a bound
-    return not found.isdisjoint(_failing(settings))
+    # The verdict that --fail-on names, and the worse ones.
+    return settings.fail_on != "never" and not found.isdisjoint(WORST_FIRST[: WORST_FIRST.index(Readiness(settings.fail_on)) + 1])
 
 
 def _wrong(errors: Sequence[str]) -> int:

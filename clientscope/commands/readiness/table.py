@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from clientscope.commands.xray.summary import READINESS_COLOURS
+from clientscope.commands.xray.output import READINESS_COLOURS
 from clientscope.readiness.groups import GROUPINGS, By, ReadinessGroup, name_of
 from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
+from clientscope.report import text
 from clientscope.report.listing import is_narrow
 
 _ADDITIONAL = ("LAST SEEN", "BREAK", "UNKNOWN", "FALL BACK", "FINE", "ADVICE")
@@ -20,11 +20,8 @@ def table(groups: Sequence[ReadinessGroup], by: By, sentences: Sequence[str], *,
     """A line for each group, and what is true of all.  A narrow terminal has no other names than the group's."""
     named = wide or not is_narrow()
     others = [each for each in GROUPINGS if named and each != by and (each != "owner" or wide or any(group.owner for group in groups))]
-    view = Table(header_style="bold", box=None, pad_edge=False)
     headings = (by.upper(), *(each.upper() for each in others), "CLIENTS", "UNSERVED VERSION", "REASON", *(_ADDITIONAL if wide else ()))
-    view.add_column("VERDICT", no_wrap=True)
-    for heading in headings:
-        view.add_column(heading, overflow="fold", justify="right" if heading in ("CLIENTS", *_ADDITIONAL[1:5]) else "left")
+    view = text.table(("VERDICT", *headings), folds=headings, right=("CLIENTS", *_ADDITIONAL[1:5]))
     for group in groups:
         view.add_row(*(Text(cell) for cell in _cells(group, by, others, wide)), style=READINESS_COLOURS[group.readiness])
     parts: list[RenderableType] = [view, Text()] if groups else []

@@ -15,9 +15,9 @@ from clientscope.commands.rules import RulesSettings
 from clientscope.commands.rules.docs import as_json, client_types, messages, needs, risks, sources
 from clientscope.errors import SettingsError
 from clientscope.query import RULES, matches
+from clientscope.report.api import parsed
 from clientscope.report.listing import Listed, is_narrow, show
-from clientscope.report.searching import parsed
-from clientscope.report.text import plain
+from clientscope.report.text import plain, table
 from udfs.rules.engine.rule import OUTCOMES, Rule
 from udfs.rules.registry import EVERY_RULE
 
@@ -123,11 +123,9 @@ def _list(settings: RulesSettings, rules: Sequence[Rule]) -> None:
 def _table(rules: Sequence[Rule], wide: bool) -> Table | None:
     if not rules:
         return None
-    view = Table(header_style="bold", box=None, pad_edge=False)
     headings = ("CODE", "SEVERITY", "RISKS", "NAME", "OF", "NEEDS", "KEYS", "TITLE")
     shown = len(headings) if wide else 4 if is_narrow() else len(headings) - 1
-    for heading in headings[:shown]:
-        view.add_column(heading, overflow="fold", no_wrap=heading in ("CODE", "SEVERITY", "NAME"))
+    view = table(headings[:shown], folds=("RISKS", "OF", "NEEDS", "KEYS", "TITLE"))
     for rule in rules:
         cells = [rule.code, rule.severity, ", ".join(rule.risks), rule.name, client_types(rule), needs(rule), ", ".join(rule.keys)]
         view.add_row(*map(plain, [*cells, rule.documentation.title][:shown]))

@@ -1,15 +1,10 @@
 """``clientscope xray``: what the brokers' own request log shows of the clients, without touching the data path.
 
-- `reading`: logs as they are, bounded in size.
-- `live`, `following`: a look at a running cluster, bounded in time and size.
-- `raised`, `watchdog`: the request logger at DEBUG, and back whatever happens.
-- `inventory`: requests → clients; `client_logs`: what clients' own logs add.
-- `configurations`: clients with the same settings, judged once by the rules.
-- `result`: the result, without a format.
-- `upgrade`: upgrade readiness, which `clientscope readiness` shows too.
-- `summary`, `document`, `page`: the result for a terminal, as JSON, and as a page in one file.
-- `publishing`: ``--publish``.
-- `settings`, `html_file`: what `clientscope readiness` shares.
+- `inventory`: logs as they are, bounded in size; requests → clients.
+- `live`: a look at a running cluster, bounded in time and size.
+- `raised`: the request logger at DEBUG, and back whatever happens.
+- `result`: clients with the same settings, judged once by the rules; the result, without a format, with upgrade readiness.
+- `output`: the result for a terminal, as JSON, and as a page in one file, which `clientscope readiness` writes too.
 - `running`: all of it, and the exit status.
 """
 
@@ -21,10 +16,25 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clientscope.commands.command import Command
-from clientscope.commands.lint.settings import JudgingSettings
-from clientscope.commands.xray.settings import RequestLogSettings
-from clientscope.config import KafkaSettings
+from clientscope.commands.lint import JudgingSettings
+from clientscope.config import KafkaSettings, Settings
 from clientscope.config.option import Option
+
+
+class RequestLogSettings(Settings):
+    """Which logs, how much of them, and which upgrade clients are judged for."""
+
+    paths: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="PATH")] = Field(
+        (), description="brokers' logs with lines of kafka.request.logger (*.gz too), globs, directories (*.log*), or - for standard input"
+    )
+    max_bytes: int = Field(64 * 1024 * 1024, ge=1024, description="stop after so many bytes of the logs")
+    html: Annotated[Path | None, Option(flag_only=True)] = Field(
+        None, description="also write the result as a page in one file, which can be mailed and printed"
+    )
+    target: str = Field("4.4", description="release of the brokers for upgrade readiness, such as 4.0.0 or 4.1")
+    broker_release: str = Field(
+        "", description="release of the brokers that wrote the logs, such as 3.9; makes upgrade readiness more precise"
+    )
 
 
 class XraySettings(RequestLogSettings, JudgingSettings, KafkaSettings):
@@ -35,15 +45,6 @@ class XraySettings(RequestLogSettings, JudgingSettings, KafkaSettings):
     """
 
     section = "xray"
-    client_log: Annotated[tuple[Path, ...], Option(flag_only=True, several=True, metavar="PATH")] = Field(
-        (), description="client's own log (*.gz too), whose settings are added to the clients of its client.ids; may be given several times"
-    )
-    publish: Annotated[bool, Option(flag_only=True)] = Field(
-        False, description="also write the clients to clientscope.configs, redacted, for the job, the page and history"
-    )
-    digest_key_file: Annotated[Path | None, Option(section="stream")] = Field(
-        None, description="with --publish: keys of the HMAC digests, the same as the gateways'; without it, no digests are made"
-    )
     fail_on: Literal["info", "low", "medium", "high", "critical", "never"] = Field(
         "never", description="exit with status 1 for findings of this severity or worse"
     )

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from sys import intern
 from typing import NamedTuple, TypeVar
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.request_settings import shown_settings, shown_types
-from clientscope.logs.requests import LoggedRequest
+from clientscope.commands.lint.shown import plain
+from clientscope.errors import ClientscopeError
+from clientscope.logs import files
+from clientscope.logs.request_log import LoggedRequest, RequestLogReader
+from clientscope.report import text
 
 MOST_CLIENTS = 20_000
 """Clients that are kept; requests of more are counted in the result."""
@@ -293,3 +298,88 @@ class Inventory:
         if request.software_name:
             return request.software_name, request.software_version
         return self._software.get(connection, _UNKNOWN)
+
+
+@dataclass(frozen=True)
+class LogRead:
+    """One log, as far as it was read.
+
+    Attributes:
+        name: the file, the standard input or the broker.
+        size: bytes that were read.
+        requests: lines of the request logger that were understood.
+        unreadable: lines of it that weren't.
+        stopped: why reading ended before the log did; empty if it didn't.
+    """
+
+    name: str
+    size: int
+    requests: int
+    unreadable: int
+    stopped: str = ""
+
+
+NO_REQUEST = (
+    "no request in these logs: kafka.request.logger writes them at DEBUG; set it with kafka-configs.sh "
+    "--entity-type broker-loggers --entity-name ID --alter --add-config kafka.request.logger=DEBUG, and back after some seconds"
+)
+
+
+def read_logs(paths: Iterable[Path | None], max_bytes: int) -> tuple[Inventory, list[LogRead], list[str]]:
+    """Reads logs to their end, or to the limit for all of them together.
+
+    Returns:
+        the clients, what was read of each log, and errors of logs that couldn't be read.
+    """
+    inventory = Inventory()
+    logs: list[LogRead] = []
+    errors: list[str] = []
+    left = max_bytes
+    paths = list(paths)
+    with text.progress(paths) as read:
+        for path in paths:
+            name = files.shown(path)
+            counted = CountedLines(files.lines(path, read), left)
+            try:
+                requests = read_into(inventory, name, counted)
+            except ClientscopeError as error:
+                errors.append(plain(f"{error}; {error.hint}", 400))
+                continue
+            left -= counted.size
+            stopped = f"reading stopped after --max-bytes {max_bytes:,}" if counted.cut else ""
+            logs.append(LogRead(name, counted.size, requests.requests, requests.unreadable, stopped))
+    inventory.end()
+    return inventory, logs, errors
+
+
+def read_into(inventory: Inventory, name: str, lines: Iterable[str]) -> RequestLogReader:
+    """Adds one log's requests; what is returned has counts."""
+    log = RequestLogReader()
+    for request in log.read(lines):
+        inventory.add(request, Place(name, log.lines))
+    for request in log.end():
+        inventory.add(request, Place(name, log.lines))
+    return log
+
+
+class CountedLines:
+    """Lines up to a limit.
+
+    Attributes:
+        size: bytes so far, about: of characters outside ASCII each counts as one.
+        cut: whether the limit ended them.
+    """
+
+    def __init__(self, lines: Iterable[str], most: int) -> None:
+        self._lines = lines
+        self._most = most
+        self.size = 0
+        self.cut = False
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            if self.size >= self._most:
+                self.cut = True
+                return
+            self.size += len(line) + 1
+            yield line

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import secrets
+import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from pathlib import Path
 
 from kafka.errors import KafkaError
 
 from clientscope.cluster.api_versions import Cluster, ask
 from clientscope.cluster.software import find_all
 from clientscope.commands.lint.shown import plain
-from clientscope.commands.xray import XraySettings, watchdog
-from clientscope.commands.xray.asking import ClusterAnswers, ask_cluster
-from clientscope.commands.xray.following import open_all
-from clientscope.commands.xray.inventory import Inventory, Place
-from clientscope.commands.xray.raised import Connect, InUseError, Raised, journal_of, raised, restore, state_dir
-from clientscope.commands.xray.result import LogRead
+from clientscope.commands.xray import XraySettings
+from clientscope.commands.xray.inventory import Inventory, LogRead, Place
+from clientscope.commands.xray.raised import Connect, InUseError, Raised, Watchdog, journal_of, raised, restore, start_watchdog, state_dir
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import REQUEST_LOGGER, AdminClient, connected
+from clientscope.local.process import spawn, stop
 from clientscope.logs import files
-from clientscope.logs.following import Followed, follow
+from clientscope.logs.following import Followed, FollowedPipe, follow, open_logs
 from clientscope.logs.request_log import RequestLogReader
 from clientscope.readiness import nearest_release
 
@@ -50,7 +51,6 @@ class Look:
     logs: list[LogRead]
     errors: list[str]
     broker_release: str | None
-    answers: ClusterAnswers
 
 
 def look_at(settings: XraySettings) -> Look:
@@ -67,7 +67,7 @@ def look_at(settings: XraySettings) -> Look:
     def connect() -> AdminClient:
         return connected(access, _OWN_CLIENT_ID)
 
-    guard = watchdog.start(connect, settings.seconds + _STUCK_S)
+    guard = start_watchdog(connect, settings.seconds + _STUCK_S)
     try:
         return _look(settings, access, connect, guard)
     finally:
@@ -75,7 +75,7 @@ def look_at(settings: XraySettings) -> Look:
             print(f"error: {REQUEST_LOGGER} isn't back at its level yet; a process in the background tries on", file=sys.stderr)
 
 
-def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: watchdog.Watchdog) -> Look:
+def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: Watchdog) -> Look:
     cluster = ask(access.client_arguments())
     brokers = [answer.broker.id for answer in cluster.answers]
     _restore_what_others_left(cluster.cluster_id, brokers, connect)
@@ -99,7 +99,7 @@ def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: 
             errors.append(plain(f"{error or type(error).__name__}{hint}", 400))
     inventory.end()
     inventory.leave_out(_OWN_CLIENT_ID)
-    return Look(inventory, logs, errors, _oldest(cluster), ask_cluster(inventory, cluster.answers, connect))
+    return Look(inventory, logs, errors, _oldest(cluster))
 
 
 def _restore_what_others_left(cluster_id: str, brokers: Sequence[int], connect: Connect) -> None:
@@ -172,3 +172,25 @@ class Window:
             stopped = f"reading stopped after --max-bytes {max_bytes:,}" if self.left <= 0 else ""
             name = f"{self._name}: {each.name}"
             yield LogRead(name, self._sizes[each], reader.requests, reader.unreadable, stopped)
+
+
+def open_all(paths: list[Path | None], command: str, broker: int, stack: ExitStack) -> list[Followed]:
+    """Begins to follow files, standard input (None), and the command's output.
+
+    Args:
+        command: its words, without a shell; ``{broker}`` is replaced. Empty for none.
+
+    Raises:
+        SettingsError: a file can't be read, or the command can't be started.
+    """
+    followed = open_logs(paths, stack)
+    if command:
+        words = [word.replace("{broker}", str(broker)) for word in shlex.split(command)]
+        try:
+            child = spawn(words, stdout=subprocess.PIPE)
+        except OSError as error:
+            raise SettingsError(f"--command: {error.strerror}: {words[0]}", "give a program and its arguments, as in a shell") from None
+        stack.callback(stop, child, 5.0)
+        assert child.stdout is not None
+        followed.append(FollowedPipe(shlex.join(words), child.stdout.fileno()))
+    return followed

@@ -3,44 +3,231 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from clientscope.commands.lint.findings import FileFinding, LintReport
+from clientscope.catalog.configs import ClientType
+from clientscope.catalog.dialects import dialect_of
+from clientscope.catalog.dialects.java import JAVA
+from clientscope.catalog.sensitive_names import LEAKED_AS, judge_name
+from clientscope.commands.lint import shown
+from clientscope.commands.lint.findings import FileFinding, Instance, LintReport, Read
+from clientscope.commands.lint.judging import Subject, application_client_ids
+from clientscope.commands.lint.places import Placed, Region
 from clientscope.commands.lint.shown import client_name, is_secret, plain, redacted
-from clientscope.commands.xray.asking import ClusterAnswers
-from clientscope.commands.xray.configurations import SeenConfiguration
-from clientscope.commands.xray.inventory import MOST_CLIENTS, MOST_CONNECTIONS, ClientKey, InventoriedClient, Inventory
-from clientscope.commands.xray.upgrade import (
-    Upgrade,
-    application_shown,
-    judged,
-    owner_shown,
-    principal_shown,
-    software_shown,
+from clientscope.commands.xray.inventory import (
+    MOST_CLIENTS,
+    MOST_CONNECTIONS,
+    ClientKey,
+    InventoriedClient,
+    Inventory,
+    LogRead,
+    Place,
+    SeenVersion,
 )
-from clientscope.readiness.rows import ReadinessRow, rows
+from clientscope.errors import SettingsError
+from clientscope.profiles.client_patterns import PatternSubject
+from clientscope.profiles.owners import Owner, Owners
+from clientscope.readiness import ApiUse, ObservedClient, judge_readiness, nearest_release
+from clientscope.readiness.rows import JudgedClient, ReadinessRow, logged_ms, rows
+from clientscope.records.enums import ValueState
 from clientscope.severities import SEVERITIES
 
 
-@dataclass(frozen=True)
-class LogRead:
-    """One log, as far as it was read.
+@dataclass
+class SeenConfiguration:
+    """Settings that one or more clients of an application were seen with.
 
     Attributes:
-        name: the file, the standard input or the broker.
-        size: bytes that were read.
-        requests: lines of the request logger that were understood.
-        unreadable: lines of it that weren't.
-        stopped: why reading ended before the log did; empty if it didn't.
+        application: client.id without its instance part.
+        client_type: None for clients that sent nothing that shows it.
+        settings: Kafka's name → value and where it was first seen.
+        contradicted: settings with several values, as of clients that share an identity.
+        clients: how many clients were seen with them.
     """
 
-    name: str
-    size: int
-    requests: int
-    unreadable: int
-    stopped: str = ""
+    key: ClientKey
+    application: str
+    client_type: ClientType | None
+    place: Place
+    settings: dict[str, tuple[str, Place]]
+    contradicted: frozenset[str]
+    clients: int = 1
+    connections: int = 0
+    group: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.group = self.settings.get("group.id", ("",))[0]
+
+
+def applications(inventory: Inventory) -> dict[ClientKey, str]:
+    """Each client's application, by its client.id, in the order in which they were first seen; brokers are left out."""
+    keys = [key for key, client in inventory.clients.items() if not client.acts_as_broker]
+    return dict(zip(keys, (each or "" for each in application_client_ids([key.client_id or None for key in keys])), strict=True))
+
+
+def configurations(inventory: Inventory, of: Mapping[ClientKey, str]) -> list[SeenConfiguration]:
+    """Every different one, in the order in which they were first seen.
+
+    Args:
+        of: the clients, with their applications.
+    """
+    different: dict[tuple[object, ...], SeenConfiguration] = {}
+    for key, application in of.items():
+        client = inventory.clients[key]
+        for client_type in client.client_types or (None,):
+            made = _configuration(key, client, client_type, application)
+            values = frozenset((name, value) for name, (value, _) in made.settings.items() if name != "client.id")
+            same = (key.principal, application, key.software_name, key.software_version, client_type, values, made.contradicted)
+            if (before := different.get(same)) is not None:
+                before.clients += 1
+                before.connections += len(client.connections)
+            else:
+                made.connections = len(client.connections)
+                different[same] = made
+    return list(different.values())
+
+
+def _configuration(key: ClientKey, client: InventoriedClient, client_type: ClientType | None, application: str) -> SeenConfiguration:
+    settings = {name: found for (of, name), found in client.settings.items() if of is client_type}
+    if key.client_id:
+        settings["client.id"] = key.client_id, client.place
+    said = {"client_software_name": key.software_name, "client_software_version": key.software_version, "principal": key.principal}
+    for which, name in said.items():
+        if judge_name(name, False) is ValueState.VALUE_SHAPE:  # which a finding is to say
+            settings[LEAKED_AS[which]] = name, client.place
+    contradicted = frozenset(name for of, name in client.contradicted if of is client_type)
+    return SeenConfiguration(key, application, client_type, client.place, settings, contradicted)
+
+
+def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
+    """What the rules read of each."""
+    for each in found:
+        library = dialect_of(each.key.software_name)
+        values = {name: value for name, (value, _) in each.settings.items()}
+        subject = Subject(
+            values,
+            library or JAVA,
+            each.key.software_version,
+            each.client_type,
+            each.key.principal,
+            {name: name for name in values},
+            each.key.software_name,
+            observed=True,
+        )
+        log = shown.plain(each.place.log)
+        placed = {name: _placed(name, value, place) for name, (value, place) in each.settings.items() if place.log == each.place.log}
+        notes = []
+        if each.contradicted:
+            names = ", ".join(sorted(each.contradicted)[:3])
+            notes.append((each.place.line, f"{names}: several values were seen under this identity, so these settings are not judged"))
+        instance = Instance(
+            shown.client_name(each.key.client_id),
+            shown.client_name(each.key.software_version, "client_software_version"),
+            each.place.line,
+            each.clients,
+        )
+        yield Read(log, placed, (subject,), tuple(notes), instance, each.key.principal)
+
+
+def _placed(name: str, value: str, place: Place) -> Placed:
+    return Placed(name, value, Region(place.line, 1, place.line, 1), f"{name} = {value}", place.line)
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """What is asked about clients.
+
+    Attributes:
+        target: a release, see `clientscope.readiness.target_release`.
+        broker_release: of the brokers that wrote the logs; None where it isn't known.
+        owners: of clients.
+        since_ms: requests before it are the past, by `logged_ms`.
+    """
+
+    target: str
+    broker_release: str | None
+    owners: Owners
+    since_ms: int | None = None
+
+
+def seen_on(text: str) -> str | None:
+    """The release that ``--broker-release`` means; None if it isn't given.
+
+    Raises:
+        SettingsError: no release that is known.
+    """
+    release = nearest_release(text) if text else None
+    if text and release is None:
+        raise SettingsError(f"--broker-release: unknown release of Kafka: {text[:40]!r}", "give the brokers' release, such as 3.9 or 3.9.2")
+    return release
+
+
+def judged_clients(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[ClientKey, str], asked: Upgrade) -> list[JudgedClient]:
+    """Every client with its verdict.
+
+    Args:
+        of: the clients' applications.
+    """
+    return [_judge(key, client, of[key], asked) for key, client in clients.items()]
+
+
+def application_shown(application: str) -> str:
+    """An application's name, without a secret and without control characters."""
+    return client_name(application) if application else "without client.id"
+
+
+def principal_shown(principal: str) -> str:
+    """A principal, the same way."""
+    return client_name(principal, "principal")
+
+
+def software_shown(key: ClientKey) -> str:
+    """Name and version of a client's software."""
+    if key.software_name == "unknown":
+        return "unknown software"
+    return (
+        f"{client_name(key.software_name, 'client_software_name')} {client_name(key.software_version, 'client_software_version')}".rstrip()
+    )
+
+
+def owner_shown(owner: Owner | None) -> str:
+    """An owner's team and contact; empty for none."""
+    return f"{plain(owner.team)} ({plain(owner.contact)})" if owner else ""
+
+
+def _judge(key: ClientKey, client: InventoriedClient, application: str, asked: Upgrade) -> JudgedClient:
+    logged = {seen.last: logged_ms(seen.last) for seen in client.versions.values()}
+    since = asked.since_ms
+    past = since is not None and all(ms is not None and ms < since for ms in logged.values())
+    # What was logged without a time may be of now.
+    at = {text: (since or 0) if ms is None else ms for text, ms in logged.items()}
+    uses = tuple(_use(api_key, version, seen, at[seen.last]) for (api_key, version), seen in client.versions.items())
+    observed = ObservedClient(uses, key.software_name, key.software_version, asked.broker_release)
+    verdict = judge_readiness(observed, asked.target, None if past else since)
+    last_old = next((text for text, ms in at.items() if ms == verdict.last_old_ms), "")
+    owner = asked.owners.of(_subject(key, client))
+    return JudgedClient(
+        verdict,
+        application_shown(application),
+        principal_shown(key.principal),
+        software_shown(key),
+        owner_shown(owner),
+        past,
+        last_old,
+        max(logged, default=""),
+    )
+
+
+def _use(api_key: int, version: int, seen: SeenVersion, last_ms: int) -> ApiUse:
+    first_ms = logged_ms(seen.first)
+    return ApiUse(api_key, version, seen.count, last_ms if first_ms is None else first_ms, last_ms)
+
+
+def _subject(key: ClientKey, client: InventoriedClient) -> PatternSubject:
+    group = next((value for (_, name), (value, _) in client.settings.items() if name == "group.id"), None)
+    return PatternSubject(key.principal or None, group, key.client_id or None)
 
 
 @dataclass(frozen=True)
@@ -115,7 +302,6 @@ class XrayResult:
         cluster: what was looked at, for a heading.
         made_at: UTC.
         target: the release of `readiness`.
-        answers: of the cluster itself; empty where logs were read as they are.
         unseen: sentences on what couldn't be seen, and why.
         lint: the rules' report, which SARIF and JSON have in full.
     """
@@ -131,7 +317,6 @@ class XrayResult:
     configurations: tuple[ShownConfiguration, ...]
     target: str
     readiness: tuple[ReadinessRow, ...]
-    answers: ClusterAnswers
     unseen: tuple[str, ...]
     lint: LintReport
 
@@ -148,7 +333,6 @@ def result(
     found: Sequence[SeenConfiguration],
     lint: LintReport,
     upgrade: Upgrade,
-    answers: ClusterAnswers,
 ) -> XrayResult:
     """Puts together what was seen and what the rules say of it.
 
@@ -156,7 +340,6 @@ def result(
         of: the clients, with their applications.
         found: the configurations, in the order of the report's files.
         upgrade: what is asked about upgrade readiness.
-        answers: of the cluster, where it was asked.
     """
     clients = {key: inventory.clients[key] for key in of}
     return XrayResult(
@@ -170,9 +353,8 @@ def result(
         problems=_problems(found, lint),
         configurations=tuple(_shown(each) for each in found),
         target=upgrade.target,
-        readiness=rows(judged(clients, of, upgrade)),
-        answers=answers,
-        unseen=_unseen(logs, inventory, found, upgrade.broker_release, answers),
+        readiness=rows(judged_clients(clients, of, upgrade)),
+        unseen=_unseen(logs, inventory, found, upgrade.broker_release),
         lint=lint,
     )
 
@@ -251,21 +433,13 @@ def _unseen(
     inventory: Inventory,
     found: Sequence[SeenConfiguration],
     broker_release: str | None,
-    answers: ClusterAnswers,
 ) -> tuple[str, ...]:
     texts = [
         "Clients that sent no request meanwhile: an idle producer sends Metadata every 5 minutes. Look for longer to see them.",
         "Settings that no request shows, such as linger.ms, batch.size, retries and enable.auto.commit: "
-        "--client-log reads them in clients' own logs.",
+        "clientscope lint reads them in clients' own logs.",
         *not_read(logs, inventory),
     ]
-    if members := sum(group.not_seen for group in answers.groups):
-        texts.append(f"{members:,} members of groups: their coordinator knows them, and no request of theirs was seen.")
-    if undescribed := sum(group.members is None for group in answers.groups):
-        texts.append(
-            f"Members of {undescribed:,} groups that their coordinators don't describe, except for those whose requests were seen."
-        )
-    texts += answers.unanswered
     if any(each.contradicted for each in found):
         texts.append("Settings of clients that share client.id, principal and address but differ in values.")
     if broker_release is None:

@@ -5,15 +5,10 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 
-from clientscope.commands.lint import linting, sarif, text
-from clientscope.commands.xray import XraySettings, client_logs, document, html_file, page, summary
-from clientscope.commands.xray.asking import ClusterAnswers
-from clientscope.commands.xray.configurations import applications, configurations, found_clients, reads
-from clientscope.commands.xray.inventory import Inventory
-from clientscope.commands.xray.publishing import Publishing
-from clientscope.commands.xray.reading import NO_REQUEST, read_logs
-from clientscope.commands.xray.result import LogRead, XrayResult, result
-from clientscope.commands.xray.upgrade import Upgrade, seen_on
+from clientscope.commands.lint import formats, linting
+from clientscope.commands.xray import XraySettings, output
+from clientscope.commands.xray.inventory import NO_REQUEST, Inventory, LogRead, read_logs
+from clientscope.commands.xray.result import Upgrade, XrayResult, applications, configurations, reads, result, seen_on
 from clientscope.errors import SettingsError
 from clientscope.logs import files
 from clientscope.profiles import owners
@@ -30,15 +25,15 @@ def run(settings: XraySettings) -> int:
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
     match settings.output_format:
         case "json":
-            print(document.document(made))
+            print(output.json_document(made))
         case "sarif":
-            print(sarif.document(made.lint))
+            print(formats.sarif_document(made.lint))
         case _:
-            summary.show(made)
+            output.show(made)
             if settings.statistics:
-                print("\n".join(text.statistics(made.lint)))
+                print("\n".join(formats.statistics(made.lint)))
     if settings.html:
-        html_file.write(settings.html, page.page(made))
+        output.write_page(settings.html, output.html_page(made))
         print(f"wrote {settings.html}", file=sys.stderr)
     sys.stdout.flush()
     return linting.ended(settings, made.lint)
@@ -52,13 +47,11 @@ def look(settings: XraySettings) -> XrayResult:
     """
     target = target_release(settings.target)
     release = seen_on(settings.broker_release)
-    answers = ClusterAnswers()
-    publishing = Publishing(settings) if settings.publish else None
     if settings.seconds:
         from clientscope.commands.xray.live import look_at
 
         looked = look_at(settings)
-        inventory, logs, errors, answers = looked.inventory, looked.logs, looked.errors, looked.answers
+        inventory, logs, errors = looked.inventory, looked.logs, looked.errors
         release = release or looked.broker_release
     elif not settings.paths:
         raise SettingsError("no log is given", "give PATH, or --seconds 10 to have the brokers log requests for so long")
@@ -71,8 +64,7 @@ def look(settings: XraySettings) -> XrayResult:
         )
     elif not inventory.clients and not errors:
         errors.append(NO_REQUEST)
-    client_logs.join(inventory, settings.client_log)
-    return judge(settings, Upgrade(target, release, owners.read_if_given(settings.owners)), inventory, logs, errors, publishing, answers)
+    return judge(settings, Upgrade(target, release, owners.read_if_given(settings.owners)), inventory, logs, errors)
 
 
 def judge(
@@ -81,19 +73,9 @@ def judge(
     inventory: Inventory,
     logs: list[LogRead],
     errors: list[str],
-    publishing: Publishing | None,
-    answers: ClusterAnswers,
 ) -> XrayResult:
-    """Judges the clients of an inventory, and publishes them.
-
-    Args:
-        publishing: None publishes nothing.
-    """
+    """Judges the clients of an inventory."""
     of = applications(inventory)
     found = configurations(inventory, of)
-    if publishing is not None:
-        for client in found_clients(inventory, of):
-            publishing.clients.add(client)
-        errors += publishing.send()
     lint = linting.report_on(list(reads(found)), settings, datetime.now(UTC).date(), errors=errors)
-    return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, upgrade, answers)
+    return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, upgrade)

@@ -12,7 +12,6 @@ from command_runs import Run
 from every import every
 
 from clientscope.commands import registry
-from clientscope.commands.command import CommandGroup
 from clientscope.config.option import Option, option
 
 FOLDER = Path(registry.__file__).parent
@@ -36,9 +35,6 @@ def test_every_file_is_registered() -> None:
     files = {path.stem for path in FOLDER.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
     assert files - SUPPORT == set(registry.MODULES)
     assert len(registry.MODULES) == len(set(registry.MODULES))
-    for group in every(entry for entry in registry.ENTRIES if isinstance(entry, CommandGroup)):
-        with_command = {path.stem for path in (FOLDER / group.name).glob("*.py") if "COMMAND = Command(" in path.read_text()}
-        assert {"_".join(command.words[1:]).replace("-", "_") for command in registry.flat(group.commands)} == with_command
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -11,7 +11,7 @@ from clientscope import config
 from clientscope.commands import sources
 from clientscope.commands.api_versions import ApiVersionsSettings
 from clientscope.commands.brokers import BrokersSettings
-from clientscope.commands.checkpoints.reset import CheckpointsResetSettings
+from clientscope.commands.checkpoints.__init__ import CheckpointsResetSettings
 from clientscope.commands.registry import COMMANDS
 from clientscope.errors import SettingsError
 from clientscope.gateway.policy.plan import PolicyPlan

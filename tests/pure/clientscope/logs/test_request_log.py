@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from clientscope.commands.xray.inventory import Inventory, Place
 from clientscope.logs import files
-from clientscope.logs.request_log import RequestLogReader
-from clientscope.logs.requests import FIELDS, LoggedRequest
+from clientscope.logs.request_log import FIELDS, LoggedRequest, RequestLogReader
 
 LOGS = Path(__file__).parents[3] / "fixtures" / "request_logs"
 RELEASES = ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.9", "broker")

@@ -1,10 +1,10 @@
-"""readiness/libraries and deprecations: data with its source, and versions as software reports them."""
+"""Lowest versions of libraries and announcements: data with its source, and versions as software reports them."""
 
 from __future__ import annotations
 
 import pytest
 
-from clientscope.readiness.libraries import minimum_of
+from clientscope.readiness.verdict import minimum_of
 
 
 @pytest.mark.parametrize(

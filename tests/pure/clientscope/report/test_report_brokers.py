@@ -13,8 +13,7 @@ from clientscope.cluster.api_versions import AnswerState, Broker, BrokerAnswer, 
 from clientscope.cluster.comparison import compare
 from clientscope.cluster.software import BrokerWithSoftware, FoundSoftware, SoftwareSource
 from clientscope.errors import SettingsError
-from clientscope.report.api_versions import choose, report, summary
-from clientscope.report.brokers import declared, require_known, table
+from clientscope.report.brokers import api_report, broker_software_table, choose_apis, declared, require_known, summary
 
 BY_RELEASE = {entry.release: {**entry.fixed, **entry.forwarded} for entry in releases() if entry.mode == "kraft"}
 OLD, NEW = BY_RELEASE[4, 3], BY_RELEASE[4, 4]
@@ -40,10 +39,10 @@ SUMMARIES = {
 
 
 def test_what_is_shown() -> None:
-    shown = [printed(report(UPGRADE, keys)) for keys in ([0, 18, 94], [0, 1324])]
+    shown = [printed(api_report(UPGRADE, keys)) for keys in ([0, 18, 94], [0, 1324])]
     assert "≠" not in shown[1], "alike in what was asked for: one column"
     shown += [f"{name}\n" + "\n".join(summary(compare(answers))) for name, answers in SUMMARIES.items()]
-    assert is_golden("\n\n".join([*shown, printed(table("c", brokers_found()))]) + "\n", __file__, "brokers.txt")
+    assert is_golden("\n\n".join([*shown, printed(broker_software_table("c", brokers_found()))]) + "\n", __file__, "brokers.txt")
 
 
 @pytest.mark.parametrize(
@@ -51,15 +50,15 @@ def test_what_is_shown() -> None:
     [("all", None), ("ALL", None), ("none", []), ("Produce,fetch", [0, 1]), ("18, 1324", [18, 1324]), ("PushConfig", [1324])],
 )
 def test_choosing(api: str, keys: list[int] | None) -> None:
-    assert choose(api) == keys
+    assert choose_apis(api) == keys
 
 
 def test_an_api_that_is_none_is_said_with_those_near() -> None:
     with pytest.raises(SettingsError, match="there is no API 'Produze'") as caught:
-        choose("Fetch,Produze")
+        choose_apis("Fetch,Produze")
     assert (caught.value.hint or "").startswith("did you mean Produce")
     with pytest.raises(SettingsError, match="no API is named"):
-        choose(" , ")
+        choose_apis(" , ")
 
 
 def brokers_found() -> list[BrokerWithSoftware]:
@@ -82,7 +81,9 @@ def test_what_a_broker_says_is_text_alone() -> None:
     found = BrokerWithSoftware(
         BrokerAnswer(Broker(1, hostile, 1, hostile), AnswerState.ANSWERED), FoundSoftware(hostile, hostile, SoftwareSource.JMX), hostile
     )
-    text = printed(table(hostile, [found])) + printed(report(Cluster(hostile, [silent(1, AnswerState.UNREACHABLE, hostile)]), []))
+    text = printed(broker_software_table(hostile, [found])) + printed(
+        api_report(Cluster(hostile, [silent(1, AnswerState.UNREACHABLE, hostile)]), [])
+    )
     assert "[red]" in text
     assert "\x1b" not in text
 

@@ -75,4 +75,4 @@ def test_what_is_shown(show: Run, keys: Callable[[str], list[str]], clientscope:
 def test_nobody_has_that_name(show: Run, given: str) -> None:
     error, hint = show(given).refused.splitlines()
     assert error.startswith("error: no client that is connected, or was lately, has the key or client.id")
-    assert "clientscope history clients" in hint and len(error) < 200
+    assert "History of the page" in hint and len(error) < 200

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import served_page
 from alert_receivers import serving, status
 from command_runs import Run
 from golden import is_golden, session
-from page_state import NOW_MS, live, opened
 from printed import printed
 
 from clientscope.api.gateway import GATEWAY_CONNECTIONS, GatewayConnection
@@ -87,14 +85,3 @@ def test_a_gateways_connections_are_searched_as_in_every_list(clientscope: Run) 
     with serving(always=status(200, GATEWAY_CONNECTIONS.dump_json(ALL, by_alias=True))) as server:
         admin = ("connections", "--admin", f"127.0.0.1:{server.port}", "-o", "csv", "--columns", "ClientId")
         assert is_golden(session(lambda *words: clientscope(*admin, *words), SEARCHES), __file__, "connections.txt")
-
-
-def test_serve_has_the_connections_of_every_gateway(clientscope: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
-    records = [opened(1, client_software_name="go", client_software_version="1.0"), opened(1, gateway="gw-2", broker_id=2, client_id="b")]
-    with served_page.serving(live(*records), at_ms=NOW_MS) as page:
-        out = clientscope("connections", "--url", page, "broker:2", "-o", "csv", "--columns", "ClientId,Gateway,Broker,Opened").printed
-        assert out == "ClientId,Gateway,Broker,Opened\nb,gw-2,2,2026-11-22T06:45:40+00:00\n"
-        title, headings, *rows = clientscope("connections", "--url", page).printed.splitlines()
-        assert title.strip() == "2 connections on listener CLIENT (PLAINTEXT)" and "BROKER" in headings.split() and len(rows) == 2
-        assert "error: the search is wrong at character 1" in clientscope("connections", "--url", page, "sofware:x").refused

@@ -21,10 +21,9 @@ from rich.console import Console
 from clientscope.commands.doctor import machine
 from clientscope.commands.doctor.checks import CHECKS, DoctorCheck, run_all
 from clientscope.commands.doctor.files import check_certificates, check_files, expiry
-from clientscope.commands.doctor.ports import check_ports
-from clientscope.commands.doctor.result import CheckResult, Outcome, not_checked, ok, problem, warning
-from clientscope.commands.doctor.shown import block, counted, print_end, summary, worst
-from clientscope.commands.doctor.situation import Situation
+from clientscope.commands.doctor.machine import check_ports
+from clientscope.commands.doctor.result import CheckResult, Outcome, Situation, not_checked, ok, problem, warning
+from clientscope.commands.doctor.running import block, counted, print_end, summary, worst
 from clientscope.config import GatewaySettings, KafkaSettings, PageSettings, ServeSettings, StreamSettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.java import java
@@ -65,13 +64,13 @@ def test_an_invalid_setting_of_a_process_is_a_result_and_not_shown(tmp_path: Pat
     found = {each["check"]: (each["outcome"], each["text"]) for each in json.loads(out)["results"]}
     assert (status, found["settings"]) == (1, ("problem", f"invalid setting of gateway: {file}, [gateway] broker_jmx"))
     assert "CNRYSECRET" not in out + err
-    assert {found[check][0] for check in ("listeners", "topics", "rights", "clocks", "bypass")} == {"not checked"}, "without a broker"
+    assert {found[check][0] for check in ("listeners", "topics", "rights", "clocks")} == {"not checked"}, "without a broker"
 
 
 def test_titles_are_unique_and_what_others_need_comes_before() -> None:
     titles = [check.title for check in CHECKS]
     assert len(set(titles)) == len(titles)
-    assert titles.index("files") < titles.index("brokers") < min(titles.index(each) for each in ("listeners", "topics", "clocks", "bypass"))
+    assert titles.index("files") < titles.index("brokers") < min(titles.index(each) for each in ("listeners", "topics", "clocks"))
 
 
 HOSTILE = "client ```\n[red]x[/red]\x1b[31m"

@@ -11,24 +11,12 @@ from golden import is_golden
 from kafka.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
 from places import ROOT
 
-from clientscope.commands.doctor import bypassing, clocks, topics
-from clientscope.commands.doctor.listeners import AdvertisedListener, advertised, judge
-from clientscope.commands.doctor.probing import Probed
+from clientscope.commands.doctor import cluster
+from clientscope.commands.doctor.listeners import AdvertisedListener, Probed, advertised, judge
 from clientscope.commands.doctor.result import CheckResult
-from clientscope.kafka.admin import DescribedGroup, DescribedMember
 from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, JOB, STATUS, USED_BY, used_by
 from sinks.dashboard.state import reader
 from streaming import job
-
-
-def group(name: str, *clients: str) -> DescribedGroup:
-    return DescribedGroup(name, "classic", "Stable", "range", tuple(DescribedMember(client, "10.0.0.1", "") for client in clients))
-
-
-def test_names_of_groups_are_bounded_and_secrets_hidden() -> None:
-    found = bypassing.judge([group("x" * 5_000, "sasl.password=hunter2-Xy\x1b[31m")], set(), complete=True)
-    assert "hunter2" not in found.text and "\x1b" not in found.text and len(found.text) < 500
-
 
 GATEWAY, BROKER, NOBODY, SILENT = Probed(keys=frozenset({18, 1324})), Probed(keys=frozenset({18})), Probed("no connection"), Probed()
 
@@ -93,32 +81,22 @@ def test_it_is_what_the_job_and_the_page_read_and_write() -> None:
 
 def rights() -> Iterator[CheckResult]:
     telemetry = described(telemetry={"DESCRIBE"})
-    yield from topics.judge(telemetry, "User:g", "gateway")
-    yield from topics.judge(telemetry, "User:g", "gateway", client_telemetry={"gateway"})
-    yield from topics.judge(telemetry, "User:s", "stream", client_telemetry={"stream"})
-    yield from topics.judge(described(results={"DESCRIBE"}), "User:me", "")  # of another process they may be missing
+    yield from cluster.judge_rights(telemetry, "User:g", "gateway")
+    yield from cluster.judge_rights(telemetry, "User:g", "gateway", client_telemetry={"gateway"})
+    yield from cluster.judge_rights(telemetry, "User:s", "stream", client_telemetry={"stream"})
+    yield from cluster.judge_rights(described(results={"DESCRIBE"}), "User:me", "")  # of another process they may be missing
     denied = {name: {"error_code": error.errno, "authorized_operations": None} for name, error in DENIED.items()}
-    yield from topics.judge(described() | denied, "User:a b", "gateway")
-    yield from topics.judge({name: {"error_code": 0, "authorized_operations": None} for name in BY_NAME}, "User:me", "")
+    yield from cluster.judge_rights(described() | denied, "User:a b", "gateway")
+    yield from cluster.judge_rights({name: {"error_code": 0, "authorized_operations": None} for name in BY_NAME}, "User:me", "")
 
 
 DENIED = {CONFIGS: TopicAuthorizationFailedError, CONNECTIONS: UnknownTopicOrPartitionError}
-MANY = group("h", *(f"c{number}" for number in range(9)))
 
 
 def judged() -> dict[str, list[CheckResult]]:
     return {
-        "group members": [
-            bypassing.judge(groups, recorded, complete=complete)
-            for groups, recorded, complete in (
-                ([DescribedGroup("g", "classic", "", "", None), group("own", "clientscope-deliver")], set(), True),
-                ([group("g", "a", "b")], {"a", "b"}, True),
-                ([group("g", "a", "b"), MANY], {"a"}, True),
-                ([group("g", "b")], {"a"}, False),
-            )
-        ],
-        "a record that arrives": [clocks.judge(ahead_ms) for ahead_ms in (80, -400, 2_500, -60_000)],
-        "the newest record is a bound": [clocks.bounded(age) for age in (-5_000, None, 3_600_000, -500)],
+        "a record that arrives": [cluster.judge_clock(ahead_ms) for ahead_ms in (80, -400, 2_500, -60_000)],
+        "the newest record is a bound": [cluster.bounded(age) for age in (-5_000, None, 3_600_000, -500)],
         "listeners": [
             judge(AdvertisedListener(1, name, "h", 9092, "PLAINTEXT", inside), probed, "CLIENT", own=own)
             for name, inside, own, probed in LISTENERS

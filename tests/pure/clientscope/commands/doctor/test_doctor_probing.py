@@ -15,7 +15,7 @@ import pytest
 from certificates import Authority
 from scripted_broker import ScriptedBroker
 
-from clientscope.commands.doctor.probing import probe
+from clientscope.commands.doctor.listeners import probe
 from clientscope.local.process import free_port
 
 

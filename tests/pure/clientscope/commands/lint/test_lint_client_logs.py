@@ -16,8 +16,8 @@ from golden import is_golden
 
 from clientscope.commands.lint import client_logs
 from clientscope.commands.lint.client_logs import clients
+from clientscope.logs.client_logs import LoggedClient
 from clientscope.logs.files import MAX_LINE
-from clientscope.logs.logged_client import LoggedClient
 
 LOGS = Path(__file__).parents[4] / "fixtures" / "client_logs"
 JAVA = {"2.1": "2.1.1", "2.8": "2.8.2", "3.9": "3.9.2", "4.4": "4.4.0"}
@@ -198,7 +198,7 @@ def test_no_secret_is_shown_and_no_log_is_corrected(output_format: str, tmp_path
     leaked = once.replace("\tsasl.oauthbearer.token.endpoint.url = null", leak)
     text = "\n".join([leaked, once, once.replace("consumer-billing-1", "consumer-billing-7")])
     (tmp_path / "app.log.1").write_text(text)
-    _, out, _ = linted(str(tmp_path / "app.log.1"), *map(str, LOGS.glob("*.log")), "--output-format", output_format, "--fix")
+    _, out, _ = linted(str(tmp_path / "app.log.1"), *map(str, LOGS.glob("*.log")), "--output-format", output_format)
     assert "AN102" in out and "SK002" in out
     assert "canary" not in out
     assert output_format != "full" or "consumer consumer-billing-7, 4.4.0, 2 starts" in out, "of the same settings"

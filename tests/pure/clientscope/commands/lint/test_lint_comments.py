@@ -6,7 +6,7 @@ from command_runs import Document
 from golden import is_golden
 from lint_reports import judged
 
-from clientscope.commands.lint.comments import MOST, Ignored, read
+from clientscope.commands.lint.findings import MOST, Ignored, read_comments
 
 PRODUCER = ("--client-type", "producer")
 
@@ -41,6 +41,6 @@ def test_comments_that_ignore_findings(lint: Document) -> None:
 
 
 def test_comments_are_bounded_and_a_value_of_a_properties_file_is_none() -> None:
-    ignored, notes = read(b"# clientscope: ignore[CF103] why\nacks=2\n" * (MOST + 5), "yaml")
+    ignored, notes = read_comments(b"# clientscope: ignore[CF103] why\nacks=2\n" * (MOST + 5), "yaml")
     assert (len(ignored), ignored[0], len(notes)) == (MOST, Ignored("CF103", 1, 2, "why"), 1)
-    assert read(b"client.id=a # clientscope: ignore[CF103] b\n", "properties") == ([], [])
+    assert read_comments(b"client.id=a # clientscope: ignore[CF103] b\n", "properties") == ([], [])

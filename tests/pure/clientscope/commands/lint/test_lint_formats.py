@@ -17,12 +17,13 @@ from places import TESTS
 from clientscope import __version__
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect
-from clientscope.commands.lint import as_json, findings, github, places, sarif, text
+from clientscope.commands.lint import findings, formats, places
 from clientscope.commands.lint.findings import FileFinding, FileReport, LintReport
-from clientscope.commands.lint.judging import FileVerdict, Judged, RuleTexts, Subject
+from clientscope.commands.lint.judging import FileVerdict, RuleTexts, Subject
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
+from udfs.rules.engine.rule import SettingOf
 
 FILE = """\
 # orders
@@ -62,7 +63,7 @@ SCHEMA = json.loads((TESTS / "data" / "sarif-schema-2.1.0.json").read_text())
 
 def fired(rule: RuleTexts, message: str, *settings: tuple[str, str | None], reason: str | None = None) -> FileVerdict:
     """A verdict about settings."""
-    judged = tuple(Judged(key, None if reason else value, reason) for key, value in settings)
+    judged = tuple(SettingOf(key, None if reason else value, "set", reason) for key, value in settings)
     return FileVerdict(rule.code, rule.severity, "fired", message, judged)
 
 
@@ -188,15 +189,15 @@ def joined(lines: Any) -> str:
 
 
 def test_texts() -> None:
-    assert joined(text.full(report(), colour=False)) == FULL
-    assert joined(text.concise(report(), colour=False)) == CONCISE
-    assert joined(text.statistics(report())) == STATISTICS
+    assert joined(formats.full(report(), colour=False)) == FULL
+    assert joined(formats.concise(report(), colour=False)) == CONCISE
+    assert joined(formats.statistics(report())) == STATISTICS
     expected = GITHUB + FULL + "::t0ken::\nclientscope lint: 4 annotations, all shown\n"
-    assert joined(github.lines(report(), "t0ken")) == expected
+    assert joined(formats.github_lines(report(), "t0ken")) == expected
 
 
 def test_colours_are_round_the_code_and_the_caret_alone() -> None:
-    coloured = joined(text.full(report(), colour=True))
+    coloured = joined(formats.full(report(), colour=True))
     assert "\x1b[31mAN101 high\x1b[0m: Nothing" in coloured
     assert " | \x1b[31m      ^\x1b[0m" in coloured
     for code in ("\x1b[1;31m", "\x1b[31m", "\x1b[33m", "\x1b[0m"):
@@ -217,15 +218,15 @@ def test_colours_are_round_the_code_and_the_caret_alone() -> None:
 )
 def test_colours_on_a_terminal(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], terminal: bool, colours: bool) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
-    assert text.coloured(environ) is colours
+    assert formats.coloured(environ) is colours
 
 
 def test_json() -> None:
-    assert is_golden(as_json.document(report()), __file__, "report.json")
+    assert is_golden(formats.json_document(report()), __file__, "report.json")
 
 
 def validated(made: LintReport) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(sarif.document(made))
+    document: dict[str, Any] = json.loads(formats.sarif_document(made))
     jsonschema.Draft4Validator(SCHEMA, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER).validate(document)
     (run,) = document["runs"]
     return dict(run)
@@ -233,7 +234,7 @@ def validated(made: LintReport) -> dict[str, Any]:
 
 def test_sarif() -> None:
     assert "snippet" not in json.dumps(validated(report()))
-    assert is_golden(sarif.document(report()).replace(f'"{__version__}"', '"of this release"'), __file__, "report.sarif")
+    assert is_golden(formats.sarif_document(report()).replace(f'"{__version__}"', '"of this release"'), __file__, "report.sarif")
     assert validated(LintReport((), ()))["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
 
 
@@ -259,7 +260,7 @@ def many(count: int) -> LintReport:
 
 
 def test_github_shows_the_worst_first_and_counts_the_rest() -> None:
-    lines = list(github.lines(many(60), "t"))
+    lines = list(formats.github_lines(many(60), "t"))
     annotations = lines[: lines.index("::stop-commands::t")]
     assert Counter(line.split(" ", 1)[0] for line in annotations) == {"::error": 10, "::warning": 10}
     assert all("SK001" in line for line in every(annotations[:10]))

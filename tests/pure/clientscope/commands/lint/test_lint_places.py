@@ -11,8 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clientscope.client.settings_file import parse
-from clientscope.commands.lint.located import MAX_SETTINGS, Placed, Region
-from clientscope.commands.lint.places import read
+from clientscope.commands.lint.places import MAX_SETTINGS, Placed, Region, read
 from clientscope.errors import SettingsError
 
 

@@ -10,7 +10,7 @@ from golden import is_golden
 from lint_reports import judged
 
 from clientscope.catalog.configs import ClientType
-from clientscope.commands.lint.prefixes import groups
+from clientscope.commands.lint.reading import prefix_groups
 
 
 def findings(document: dict[str, Any]) -> set[tuple[str, int | None]]:
@@ -44,7 +44,7 @@ def findings(document: dict[str, Any]) -> set[tuple[str, int | None]]:
     ],
 )
 def test_a_prefix_says_whose_it_is(name: str, client_type: str, kafka_name: str) -> None:
-    (group,) = groups({name: "1"})
+    (group,) = prefix_groups({name: "1"})
     assert (group.client_type, dict(group.names)) == (ClientType(client_type), {kafka_name: name})
 
 
@@ -56,7 +56,7 @@ NONE = (
 
 
 def test_other_names_are_nobodys() -> None:
-    assert [name for name in NONE if groups({name: "1"})] == []
+    assert [name for name in NONE if prefix_groups({name: "1"})] == []
 
 
 def test_springs_common_settings_are_each_clients() -> None:
@@ -65,7 +65,7 @@ def test_springs_common_settings_are_each_clients() -> None:
         "spring.kafka.producer.properties.acks",
         "spring.kafka.consumer.properties.group.id",
     ]
-    producer, consumer = groups(dict.fromkeys(given, "1"))
+    producer, consumer = prefix_groups(dict.fromkeys(given, "1"))
     assert set(producer.names) == {"request.timeout.ms", "acks"}
     assert set(consumer.names) == {"request.timeout.ms", "group.id"}
 

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_runs import Listed, Run
-from golden import is_golden, session
-from page_state import NOW_MS, live, opened
 from record_bytes import connection_record, heartbeat
-from served_page import serving
 
 from clientscope.clock import now_ms
-from clientscope.commands.readiness import by_gateways, recorded
-from clientscope.commands.readiness.recorded import GatewayRecords
-from clientscope.local.process import free_port
+from clientscope.commands.readiness import sources
+from clientscope.commands.readiness.sources import GatewayRecords
 from clientscope.readiness.judging import utc
 from clientscope.records.enums import Kind
 from clientscope.status.record import BrokerStatus
-from sinks.dashboard.state.record import TopicRecord
 
 NOW = now_ms()
 
@@ -82,7 +77,7 @@ class Topics:
 def topics(monkeypatch: pytest.MonkeyPatch) -> Topics:
     """The reading from Kafka itself is in tests/real."""
     written = Topics()
-    monkeypatch.setattr(recorded, "read", lambda kafka: written.found)
+    monkeypatch.setattr(sources, "read_records", lambda kafka: written.found)
     return written
 
 
@@ -152,40 +147,10 @@ def test_what_could_not_be_judged_is_unknown_and_printed(topics: Topics, run: Ru
     status, _, err = run("--fail-on", "unknown")
     assert status == 1, "a record that can't be decoded"
     assert "or that sent nothing: 2." in err
-    topics.found.clients = recorded.SeenClients(limit=10)
+    topics.found.clients = sources.SeenClients(limit=10)
     topics.write(
         (NOW + number, used(*NEW, client_id=f"o{number}", client_address=f"10.0.0.{number}", principal=None)) for number in range(30)
     )
     status, out, err = run("-o", "json")
     assert json.loads(out)[0]["clients"] <= 10
-    assert f"Clients beyond {by_gateways.MOST_CLIENTS:,}, which were forgotten" in err
-
-
-def requested(number: int, *versions: tuple[int, int], **fields: Any) -> TopicRecord:
-    requested = {"requested_versions": tuple(versions), "kind": Kind.PRESENT, "principal": "User:alice"}
-    return opened(number, **{**requested, "client_id": f"orders-{number}", **fields})
-
-
-@pytest.fixture(scope="module")
-def page() -> Iterator[str]:
-    records = (
-        requested(1, *OLD),
-        requested(2, *NEW),
-        requested(3, *NEW, client_id="billing", principal="User:bob", client_software_name="go"),
-    )
-    with serving(live(*records), at_ms=NOW_MS) as url:
-        yield url
-
-
-PAGE = [
-    "", "-o name --group-by principal --fail-on never", "-o json --fail-on never", "--search 'software:go OR verdict:fine'",
-    "--search application:x", "--search sofware:go", "--since 2026-01-01", "--html x",
-]  # fmt: skip
-
-
-def test_the_verdicts_of_serve(page: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "140")
-    assert is_golden(session(lambda *words: run("--url", page, *words), PAGE), __file__, "by_page.txt")
-    assert "no clientscope serve answers" in run("--url", f"http://127.0.0.1:{free_port()}").refused
-    with serving(live(), at_ms=NOW_MS) as empty:
-        assert run("--url", empty) == (2, "", "no client was recorded\n")
+    assert f"Clients beyond {sources.MOST_CLIENTS:,}, which were forgotten" in err

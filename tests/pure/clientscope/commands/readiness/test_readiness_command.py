@@ -15,8 +15,9 @@ from command_runs import Listed, Run
 from every import every
 from golden import is_golden, session
 
-from clientscope.commands.xray import html_file, result
 from clientscope.commands.xray import inventory as inventories
+from clientscope.commands.xray import output as xray_output
+from clientscope.commands.xray import result
 from clientscope.logs import files
 from clientscope.readiness.groups import FIELDS
 
@@ -203,7 +204,7 @@ def test_the_page_has_every_grouping_and_needs_nothing_else(tmp_path: Path, run:
     ]  # fmt: skip
     assert "last seen 2026-11-20 10:00:00" in page
     assert not re.search(r"(?:src|href)=|url\(|@import|<script", page)
-    monkeypatch.setattr(html_file, "MOST_ROWS", 1)
+    monkeypatch.setattr(xray_output, "MOST_ROWS", 1)
     run(log, "--html", str(tmp_path / "page.html"))
     assert "2 more; -o json has all." in (tmp_path / "page.html").read_text()
 

@@ -14,12 +14,9 @@ from golden import is_golden, session
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
-from clientscope.commands.xray.completing import complete_groups, complete_transactions
 from clientscope.commands.xray.inventory import Inventory, Place, SeenVersion
-from clientscope.kafka.admin import DescribedGroup, DescribedMember, DescribedTransaction
 from clientscope.logs import files
-from clientscope.logs.request_log import RequestLogReader
-from clientscope.logs.requests import LoggedRequest
+from clientscope.logs.request_log import LoggedRequest, RequestLogReader
 
 LOGS = Path(__file__).parents[4] / "fixtures" / "request_logs"
 RELEASES = ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.9", "broker")
@@ -127,56 +124,6 @@ def test_brokers_are_no_clients() -> None:
     fetches = [request(number, api_key=1, fields={"replicaId": replica}) for number, replica in ((1, "2"), (3, "-1"))]
     inventory = inventory_with(fetches[0], request(2, api_key=67, fields={}), fetches[1])
     assert [client.acts_as_broker for client in inventory.clients.values()] == [True, True, False]
-
-
-def inventory_of_three(**fields: str) -> Inventory:
-    fetches = (request(number, api_key=1, fields={"minBytes": "7"}) for number in (1, 2))
-    return inventory_with(*fetches, request(3, fields=fields))
-
-
-def added(inventory: Inventory) -> dict[str, dict[str, str]]:
-    return {key.client_id: {name: value for (_, name), (value, _) in client.settings.items()} for key, client in inventory.clients.items()}
-
-
-def test_a_group_is_added_where_it_is_the_only_one_and_members_that_were_not_seen_are_counted() -> None:
-    inventory = inventory_of_three()
-
-    def group(name: str, protocol: str, *members: DescribedMember) -> DescribedGroup:
-        return DescribedGroup(name, protocol, "Stable", "range", members)
-
-    seen, twice, producer = (
-        DescribedMember(f"orders-{number}", "10.0.1.7", "static-1" if number == 1 else "", "a") for number in (1, 2, 3)
-    )
-    groups = [
-        group("a", "consumer", seen, twice, DescribedMember("idle", "10.0.1.8", "")),
-        group("b", "classic", twice, producer),
-        DescribedGroup("c", "invented", "", "", None),
-    ]
-    shown = complete_groups(inventory, groups)
-    assert [(each.group, each.protocol, each.members, each.static_members, each.not_seen) for each in shown] == [
-        ("a", "consumer", 3, 1, 1),
-        ("b", "classic", 2, 0, 0),
-        ("c", "other", None, 0, 0),
-    ]
-    settings = added(inventory)
-    assert settings["orders-1"] == {
-        "fetch.min.bytes": "7", "group.id": "a", "group.instance.id": "static-1", "client.rack": "a", "group.protocol": "consumer",
-    }  # fmt: skip
-    assert settings["orders-2"] == {"fetch.min.bytes": "7"}
-    assert "group.id" not in settings["orders-3"]
-
-
-def test_the_timeout_of_transactions_is_added_to_the_producers_that_were_seen_with_the_id() -> None:
-    inventory = inventory_of_three(acks="-1", transactionalId="pay-1")
-    found = [DescribedTransaction("pay-1", "Ongoing", 77_000, 1_700_000_000_000), DescribedTransaction("a\x1bb", "Empty", 60_000, None)]
-    shown = complete_transactions(inventory, found)
-    assert [(each.transactional_id, each.state, each.timeout_ms, each.started, each.clients) for each in shown] == [
-        ("pay-1", "Ongoing", 77_000, "2023-11-14T22:13:20+00:00", ("orders-3",)),
-        ("a\ufffdb", "Empty", 60_000, "", ()),
-    ]
-    settings = added(inventory)
-    assert settings["orders-3"] == {"acks": "all", "transactional.id": "pay-1", "transaction.timeout.ms": "77000"}
-    assert "transaction.timeout.ms" not in settings["orders-1"]
 
 
 def test_connections_beyond_the_limits_change_only_their_count(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from clientscope.errors import SettingsError
 from clientscope.findings.record import Application, Finding, LeakPlace, Suppressed
 from clientscope.local.process import free_port
 from clientscope.query import Query
-from clientscope.report.findings import deciding, details, fetching, table
+from clientscope.report.findings import deciding, fetching, table
 from clientscope.report.findings.deciding import Closing
 from clientscope.report.findings.selecting import ListedStates, found_by
 
@@ -119,7 +119,7 @@ HOSTILE = "=cmd|'/C calc'!A0\x1b[31m\u202e\n[red]x[/red]"
 def test_hostile_names_stay_text(wide: bool) -> None:
     application = Application(principal=HOSTILE, client_id=HOSTILE, group=HOSTILE)
     finding = leak(message=HOSTILE, application=application, places=[LeakPlace(application=application, key=HOSTILE)], evidence=[HOSTILE])
-    for content in (table.findings([finding], NOW_MS, wide=wide), details.of(finding, NOW_MS)):
+    for content in (table.findings([finding], NOW_MS, wide=wide), table.details(finding, NOW_MS)):
         text = printed(content, 400)
         assert "\x1b" not in text and "\u202e" not in text
         assert "[red]x[/red]" in text
@@ -133,7 +133,7 @@ def test_the_table_and_all_of_one() -> None:
     texts = [
         printed(table.findings([leak(2), made(1), doubtful], NOW_MS), 120),
         printed(table.findings([made(1)], NOW_MS, wide=True), 250),
-        printed(details.of(leak(decided=None, reopened=2, suppressed=SUPPRESSED), NOW_MS), 200),
+        printed(table.details(leak(decided=None, reopened=2, suppressed=SUPPRESSED), NOW_MS), 200),
     ]
     assert is_golden("\n\n".join(texts) + "\n", __file__, "findings.txt")
 

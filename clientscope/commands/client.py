@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clientscope.commands.command import Command
+from clientscope.commands.command import Command, CommandGroup
 from clientscope.config import PageSettings
 from clientscope.config.option import Option
 
@@ -22,7 +22,7 @@ class ClientShowSettings(PageSettings):
     output: Annotated[Literal["text", "json"], Option(short="o", flag_only=True)] = Field("text", description="format")
 
 
-def run(settings: ClientShowSettings) -> int:
+def _show(settings: ClientShowSettings) -> int:
     """Prints one client.
 
     Raises:
@@ -45,4 +45,4 @@ def run(settings: ClientShowSettings) -> int:
     return 0
 
 
-COMMAND = Command(ClientShowSettings, run)
+COMMAND = CommandGroup("client", "Shows one client, as its view on the page does.", (Command(ClientShowSettings, _show),))

@@ -1,14 +1,19 @@
-"""Applications and clients that pushed a secret, by findings that have its digest."""
+"""Applications and clients that pushed a secret, by findings that have its digest; the secret itself comes from standard input."""
 
 from __future__ import annotations
 
+import os
+import sys
+import termios
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from clientscope.digest import DigestKey
+from clientscope.errors import SettingsError
 from clientscope.findings.record import Client, Finding
 from clientscope.findings.wording import application
 from clientscope.query import term_text
@@ -16,7 +21,75 @@ from clientscope.report.api import Api
 from clientscope.report.findings.fetching import every
 from clientscope.report.findings.selecting import SHOWN_DIGITS
 from clientscope.report.findings.table import COLOURS
-from clientscope.report.text import counted, plain, time_of
+from clientscope.report.text import counted, plain, table, time_of
+
+LONGEST = 1024 * 1024
+"""Bytes of a value.  A whole push has 10,240 by default (client.config.max.bytes of KIP-1324)."""
+
+_PROMPT = "Value (it is not shown): "
+_HINT = "clientscope findings who-has < FILE, or type the value on a terminal"
+_LINE_ENDS = (b"\r\n", b"\n")
+
+
+def read_digests(key: DigestKey, fd: int = 0) -> tuple[str, ...]:
+    """Digests of the value on standard input, in hexadecimal: under the key and each that it has replaced.
+
+    On a terminal it is a line, typed without an echo; else all up to the end.  A line end behind it may be part of it, as in PEM, or what
+    ``echo`` adds: both are hashed.
+
+    Raises:
+        SettingsError: there is no value, or more than `LONGEST` bytes, or standard input can't be read.
+    """
+    buffer = bytearray(LONGEST + 1)
+    try:
+        size = _read(fd, buffer)
+        if size > LONGEST:
+            raise SettingsError(f"the value on standard input has more than {LONGEST:,} bytes", "give the value of one setting")
+        with memoryview(buffer) as view:
+            sizes = dict.fromkeys(each for each in (_without_line_end(buffer, size), size) if each)
+            found = tuple(each.digest_of(view[:end]).hex() for each in (key, *key.earlier) for end in sizes)
+    except OSError as error:
+        raise SettingsError(f"standard input can't be read: {error.strerror}", _HINT) from None
+    finally:
+        buffer[:] = bytes(len(buffer))
+    if not found:
+        raise SettingsError("there is no value on standard input", _HINT)
+    return found
+
+
+def _without_line_end(buffer: bytearray, size: int) -> int:
+    return next((size - len(end) for end in _LINE_ENDS if buffer.endswith(end, 0, size)), size)
+
+
+def _read(fd: int, buffer: bytearray) -> int:
+    """Fills the buffer as far as there is something; returns how many bytes it has then."""
+    size = 0
+    with _without_echo(fd) as is_line, memoryview(buffer) as view:
+        while size < len(buffer):
+            got = os.readv(fd, [view[size:]])  # straight into the buffer: Python's own files keep copies
+            size += got
+            if not got or (is_line and buffer.endswith(b"\n", 0, size)):
+                break
+    return size
+
+
+@contextmanager
+def _without_echo(fd: int) -> Iterator[bool]:
+    """Prompts on a terminal, with its echo off; whether it is one."""
+    if not os.isatty(fd):
+        yield False
+        return
+    before = termios.tcgetattr(fd)
+    silent = list(before)
+    silent[3] &= ~termios.ECHO
+    termios.tcsetattr(fd, termios.TCSAFLUSH, silent)
+    try:
+        print(_PROMPT, end="", file=sys.stderr, flush=True)
+        yield True
+    finally:
+        termios.tcsetattr(fd, termios.TCSAFLUSH, before)
+        print(file=sys.stderr)
+
 
 ONLY_THE_BROKER = "Only the broker knows whether the password still works: clientscope compares digests and tries none."
 NOBODY = (
@@ -49,10 +122,8 @@ def _one(finding: Finding) -> Iterator[RenderableType]:
         plain(finding.severity, COLOURS[finding.severity]), " ", plain(f"{finding.code} {finding.name}: {_state(finding)}", "bold")
     )
     yield plain(f"clientscope findings show {finding.fingerprint[:SHOWN_DIGITS]}", "dim")
-    places = Table(header_style="bold", box=None, pad_edge=False)
-    for heading in ("SETTING", "APPLICATION", "CLIENTS NOW", "LAST PUSHED"):
-        right, whole = heading == "CLIENTS NOW", heading in ("CLIENTS NOW", "LAST PUSHED")
-        places.add_column(heading, overflow="fold", no_wrap=whole, justify="right" if right else "left")
+    folds = ("SETTING", "APPLICATION")
+    places = table((*folds, "CLIENTS NOW", "LAST PUSHED"), folds=folds, right=("CLIENTS NOW",))
     for place in finding.places:
         cells = (place.key, application(place.application), str(place.clients), time_of(place.last_seen_ms))
         places.add_row(*map(plain, cells))

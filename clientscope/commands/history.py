@@ -1,4 +1,4 @@
-"""The command ``clientscope history erase``."""
+"""The commands ``clientscope history maintain | erase``."""
 
 from __future__ import annotations
 
@@ -6,14 +6,48 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from clientscope.commands.command import Command
-from clientscope.config import KafkaSettings
+from clientscope.commands.command import Command, CommandGroup
+from clientscope.config import KafkaSettings, Settings
 from clientscope.config.base import HistoryDir
 from clientscope.config.option import Option
 
 if TYPE_CHECKING:
     from clientscope.kafka.access import KafkaAccess
     from sinks.history.erase import ErasureSubject
+
+
+class HistoryMaintainSettings(Settings):
+    """Compacts the tables, and deletes old rows and unused files; safe beside the running job, for example once a day."""
+
+    section = "history"
+    subcommand = "maintain"
+    history_dir: HistoryDir
+    retention_days: int = Field(400, ge=0, description="days after which rows are deleted; 0 keeps all")
+
+
+def _maintain(settings: HistoryMaintainSettings) -> int:
+    """Maintains every table, and prints what was done.
+
+    Raises:
+        EnvironmentProblem: there is no table, or one can't be read.
+    """
+    from datetime import UTC, datetime
+
+    from rich.console import Console
+
+    from clientscope.report.listing import console
+    from clientscope.report.text import table
+    from sinks.history.maintain import maintain
+    from sinks.history.tables import tables
+
+    numbers = ("ROWS", "FILES", "MIB", "EXPIRED ROWS", "COMPACTED FILES", "REMOVED FILES")
+    view = table(("TABLE", *numbers), right=numbers)
+    for name in tables(settings.history_dir):
+        done = maintain(f"{settings.history_dir}/{name}", datetime.now(UTC).date(), settings.retention_days)
+        figures = (done.rows, done.files, done.size_bytes // 2**20, done.expired, done.compacted, done.removed)
+        view.add_row(name, *(f"{figure:,}" for figure in figures))
+    console(Console(), view).print(view)
+    return 0
 
 
 class HistoryEraseSettings(KafkaSettings):
@@ -27,7 +61,7 @@ class HistoryEraseSettings(KafkaSettings):
     dry_run: Annotated[bool, Option(flag_only=True)] = Field(False, description="only print what would be erased")
 
 
-def run(settings: HistoryEraseSettings) -> int:
+def _erase(settings: HistoryEraseSettings) -> int:
     """Erases, and prints how much was erased and how much is left.
 
     Raises:
@@ -106,4 +140,8 @@ def _await_job(kafka: KafkaAccess, subject: ErasureSubject) -> str:
     return behind
 
 
-COMMAND = Command(HistoryEraseSettings, run)
+COMMAND = CommandGroup(
+    "history",
+    "Maintains the streaming job's history, which is in Delta tables.",
+    (Command(HistoryMaintainSettings, _maintain), Command(HistoryEraseSettings, _erase)),
+)
