@@ -15,7 +15,7 @@ from forked import Gateway
 from groups import group_of
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
-from page_browser import started
+from page_browser import Opens, started, watched
 from patience import LIMIT_S
 from played_fleet import OWNERS
 from playwright.sync_api import Browser, expect
@@ -165,6 +165,13 @@ def browser() -> Iterator[Browser]:
     """A real one. Not for the session: its event loop runs in the tests' thread, where other modules' tests want one of their own."""
     with started() as one:
         yield one
+
+
+@pytest.fixture
+def opens(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Opens]:
+    """Opens pages; what a browser writes to its console fails the test, but for what the module's ``is_allowed`` expects."""
+    with watched(browser, getattr(request.module, "is_allowed", lambda message: False)) as opening:
+        yield opening
 
 
 @pytest.fixture(scope="session")

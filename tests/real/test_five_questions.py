@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,18 +13,12 @@ from typing import Any
 import pytest
 from conftest import Installation
 from forked import clientscope
-from page_browser import Opens, watched
+from page_browser import Opens
 from patience import eventually, until
 from played_fleet import MAY_LOSE, SECRET, STORM_ADDRESS, STORM_CLOSED, PlayedFleet
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from clientscope.digest import DigestKey
-
-
-@pytest.fixture
-def opens(browser: Browser) -> Iterator[Opens]:
-    with watched(browser) as opening:
-        yield opening
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import page_past
 import pytest
-from page_browser import Opens, follow, serious, watched
+from page_browser import Opens, follow, serious
 from page_fleet import Fleet
 from page_server import PageServer, serving
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 import sinks.dashboard
 from clientscope.clock import now_ms
@@ -68,12 +68,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
     page_past.write(fleet, folder)
     with serving(fleet, history_dir=folder) as server:
         yield server
-
-
-@pytest.fixture
-def opens(browser: Browser) -> Iterator[Opens]:
-    with watched(browser) as opening:
-        yield opening
 
 
 def views(server: PageServer) -> list[str]:
