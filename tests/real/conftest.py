@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from certificates import Authority
 from forked import Gateway
 from groups import group_of
 from kafka import KafkaAdminClient
@@ -139,6 +141,31 @@ def running_broker(data_dir: Path, release: str = "broker", extra: Mapping[str, 
 
 
 @contextmanager
+def running_processes(log_dir: Path) -> Iterator[Fleet]:
+    """Commands of ours that a test starts; all end when this is left."""
+    processes = Fleet(log_dir, lambda line: None)
+    try:
+        yield processes
+    finally:
+        processes.stop()
+
+
+@contextmanager
+def running_brokers(plans: Iterable[BrokerPlan]) -> Iterator[list[EmbeddedBroker]]:
+    """The brokers of one cluster."""
+    brokers = [EmbeddedBroker(plan) for plan in plans]
+    try:
+        for broker in brokers:
+            broker.launch()
+        for broker in brokers:
+            broker.await_up()
+        yield brokers
+    finally:
+        with ThreadPoolExecutor() as pool:  # at once: the last of a quorum would wait in vain for the others
+            list(pool.map(EmbeddedBroker.stop, brokers))
+
+
+@contextmanager
 def running_gateway(internal: str, upstream: str, log_dir: Path, *flags: str, listen: str = "") -> Iterator[RunningGateway]:
     """A gateway of its own with these flags.
 
@@ -194,6 +221,11 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
     log_dir = tmp_path_factory.mktemp("gateway")
     with running_gateway(broker.internal, broker.client, log_dir, listen=broker.advertised) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("certificates"))
 
 
 PASSWORD = "canary-password-7f3a"

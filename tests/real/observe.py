@@ -20,10 +20,11 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from patience import LIMIT_S, until
 from prometheus_client.parser import text_string_to_metric_families
 
+from clientscope.findings.record import Finding
 from clientscope.records.codec import decode
 from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS, TELEMETRY
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, STATUS, TELEMETRY
 
 Record = TypeVar("Record", ClientConfigRecord, ClientConnectionRecord)
 
@@ -98,6 +99,18 @@ def own_metrics(bootstrap_servers: str) -> list[OwnMetrics]:
         names = {metric.name for of in resources for scope in of.scope_metrics for metric in scope.metrics}
         found.append(OwnMetrics({"client_id": None, **said}, names))
     return found
+
+
+def findings(bootstrap_servers: str, code: str = "") -> list[Finding]:
+    """The newest of each finding, of one code or of all."""
+    newest = {message.key: message.value for message in read_all(bootstrap_servers, FINDINGS)}
+    found = [Finding.model_validate_json(value) for value in newest.values() if value is not None]
+    return [each for each in found if code in ("", each.code)]
+
+
+def told_findings(bootstrap_servers: str, code: str) -> list[tuple[str, str]]:
+    """State and message of each of these."""
+    return sorted((each.state, each.message) for each in findings(bootstrap_servers, code))
 
 
 def statuses(bootstrap_servers: str) -> dict[tuple[str, str], dict[str, Any]]:
@@ -176,6 +189,14 @@ def files_below(folder: Path, but: str) -> Iterator[tuple[Path, bytes]]:
         if path.is_file() and but not in path.relative_to(folder).parts:
             with suppress(FileNotFoundError):
                 yield path, path.read_bytes()
+
+
+def private_file(path: Path, content: str | bytes) -> Path:
+    """A file that its owner alone may use, as one with a secret has to be."""
+    path.touch(0o600)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    path.chmod(0o600)
+    return path
 
 
 def answers(port: int) -> bool:

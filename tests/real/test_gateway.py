@@ -16,13 +16,14 @@ import confluent_kafka
 import kafka
 import pytest
 from conftest import running_gateway
+from forked import clientscope
+from http_attacks import connected
 from kafka.protocol.admin import DescribeClusterRequest
 from observe import WorkerMemory, connection_records, count, counts, gateway_connections, is_closed, make_topic, statuses, workers
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
-from clientscope.errors import EnvironmentProblem
 from clientscope.records.enums import Kind
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigResponse
@@ -99,12 +100,11 @@ def test_gateway_records_the_bytes_per_second_of_each_connection(broker: Any, tm
     ids=["negative", "zero", "seven", "huge", "tls", "http"],
 )  # fmt: skip
 def test_f06_a_nonsense_length_closes_the_connection_and_is_counted(gateway: Any, garbage: bytes) -> None:
-    host, port = gateway.address.split(":")
     before, memory = count(gateway, "frames_refused", "bad_length"), WorkerMemory(gateway.pid)
     for _ in range(20):
-        with socket.create_connection((host, int(port))) as connected:
-            connected.sendall(garbage)
-            assert is_closed(connected)
+        with connected(gateway.address) as held:
+            held.sendall(garbage)
+            assert is_closed(held)
             memory.rss()
     until(lambda: count(gateway, "frames_refused", "bad_length"), before + 20)
     memory.stays_within(2**20)
@@ -204,7 +204,10 @@ def test_it_says_what_its_broker_is_declared_to_be_and_how_it_is_until_it_is_sto
     assert statuses(broker.internal)["gateway", "teller"]["condition"] == "stopped"
 
 
-def test_one_whose_port_is_taken_says_so_and_is_not_ready(gateway: Any, broker: Any, tmp_path: Path) -> None:
-    taken = r"gateway ended with status 1: listen: cannot listen on .*: Address already in use"
-    with pytest.raises(EnvironmentProblem, match=taken), running_gateway(broker.internal, broker.client, tmp_path, listen=gateway.address):
-        pass
+def test_one_whose_port_is_taken_ends_and_says_so(broker: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for flag, other in (("listen", "metrics-listen"), ("metrics-listen", "listen")):
+            ended = clientscope("gateway", "--bootstrap-servers", broker.internal, f"--{flag}", address, f"--{other}", "127.0.0.1:0")
+            assert ended.returncode == 1
+            assert ended.stderr.startswith(f"error: {flag}: cannot listen on {address}: ") and "hint: " in ended.stderr

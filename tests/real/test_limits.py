@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import running_gateway
+from http_attacks import connected
 from observe import count, gateway_connections, is_closed
 from patience import until
 
@@ -23,10 +24,9 @@ def test_f08_slow_senders_are_closed_and_fresh_clients_still_connect(broker: Any
     """How soon a fresh client has its answer, bench/hostile.py measures."""
     flags = ("--unauthenticated-timeout-ms", "1500")
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
-        host, port = gateway.address.split(":")
         good = stack.enter_context(RawClient.connect(gateway.address, "good"))
         assert good.api_versions("good", "1").error_code == 0
-        slow = [stack.enter_context(socket.create_connection((host, int(port)))) for _ in range(SLOW)]
+        slow = [stack.enter_context(connected(gateway.address)) for _ in range(SLOW)]
         stopping = threading.Event()
 
         def drip() -> None:
@@ -77,17 +77,3 @@ def test_f08_one_address_has_its_share(broker: Any, tmp_path: Path) -> None:
         kept[0].close()
         until(lambda: gateway_connections(gateway.metrics_url), {("share", "1"): 4})
         connect("127.0.0.2").api_versions("share", "1")
-
-
-def test_an_idle_connection_is_closed_and_a_busy_one_is_not(broker: Any, tmp_path: Path) -> None:
-    with running_gateway(broker.internal, broker.client, tmp_path, "--connections-max-idle-ms", "800") as gateway, ExitStack() as stack:
-        idle, busy = (stack.enter_context(RawClient.connect(gateway.address, name)) for name in ("idle", "busy"))
-        idle.api_versions("idle", "1")
-
-        def is_idle_closed() -> bool:
-            busy.api_versions("busy", "1")
-            return is_closed(idle.socket, 0)
-
-        until(is_idle_closed)
-        until(lambda: count(gateway, "connections_closed", "idle"), 1)
-        assert busy.api_versions("busy", "1").error_code == 0

@@ -33,11 +33,6 @@ from clientscope.records.enums import Kind, Origin, PrincipalSource
 
 
 @pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("certificates"))
-
-
-@pytest.fixture(scope="module")
 def pair(authority: Authority) -> Pair:
     return authority.sign("gateway")
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
-import deltalake
 import pytest
 from conftest import running_broker
-from forked import clientscope
+from every import every
+from forked import clientscope, printed
 from observe import files_below, read_all
 from patience import eventually, until
+from replay import rows
 
 from clientscope.commands.xray import XraySettings
 from clientscope.commands.xray.publishing import Publishing
@@ -25,13 +27,8 @@ CANARIES = ("canary-7c1f9e", "iNdQUinP1aFQ", "Y2FuYXJ5")
 
 
 def published(installation: Any, *words: str, state: Path | None = None) -> tuple[int, str]:
-    flags = (
-        "--publish",
-        "--bootstrap-servers",
-        installation.broker.internal,
-        "--digest-key-file",
-        str(installation.data_dir / "digest.key"),
-    )
+    key = str(installation.data_dir / "digest.key")
+    flags = ("--publish", "--bootstrap-servers", installation.broker.internal, "--digest-key-file", key)
     ran = clientscope(*words, *flags, COLUMNS="140", **({"XDG_STATE_HOME": str(state)} if state else {}))
     assert not [word for word in CANARIES if word in ran.stdout + ran.stderr]
     return ran.returncode, ran.stderr
@@ -42,11 +39,7 @@ def results(installation: Any, origin: str) -> list[dict[str, Any]]:
 
 
 def history(installation: Any, origin: Origin) -> list[dict[str, Any]]:
-    table = installation.data_dir / "history" / "pushes"
-    if not list((table / "_delta_log").glob("*.json")):
-        return []
-    rows = deltalake.DeltaTable(table).to_pyarrow_table().to_pylist()
-    return [row for row in rows if row["origin"] == origin]
+    return [row for row in rows(installation.data_dir / "history", "pushes").values() if row["origin"] == origin]
 
 
 def keys(installation: Any, origin: Origin) -> dict[bytes, int]:
@@ -69,17 +62,22 @@ def test_what_logs_show_is_judged_opened_as_a_finding_and_kept(installation: Any
     assert of_topic and f"published {len(of_topic)} clients to clientscope.configs" in said
 
     until(lambda: len(results(installation, name)) == len(of_topic))
-    rows = results(installation, name)
-    assert [row for row in rows if row["rules"]]
-    assert {row["instance_id"] for row in rows} == {key.decode().partition("/")[0] for key in of_topic}
+    judged = results(installation, name)
+    assert [row for row in judged if row["rules"]]
+    assert {row["instance_id"] for row in judged} == {key.decode().partition("/")[0] for key in of_topic}
 
     def opened() -> bool:
-        every = installation.api("findings?limit=1000")["items"]
-        of_it = [each for each in every if any(client["gateway"] == GATEWAY_ID for client in each["clients"])]
-        return any(each["state"] == "open" for each in of_it)
+        found = installation.api("findings?limit=1000")["items"]
+        return any(each["state"] == "open" and GATEWAY_ID in {client["gateway"] for client in each["clients"]} for each in found)
 
     assert eventually(opened), installation.api("findings?limit=1000")
     until(lambda: len(history(installation, origin)) == len(of_topic), why="no row is quarantined")
+
+    servers = ("--bootstrap-servers", installation.broker.internal)
+    explained = {each["library"]: each["fleet"] for each in json.loads(printed("explain", "acks", "--fleet", "-o", "json", *servers))}
+    java = explained["java"]
+    assert sum(each["clients"] for each in every(java["values"])) + java["others"] == java["clients"] >= 1
+    assert f"  In the fleet, {java['clients']} client" in printed("explain", "acks", "--software", "java", "--fleet", *servers)
 
     assert published(installation, *words)[0] == 0
     assert set(keys(installation, origin)) == set(of_topic), "a later run replaces the records"
