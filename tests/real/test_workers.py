@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from conftest import RunningGateway, running_gateway
 from every import every
-from observe import connection_records, count, gateway_connections, metrics, workers
+from http_attacks import connected
+from observe import connection_records, count, gateway_connections, metrics, parent, workers
 from patience import until
 
 from clientscope.client.raw import RawClient
@@ -64,8 +64,7 @@ def test_a_gateway_that_can_make_no_more_workers_stops_and_says_so(broker: Any, 
     with running_gateway(broker.internal, broker.client, tmp_path, "--workers", "2") as gateway:
         until(lambda: len(workers(gateway.pid)), 2)
         first, second = workers(gateway.pid)
-        template = int(Path(f"/proc/{first}/stat").read_text().rpartition(")")[2].split()[1])
-        os.kill(template, signal.SIGKILL)
+        os.kill(parent(first), signal.SIGKILL)  # the template
         os.kill(first, signal.SIGKILL)
         until(lambda: "the gateway stops, to be started again" in (tmp_path / "gateway.log").read_text())
         until(lambda: not Path(f"/proc/{second}").exists())
@@ -74,8 +73,7 @@ def test_a_gateway_that_can_make_no_more_workers_stops_and_says_so(broker: Any, 
 def test_limits_hold_for_all_workers_together(broker: Any, tmp_path: Path) -> None:
     flags = ("--workers", "3", "--max-connections", "30")
     with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
-        host, port = gateway.address.split(":")
         for _ in range(60):
-            stack.enter_context(socket.create_connection((host, int(port)), 10))
+            stack.enter_context(connected(gateway.address))
         until(lambda: sum(gateway_connections(gateway.metrics_url).values()), 30)
         until(lambda: count(gateway, "connections_refused", "max_connections"), 30)
