@@ -19,6 +19,7 @@ import kafka
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from patience import LIMIT_S, until
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from clientscope.findings.record import Finding
 from clientscope.records.codec import decode
@@ -119,11 +120,14 @@ def statuses(bootstrap_servers: str) -> dict[tuple[str, str], dict[str, Any]]:
     return {(each["kind"], each["id"]): each for each in newest.values()}
 
 
+def _samples(url: str) -> list[Sample]:
+    with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
+        return [sample for family in text_string_to_metric_families(response.read().decode()) for sample in family.samples]
+
+
 def metrics(url: str) -> dict[tuple[str, ...], float]:
     """Samples by name and label values."""
-    with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
-        families = text_string_to_metric_families(response.read().decode())
-        return {(sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples}
+    return {(sample.name, *sample.labels.values()): sample.value for sample in _samples(url)}
 
 
 def counts(gateway: Any, what: str) -> dict[str, float]:
@@ -173,9 +177,7 @@ def listed(gateway: Any) -> list[dict[str, Any]]:
 
 def gateway_connections(url: str) -> dict[tuple[str, str], int]:
     """Open connections by software name and version, as the gateway's own metrics have them."""
-    with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
-        families = text_string_to_metric_families(response.read().decode())
-        samples = [s for family in families for s in family.samples if s.name == "clientscope_gateway_client_connections"]
+    samples = [sample for sample in _samples(url) if sample.name == "clientscope_gateway_client_connections"]
     return {(s.labels["client_software_name"], s.labels["client_software_version"]): int(s.value) for s in samples}
 
 

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 from every import every
-from page_browser import Opens, follow, serious, watched, wrong_request
+from page_browser import IN_BAR, Opens, follow, serious, watched, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect
 from quality_batches import NOW_MS, append, connections
 from record_bytes import connection_record
 
-import sinks.dashboard
 from clientscope import cli
 from clientscope.clock import now_ms
 from clientscope.records.topics import CONNECTIONS
@@ -24,10 +23,6 @@ from sinks.dashboard.http.access import Access, Token
 from sinks.quality.asking import CheckingProcess
 
 REQUEST_LOG = Path(__file__).parents[1] / "fixtures" / "request_logs" / "broker-3.9.log"
-_REGISTRY = Path(sinks.dashboard.__file__).parent / "static" / "views.js"
-IN_BAR = re.findall(r'name: "(\w+)", title: "(\w+)", key: "(\w)"', _REGISTRY.read_text())
-"""Name, title and key of each view that the bar lists."""
-
 HIDEABLE = """
 let hidden = false;
 Object.defineProperty(document, "hidden", { get: () => hidden });
