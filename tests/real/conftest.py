@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from certificates import Authority
 from forked import Gateway
 from groups import group_of
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
-from page_browser import started
+from page_browser import Opens, started, watched
 from patience import LIMIT_S
 from played_fleet import OWNERS
 from playwright.sync_api import Browser, expect
@@ -139,6 +141,31 @@ def running_broker(data_dir: Path, release: str = "broker", extra: Mapping[str, 
 
 
 @contextmanager
+def running_processes(log_dir: Path) -> Iterator[Fleet]:
+    """Commands of ours that a test starts; all end when this is left."""
+    processes = Fleet(log_dir, lambda line: None)
+    try:
+        yield processes
+    finally:
+        processes.stop()
+
+
+@contextmanager
+def running_brokers(plans: Iterable[BrokerPlan]) -> Iterator[list[EmbeddedBroker]]:
+    """The brokers of one cluster."""
+    brokers = [EmbeddedBroker(plan) for plan in plans]
+    try:
+        for broker in brokers:
+            broker.launch()
+        for broker in brokers:
+            broker.await_up()
+        yield brokers
+    finally:
+        with ThreadPoolExecutor() as pool:  # at once: the last of a quorum would wait in vain for the others
+            list(pool.map(EmbeddedBroker.stop, brokers))
+
+
+@contextmanager
 def running_gateway(internal: str, upstream: str, log_dir: Path, *flags: str, listen: str = "") -> Iterator[RunningGateway]:
     """A gateway of its own with these flags.
 
@@ -167,6 +194,13 @@ def browser() -> Iterator[Browser]:
         yield one
 
 
+@pytest.fixture
+def opens(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Opens]:
+    """Opens pages; what a browser writes to its console fails the test, but for what the module's ``is_allowed`` expects."""
+    with watched(browser, getattr(request.module, "is_allowed", lambda message: False)) as opening:
+        yield opening
+
+
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """A broker without the job, for what needs none."""
@@ -187,6 +221,11 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
     log_dir = tmp_path_factory.mktemp("gateway")
     with running_gateway(broker.internal, broker.client, log_dir, listen=broker.advertised) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("certificates"))
 
 
 PASSWORD = "canary-password-7f3a"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import random
-import selectors
 import socket
 import struct
 import threading
@@ -19,10 +18,15 @@ class Cuttable:
     """Forwards what comes to `address` until `cut`, and then refuses connections until `restore`.
 
     Kafka's clients connect to the addresses that a broker advertises, so the broker must advertise `address`.
+
+    Args:
+        delay_ms: shortest and longest, drawn for each piece; pieces stay in order.
     """
 
-    def __init__(self, upstream: tuple[str, int], port: int = 0) -> None:
-        self._upstream = upstream
+    def __init__(self, upstream: tuple[str, int], port: int = 0, delay_ms: tuple[int, int] = (0, 0)) -> None:
+        self._upstream, self._delay_ms = upstream, delay_ms
+        self._random = random.Random(40)  # noqa: S311 - the same each time
+        self.broken = 0
         self._port = port or free_port()
         self.address = f"127.0.0.1:{self._port}"
         self._lock = threading.Lock()
@@ -58,44 +62,11 @@ class Cuttable:
                 return
             threading.Thread(target=self._pump, args=(near, far), daemon=True).start()
 
-    def _pump(self, near: socket.socket, far: socket.socket) -> None:
-        with near, far, selectors.DefaultSelector() as selector:
-            with self._lock:
-                self._open |= {near, far}
-            selector.register(near, selectors.EVENT_READ, far)
-            selector.register(far, selectors.EVENT_READ, near)
-            try:
-                while True:
-                    for key, _ in selector.select():
-                        data = key.fileobj.recv(65536)  # type: ignore[union-attr]
-                        if not data:
-                            return
-                        key.data.sendall(data)
-            except OSError:
-                return
-            finally:
-                with self._lock:
-                    self._open -= {near, far}
-
     def __enter__(self) -> Cuttable:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.cut()
-
-
-class Slow(Cuttable):
-    """Forwards each piece after a delay, in order, and breaks connections on request.
-
-    Args:
-        delay_ms: shortest and longest, drawn for each piece.
-    """
-
-    def __init__(self, upstream: tuple[str, int], delay_ms: tuple[int, int], port: int = 0, seed: int = 40) -> None:
-        self._delay_ms = delay_ms
-        self._random = random.Random(seed)  # noqa: S311 - the same each time
-        self.broken = 0
-        super().__init__(upstream, port)
 
     def break_one(self) -> None:
         """Resets one connection, whatever it carries."""

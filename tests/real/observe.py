@@ -19,11 +19,13 @@ import kafka
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from patience import LIMIT_S, until
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
+from clientscope.findings.record import Finding
 from clientscope.records.codec import decode
 from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.topics import CONFIGS, CONNECTIONS, STATUS, TELEMETRY
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, STATUS, TELEMETRY
 
 Record = TypeVar("Record", ClientConfigRecord, ClientConnectionRecord)
 
@@ -100,17 +102,32 @@ def own_metrics(bootstrap_servers: str) -> list[OwnMetrics]:
     return found
 
 
+def findings(bootstrap_servers: str, code: str = "") -> list[Finding]:
+    """The newest of each finding, of one code or of all."""
+    newest = {message.key: message.value for message in read_all(bootstrap_servers, FINDINGS)}
+    found = [Finding.model_validate_json(value) for value in newest.values() if value is not None]
+    return [each for each in found if code in ("", each.code)]
+
+
+def told_findings(bootstrap_servers: str, code: str) -> list[tuple[str, str]]:
+    """State and message of each of these."""
+    return sorted((each.state, each.message) for each in findings(bootstrap_servers, code))
+
+
 def statuses(bootstrap_servers: str) -> dict[tuple[str, str], dict[str, Any]]:
     """What was last said of each process, query and broker, by kind and id."""
     newest = {message.key: json.loads(message.value) for message in read_all(bootstrap_servers, STATUS)}
     return {(each["kind"], each["id"]): each for each in newest.values()}
 
 
+def _samples(url: str) -> list[Sample]:
+    with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
+        return [sample for family in text_string_to_metric_families(response.read().decode()) for sample in family.samples]
+
+
 def metrics(url: str) -> dict[tuple[str, ...], float]:
     """Samples by name and label values."""
-    with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
-        families = text_string_to_metric_families(response.read().decode())
-        return {(sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples}
+    return {(sample.name, *sample.labels.values()): sample.value for sample in _samples(url)}
 
 
 def counts(gateway: Any, what: str) -> dict[str, float]:
@@ -160,9 +177,7 @@ def listed(gateway: Any) -> list[dict[str, Any]]:
 
 def gateway_connections(url: str) -> dict[tuple[str, str], int]:
     """Open connections by software name and version, as the gateway's own metrics have them."""
-    with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
-        families = text_string_to_metric_families(response.read().decode())
-        samples = [s for family in families for s in family.samples if s.name == "clientscope_gateway_client_connections"]
+    samples = [sample for sample in _samples(url) if sample.name == "clientscope_gateway_client_connections"]
     return {(s.labels["client_software_name"], s.labels["client_software_version"]): int(s.value) for s in samples}
 
 
@@ -176,6 +191,14 @@ def files_below(folder: Path, but: str) -> Iterator[tuple[Path, bytes]]:
         if path.is_file() and but not in path.relative_to(folder).parts:
             with suppress(FileNotFoundError):
                 yield path, path.read_bytes()
+
+
+def private_file(path: Path, content: str | bytes) -> Path:
+    """A file that its owner alone may use, as one with a secret has to be."""
+    path.touch(0o600)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    path.chmod(0o600)
+    return path
 
 
 def answers(port: int) -> bool:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from patience import LIMIT_S
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+import sinks.dashboard
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
@@ -21,6 +25,10 @@ FLAGS = [
     "--disable-sync",
 ]
 SECONDS = 1_000
+IN_BAR = re.findall(
+    r'name: "(\w+)", title: "(\w+)", key: "(\w)"', (Path(sinks.dashboard.__file__).parent / "static" / "views.js").read_text()
+)
+"""Name, title and key of each view that the bar lists."""
 _REPORT_VIOLATIONS = "addEventListener('securitypolicyviolation', (e) => console.error('violates', e.violatedDirective, e.blockedURI))"
 
 Opens = Callable[..., Page]

@@ -15,7 +15,6 @@ from observe import read_all
 from patience import LIMIT_S
 from record_bytes import config_record, heartbeat, setting
 
-from clientscope.findings.record import Finding
 from clientscope.records.codec import decode
 from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.connection_record import ClientConnectionRecord
@@ -87,18 +86,6 @@ class Latencies(NamedTuple):
     gauges: list[int]
     findings: list[int]
 
-    def said(self) -> str:
-        """Number, median and 99th percentile of each."""
-        return ", ".join(f"{name}: {len(each)}, p50 {_at(each, 0.5)} ms, p99 {_at(each, 0.99)} ms" for name, each in self._asdict().items())
-
-    def p99(self) -> dict[str, int]:
-        """By what it is of."""
-        return {name: _at(each, 0.99) for name, each in self._asdict().items()}
-
-
-def _at(values: list[int], share: float) -> int:
-    return sorted(values)[int(len(values) * share)] if values else 0
-
 
 def latencies(servers: str, since_ms: int, until_ms: int) -> Latencies:
     """Of what the load wrote within a time, in ms since the epoch."""
@@ -125,10 +112,3 @@ def _counted(value: bytes) -> tuple[str, int]:
 def _newest_first(messages: list[Any]) -> Iterator[tuple[int, dict[str, Any]]]:
     """So that in a dictionary the first of each key is what stays."""
     yield from ((each.timestamp, json.loads(each.value)) for each in reversed(messages) if each.value is not None)
-
-
-def open_findings(servers: str, code: str) -> list[tuple[str, str]]:
-    """State and message of each finding of a code, as they are now."""
-    newest = {message.key: message.value for message in read_all(servers, FINDINGS)}
-    found = [Finding.model_validate_json(value) for value in newest.values() if value is not None]
-    return sorted((each.state, each.message) for each in found if each.code == code)

@@ -49,36 +49,29 @@ def test_each_source(broker: Any) -> None:
     assert row.split() == ["1", broker.internal, "–", "active", "Kafka", "4.4.0", "jmx"]
 
 
-def test_an_exporter_that_is_not_there_is_said(broker: Any) -> None:
-    text = run("--bootstrap-servers", broker.internal, "--jmx", f"1=http://127.0.0.1:{free_port()}/metrics")
-    assert "inferred" in text
-    assert "Broker 1: no JMX exporter answers" in text
+def test_what_is_not_there_is_said(broker: Any) -> None:
+    servers = ("--bootstrap-servers", broker.internal)
+    text = run(*servers, "--jmx", f"1=http://127.0.0.1:{free_port()}/metrics")
+    assert "inferred" in text and "Broker 1: no JMX exporter answers" in text
+    assert "the cluster has no broker 7" in run(*servers, "--software", "7=x/1", status=2)
 
 
-def test_a_broker_that_the_cluster_does_not_have_is_said(broker: Any) -> None:
-    assert "the cluster has no broker 7" in run("--bootstrap-servers", broker.internal, "--software", "7=x/1", status=2)
-
-
-def test_the_gateway_says_what_jmx_says(broker: Any, tmp_path: Any) -> None:
-    flags = ("--broker-jmx", f"http://127.0.0.1:{broker.jmx_port}/metrics")
-    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway:
-        assert described(gateway.address) == described(broker.client)[:-1] + b"\x02\xf5\x06\x06\x06Kafka\xf6\x06\x06\x064.4.0"
-        assert pages(gateway) == [("Kafka", "4.4.0", "jmx")]
-
-
-def test_an_inferred_version_is_never_sent_to_clients(broker: Any, tmp_path: Any) -> None:
-    flags = ("--broker-jmx", f"http://127.0.0.1:{free_port()}/metrics")
-    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway:
-        assert described(gateway.address) == described(broker.client)[:-1] + b"\x02\xf5\x06\x06\x06Kafka\xf6\x06\x01\0"
-        assert pages(gateway) == [("Kafka", "4.4", "inferred")]
-    assert "DescribeCluster says no version: no JMX exporter answers" in (tmp_path / "gateway.log").read_text()
-
-
-def test_what_is_declared_holds_before_jmx(broker: Any, tmp_path: Any) -> None:
-    flags = ("--broker-jmx", f"http://127.0.0.1:{broker.jmx_port}/metrics", "--broker-software-name", "mine")
-    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway:
-        assert b"\xf5\x06\x05\x05mine\xf6\x06\x01\0" in described(gateway.address)
-        assert pages(gateway) == [("mine", None, "declared")]
+@pytest.mark.parametrize(
+    ("answers", "flags", "sent", "shown"),
+    [
+        (True, (), b"\x06Kafka\xf6\x06\x06\x064.4.0", ("Kafka", "4.4.0", "jmx")),
+        (False, (), b"\x06Kafka\xf6\x06\x01\0", ("Kafka", "4.4", "inferred")),
+        (True, ("--broker-software-name", "mine"), b"\x05mine\xf6\x06\x01\0", ("mine", None, "declared")),
+    ],
+    ids=["jmx", "an inferred version is never sent to clients", "what is declared holds before"],
+)
+def test_what_the_gateway_says(broker: Any, tmp_path: Any, answers: bool, flags: tuple[str, ...], sent: bytes, shown: Any) -> None:
+    jmx = f"http://127.0.0.1:{broker.jmx_port if answers else free_port()}/metrics"
+    with running_gateway(broker.internal, broker.client, tmp_path, "--broker-jmx", jmx, *flags) as gateway:
+        assert described(gateway.address) == described(broker.client)[:-1] + b"\x02\xf5\x06" + sent[:1] + sent
+        assert pages(gateway) == [shown]
+    said = "DescribeCluster says no version: no JMX exporter answers" in (tmp_path / "gateway.log").read_text()
+    assert said is not answers
 
 
 def pages(gateway: Any) -> list[tuple[str | None, str | None, str | None]]:

@@ -16,7 +16,7 @@ import pytest
 from conftest import RunningBroker, RunningGateway, running_gateway
 from forked import clientscope
 from http_attacks import get
-from observe import gateway_connections, make_topic, metrics, workers
+from observe import gateway_connections, make_topic, metrics, private_file, workers
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -77,8 +77,10 @@ def test_by_a_signal_while_clients_produce_and_push(broker: RunningBroker, tmp_p
         assert PUSH_CONFIG in keys(kept)
         assert kept.push_config(PUSH).error_code == 0
         until(lambda: len(sent) > 100)
+        status, text = put(gateway, b"true")
+        assert (status, "admin_token_file" in text) == (403, True), "F38: without a token file only signals turn it"
         os.kill(gateway.pid, signal.SIGUSR1)
-        until(lambda: is_bypassed(gateway))
+        until(lambda: is_bypassed(gateway) and put(gateway, b"", "GET", token="") == (200, True))
         until(lambda: PUSH_CONFIG not in keys(kept), why="the broker's own answer")
         until(lambda: PUSH_CONFIG not in keys_of_a_new_client(gateway))
         with RawClient.connect(gateway.address, "new") as new:
@@ -100,10 +102,7 @@ def test_by_a_signal_while_clients_produce_and_push(broker: RunningBroker, tmp_p
 
 
 def token_file(folder: Path, text: str = f"# who may\nalice {TOKEN}\n") -> Path:
-    path = folder / "admin.token"
-    path.write_text(text)
-    path.chmod(0o600)
-    return path
+    return private_file(folder / "admin.token", text)
 
 
 def test_f38_a_call_needs_a_token_and_no_web_page_can_make_it(broker: RunningBroker, tmp_path: Path) -> None:
@@ -141,15 +140,6 @@ def test_f38_a_call_needs_a_token_and_no_web_page_can_make_it(broker: RunningBro
         status, text = put(gateway, b"false", token=OTHER)
         assert (status, "every user of this machine" in text) == (503, True)
     assert TOKEN not in (tmp_path / "gateway.log").read_text()
-
-
-def test_f38_without_a_token_file_only_signals_turn_it(broker: RunningBroker, tmp_path: Path) -> None:
-    with running_gateway(broker.internal, broker.client, tmp_path) as gateway:
-        status, text = put(gateway, b"true")
-        assert (status, "admin_token_file" in text) == (403, True)
-        assert put(gateway, b"", "GET", token="") == (200, False)
-        os.kill(gateway.pid, signal.SIGUSR1)
-        until(lambda: put(gateway, b"", "GET", token=""), (200, True))
 
 
 def test_f39_a_token_file_that_is_wrong_ends_the_start(broker: RunningBroker, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from alert_receivers import Server, serving
 from canaries import Canaries, as_bytes
 from every import every
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
-from observe import read_all
+from observe import private_file, read_all
 from page_browser import watched
 from patience import LIMIT_S, until
 from playwright.sync_api import Browser
@@ -138,10 +138,8 @@ def broker_plan(run: Path40, user: str) -> BrokerPlan:
 def start(run: Path40, hook: Server) -> None:
     folder, at = run.folder, run.addresses
     for name, text in (("digest.key", "0123456789abcdef" * 4), ("hook.secret", "whsec_" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")):
-        (folder / name).write_text(text)
-        (folder / name).chmod(0o600)
-    (folder / "hook.header").write_text(run.canaries.at("a web hook's header of ours"))
-    (folder / "hook.header").chmod(0o600)
+        private_file(folder / name, text)
+    private_file(folder / "hook.header", run.canaries.at("a web hook's header of ours"))
     (folder / "receivers.toml").write_text(
         f'[[receiver]]\nname = "hook"\nkind = "webhook"\nurl = "{hook.url}"\nsecrets = ["file:{folder}/hook.secret"]\n'
         f'headers = {{ Authorization = "file:{folder}/hook.header" }}\ncode = "SK*"\n'
@@ -306,12 +304,8 @@ def look_at_topics(run: Path40) -> None:
         content = io.BytesIO()
         for message in read_all(run.internal, topic):
             if message.key != STRAIGHT:
-                parts = (
-                    message.key or b"",
-                    message.value or b"",
-                    *(part for header in message.headers for part in (header[0].encode(), header[1])),
-                )
-                content.write(b"\n".join((*parts, b"")))
+                headers = (part for name, value in message.headers for part in (name.encode(), value))
+                content.write(b"\n".join((message.key or b"", message.value or b"", *headers, b"")))
         run.surface(f"topic {topic}", content.getvalue(), *markers.get(topic, ()))
 
 
@@ -342,7 +336,7 @@ def look_at_files(run: Path40) -> None:
 def test_f34_forty_canaries_are_written_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, browser: Browser) -> None:
     run = Path40(tmp_path, Canaries())
     user = run.canaries.at("a SASL user's name", "aws", "svc-")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(Path(__file__).with_name("verbose")), os.environ.get("PYTHONPATH", ""))))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).with_name("verbose")), prepend=os.pathsep)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     with ExitStack() as running:

@@ -1,20 +1,29 @@
-"""The catalogue of franz-go, Sarama and KafkaJS, against the sources that the tests' clients are built with."""
+"""The catalogue, against the sources of franz-go, Sarama and KafkaJS that the tests' clients are built with, and against Java's jars."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from clients.java import JavaClient
 
+from clientscope.catalog import sensitive
+from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.dialects import dialect
 from clientscope.catalog.settings import Facts, KnownSetting, Library, libraries, numbers
+from clientscope.local import jars
+from clientscope.records.enums import ValueState
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
+import catalogue_java
 from catalogue import Found, library
 from catalogue_go import constants, franz_gos, go_module, saramas
 from catalogue_others import kafkajs
@@ -71,3 +80,57 @@ def test_kafkajs(tmp_path: Path) -> None:
     version = json.loads((FIXTURES / "clients" / "node" / "package.json").read_text())["dependencies"]["kafkajs"]
     releases, documentation = kafkajs(tmp_path)
     compare("kafkajs", version, releases[version], documentation)
+
+
+KINDS = {"producer", "consumer", "share-consumer", "admin"}
+CLASS_LISTS = ("metric.reporters", "partition.assignment.strategy")
+"""Redacted in pushes, but known as defaults."""
+
+
+def defined(java: Any, config: Any) -> dict[str, str]:
+    """What isn't empty, may be pushed or is a list of classes, and is in the catalogue, in Kafka's text."""
+    definition = java.common.config.ConfigDef
+    found = {}
+    for key, config_key in dict(config.configDef().configKeys()).items():
+        value = config.configDef().defaultValues().get(key)
+        text = "" if value is None else definition.convertToString(value, config_key.type())
+        if text and key in TYPES and (sensitive.reason(key, text, TYPES[key]) is ValueState.PRESENT or key in CLASS_LISTS):
+            assert TYPES[key] is Type[config_key.type().name()], key
+            found[key] = text.replace("class ", "")
+    return found
+
+
+@pytest.mark.parametrize("configuration", ["client-2.8", "client-3.9", "client-4.4"])
+def test_defaults_are_those_of_the_jar(configuration: str) -> None:
+    with closing(JavaClient("127.0.0.1:1", configuration)) as client:
+        _, version = client.identity
+        clients = client.kafka.clients
+        configs = {
+            ClientType.PRODUCER: clients.producer.ProducerConfig,
+            ClientType.CONSUMER: clients.consumer.ConsumerConfig,
+            ClientType.ADMIN: clients.admin.AdminClientConfig,
+        }
+        for client_type, config in configs.items():
+            expected = defined(client.kafka, config)
+            if "share.acquire.mode" in expected:
+                expected["share.acquire.mode"] = expected["share.acquire.mode"].lower()
+            assert dialect("java").defaults_of(client_type, version) == expected
+
+
+@pytest.mark.parametrize("configuration", ["client-2.8", "client-3.9", "client-4.4"])
+def test_the_catalogue_is_that_of_the_jar(configuration: str) -> None:
+    """Names, types, defaults, validators and deprecations of a release, as its ConfigDefs have them."""
+    paths = jars.jars(configuration)
+    release = next(found[1] for path in paths if (found := re.fullmatch(r"kafka-clients-(.+)\.jar", path.name)))
+    [read] = catalogue_java.read({release: paths})
+    made = Library("java", library(Found({release: catalogue_java.kinds_of(read["clients"], release)})))
+
+    def facts(of: Library) -> dict[tuple[str, str], Facts]:
+        """Words are in an order of their own: in some releases they are a set."""
+        found = {place: facts for place, facts in _all(of, numbers(release)).items() if place[1] in KINDS}
+        return {
+            place: each._replace(allowed=each.allowed and each.allowed._replace(words=tuple(sorted(each.allowed.words))))
+            for place, each in found.items()
+        }
+
+    assert facts(libraries()["java"]) == facts(made)

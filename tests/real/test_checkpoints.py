@@ -8,26 +8,24 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import kafka
 import pytest
-from conftest import RunningBroker, start_broker
+from conftest import running_broker
 from deltalake import DeltaTable
 from forked import clientscope
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import PolicyViolationError
-from observe import java_below, metrics, page, read_all
+from observe import java_below, page, read_all
 from patience import LIMIT_S, eventually, until
 from record_bytes import config_record, setting
-from replay import Input, comes_out, rows
+from replay import Input, rows
+from stream_job import StreamJob
 
 from clientscope import topics
-from clientscope.demo.fleet import Fleet
-from clientscope.digest import DigestKey
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
 from clientscope.records.topics import CONFIGS, RESULTS
@@ -36,81 +34,42 @@ from streaming.checkpoints.job_topic import read_job
 pytestmark = pytest.mark.faults
 
 SEED = 23
-KEY = DigestKey(b"0123456789abcdef" * 4)
 
 
-@dataclass
-class Rig:
+class Rig(StreamJob):
     """A broker, and jobs over it that run or not."""
 
-    broker: RunningBroker
-    folder: Path
-    stream_url: str = field(default_factory=lambda: f"http://127.0.0.1:{free_port()}/")
-
-    def __post_init__(self) -> None:
-        self.jobs = Fleet(self.folder / "logs", lambda line: None)
-        self.key = self.folder / "digest.key"
-        self.key.touch(0o600)
-        self.key.write_bytes(KEY.secret)
-
-    @property
-    def history(self) -> Path:
-        return self.folder / "history"
-
-    def arguments(self, *flags: str) -> list[str]:
-        return [
-            "stream", "--bootstrap-servers", self.broker.internal, "--checkpoint-dir", str(self.folder / "checkpoints"),
-            "--history-dir", str(self.history), "--history-interval-seconds", "1", "--driver-memory", "1g",
-            "--metrics-listen", self.stream_url.split("/")[2], "--quality", "off", "--digest-key-file", str(self.key), *flags,
-        ]  # fmt: skip
-
-    def start(self, name: str, *flags: str) -> None:
-        self.jobs.start(name, *self.arguments(*flags))
-        self.jobs.await_ready(name, timeout_s=LIMIT_S)
-
-    @contextmanager
-    def job(self, name: str, *flags: str) -> Iterator[None]:
-        self.start(name, *flags)
-        try:
-            yield
-        finally:
-            self.jobs.stop(name)
-
-    def log(self, name: str) -> str:
-        return (self.folder / "logs" / f"{name}.log").read_text(errors="replace")
-
     def push(self, partition: int, *client_ids: str) -> None:
-        with closing(kafka.KafkaProducer(bootstrap_servers=self.broker.internal)) as producer:
+        with closing(kafka.KafkaProducer(bootstrap_servers=self.servers)) as producer:
             for client_id in client_ids:
                 value = config_record(setting("acks", "all"), client_id=client_id)
                 producer.send(CONFIGS, key=client_id.encode(), value=value, partition=partition).get(LIMIT_S)
 
     def results(self) -> list[str]:
-        return [json.loads(message.value)["client_id"] for message in read_all(self.broker.internal, RESULTS)]
+        return [json.loads(message.value)["client_id"] for message in read_all(self.servers, RESULTS)]
 
     def lost(self) -> dict[tuple[str, ...], float]:
-        found = metrics(f"{self.stream_url}metrics").items()
-        return {key[1:]: number for key, number in found if key[0] == "clientscope_stream_lost_records" and number}
+        return self.counted("clientscope_stream_lost_records")
 
     def in_history(self) -> list[str]:
         """The clients whose pushes it has; a topic that is made again has the same offsets again."""
-        found: list[str] = DeltaTable(self.history / "pushes").to_pyarrow_table(columns=["client_id"])["client_id"].to_pylist()
+        found: list[str] = DeltaTable(f"{self.history}/pushes").to_pyarrow_table(columns=["client_id"])["client_id"].to_pylist()
         return found
 
     def run(self, *words: str) -> tuple[int, str]:
-        done = clientscope(*words, "--bootstrap-servers", self.broker.internal)
+        done = clientscope(*words, "--bootstrap-servers", self.servers)
         return done.returncode, done.stdout + done.stderr
 
     def checkpoint(self, query: str) -> Path:
-        return self.folder / "checkpoints" / query / read_job(self.broker.internal).starts[query].checkpoint
+        return self.folder / "checkpoints" / query / read_job(self.servers).starts[query].checkpoint
 
     def has_read(self, query: str, *ends: int) -> bool:
         """Whether the job has said so."""
-        return read_job(self.broker.internal).position(query) == dict(enumerate(ends))
+        return read_job(self.servers).position(query) == dict(enumerate(ends))
 
     def expire(self, before: int) -> None:
         """Takes away the records before an offset of partition 0 of the pushes' topic, as retention would, did it have any."""
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=self.broker.internal)) as admin:
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=self.servers)) as admin:
             self._set_policy(admin, "compact,delete")
             # A broker follows the controller's log, so its own log may still be compacted alone for a moment after it said that it isn't.
             until(lambda: self._deleted(admin, before))
@@ -131,58 +90,58 @@ class Rig:
         until(lambda: admin.describe_configs([topic])["topic"][CONFIGS]["cleanup.policy"]["value"], policy)
 
     def make_topic_again(self, partitions: int = 1) -> None:
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=self.broker.internal)) as admin:
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=self.servers)) as admin:
             admin.delete_topics([CONFIGS])
             until(lambda: CONFIGS not in admin.list_topics())
-        topics.create(self.broker.internal, partitions=partitions)
+        topics.create(self.servers, partitions=partitions)
 
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
-    started, broker = start_broker(tmp_path / "broker")
-    rig = Rig(broker, tmp_path)
-    try:
+    with running_broker(tmp_path / "broker") as broker:
+        rig = Rig(broker.internal, tmp_path, "--quality", "off")
         yield rig
-    finally:
-        rig.jobs.stop()
-        started.stop()
+        rig.processes.stop()
 
 
 def ended(rig: Rig, name: str) -> int:
     """The status with which a job has ended by itself."""
     with pytest.raises(EnvironmentProblem, match=rf"{name} ended with status (\d+)") as caught:
-        assert not eventually(lambda: rig.jobs.check(name))
+        assert not eventually(lambda: rig.processes.check(name))
     return int(str(caught.value).partition("status ")[2].split()[0].rstrip(":;,."))
 
 
 def test_a_newer_job_replaces_the_older_one_which_stops_all_its_queries(rig: Rig) -> None:
-    written = Input(rig.broker.internal, SEED)
+    written = Input(rig.servers, SEED)
     written.write(100)
     rig.start("first")
-    comes_out(rig.broker.internal, rig.history, KEY)
-    rig.stream_url = f"http://127.0.0.1:{free_port()}/"
+    rig.ready("first")
+    rig.comes_out_as_replayed()
+    rig.page = f"http://127.0.0.1:{free_port()}/"
     rig.start("second")
+    rig.ready("second")
     assert ended(rig, "first") == 0, "a service manager doesn't start it again"
-    assert f"replaced by clientscope stream, process {rig.jobs.pid('second')} on " in rig.log("first")
+    assert f"replaced by clientscope stream, process {rig.processes.pid('second')} on " in rig.log("first")
     assert "Traceback" not in rig.log("first"), rig.log("first")
     assert "takes over from clientscope stream, process" in rig.log("second")
     written.write(50)
-    comes_out(rig.broker.internal, rig.history, KEY)
+    rig.comes_out_as_replayed()
 
     # One that stands still while it is replaced finds out as soon as it goes on.
-    second = rig.jobs.pid("second")
+    second = rig.processes.pid("second")
     os.kill(second, signal.SIGSTOP)
     try:
-        rig.stream_url = f"http://127.0.0.1:{free_port()}/"
+        rig.page = f"http://127.0.0.1:{free_port()}/"
         rig.start("third")
+        rig.ready("third")
     finally:
         os.kill(second, signal.SIGCONT)
     assert ended(rig, "second") == 0
-    assert f"replaced by clientscope stream, process {rig.jobs.pid('third')} on " in rig.log("second")
+    assert f"replaced by clientscope stream, process {rig.processes.pid('third')} on " in rig.log("second")
     written.write(50)
-    comes_out(rig.broker.internal, rig.history, KEY)
+    rig.comes_out_as_replayed()
     status, said = rig.run("checkpoints", "list")
-    assert (status, f"run by clientscope stream, process {rig.jobs.pid('third')} on " in said) == (0, True), said
+    assert (status, f"run by clientscope stream, process {rig.processes.pid('third')} on " in said) == (0, True), said
 
 
 def cut(checkpoint: Path) -> None:
@@ -217,11 +176,11 @@ def last(log: Path) -> Path:
 
 
 def test_f23_queries_with_damaged_checkpoints_begin_anew_where_they_were(rig: Rig) -> None:
-    written = Input(rig.broker.internal, SEED)
-    with rig.job("first"):
+    written = Input(rig.servers, SEED)
+    with rig.running("first"):
         for number in (60, 40, 30):  # more than one batch
             written.write(number)
-            comes_out(rig.broker.internal, rig.history, KEY)
+            rig.comes_out_as_replayed()
     damages: dict[str, Callable[[Path], None]] = {
         "results": cut, "gauges": changed, "history_connections": without_metadata, "history_pushes": gone_back,
     }  # fmt: skip
@@ -229,8 +188,8 @@ def test_f23_queries_with_damaged_checkpoints_begin_anew_where_they_were(rig: Ri
     for query, damage in damages.items():
         damage(before[query])
     written.write(30)
-    with rig.job("second"):
-        comes_out(rig.broker.internal, rig.history, KEY)
+    with rig.running("second"):
+        rig.comes_out_as_replayed()
         anew = {query for query, checkpoint in before.items() if rig.checkpoint(query) != checkpoint}
         assert {"results", "gauges", "history_pushes"} <= anew
         for query in anew:
@@ -239,27 +198,27 @@ def test_f23_queries_with_damaged_checkpoints_begin_anew_where_they_were(rig: Ri
         assert (status, said.count("its checkpoint was damaged")) == (0, len(anew)), said
     without_all(rig.folder / "checkpoints")
     written.write(20)
-    with rig.job("third"):  # it begins where each query began last, and history passes over what it has
-        comes_out(rig.broker.internal, rig.history, KEY)
+    with rig.running("third"):  # it begins where each query began last, and history passes over what it has
+        rig.comes_out_as_replayed()
 
 
 def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -> None:
-    with rig.job("first"):
+    with rig.running("first"):
         rig.push(0, "read")
         for query in ("results", "history_pushes"):
             until(lambda query=query: rig.has_read(query, 1))  # type: ignore[misc]
     rig.push(0, "expired-1", "expired-2", "kept")
     rig.expire(before=3)
-    rig.jobs.start("stops", *rig.arguments("--on-lost-records", "stop"))
+    rig.start("stops", "--on-lost-records", "stop")
     assert ended(rig, "stops") == 1
     assert f"has not read: {CONFIGS}, partition 0: offsets from 1 to 2, 2 records" in rig.log("stops")
-    with rig.job("second"):
+    with rig.running("second"):
         until(rig.results, ["read", "kept"])
         both = {("0", query, CONFIGS): 2.0 for query in ("results", "history_pushes")}
         until(rig.lost, both)
         until(lambda: {(CONFIGS, 0, 0), (CONFIGS, 0, 3)} == rows(rig.history, "pushes").keys())
 
-        jvm = java_below(rig.jobs.pid("second"))  # Spark stands still while records come and go
+        jvm = java_below(rig.processes.pid("second"))  # Spark stands still while records come and go
         os.kill(jvm, signal.SIGSTOP)
         try:
             rig.push(0, "unseen-1", "unseen-2", "unseen-3")
@@ -274,28 +233,28 @@ def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -
 
 
 def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(rig: Rig) -> None:
-    with rig.job("first"):
+    with rig.running("first"):
         rig.push(0, "old")
         for query in ("results", "history_pushes"):
             until(lambda query=query: rig.has_read(query, 1))  # type: ignore[misc]
     rig.make_topic_again()
     rig.push(0, "new-0", "new-1", "new-2")  # so many that offsets alone would show nothing
-    with rig.job("second"):
+    with rig.running("second"):
         until(rig.results, ["old", "new-0", "new-1", "new-2"])
         assert f"{CONFIGS} was deleted and made again; of the old one partition 0 from offset 1" in rig.log("second")
         rig.make_topic_again(partitions=2)  # under a job that runs
         rig.push(1, *(f"newest-{number}" for number in range(5)))
         until(lambda: rig.results()[-5:], [f"newest-{number}" for number in range(5)])
-        until(lambda: page(f"{rig.stream_url}readyz")[0], 200)
+        until(lambda: page(f"{rig.page}readyz")[0], 200)
         pushed = ["old", "new-0", "new-1", "new-2", *(f"newest-{number}" for number in range(5))]
         until(lambda: sorted(rig.in_history()), sorted(pushed))
 
 
 def test_a_reset_is_taken_by_a_job_that_runs_and_partitions_that_were_added_are_read(rig: Rig) -> None:
-    with rig.job("first"):
+    with rig.running("first"):
         rig.push(0, "a", "b")
         until(lambda: rig.has_read("results", 2))
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=rig.broker.internal)) as admin:
+        with closing(kafka.KafkaAdminClient(bootstrap_servers=rig.servers)) as admin:
             admin.create_partitions({CONFIGS: 2})
         time.sleep(0.01)
         when = datetime.now(UTC).isoformat()
@@ -317,17 +276,17 @@ def test_a_reset_is_taken_by_a_job_that_runs_and_partitions_that_were_added_are_
 
 def test_f25_a_job_of_other_versions_continues(rig: Rig) -> None:
     """What an earlier release left lacks a field, or has one more; Spark's own files are the same in all releases (`test_sparks`)."""
-    with rig.job("first"):
+    with rig.running("first"):
         rig.push(0, "a")
         until(lambda: rig.has_read("results", 1))
-    state = read_job(rig.broker.internal)
-    with closing(kafka.KafkaProducer(bootstrap_servers=rig.broker.internal)) as producer:
+    state = read_job(rig.servers)
+    with closing(kafka.KafkaProducer(bootstrap_servers=rig.servers)) as producer:
         start = json.loads(state.starts["results"].model_dump_json())
         del start["lost"]
         progress = json.loads(state.progress["results"].model_dump_json()) | {"clientscope_version": "9.9", "of_a_later_release": [1]}
         for key, value in ((state.starts["results"].key, start), (state.progress["results"].key, progress), ('["later"]', {})):
             producer.send("clientscope.job", key=key.encode(), value=json.dumps(value).encode()).get(LIMIT_S)
-    with rig.job("second"):
+    with rig.running("second"):
         rig.push(0, "b")
         until(rig.results, ["a", "b"])
         assert 'a record of clientscope.job with the key ["later"] can\'t be read' in rig.log("second")

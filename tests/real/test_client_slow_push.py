@@ -33,7 +33,7 @@ def broker(spare: RunningBroker) -> RunningBroker:
 @pytest.fixture
 def gateway(broker: RunningBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
     """A gateway whose policy does as files say."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[1] / "pure"), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "pure"), prepend=os.pathsep)
 
     def start(**settings: Path) -> AbstractContextManager[RunningGateway]:
         configs = ",".join(f"{name.replace('_', '.')}={path}" for name, path in settings.items())

@@ -65,7 +65,8 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["kafka-2", "in Kubernetes"])
-def test_a_brokers_variables_make_a_broker_whose_clients_come_through_its_gateway(name: str, tmp_path: Path, secrets: Path) -> None:
+def test_a_brokers_variables_make_a_broker_that_runs_with_clients_behind_its_gateway(name: str, tmp_path: Path, secrets: Path) -> None:
+    """It runs by its own settings but for hosts, ports and folders, of which this machine has others; and alone, as its own controller."""
     settings = set_up(in_kubernetes() if name == "in Kubernetes" else composed(name), tmp_path, secrets)
     listeners = dict(each.split("://") for each in settings["advertised.listeners"].split(","))
     bound = dict(each.split("://") for each in settings["listeners"].split(","))
@@ -78,11 +79,6 @@ def test_a_brokers_variables_make_a_broker_whose_clients_come_through_its_gatewa
     assert (protocols["INTERNAL"], protocols["CONTROLLER"]) == ("SASL_SSL", "SSL")
     assert "user_clientscope" in settings["listener.name.internal.plain.sasl.jaas.config"], "of the file that is mounted"
 
-
-@pytest.mark.parametrize("name", ["kafka-2", "in Kubernetes"])
-def test_such_a_broker_runs_and_internal_takes_whoever_has_the_password(name: str, tmp_path: Path, secrets: Path) -> None:
-    """By its own settings but for hosts, ports and folders, of which this machine has others; and alone, so it is its own controller."""
-    settings = set_up(in_kubernetes() if name == "in Kubernetes" else composed(name), tmp_path, secrets)
     ports = {listener: free_port() for listener in ("CLIENT", "INTERNAL", "CONTROLLER")}
     settings |= {
         "listeners": ",".join(f"{listener}://localhost:{port}" for listener, port in ports.items()),

@@ -11,22 +11,23 @@ from pathlib import Path
 from typing import Any
 
 import confluent_kafka
-import deltalake
 import kafka
 import pytest
 from alert_receivers import SECRET, serving
 from conftest import RunningBroker, running_broker, running_gateway
-from cut import Slow
+from cut import Cuttable
 from degraded import Clock, Names, clientscope, process, volume
 from every import every
-from gauge_rows import of_series, rows
+from gauge_rows import of_series
+from gauge_rows import rows as gauge_rows_of
 from made_findings import leak
-from observe import connection_records, metrics, page, read_all, statuses
+from observe import connection_records, make_topic, metrics, page, private_file, read_all
 from patience import LIMIT_S, eventually, until
 from record_bytes import config_record, setting
+from replay import rows
+from stream_job import StreamJob
 
 from clientscope.client.raw import RawClient
-from clientscope.demo.fleet import Fleet
 from clientscope.kafka.writer import TopicWriter
 from clientscope.local.process import free_port
 from clientscope.records.enums import Kind
@@ -51,57 +52,29 @@ def judged(internal: str) -> Counter[str]:
     return Counter(json.loads(message.value)["client_id"] for message in read_all(internal, RESULTS))
 
 
-def test_f40_a_full_volume_of_history_or_of_checkpoints_is_named_and_damages_nothing(broker: RunningBroker, tmp_path: Path) -> None:
-    """Only the queries that write there stop, and they continue by themselves once there is room."""
-    at = f"http://127.0.0.1:{free_port()}/"
-    with volume(tmp_path / "history", 24) as history, volume(tmp_path / "checkpoints", 8) as checkpoints:
-        arguments = (
-            "stream", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(checkpoints.path), "--history-dir", str(history.path),
-            "--history-interval-seconds", "2", "--driver-memory", "1g", "--quality", "off", "--metrics-listen", at.split("/")[2],
-        )  # fmt: skip
-        processes = Fleet(tmp_path / "logs", lambda line: None)
+def test_f40_a_full_volume_of_checkpoints_is_named_and_damages_nothing(broker: RunningBroker, tmp_path: Path) -> None:
+    """Only the queries that write there stop, and they continue by themselves once there is room; of history: test_parked_queries.py."""
+    with volume(tmp_path / "checkpoints", 8) as checkpoints:
+        job = StreamJob(broker.internal, tmp_path, "--quality", "off", checkpoints=checkpoints.path)
 
         def kept() -> Counter[str]:
-            place = str(history.path / "pushes")
-            if not deltalake.DeltaTable.is_deltatable(place):
-                return Counter()
-            table = deltalake.DeltaTable(place).to_pyarrow_table(columns=["client_id"])
-            return Counter(name for name in table["client_id"].to_pylist() if name and name.startswith("room-"))
+            return Counter(row["client_id"] for row in rows(job.history, "pushes").values() if str(row["client_id"]).startswith("room-"))
 
-        def seen(*names: str) -> bool:
-            return all(judged(broker.internal)[name] for name in names)
+        def is_named() -> bool:
+            status, text = page(f"{job.page}readyz")
+            return status == 503 and NO_SPACE in text and any(f"{name} is parked and retried: " in text for name in ("results", "gauges"))
 
-        def named(query: str) -> bool:
-            status, text = page(f"{at}readyz")
-            return status == 503 and f"{query} is parked and retried: " in text and NO_SPACE in text
-
-        try:
-            processes.start("stream", *arguments)
-            processes.await_ready("stream", timeout_s=LIMIT_S)
+        with job.running():
             push(broker.internal, "room-1")
-            until(lambda: kept()["room-1"], 1)
-
-            history.fill()
-            push(broker.internal, "room-2")
-            assert eventually(lambda: named("history_pushes")), page(f"{at}readyz")
-            assert page(f"{at}healthz")[0] == 200, "alive: restarting everything would not help"
-            assert statuses(broker.internal)["query", "history_pushes"]["condition"] != "running"
-            push(broker.internal, "room-3")
-            until(lambda: seen("room-2", "room-3"), why="what needs no room there goes on")
-            history.relieve()
-            assert eventually(lambda: len(kept()) == 3 and page(f"{at}readyz") == (200, "ok\n")), page(f"{at}readyz")
-
+            until(kept, {"room-1": 1})
             checkpoints.fill()
-            push(broker.internal, "room-4")
-            assert eventually(lambda: named("results") or named("gauges")), page(f"{at}readyz")
+            push(broker.internal, "room-2")
+            assert eventually(is_named), page(f"{job.page}readyz")
             checkpoints.relieve()
-            push(broker.internal, "room-5")
-            assert eventually(lambda: seen("room-4", "room-5") and len(kept()) == 5), page(f"{at}readyz")
-            until(lambda: page(f"{at}readyz"), (200, "ok\n"))
-            assert metrics(f"{at}metrics")["clientscope_stream_query_restarts", "history_pushes"] >= 1
-        finally:
-            processes.stop()
-        assert set(kept().values()) == {1}, "each push is one row, however often its batch was tried"
+            push(broker.internal, "room-3")
+            until(lambda: page(f"{job.page}readyz"), (200, "ok\n"))
+            until(lambda: judged(broker.internal)["room-2"] and judged(broker.internal)["room-3"])
+            until(kept, {"room-1": 1, "room-2": 1, "room-3": 1}, why="each push is one row, however often its batch was tried")
 
 
 def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker, tmp_path: Path) -> None:
@@ -113,8 +86,7 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
         "gateway", "--bootstrap-servers", internal, "--listen", listen, "--upstream", f"broker.f40.test:{port}",
         "--metrics-listen", probe, "--admin-listen", "127.0.0.1:0", "--heartbeat-interval-ms", "1000",
     ))  # fmt: skip
-    (tmp_path / "secret").write_text("whsec_" + base64.b64encode(SECRET).decode())
-    (tmp_path / "secret").chmod(0o600)
+    private_file(tmp_path / "secret", "whsec_" + base64.b64encode(SECRET).decode())
     with serving() as hook, ExitStack() as running:
         (tmp_path / "receivers.toml").write_text(
             f'[[receiver]]\nname = "hook"\nkind = "webhook"\nurl = "http://hook.f40.test:{hook.port}/x"\n'
@@ -143,13 +115,8 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
         unready = "the broker took no connection: "
         until(lambda: page(f"http://{probe}/readyz")[1].startswith(unready) and page(f"http://{probe}/readyz")[0] == 503)
         assert page(f"http://{probe}/healthz") == (200, "ok\n")
-        assert (
-            sum(
-                value
-                for name, value in metrics(f"http://{probe}/metrics").items()
-                if name[0] == "clientscope_gateway_upstream_failures_total"
-            )
-            >= 1
+        assert any(
+            value for name, value in metrics(f"http://{probe}/metrics").items() if name[0] == "clientscope_gateway_upstream_failures_total"
         )
         before.api_versions("before", "1.0")
         with closing(TopicWriter(broker.internal, FINDINGS)) as writer:
@@ -172,7 +139,7 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
 def gauges_of(internal: str, gateway_id: str) -> dict[str, int]:
     """What the job makes of one gateway's records, in their order."""
     messages = [(message.value, message.timestamp) for message in read_all(internal, CONNECTIONS) if message.key == gateway_id.encode()]
-    changes = Gauges({}, 0.0).apply(rows(messages), 0.0)
+    changes = Gauges({}, 0.0).apply(gauge_rows_of(messages), 0.0)
     return {value["software_name"]: value["connections"] for value in of_series(changes) if value["connections"]}
 
 
@@ -229,11 +196,9 @@ def test_f40_a_slow_network_that_breaks_loses_and_repeats_nothing(tmp_path: Path
 def loses_and_repeats_nothing(broker: RunningBroker, tmp_path: Path) -> None:
     host, port = broker.client.split(":")
     least, count = 300, 0
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
-        if TOPIC not in admin.list_topics():
-            admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+    make_topic(broker.internal, TOPIC)
     with (
-        Slow((host, int(port)), (100, 300)) as slow,
+        Cuttable((host, int(port)), delay_ms=(100, 300)) as slow,
         running_gateway(broker.internal, slow.address, tmp_path, "--gateway-id", "gateway-f40-slow", listen=broker.advertised) as gateway,
     ):
         stop = threading.Event()

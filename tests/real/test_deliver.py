@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 import standardwebhooks
 from alert_receivers import SECRET, Server, cut, hang, serving, status
-from conftest import RunningBroker
+from conftest import RunningBroker, running_processes
 from forked import clientscope
 from made_findings import leak, made
-from observe import metrics, page, read_all
+from observe import metrics, page, private_file, read_all
 from patience import eventually, until
 
 from clientscope.demo.fleet import Fleet
@@ -67,18 +67,13 @@ def broker(spare: RunningBroker) -> RunningBroker:
 
 @contextmanager
 def delivering(broker: Any, folder: Path, *receivers: str) -> Iterator[Deliver]:
-    (folder / "secret").write_text("whsec_" + base64.b64encode(SECRET).decode())
-    (folder / "header").write_text(CANARY)
-    for name in ("secret", "header"):
-        (folder / name).chmod(0o600)
+    private_file(folder / "secret", "whsec_" + base64.b64encode(SECRET).decode())
+    private_file(folder / "header", CANARY)
     (folder / "receivers.toml").write_text("\n".join(receivers))
-    processes = Fleet(folder / "logs", lambda line: None)
-    running = Deliver(broker, folder, processes, f"http://127.0.0.1:{free_port()}/metrics")
-    try:
+    with running_processes(folder / "logs") as processes:
+        running = Deliver(broker, folder, processes, f"http://127.0.0.1:{free_port()}/metrics")
         running.start()
         yield running
-    finally:
-        processes.stop()
 
 
 def hook(name: str, server: Server, folder: Path, codes: str, wait_s: float = 0.5) -> str:

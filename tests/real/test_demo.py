@@ -107,16 +107,6 @@ def test_a_taken_port_is_an_error_that_says_so(tmp_path: Path) -> None:
         assert status == 1 and text.startswith(f"error: internal-port: cannot listen on 127.0.0.1:{port}")
 
 
-def test_a_gateway_whose_port_is_taken_ends_and_says_so(broker: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        for flag, other in (("listen", "metrics-listen"), ("metrics-listen", "listen")):
-            arguments = ["--bootstrap-servers", broker.internal, f"--{flag}", address, f"--{other}", f"127.0.0.1:{free_port()}"]
-            status, text = error_of("gateway", *arguments)
-            assert status == 1
-            assert text.startswith(f"error: {flag}: cannot listen on {address}: ") and "hint: " in text
-
-
 def test_without_java_or_with_an_old_one_it_says_what_to_install(tmp_path: Path) -> None:
     status, text = error_of("demo", *ports(), PATH=str(tmp_path), JAVA_HOME="")
     assert status == 1

@@ -15,6 +15,7 @@ from conftest import RunningBroker, RunningGateway, running_broker, running_gate
 from forked import clientscope
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
+from observe import private_file
 from patience import eventually
 
 from clientscope.local.process import free_port
@@ -28,13 +29,6 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """One whose topics a test may break."""
     with running_broker(tmp_path_factory.mktemp("doctor-broker")) as running:
         yield running
-
-
-def secret_file(path: Path, text: str) -> Path:
-    path.touch(mode=0o600)
-    path.write_text(text)
-    path.chmod(0o600)
-    return path
 
 
 def settings(home: Path, broker: RunningBroker, gateway_listen: str, metrics: str, admin: str, more: str = "") -> Path:
@@ -73,8 +67,8 @@ def of(found: list[dict[str, Any]], check: str, outcome: str = "") -> list[dict[
 
 @pytest.mark.faults
 def test_all_is_well_then_several_things_are_broken(broker: RunningBroker, tmp_path: Path) -> None:
-    secret_file(tmp_path / "digest.key", CANARIES[0])
-    secret_file(tmp_path / "token", f"ann {CANARIES[1]}")
+    private_file(tmp_path / "digest.key", CANARIES[0])
+    private_file(tmp_path / "token", f"ann {CANARIES[1]}")
     with running_gateway(broker.internal, broker.client, tmp_path, listen=broker.advertised) as gateway:
         file = settings(tmp_path, broker, gateway.address, gateway.metrics_url.split("/")[2], gateway.admin)
         is_well(file, gateway)
@@ -135,7 +129,7 @@ def is_broken(file: Path, broker: RunningBroker, home: Path) -> None:
 
 
 def test_a_password_is_never_shown_and_nobody_answering_takes_no_time(tmp_path: Path) -> None:
-    secret_file(tmp_path / "password", CANARIES[2])
+    private_file(tmp_path / "password", CANARIES[2])
     file = tmp_path / "c.toml"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"

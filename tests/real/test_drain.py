@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 from conftest import running_gateway
+from http_attacks import connected
 from kafka.protocol.consumer import FetchRequest, FetchResponse
-from observe import connection_records, gateway_connections, page, workers
+from observe import answers, connection_records, gateway_connections, page, workers
 from patience import until
 
 from clientscope.client.raw import RawClient
@@ -29,20 +30,14 @@ def probe(url: str, name: str) -> tuple[int, str]:
 
 
 def is_refused(address: str) -> bool:
-    host, port = address.split(":")
-    try:
-        socket.create_connection((host, int(port)), 1).close()
-    except ConnectionRefusedError:
-        return True
-    return False
+    return not answers(int(address.rpartition(":")[2]))
 
 
 @contextmanager
 def endless_request(address: str) -> Iterator[None]:
     """A client that keeps sending bytes of one request that never ends."""
-    host, port = address.split(":")
     ended = threading.Event()
-    with socket.create_connection((host, int(port)), 10) as endless:
+    with connected(address) as endless:
         endless.sendall(struct.pack(">ihhi", 1_000_000, 0, 3, 1))
 
         def drip() -> None:

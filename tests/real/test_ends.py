@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from conftest import RunningGateway, running_gateway
 from every import every
+from http_attacks import connected
 from observe import connection_records, metrics, workers
 from patience import eventually, until
 
@@ -26,9 +27,9 @@ HALF_A_READ_FRAME = struct.pack(">ihhi", 1_000, 18, 3, 7) + b"x" * 100
 METADATA = struct.pack(">ihhihi", 14, 3, 1, 7, -1, 0)
 
 
-def reset(connected: socket.socket) -> None:
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    connected.close()
+def reset(one: socket.socket) -> None:
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    one.close()
 
 
 class Upstream:
@@ -44,27 +45,27 @@ class Upstream:
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
-                connected, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(connected, self.act), daemon=True).start()
+                taken, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(taken, self.act), daemon=True).start()
 
-    def _serve(self, connected: socket.socket, act: str) -> None:
+    def _serve(self, taken: socket.socket, act: str) -> None:
         with suppress(OSError):
             if act == "closes at once":
-                connected.close()
+                taken.close()
             elif act == "resets at once":
-                reset(connected)
+                reset(taken)
             else:
-                connected.recv(65536)
-                connected.sendall(struct.pack(">ii", 1_000, 7) + b"y" * 100)  # a tenth of a response
+                taken.recv(65536)
+                taken.sendall(struct.pack(">ii", 1_000, 7) + b"y" * 100)  # a tenth of a response
                 if act == "resets within a response":
-                    reset(connected)
+                    reset(taken)
                 elif act == "closes within a response":
-                    connected.close()
+                    taken.close()
                 else:
-                    while connected.recv(65536):
+                    while taken.recv(65536):
                         pass
         self.gone += 1
-        connected.close()
+        taken.close()
 
     def close(self) -> None:
         self._listener.close()
@@ -112,8 +113,7 @@ def test_f10_both_legs_are_closed_and_said_to_be_once(
 ) -> None:
     before, descriptors, gone = rig.reasons(), rig.descriptors, rig.upstream.gone
     rig.upstream.act = broker_acts
-    host, port = rig.gateway.address.split(":")
-    clients = [socket.create_connection((host, int(port)), 10) for _ in range(EACH)]
+    clients = [connected(rig.gateway.address) for _ in range(EACH)]
     for client in clients:
         with suppress(OSError):
             client.sendall(client_sends)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 from forked import clientscope
-from made_findings import fingerprint, leak, made
+from made_findings import leak, made
 from observe import read_all
 
 from clientscope.findings.decisions import Decision
@@ -60,14 +59,6 @@ def test_the_newest_of_each_is_listed_and_only_data_is_on_stdout(cluster: str) -
     assert [line.split()[:2] for line in table] == [["SEVERITY", "CODE"], ["critical", "SK001"], ["high", "AN101"]]
 
 
-def test_one_is_shown_by_its_first_digits(cluster: str) -> None:
-    assert json.loads(run(cluster, "show", "b2b2b2", "-o", "json").stdout) == LEAK.model_dump(mode="json")
-    assert "written to   clientscope.configs-0@42" in run(cluster, "show", "b2b2b2").stdout
-    ended = run(cluster, "show", "b2b2b3", status=2)
-    assert ended.stderr.splitlines()[-2:] == ["error: no finding has the fingerprint b2b2b3", "hint: did you mean b2b2b2b2?"]
-    assert ended.stdout == ""
-
-
 def test_decisions_are_written_and_taken_back(cluster: str) -> None:
     before = len(decided(cluster))
     refused = run(cluster, "close", "b2b2b2", "a1a1a1", "--as", "rotated", "--why", "new since Monday", status=2)
@@ -88,10 +79,3 @@ def test_decisions_are_written_and_taken_back(cluster: str) -> None:
     assert {record.key.decode() for record in tombstones} == {SETTING.fingerprint, LEAK.fingerprint}
     assert [(record.value, dict(record.headers)) for record in tombstones] == 2 * [(None, {"by": b"grace", "why": b"the migration is off"})]
     assert "has no decision" in run(cluster, "reopen", "a1a1a1", "--why", "again", status=2).stderr
-
-
-def test_a_fingerprint_that_was_forgotten_is_not_there(cluster: str) -> None:
-    ended = run(cluster, "close", fingerprint(0xC3C3C3C3), "--as", "test-value", "--why", "x", status=2)
-    assert "no finding has the fingerprint c3c3c3c3" in ended.stderr
-    run(cluster, "close", "b2b2b2", "--as", "gone", "--why", "x", status=2)
-    run(cluster, "close", "--as", "rotated", status=2)

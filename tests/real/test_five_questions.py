@@ -7,7 +7,6 @@ import re
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,19 +14,13 @@ from typing import Any
 import pytest
 from conftest import Installation
 from forked import clientscope
-from page_browser import Opens, watched
+from page_browser import Opens
 from patience import until
 from played_fleet import MAY_LOSE, SECRET, STORM_ADDRESS, STORM_CLOSED, PlayedFleet
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from clientscope.clock import now_ms
 from clientscope.digest import DigestKey
-
-
-@pytest.fixture
-def opens(browser: Browser) -> Iterator[Opens]:
-    with watched(browser) as opening:
-        yield opening
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,21 @@
-"""The gateway in front of a real broker: real clients pass, bad input is answered or closed, and the broker's JMX agrees."""
+"""The gateway in front of a real broker: real clients pass, bad input is answered or closed, and the broker's JMX agrees.
+
+Its limits (F08), its workers, and ``clientscope connections``.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
 import socket
 import struct
+import threading
 import time
+import uuid
 from collections import Counter
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +23,29 @@ import aiokafka
 import confluent_kafka
 import kafka
 import pytest
-from conftest import running_gateway
+from conftest import RunningGateway, running_gateway
+from every import every
+from forked import clientscope, printed
+from http_attacks import connected
 from kafka.protocol.admin import DescribeClusterRequest
-from observe import WorkerMemory, connection_records, count, counts, gateway_connections, is_closed, make_topic, statuses, workers
+from observe import (
+    WorkerMemory,
+    connection_records,
+    count,
+    counts,
+    gateway_connections,
+    is_closed,
+    make_topic,
+    metrics,
+    parent,
+    statuses,
+    workers,
+)
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
-from clientscope.errors import EnvironmentProblem
+from clientscope.local.process import free_port
 from clientscope.records.enums import Kind
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigResponse
@@ -99,12 +122,11 @@ def test_gateway_records_the_bytes_per_second_of_each_connection(broker: Any, tm
     ids=["negative", "zero", "seven", "huge", "tls", "http"],
 )  # fmt: skip
 def test_f06_a_nonsense_length_closes_the_connection_and_is_counted(gateway: Any, garbage: bytes) -> None:
-    host, port = gateway.address.split(":")
     before, memory = count(gateway, "frames_refused", "bad_length"), WorkerMemory(gateway.pid)
     for _ in range(20):
-        with socket.create_connection((host, int(port))) as connected:
-            connected.sendall(garbage)
-            assert is_closed(connected)
+        with connected(gateway.address) as held:
+            held.sendall(garbage)
+            assert is_closed(held)
             memory.rss()
     until(lambda: count(gateway, "frames_refused", "bad_length"), before + 20)
     memory.stays_within(2**20)
@@ -204,7 +226,167 @@ def test_it_says_what_its_broker_is_declared_to_be_and_how_it_is_until_it_is_sto
     assert statuses(broker.internal)["gateway", "teller"]["condition"] == "stopped"
 
 
-def test_one_whose_port_is_taken_says_so_and_is_not_ready(gateway: Any, broker: Any, tmp_path: Path) -> None:
-    taken = r"gateway ended with status 1: listen: cannot listen on .*: Address already in use"
-    with pytest.raises(EnvironmentProblem, match=taken), running_gateway(broker.internal, broker.client, tmp_path, listen=gateway.address):
-        pass
+def test_one_whose_port_is_taken_ends_and_says_so(broker: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for flag, other in (("listen", "metrics-listen"), ("metrics-listen", "listen")):
+            ended = clientscope("gateway", "--bootstrap-servers", broker.internal, f"--{flag}", address, f"--{other}", "127.0.0.1:0")
+            assert ended.returncode == 1
+            assert ended.stderr.startswith(f"error: {flag}: cannot listen on {address}: ") and "hint: " in ended.stderr
+
+
+SLOW = 1000
+
+
+def test_f08_slow_senders_are_closed_and_fresh_clients_still_connect(broker: Any, tmp_path: Path) -> None:
+    """How soon a fresh client has its answer, bench/hostile.py measures."""
+    flags = ("--unauthenticated-timeout-ms", "1500")
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
+        good = stack.enter_context(RawClient.connect(gateway.address, "good"))
+        assert good.api_versions("good", "1").error_code == 0
+        slow = [stack.enter_context(connected(gateway.address)) for _ in range(SLOW)]
+        stopping = threading.Event()
+
+        def drip() -> None:
+            for byte in b"\0\0\0\x20\0\x12":
+                for one in slow:
+                    if not is_closed(one, 0):
+                        one.setblocking(True)
+                        one.send(bytes([byte]))
+                if stopping.wait(0.4):
+                    return
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        with RawClient.connect(gateway.address, "fresh") as fresh:
+            assert fresh.api_versions("fresh", "1").error_code == 0
+        until(lambda: all(is_closed(each, 0) for each in slow))
+        stopping.set()
+        dripping.join()
+        until(lambda: count(gateway, "connections_closed", "unauthenticated_timeout"), SLOW)
+        until(lambda: gateway_connections(gateway.metrics_url), {("good", "1"): 1})
+        assert good.api_versions("good", "1").error_code == 0, "one that the broker has answered stays"
+
+
+def test_f08_one_address_has_its_share(broker: Any, tmp_path: Path) -> None:
+    flags = ("--max-connections", "5", "--max-connections-per-ip", "3")
+    with (
+        running_gateway(broker.internal, broker.client, tmp_path, *flags, listen=f"0.0.0.0:{free_port()}") as gateway,
+        ExitStack() as stack,
+    ):
+        port = int(gateway.address.split(":")[1])
+
+        def connect(source: str) -> RawClient:
+            client = RawClient(socket.create_connection(("127.0.0.1", port), 10, (source, 0)), "share")
+            return stack.enter_context(client)
+
+        kept = [connect("127.0.0.2") for _ in range(3)]
+        for client in kept:
+            client.api_versions("share", "1")
+        with pytest.raises(OSError):
+            connect("127.0.0.2").api_versions("share", "1")
+        for _ in range(2):
+            connect("127.0.0.3").api_versions("share", "1")
+        with pytest.raises(OSError):
+            connect("127.0.0.4").api_versions("share", "1")
+        until(lambda: count(gateway, "connections_refused", "max_connections_per_ip"), 1)
+        until(lambda: count(gateway, "connections_refused", "max_connections"), 1)
+        until(lambda: gateway_connections(gateway.metrics_url), {("share", "1"): 5})
+        kept[0].close()
+        until(lambda: gateway_connections(gateway.metrics_url), {("share", "1"): 4})
+        connect("127.0.0.2").api_versions("share", "1")
+
+
+NAME = ("spread", "1")
+
+
+def spread(gateway: RunningGateway, stack: ExitStack) -> RawClient:
+    client = stack.enter_context(RawClient.connect(gateway.address, "spread"))
+    client.api_versions(*NAME)
+    return client
+
+
+def is_open(client: RawClient) -> bool:
+    try:
+        return bool(client.api_versions(*NAME).error_code == 0)
+    except OSError:
+        return False
+
+
+def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(broker: Any, tmp_path: Path) -> None:
+    with (
+        running_gateway(broker.internal, broker.client, tmp_path, "--workers", "3", "--gateway-id", "killed") as gateway,
+        ExitStack() as stack,
+    ):
+        clients = [spread(gateway, stack) for _ in range(60)]
+        until(lambda: gateway_connections(gateway.metrics_url), {NAME: 60})
+        until(lambda: len(workers(gateway.pid)), 3)
+        running = workers(gateway.pid)
+        os.kill(running.pop(), signal.SIGKILL)
+        left = [client for client in clients if is_open(client)]
+        assert 0 < len(left) < 60
+        until(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left)})
+        lost = 60 - len(left)
+        until(lambda: count(gateway, "connections_closed", "worker_lost"), lost)
+        again = [spread(gateway, stack) for _ in range(40)]
+        assert all(map(is_open, every([*left, *again])))
+        until(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left) + 40})
+        assert metrics(gateway.metrics_url)["clientscope_gateway_event_loop_lag_seconds_count", "worker"] > 0
+    records = connection_records(broker.internal, "killed")
+    assert [record.sequence for record in records] == list(range(len(records)))
+    opened = [record.connection_id for record in records if record.kind == Kind.OPENED]
+    closed = {record.connection_id: record.reason for record in records if record.kind == Kind.CLOSED}
+    assert len(set(opened)) == len(opened) == len(closed) == 100
+    assert list(closed.values()).count("worker_lost") == lost
+
+
+def test_a_gateway_that_can_make_no_more_workers_stops_and_says_so(broker: Any, tmp_path: Path) -> None:
+    with running_gateway(broker.internal, broker.client, tmp_path, "--workers", "2") as gateway:
+        until(lambda: len(workers(gateway.pid)), 2)
+        first, second = workers(gateway.pid)
+        os.kill(parent(first), signal.SIGKILL)  # the template
+        os.kill(first, signal.SIGKILL)
+        until(lambda: "the gateway stops, to be started again" in (tmp_path / "gateway.log").read_text())
+        until(lambda: not Path(f"/proc/{second}").exists())
+
+
+def test_limits_hold_for_all_workers_together(broker: Any, tmp_path: Path) -> None:
+    flags = ("--workers", "3", "--max-connections", "30")
+    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
+        for _ in range(60):
+            stack.enter_context(connected(gateway.address))
+        until(lambda: sum(gateway_connections(gateway.metrics_url).values()), 30)
+        until(lambda: count(gateway, "connections_refused", "max_connections"), 30)
+
+
+def listing(gateway: Any, *flags: str) -> str:
+    return printed("connections", "--admin", gateway.admin, *flags, COLUMNS="140")
+
+
+def test_json_and_table(gateway: Any) -> None:
+    instance = uuid.uuid4()
+    with RawClient.connect(gateway.address, "listed-old") as old, RawClient.connect(gateway.address, "listed-new") as new:
+        old.api_versions("listed-java", "2.8.1", instance)
+        new.api_versions("listed-java", "4.4.0")
+        with RawClient.connect(gateway.address, "listed-new") as silent:
+            silent.api_versions("", "", version=0)
+            lines = [json.loads(line) for line in listing(gateway, "-o", "jsonl", "client_id:listed-*").splitlines()]
+            assert [(c["ClientId"], c["ClientName"], c["ClientVersion"], c["Inferred"]) for c in lines] == [
+                ("listed-old", "listed-java", "2.8.1", None),
+                ("listed-new", "listed-java", "4.4.0", None),
+                ("listed-new", "unknown", "unknown", ["listed-java", "4.4.0"]),
+            ]
+            assert lines[0]["ClientInstanceId"] == str(instance)
+            assert {(c["ClientAddress"], c["Listener"], c["SecurityProtocol"]) for c in lines} == {("127.0.0.1", "CLIENT", "PLAINTEXT")}
+            text = listing(gateway, "software:listed-java", "version:<3.0")
+            assert text.startswith("1 connection on listener CLIENT (PLAINTEXT)")
+            assert "listed-old" in text
+            assert "listed-java (inferred)" in listing(gateway, "client_id:listed-new")
+    assert "0 connections" in listing(gateway, "client_id:listed-*")
+
+
+def test_only_on_loopback() -> None:
+    """And only under its own name: test_bypass.py, of the same listener."""
+    ended = clientscope("gateway", "--admin-listen", "0.0.0.0:9465")
+    assert ended.returncode == 2
+    assert "is not loopback" in ended.stderr

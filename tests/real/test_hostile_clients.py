@@ -1,21 +1,31 @@
-"""F42, F43: the memory and work that hostile clients can cause in a worker are bounded, counted and released; others are served."""
+"""F42, F43: the memory and work that hostile clients can cause in a worker are bounded, counted and released; others are served.
+
+In plain text and in TLS.
+"""
 
 from __future__ import annotations
 
+import os
 import socket
+import ssl
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
+from pathlib import Path
 from typing import Any
 
 import kafka
 import pytest
+from certificates import Authority
 from conftest import RunningGateway, running_gateway
 from hostile_bytes import REFUSED, api_versions, flood, push
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
-from observe import WorkerMemory, connection_records, count
+from observe import WorkerMemory, connection_records, count, gateway_connections, make_topic, workers
 from patience import LIMIT_S, until
-from test_data_path import fetch
+from test_data_path import fetch, unread_bytes
+from tls_cluster import TOPIC as TLS_TOPIC
+from tls_cluster import Cluster, in_front, raw, tls_cluster, upstream
+from tls_cluster import connect as tls_connect
 
 from clientscope.client.raw import RawClient
 
@@ -30,11 +40,14 @@ TOPIC = "test.hostile"
 @pytest.fixture(scope="module")
 def topic(broker: Any) -> str:
     """Eight megabytes in one partition."""
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
-        admin.create_topics({TOPIC: {"num_partitions": 1, "configs": {"max.message.bytes": "10000000"}}}, wait_for_metadata=True)
-    with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal, max_request_size=10_000_000)) as producer:
-        producer.send(TOPIC, bytes(8_000_000)).get(LIMIT_S)
+    make_topic(broker.internal, TOPIC, **{"max.message.bytes": "10000000"})
+    large_record(broker.internal, TOPIC)
     return TOPIC
+
+
+def large_record(servers: str, topic: str) -> None:
+    with closing(kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=10_000_000)) as producer:
+        producer.send(topic, bytes(8_000_000)).get(LIMIT_S)
 
 
 @pytest.fixture(scope="module")
@@ -123,3 +136,75 @@ def test_f43_ten_connections_at_full_speed_leave_few_records_and_others_are_serv
     others_are_served(bounded)
     # Opened, closed, eight identities and one each ten seconds; and a heartbeat a second.
     assert len(connection_records(broker.internal, bounded.address)) - before < 10 * 12 + 60
+
+
+CONNECTIONS = 400
+TLS_BUDGET, TLS_ROOM = 16 * MIB, 32 * MIB
+"""Received bytes that aren't read yet wait in OpenSSL's buffers, which the budget doesn't count."""
+BOUNDED = ("--buffered-max-bytes", str(TLS_BUDGET))
+
+
+@pytest.fixture(scope="module")
+def cluster(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with tls_cluster(authority, tmp_path_factory.mktemp("broker")) as running:
+        yield running
+
+
+def sockets(pid: int) -> int:
+    return sum(os.readlink(path).startswith("socket:") for path in Path(f"/proc/{pid}/fd").iterdir())  # noqa: PTH115
+
+
+def test_f42_clients_that_send_on_while_they_are_held(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
+    """270 MiB in uvloop's TLS, which keeps up to half a megabyte of each."""
+    flags = [*authority.sign("gateway").flags(), *BOUNDED]
+    context = ssl.create_default_context(cafile=str(authority.certificate))
+    with in_front(cluster, tmp_path, *flags) as gateway, ExitStack() as stack:
+        attackers = [
+            stack.enter_context(context.wrap_socket(tls_connect(gateway), server_hostname="127.0.0.1")) for _ in range(CONNECTIONS)
+        ]
+        for each in attackers:
+            each.sendall(api_versions(b"name"))
+            assert each.recv(10)
+        worker = WorkerMemory(gateway.pid)
+        flood(list[socket.socket](attackers), REFUSED * 7_000, 6)
+        worker.watch(1)
+        with raw(gateway, authority, "other") as other:
+            assert other.api_versions("other", "1").error_code == 0
+        until(lambda: count(gateway, "reads_held", "allowance") > 0)
+        worker.stays_within(TLS_BUDGET + TLS_ROOM)
+
+
+def test_f42_a_client_that_reads_nothing_and_then_speaks_no_tls_is_let_go(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
+    """What is unsent to it would otherwise keep its socket, and its place among the connections, for as long as it likes."""
+    large_record(cluster.plan.internal, TLS_TOPIC)
+    context = ssl.create_default_context(cafile=str(authority.certificate))
+    with in_front(cluster, tmp_path, *authority.sign("gateway").flags()) as gateway, ExitStack() as stack:
+        bare = stack.enter_context(tls_connect(gateway))
+        own = stack.enter_context(socket.socket(fileno=os.dup(bare.fileno())))
+        client = stack.enter_context(context.wrap_socket(own, server_hostname="127.0.0.1"))
+        client.sendall(api_versions(b"name"))
+        assert client.recv(10)
+        (worker,) = workers(gateway.pid)
+        before = sockets(worker)
+        for correlation_id in range(4):  # more than the kernel's buffers take
+            client.sendall(fetch(TLS_TOPIC, correlation_id))
+        until(lambda: gateway_connections(gateway.metrics_url), {("name", "1"): 1})
+        until(lambda: unread_bytes(f"127.0.0.1:{cluster.plan.port}") > 0, why="the gateway reads no more from the broker")
+        bare.sendall(b"no record of TLS at all")
+        until(lambda: not gateway_connections(gateway.metrics_url))
+        until(lambda: sockets(worker), before - 2, why="the client's, and the broker's")
+
+
+def test_f42_a_brokers_answers_that_no_client_reads(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
+    large_record(cluster.plan.internal, TLS_TOPIC)
+    with in_front(cluster, tmp_path, *upstream(authority), *BOUNDED, secure=True) as gateway, ExitStack() as stack:
+        readers = [stack.enter_context(tls_connect(gateway)) for _ in range(CONNECTIONS)]
+        for each in readers:
+            each.sendall(api_versions(b"name"))
+            assert each.recv(10)
+        worker = WorkerMemory(gateway.pid)
+        for each in readers:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            each.sendall(fetch(TLS_TOPIC, 1))
+        worker.watch(6)
+        worker.stays_within(TLS_BUDGET + TLS_ROOM)

@@ -5,13 +5,13 @@ What each client is, is read off the broker's own answers to it; what the gatewa
 
 from __future__ import annotations
 
-import socket
 import struct
 from dataclasses import dataclass
 from random import Random
 
 import pytest
 from conftest import PASSWORD, RunningGateway
+from http_attacks import connected
 from observe import connection_records
 from patience import until
 
@@ -124,20 +124,19 @@ def connection(seed: int, sasl: bool) -> tuple[str, list[Request]]:
 
 def play(address: str, requests: list[Request], chance: Random) -> list[bytes]:
     """What comes back, frame by frame, up to the answer to the last request or the connection's end."""
-    host, port = address.split(":")
     stream = b"".join(request.frame for request in requests)
     received, answers = b"", []
-    with socket.create_connection((host, int(port)), 20) as connected:
+    with connected(address) as client:
         while stream:
             size = chance.choice((3, 40, 400, 100_000))
             try:
-                connected.sendall(stream[:size])
+                client.sendall(stream[:size])
             except OSError:
                 break  # closed: what it said before is still to be read
             stream = stream[size:]
         while not answers or answers[-1][4:8] != struct.pack(">i", LAST_ID):
             try:
-                data = connected.recv(65536)
+                data = client.recv(65536)
             except ConnectionResetError:
                 break
             if not data:

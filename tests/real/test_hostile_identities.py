@@ -17,7 +17,7 @@ import pytest
 from certificates import Authority
 from conftest import Installation, RunningGateway, running_gateway
 from every import every
-from observe import count, read_all
+from observe import count, findings, read_all
 from patience import LIMIT_S, eventually, until
 
 from clientscope.client.raw import RawClient
@@ -66,9 +66,7 @@ class Site:
         processes.await_ready("stream", timeout_s=LIMIT_S)
 
     def findings(self, code: str, principal: str) -> list[Finding]:
-        newest = {message.key: message.value for message in read_all(self.internal, FINDINGS)}
-        found = [Finding.model_validate_json(value) for value in newest.values() if value is not None]
-        return [each for each in found if each.code == code and each.application.principal == principal]
+        return [each for each in findings(self.internal, code) if each.application.principal == principal]
 
     def becomes(self, code: str, principal: str, condition: Callable[[Finding], bool]) -> Finding:
         assert eventually(lambda: any(map(condition, self.findings(code, principal)))), self.findings(code, principal)

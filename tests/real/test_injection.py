@@ -18,11 +18,12 @@ from dashboards import DASHBOARDS, dashboard, queries_as_written
 from every import every
 from observe import listed
 from observe import page as page_of
-from page_browser import Opens, follow, watched, wrong_request
+from page_browser import Opens, follow
+from page_browser import wrong_request as is_allowed  # noqa: F401  read by the fixture of pages
 from page_fleet import Fleet
 from page_server import PageServer, serving
 from patience import LIMIT_S, until
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from real_prometheus import prometheus
@@ -68,13 +69,6 @@ def hostile() -> Iterator[PageServer]:
         for number, text in enumerate(INJECTIONS):
             server.apply(fleet.hostile(text, number))
         yield server
-
-
-@pytest.fixture
-def opens(browser: Browser) -> Iterator[Opens]:
-    """A dialog, an error and a violation of the policy fail the test."""
-    with watched(browser, wrong_request) as opening:
-        yield opening
 
 
 def test_f36_the_pages_dom_stays_inert_under_its_strict_policy(hostile: PageServer, opens: Opens) -> None:

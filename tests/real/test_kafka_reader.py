@@ -14,6 +14,7 @@ from typing import Any
 import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
+from conftest import running_brokers
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError, MessageSizeTooLargeError
 from patience import LIMIT_S, until
@@ -56,6 +57,12 @@ class TwoBrokers:
             producer.poll(0)
         assert producer.flush(LIMIT_S) == 0
 
+    def read(self, topic: str) -> list[Any]:
+        """All records of a topic."""
+        with self.reader() as reader:
+            reader.seek(reader.ranges(topic))
+            return [record for batches in reader.read() for batch in batches.values() for record in batch]
+
     def reader(self, **settings: Any) -> closing[TopicReader]:
         return closing(TopicReader(self.internal, "test-reader", **settings))
 
@@ -83,16 +90,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
         voters={1: controller, 2: 0},
         extra=only_a_broker,
     )
-    brokers = TwoBrokers(EmbeddedBroker(first), EmbeddedBroker(second))
-    try:
-        brokers.first.launch()
-        brokers.second.launch()
-        brokers.first.await_up()
-        brokers.second.await_up()
-        yield brokers
-    finally:
-        brokers.second.stop()
-        brokers.first.stop()
+    with running_brokers([first, second]) as brokers:
+        yield TwoBrokers(*brokers)
 
 
 def offsets(reader: TopicReader, **until: float) -> list[tuple[int, int]]:
@@ -145,9 +144,7 @@ def test_the_newest_of_each_key_whatever_compaction_left(cluster: TwoBrokers) ->
 
     def roll() -> bool:
         cluster.write(topic, (b"c", b"1"))  # compaction leaves the segment alone that is written to
-        with cluster.reader() as reader:
-            reader.seek(reader.ranges(topic))
-            return len(offsets(reader)) < 100
+        return len(cluster.read(topic)) < 100
 
     until(roll, why="compaction has run")
     newest = read_compacted(cluster.internal, topic)
@@ -248,10 +245,7 @@ def test_a_writer_continues_after_a_record_that_is_too_large(cluster: TwoBrokers
             writer.write({"large": os.urandom(20_000)})
         writer.write({b"\xff": b"2"})
         writer.write({"a": None})
-    with cluster.reader() as reader:
-        reader.seek(reader.ranges(topic))
-        found = [(record.key, record.value) for batches in reader.read() for batch in batches.values() for record in batch]
-    assert found == [(b"a", b"1"), (b"\xff", b"2"), (b"a", None)]
+    assert [(record.key, record.value) for record in cluster.read(topic)] == [(b"a", b"1"), (b"\xff", b"2"), (b"a", None)]
 
 
 def test_a_key_s_partition_is_the_producers(cluster: TwoBrokers) -> None:
@@ -259,10 +253,9 @@ def test_a_key_s_partition_is_the_producers(cluster: TwoBrokers) -> None:
     keys = [f"gateway-{number}" for number in range(20)]
     with closing(TopicWriter(cluster.internal, topic)) as writer:
         writer.write(dict.fromkeys(keys, b""))
-    with cluster.reader() as reader:
-        reader.seek(reader.ranges(topic))
-        found = {record.key.decode(): record.partition for batches in reader.read() for batch in batches.values() for record in batch}
-    assert found == {key: partition_of(key.encode(), range(5)) for key in keys}
+    assert {record.key.decode(): record.partition for record in cluster.read(topic)} == {
+        key: partition_of(key.encode(), range(5)) for key in keys
+    }
 
 
 def test_nobody_answers(cluster: TwoBrokers) -> None:

@@ -1,7 +1,8 @@
-"""KIP-1324's "Test Plan", heading by heading and sentence by sentence, in its order.
+"""KIP-1324's "Test Plan", heading by heading, in its order, as far as it takes a real broker and a real gateway.
 
-Brokers and gateways are real; what only a scripted broker does is in tests/pure. A broker that supports the push is a broker behind a
-gateway, and one that doesn't is the same broker without.
+What a scripted broker shows as well is in tests/pure/clientscope/client and commands/push: startup, clients of Kafka Streams, retries,
+timeouts, throttling, and which brokers get the push while some advertise it. A broker that supports the push is a broker behind a gateway,
+and one that doesn't is the same broker without.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from clientscope.records.enums import Kind, Origin
 from clientscope.wire.codes import CONFIG_MAX_BYTES, CONFIG_TOO_LARGE, NONE, PUSH_CONFIG
 
 TOPIC = "test.plan"
-RETRIABLE = 7  # REQUEST_TIMED_OUT
 CLIENTS = {
-    KafkaProducer: ClientType.PRODUCER,
-    KafkaConsumer: ClientType.CONSUMER,
-    KafkaAdminClient: ClientType.ADMIN,
+    KafkaProducer: (ClientType.PRODUCER, "buffer.memory"),
+    KafkaConsumer: (ClientType.CONSUMER, "group.id"),
+    KafkaAdminClient: (ClientType.ADMIN, "retries"),
 }
+"""What each is, and the key for which kafka-python has no value."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -73,11 +74,6 @@ def pushed(broker: RunningBroker, instance_id: uuid.UUID | None, expected: int =
     assert instance_id is not None
     until(lambda: len(configurations(broker.internal, client_instance_id=instance_id)) >= expected)
     return list(configurations(broker.internal, client_instance_id=instance_id, origin=Origin.PUSHED))
-
-
-def pushed_by(broker: RunningBroker, client_id: str) -> list[Any]:
-    """The pushes that were published so far of clients of that ``client.id``."""
-    return list(configurations(broker.internal, client_id=client_id, origin=Origin.PUSHED))
 
 
 def connections_of(broker: RunningBroker, client_id: str, **fields: Any) -> list[Any]:
@@ -119,60 +115,14 @@ def test_complete_handshake_with_success(broker: RunningBroker, gateway: Running
         use(producer)
         (record,) = pushed(broker, producer.client_instance_id)
     assert record.client_instance_id == str(producer.client_instance_id)
-    assert (record.client_id, record.client_software_name, record.client_software_version) == (
-        "plan-happy",
-        "kafka-python",
-        kafka.__version__,
-    )
+    said = record.client_id, record.client_software_name, record.client_software_version
+    assert said == ("plan-happy", "kafka-python", kafka.__version__)
     configs = {config.key: (config.value, config.type, config.default) for config in record.listed()}
     assert configs["linger.ms"] == ("3", "long", False)
     assert configs["acks"] == ("all", "string", True)
     until(lambda: connections_of(broker, "plan-happy"))
     identified = {record.client_instance_id for record in connections_of(broker, "plan-happy")}
     assert identified == {str(producer.client_instance_id)}, "the same on every connection"
-
-
-# Integration Tests: Client Startup
-
-
-@pytest.mark.parametrize("client_class", CLIENTS)
-def test_producer_consumer_and_admin_client_with_enable_config_push_false_skip_handshake_entirely(
-    broker: RunningBroker, gateway: RunningGateway, client_class: Any
-) -> None:
-    """With true, the default, they perform it: test_each_client_type_sends_appropriate_configs_based_on_the_type_of_client."""
-    name = f"plan-disabled-{CLIENTS[client_class].value}"
-    with closing(client_class(bootstrap_servers=gateway.address, client_id=name, enable_config_push=False)) as client:
-        use(client)
-        assert client.client_instance_id is None
-    until(lambda: connections_of(broker, name, kind=Kind.CLOSED))
-    assert {record.client_instance_id for record in connections_of(broker, name)} == {None}
-    assert pushed_by(broker, name) == []
-
-
-@pytest.mark.parametrize(("enabled", "pushes"), [("true", 1), ("false", 0)])
-def test_kafka_streams_client_with_enable_config_push_true_performs_handshake_and_with_false_skips_it(
-    broker: RunningBroker, gateway: RunningGateway, tmp_path: Path, enabled: str, pushes: int
-) -> None:
-    name = f"plan-streams-{enabled}"
-    path = properties(tmp_path, gateway, {"application.id": "plan", "client.id": name, "enable.config.push": enabled})
-    assert run(path).returncode == 0
-    until(lambda: len(pushed_by(broker, name)), pushes)
-
-
-def test_streams_does_not_perform_separate_handshake_for_embedded_producer_consumer_and_admin_clients(
-    broker: RunningBroker, gateway: RunningGateway
-) -> None:
-    """An application that is to its clients what Kafka Streams is to its own."""
-    with closing(KafkaAdminClient(bootstrap_servers=gateway.address, client_id="plan-application")) as application:
-        for client_class in CLIENTS:
-            inner = {"client_id": "plan-embedded", "embedded": application.client_instance_id}
-            with closing(client_class(bootstrap_servers=gateway.address, **inner)) as client:
-                use(client)
-        use(application)
-    assert len(pushed(broker, application.client_instance_id)) == 1
-    assert pushed_by(broker, "plan-embedded") == []
-    until(lambda: len(connections_of(broker, "plan-embedded", kind=Kind.CLOSED)) >= 3)
-    assert {r.client_instance_id for r in connections_of(broker, "plan-embedded")} == {str(application.client_instance_id)}
 
 
 # Integration Tests: Broker Configuration
@@ -186,30 +136,7 @@ def test_brokers_with_a_policy_alone_advertise_apis_in_api_versions(
     assert [advertises(address) for address in addresses] == [True, True, False, False, False]
 
 
-@pytest.mark.usefixtures("gateway")
-def test_broker_with_policy_invokes_process_on_successful_push_config(
-    broker: RunningBroker, custom_policy: RunningGateway, processed: Path
-) -> None:
-    with closing(KafkaProducer(bootstrap_servers=custom_policy.address)) as producer:
-        use(producer)
-    assert processed.read_text().splitlines().count(str(producer.client_instance_id)) == 1
-    assert len(pushed(broker, producer.client_instance_id)) == 1
-
-
 # Integration Tests: Mixed Broker Versions (Rolling Upgrade)
-
-
-def test_clients_detect_support_via_api_versions_and_only_handshake_with_new_brokers(
-    broker: RunningBroker, gateway: RunningGateway
-) -> None:
-    """The bootstrap node is old and the node that its metadata names is new; then there are only old ones."""
-    with closing(KafkaAdminClient(bootstrap_servers=broker.client, client_id="plan-later")) as client:
-        use(client)
-        (record,) = pushed(broker, client.client_instance_id)
-    assert record.listener_name == "CLIENT"
-    with closing(KafkaAdminClient(bootstrap_servers=broker.internal)) as client:
-        use(client)
-        assert pushed(broker, client.client_instance_id, 0) == []
 
 
 @pytest.mark.parametrize("client_class", CLIENTS)
@@ -224,16 +151,7 @@ def test_clients_work_correctly_when_connecting_to_mix_of_old_and_new_brokers(
             assert len(pushed(broker, client.client_instance_id)) == 1
 
 
-def test_clients_move_from_a_new_broker_to_old_ones(broker: RunningBroker, tmp_path: Path) -> None:
-    with running_gateway(broker.internal, broker.internal, tmp_path, "--listener-name", "INTERNAL") as new:
-        for client_class in CLIENTS:
-            with closing(client_class(bootstrap_servers=new.address)) as client:
-                use(client)
-                assert len(pushed(broker, client.client_instance_id)) == 1
-
-
-# Integration Tests: Retries, Timeout Handling, Throttling: on a clock of their own, in test_client_handshake.py, test_client_connection.py
-# and test_client_slow_push.py of tests/pure/clientscope/client.
+# Integration Tests: Throttling
 
 
 def test_client_that_a_real_gateway_throttles_gets_through_in_the_end(
@@ -252,19 +170,24 @@ def test_client_that_a_real_gateway_throttles_gets_through_in_the_end(
 # System Tests: Multiple Client Types
 
 
-@pytest.mark.parametrize(
-    ("client_class", "unset"),
-    [(KafkaProducer, {"buffer.memory"}), (KafkaConsumer, {"group.id"}), (KafkaAdminClient, {"retries"})],
-)
-def test_each_client_type_sends_appropriate_configs_based_on_the_type_of_client(
-    broker: RunningBroker, gateway: RunningGateway, client_class: Any, unset: set[str]
+@pytest.mark.parametrize("client_class", CLIENTS)
+def test_each_client_type_sends_appropriate_configs_and_with_enable_config_push_false_none(
+    broker: RunningBroker, gateway: RunningGateway, client_class: Any
 ) -> None:
     """All of KIP-1324's keys for the type but those for which kafka-python has no value."""
+    client_type, unset = CLIENTS[client_class]
     with closing(client_class(bootstrap_servers=gateway.address, enable_config_push=True)) as client:
         use(client)
         (record,) = pushed(broker, client.client_instance_id)
-    assert set(settings_of(record)) == set(DEFAULT_KEYS[CLIENTS[client_class]]) - unset
+    assert set(settings_of(record)) == set(DEFAULT_KEYS[client_type]) - {unset}
     assert {config.key for config in record.listed() if not config.default} == set()
+    name = f"plan-disabled-{client_type.value}"
+    with closing(client_class(bootstrap_servers=gateway.address, client_id=name, enable_config_push=False)) as client:
+        use(client)
+        assert client.client_instance_id is None
+    until(lambda: connections_of(broker, name, kind=Kind.CLOSED))
+    assert {record.client_instance_id for record in connections_of(broker, name)} == {None}
+    assert configurations(broker.internal, client_id=name, origin=Origin.PUSHED) == []
 
 
 @pytest.mark.parametrize(
@@ -299,15 +222,6 @@ def value_of_length_so_that_the_body_has(size: int) -> str:
     return "x" * (1000 + size - body(1000))
 
 
-def test_config_payload_near_client_config_max_bytes_limit(broker: RunningBroker, gateway: RunningGateway) -> None:
-    value = value_of_length_so_that_the_body_has(CONFIG_MAX_BYTES)
-    settings = {"client_id": value, "config_push_allowed_keys": ["client.id"]}
-    with closing(KafkaAdminClient(bootstrap_servers=gateway.address, **settings)) as client:
-        use(client)
-        (record,) = pushed(broker, client.client_instance_id)
-    assert settings_of(record) == {"client.id": value}
-
-
 def test_config_payload_exceeding_client_config_max_bytes_returns_config_too_large(
     broker: RunningBroker, gateway: RunningGateway, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -324,31 +238,18 @@ def test_config_payload_exceeding_client_config_max_bytes_returns_config_too_lar
     assert f"it has {CONFIG_MAX_BYTES + 1} bytes" in warning
 
 
-def test_config_payload_exceeding_a_lower_limit_of_the_brokers_is_not_retried(
-    broker: RunningBroker, gateway: RunningGateway, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    flags = ("--client-config-max-bytes", "50")
-    with (
-        running_gateway(broker.internal, broker.client, tmp_path, *flags) as strict,
-        closing(KafkaAdminClient(bootstrap_servers=strict.address)) as client,
-    ):
-        use(client)
-    assert pushed(broker, client.client_instance_id, 0) == []
-    (warning,) = warnings_of(caplog)
-    assert "CONFIG_TOO_LARGE" in warning
-
-
 # System Tests: Policy
 
 
 @pytest.mark.usefixtures("gateway")
-def test_client_receives_invalid_config_error_with_an_appropriate_message(
+def test_policy_processes_each_push_and_client_receives_invalid_config_with_its_message(
     broker: RunningBroker, custom_policy: RunningGateway, processed: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The client continues, and doesn't push again, although its next connection is to another gateway, which would accept a push."""
-    with closing(KafkaProducer(bootstrap_servers=custom_policy.address, acks=1)) as producer:
-        use(producer)
-    assert processed.read_text().splitlines().count(str(producer.client_instance_id)) == 1
-    assert pushed(broker, producer.client_instance_id, 0) == []
+    for settings, accepted in (({}, 1), ({"acks": 1}, 0)):
+        with closing(KafkaProducer(bootstrap_servers=custom_policy.address, **settings)) as producer:
+            use(producer)
+        assert processed.read_text().splitlines().count(str(producer.client_instance_id)) == 1
+        assert len(pushed(broker, producer.client_instance_id, accepted)) == accepted
     (warning,) = warnings_of(caplog)
     assert "InvalidConfigurationError: 'acks is 1, and must be all'" in warning

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,9 +12,8 @@ from kafka import KafkaConsumer, TopicPartition
 from observe import read_all
 from patience import LIMIT_S, until
 from record_bytes import config_record, setting
+from stream_job import StreamJob
 
-from clientscope.demo.fleet import Fleet
-from clientscope.local.process import free_port
 from clientscope.records.topics import CONFIGS, FINDINGS, RESULTS
 
 pytestmark = pytest.mark.faults
@@ -24,13 +22,12 @@ BACKLOG, LEFT = 400_000, 100_000
 """Pushes that wait; and how many still do, at the least, once the finding is there."""
 
 
-@pytest.fixture
-def internal(tmp_path: Path) -> Iterator[str]:
-    with running_broker(tmp_path / "broker") as running:
-        yield running.internal
+def test_finding_of_a_new_secret_is_ahead_of_a_backlog(tmp_path: Path) -> None:
+    with running_broker(tmp_path / "broker") as broker:
+        is_ahead(broker.internal, tmp_path)
 
 
-def test_finding_of_a_new_secret_is_ahead_of_a_backlog(internal: str, tmp_path: Path) -> None:
+def is_ahead(internal: str, tmp_path: Path) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": internal, "linger.ms": 20, "compression.type": "lz4"})
     push = config_record(setting("acks", "all"), client_id="backlog")
     for number in range(BACKLOG):
@@ -49,15 +46,12 @@ def test_finding_of_a_new_secret_is_ahead_of_a_backlog(internal: str, tmp_path: 
         assert producer.flush(LIMIT_S) == 0
         return any(b'"SK001"' in (message.value or b"") for message in read_all(internal, FINDINGS))
 
-    processes = Fleet(tmp_path / "logs", lambda line: None)
+    job = StreamJob(internal, tmp_path, "--quality", "off")
     try:
-        processes.start(
-            "stream", "stream", "--bootstrap-servers", internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
-            "--history-dir", str(tmp_path / "history"), "--metrics-listen", f"127.0.0.1:{free_port()}", "--quality", "off",
-        )  # fmt: skip
+        job.start()
         with closing(KafkaConsumer(bootstrap_servers=internal)) as consumer:
             until(found_ahead)
             results = TopicPartition(RESULTS, 0)
             assert consumer.end_offsets([results])[results] < BACKLOG - LEFT
     finally:
-        processes.stop()
+        job.processes.stop()

@@ -12,11 +12,11 @@ import kafka
 import pytest
 from conftest import RunningBroker, running_broker
 from every import every
+from observe import read_all
 from patience import until
 
 from clientscope.cli import main
 from clientscope.kafka.compacted import Follower, clear_old_places, read_compacted
-from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter, partition_of
 from clientscope.records.topics import GAUGES, TOPICS
 from sinks.dashboard.state.reader import StateReader
@@ -118,10 +118,8 @@ def test_f49_the_last_value_of_each_key_counts(broker: RunningBroker) -> None:
 def partitions_of_values(broker: RunningBroker, topic: str) -> dict[bytes, list[int]]:
     """Where each key still has a value, as compaction will leave it."""
     last: dict[tuple[bytes, int], bool] = {}
-    with closing(TopicReader(broker.internal, "test")) as reader:
-        reader.seek(reader.ranges(topic))
-        for record in (record for batches in reader.read() for batch in batches.values() for record in batch):
-            last[record.key, record.partition] = record.value is not None
+    for record in read_all(broker.internal, topic):
+        last[record.key, record.partition] = record.value is not None
     places: dict[bytes, list[int]] = {}
     for key, partition in sorted(place for place, there in last.items() if there):
         places.setdefault(key, []).append(partition)
@@ -167,8 +165,7 @@ def test_f49_the_page_shows_the_last_value_of_each_key(broker: RunningBroker) ->
         try:
             until(lambda: shows(restarted))
             assert clear_old_places(broker.internal, GAUGES, "test") > 0
-            load_is_known = [shows(state), shows(restarted)]
-            assert load_is_known == [True, True]
+            assert shows(state) and shows(restarted)
         finally:
             second.stop()
     finally:

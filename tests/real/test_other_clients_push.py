@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import logging
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +17,7 @@ from conftest import PASSWORD, RunningBroker, RunningGateway, running_gateway
 from kafka.net.sasl.oauth import AbstractTokenProvider
 from observe import configurations, connection_records, read_all
 from patience import LIMIT_S, until
+from test_sasl import unsecured_token
 
 from clientscope.client import push
 from clientscope.errors import EnvironmentProblem
@@ -77,16 +75,6 @@ def test_aiokafka(broker: Any, gateway: Any) -> None:
     until(lambda: any(identity(each) == identity(record) for each in connections(broker.internal, "aio-app")))
 
 
-def test_a_broker_that_does_not_advertise_it(broker: Any) -> None:
-    with pytest.raises(EnvironmentProblem, match="no broker here supports PushConfig"):
-        push({"client.id": "a"}, dialect="java", bootstrap_servers=broker.internal).result(LIMIT_S)
-
-
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("certificates"))
-
-
 @pytest.fixture(scope="module")
 def secured(
     authority: Authority, sasl_broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory
@@ -99,9 +87,7 @@ def secured(
 
 class Provider(AbstractTokenProvider):  # type: ignore[misc]
     def token(self) -> str:
-        """An unsigned JWT (RFC 7515, appendix A.5), which Kafka's default validator takes."""
-        parts = ({"alg": "none"}, {"sub": "billing-svc", "exp": time.time() + 3600})
-        return ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts) + "."
+        return unsecured_token("billing-svc")
 
 
 USERS = {"PLAIN": "alice", "SCRAM-SHA-256": "bob", "OAUTHBEARER": "billing-svc"}

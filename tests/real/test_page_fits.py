@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import page_past
 import pytest
-from page_browser import Opens, follow, serious, watched
+from page_browser import IN_BAR, Opens, follow, serious
 from page_fleet import Fleet
 from page_server import PageServer, serving
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-import sinks.dashboard
 from clientscope.clock import now_ms
-
-IN_BAR = re.findall(r'name: "(\w+)"', (Path(sinks.dashboard.__file__).parent / "static" / "views.js").read_text())
 
 OVERLAPS = """() => {
   const found = [], walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
@@ -70,12 +65,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
         yield server
 
 
-@pytest.fixture
-def opens(browser: Browser) -> Iterator[Opens]:
-    with watched(browser) as opening:
-        yield opening
-
-
 def views(server: PageServer) -> list[str]:
     """Each view of the bar, what a view shows in other ways, and one client, finding and rule."""
     client = server.state.clients(1, q=f'client_id:"{server.fleet.members[0].client_id}"').items[0].key
@@ -89,7 +78,7 @@ def views(server: PageServer) -> list[str]:
         "findings&group=code",
     )
     one = (f"client&key={client}", f"client&key={client}&figures=table", f"finding&id={server.fleet.findings()[0].fingerprint}")
-    return [*IN_BAR, *more, "readiness&group=software", "rule&code=AN101", *one, *of_history]
+    return [*(name for name, *_ in IN_BAR), *more, "readiness&group=software", "rule&code=AN101", *one, *of_history]
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("light", 1024), ("dark", 360)])

@@ -11,10 +11,11 @@ from pathlib import Path
 import page_past
 import pytest
 from every import every
-from page_browser import Opens, follow, watched, wrong_request
+from page_browser import Opens, follow
+from page_browser import wrong_request as is_allowed  # noqa: F401  read by the fixture of pages
 from page_fleet import Fleet
 from page_server import PageServer, serving
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from clientscope.clock import now_ms
 from clientscope.findings.record import Decided
@@ -29,12 +30,6 @@ def server(tmp_path: Path) -> Iterator[PageServer]:
     page_past.write(fleet, tmp_path)
     with serving(fleet, history_dir=tmp_path) as server:
         yield server
-
-
-@pytest.fixture
-def opens(browser: Browser) -> Iterator[Opens]:
-    with watched(browser, wrong_request) as opening:
-        yield opening
 
 
 def day(days: int) -> str:
@@ -74,6 +69,7 @@ def test_stores_date_and_reason_as_typed_while_updates_arrive(server: PageServer
         fingerprint = an_open_finding(server, page, q)
         if choice:
             page.get_by_label(choice).check()
+        expect(page.get_by_label(re.compile("^Until"))).not_to_have_value("")
         page.get_by_label(re.compile("^Until")).fill(day(9))
         update(server, page)
         page.get_by_label(REASON).fill("known until the release")

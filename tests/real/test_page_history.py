@@ -9,11 +9,11 @@ from pathlib import Path
 
 import page_past
 import pytest
-from page_browser import Opens, follow, watched
+from page_browser import Opens, follow
 from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, connection, gauge
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
+from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 from clientscope.clock import now_ms
 from clientscope.records.enums import Kind
@@ -30,16 +30,10 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
         yield server
 
 
-def is_reported(message: ConsoleMessage) -> bool:
+def is_allowed(message: ConsoleMessage) -> bool:
     """A browser writes to its console what is shown on the page as one of its states."""
     of_history = "/api/v1/history" in message.location.get("url", "")
     return of_history and any(f"status of {status}" in message.text for status in STATES)
-
-
-@pytest.fixture
-def opens(browser: Browser) -> Iterator[Opens]:
-    with watched(browser, is_reported) as opening:
-        yield opening
 
 
 def rows(page: Page) -> list[str]:

@@ -19,41 +19,27 @@ from conftest import RunningBroker, start_broker
 from degraded import Volume, volume
 from every import every
 from kafka.admin import ConfigResource, ConfigResourceType
-from observe import java_below, metrics, page, read_all
-from patience import LIMIT_S, eventually, until
-from replay import comes_out, rows
-from steady_load import SteadyLoad, latencies, open_findings
+from observe import java_below, metrics, page, read_all, told_findings
+from patience import eventually, until
+from replay import rows
+from steady_load import SteadyLoad, latencies
+from stream_job import StreamJob
 
-from clientscope.demo.fleet import Fleet
-from clientscope.digest import DigestKey
 from clientscope.local.broker import EmbeddedBroker
-from clientscope.local.process import free_port
 from clientscope.records.topics import BY_NAME, CONNECTIONS, GAUGES
 
 pytestmark = pytest.mark.faults
 
-KEY = DigestKey(b"0123456789abcdef" * 4)
 LIVE, HISTORY = ("results", "gauges", "findings"), ("history_pushes", "history_connections")
 A_SECOND = 10
 
 
-class JobOnASmallDisk:
+class JobOnASmallDisk(StreamJob):
     """A job whose history lies on a small volume, and its broker."""
 
     def __init__(self, started: EmbeddedBroker, broker: RunningBroker, disk: Volume, directory: Path) -> None:
-        self.started, self.servers, self.disk, self.directory = started, broker.internal, disk, directory
-        self.page = f"http://127.0.0.1:{free_port()}/"
-        self.processes = Fleet(directory / "logs", lambda line: None)
-        (directory / "digest.key").write_bytes(KEY.secret)
-        (directory / "digest.key").chmod(0o600)
-
-    def start(self) -> None:
-        self.processes.start(
-            "stream", "stream", "--bootstrap-servers", self.servers, "--checkpoint-dir", str(self.directory / "checkpoints"),
-            "--history-dir", str(self.disk.path), "--history-interval-seconds", "2", "--driver-memory", "1g", "--quality", "off",
-            "--digest-key-file", str(self.directory / "digest.key"), "--metrics-listen", self.page.split("/")[2],
-        )  # fmt: skip
-        self.processes.await_ready("stream", timeout_s=LIMIT_S)
+        super().__init__(broker.internal, directory, "--quality", "off", history=disk.path)
+        self.started, self.disk = started, disk
 
     def of_queries(self, name: str) -> dict[str, float]:
         samples = metrics(f"{self.page}metrics")
@@ -64,8 +50,7 @@ class JobOnASmallDisk:
 
     def lost(self) -> dict[str, float]:
         """Records by query."""
-        samples = metrics(f"{self.page}metrics").items()
-        return {key[2]: number for key, number in samples if key[0] == "clientscope_stream_lost_records" and number}
+        return {query: number for (_, query, _), number in self.counted("clientscope_stream_lost_records").items()}
 
     def read_newest(self, query: str) -> bool:
         """Whether a query has read all connections' records that are there."""
@@ -81,11 +66,8 @@ class JobOnASmallDisk:
 
     def said_parked(self, state: str) -> bool:
         """Whether findings say so of both queries of history."""
-        said = [message.split()[1] for found, message in open_findings(self.servers, "OP005") if found == state]
+        said = [message.split()[1] for found, message in told_findings(self.servers, "OP005") if found == state]
         return set(said) >= set(HISTORY)
-
-    def comes_out_as_replayed(self) -> None:
-        comes_out(self.servers, self.disk.path, KEY)
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +78,9 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobOnASmallDisk]:
     with volume(directory / "history", 48) as disk:
         job = JobOnASmallDisk(started, running, disk, directory)
         try:
-            job.start()
-            yield job
+            with job.running():
+                yield job
         finally:
-            job.processes.stop()
             started.stop()
 
 
@@ -118,7 +99,7 @@ def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job:
         filled = now_ms()
         job.disk.fill()
         assert eventually(job.only_history_is_parked), job.of_queries("query_running")
-        assert eventually(lambda: job.said_parked("open")), open_findings(job.servers, "OP005")
+        assert eventually(lambda: job.said_parked("open")), told_findings(job.servers, "OP005")
         status, said = job.probe("readyz")
         assert (status, [line.split()[:5] for line in said]) == (503, [[query, "is", "parked", "and", "retried:"] for query in HISTORY]), (
             said
@@ -129,7 +110,7 @@ def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job:
         until(lambda: all(latencies(job.servers, filled, now_ms())), why="results, gauges and findings come out meanwhile")
         job.disk.relieve()
         assert eventually(job.is_ready), job.probe("readyz")
-    assert eventually(lambda: job.said_parked("resolved")), open_findings(job.servers, "OP005")
+    assert eventually(lambda: job.said_parked("resolved")), told_findings(job.servers, "OP005")
     job.comes_out_as_replayed()
     job.processes.check()
 
@@ -184,8 +165,8 @@ def test_f47_what_retention_takes_from_parked_history_is_skipped_counted_and_sai
     assert len(missing) >= 50
     assert job.lost() == {"history_connections": len(missing)}
     skipped = f"Query history_connections skipped {len(missing)} records of {CONNECTIONS}"
-    until(lambda: any(skipped in message for _, message in open_findings(job.servers, "OP006")), why=skipped)
-    ((state, _),) = open_findings(job.servers, "OP006")
+    until(lambda: any(skipped in message for _, message in told_findings(job.servers, "OP006")), why=skipped)
+    ((state, _),) = told_findings(job.servers, "OP006")
     assert state == "open"
     job.processes.check()
 
@@ -214,7 +195,7 @@ def test_f47_gauges_continue_without_records_that_are_gone(job: JobOnASmallDisk)
     lost += unseen.acknowledged
     assert job.lost()["gauges"] == lost
     skipped = f"Query gauges skipped {lost:.0f} records"
-    until(lambda: any(skipped in message for _, message in open_findings(job.servers, "OP006")), why=skipped)
+    until(lambda: any(skipped in message for _, message in told_findings(job.servers, "OP006")), why=skipped)
 
     def shown() -> dict[str, int]:
         values = {each.key: each.value for each in read_all(job.servers, GAUGES)}

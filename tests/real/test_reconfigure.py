@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conftest import running_gateway
-from observe import configurations, gateway_connections, listed, reloaded
+from observe import configurations, count, gateway_connections, listed, reloaded
 from patience import eventually, until
 
 from clientscope.client.raw import RawClient
@@ -105,3 +105,4 @@ def test_limits_and_quotas_change_while_it_runs_and_what_can_not_is_named(broker
         until(refused)
         change("connections_max_idle_ms = 500\npolicy_deadline_ms = 2000", "policy_deadline_ms")
         until(lambda: gateway_connections(gateway.metrics_url), {}, why="of connections that are open, too")
+        assert count(gateway, "connections_closed", "idle") == 1

@@ -17,6 +17,7 @@ from typing import Any
 import confluent_kafka
 import pytest
 from certificates import Authority
+from conftest import running_processes
 from forked import clientscope
 from kafka.admin import (
     ACL,
@@ -30,11 +31,10 @@ from kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from observe import command_line, read_all
+from observe import command_line, private_file, read_all
 from patience import LIMIT_S, eventually, until
 
 from clientscope.client import KafkaProducer
-from clientscope.demo.fleet import Fleet
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
@@ -102,9 +102,7 @@ class Secured:
 
     def config(self, user: str) -> str:
         """A process' file of settings."""
-        secret, file = self.home / f"{user}.password", self.home / f"{user}.toml"
-        secret.touch(mode=0o600)
-        secret.write_text(password(user))
+        secret, file = private_file(self.home / f"{user}.password", password(user)), self.home / f"{user}.toml"
         file.write_text(
             f'[kafka]\n"bootstrap.servers" = "{self.plan.internal}"\n"security.protocol" = "SASL_SSL"\n'
             f'"sasl.mechanism" = "SCRAM-SHA-256"\n"sasl.username" = "{user}"\n"sasl.password.file" = "{secret}"\n'
@@ -211,8 +209,7 @@ def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secu
         "stream": ["--ui-port", spark_ui.split(":")[1]],
         "serve": ["--listen", page],
     }
-    processes = Fleet(secured.home / "logs", lambda line: None)
-    try:
+    with running_processes(secured.home / "logs") as processes:
         for name in ("stream", "gateway", "serve"):
             processes.start(name, *secured.command(name), *flags[name])
         for name in ("gateway", "serve", "stream"):
@@ -227,8 +224,6 @@ def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secu
         shown = spark_pages(f"http://{spark_ui}")
         processes.check()
         command_lines = "".join(command_line(child).decode() for name in STARTED for child in session(processes.pid(name)))
-    finally:
-        processes.stop()
     assert "org.apache.spark" in command_lines
     searched = {"pages": shown, "command lines": command_lines}
     for path in secured.home.rglob("*"):
@@ -326,15 +321,13 @@ def test_each_right_is_needed_and_named_when_it_is_missing(secured: Secured, pro
 
 def test_a_gateway_whose_listener_protocol_is_set_needs_no_right_on_the_cluster(secured: Secured) -> None:
     (right,) = [acl for acl in documented() if acl.resource_pattern.resource_type == ResourceType.CLUSTER]
-    processes = Fleet(secured.home / "told", lambda line: None)
-    with secured.admin() as admin:
+    with secured.admin() as admin, running_processes(secured.home / "told") as processes:
         run(secured, "topics")
         assert admin.delete_acls([ACLFilter(right.principal, "*", right.operation, ACLPermissionType.ALLOW, right.resource_pattern)])
         try:
             processes.start("gateway", *secured.command("gateway"), "--security-protocol", "SASL_SSL")
             processes.await_ready("gateway")
         finally:
-            processes.stop()
             admin.create_acls([right])
 
 
@@ -347,18 +340,15 @@ def test_our_processes_by_certificate(secured: Secured) -> None:
         f'"ssl.ca.location" = "{secured.authority.certificate}"\n'
         f'"ssl.certificate.location" = "{own.certificate}"\n"ssl.key.location" = "{own.key}"\n'
     )
-    processes = Fleet(secured.home / "by-certificate", lambda line: None)
     more = [
         "--checkpoint-dir", str(secured.home / "checkpoints-2"), "--history-dir", str(secured.home / "history-2"),
         "--metrics-listen", "127.0.0.1:0",
     ]  # fmt: skip
-    try:
+    with running_processes(secured.home / "by-certificate") as processes:
         processes.start("stream", "stream", "--config", str(settings), "--driver-memory", "1g", *more)
         processes.start("serve", "serve", "--config", str(settings), "--listen", "127.0.0.1:0")
         for name in ("serve", "stream"):
             processes.await_ready(name, timeout_s=LIMIT_S)
-    finally:
-        processes.stop()
 
 
 def xray(secured: Secured, user: str, state: Path) -> subprocess.CompletedProcess[str]:
@@ -402,9 +392,7 @@ def test_xray_without_rights_is_one_line_and_with_them_it_works(secured: Secured
     ],
 )
 def test_what_doesnt_fit_is_said_and_is_no_traceback(secured: Secured, tmp_path: Path, changed: dict[str, str], said: str) -> None:
-    (tmp_path / "wrong").touch(mode=0o600)
-    (tmp_path / "wrong").write_text("canary-wrong")
-    files = {"wrong": str(tmp_path / "wrong"), "other": str(Authority(tmp_path / "others").certificate)}
+    files = {"wrong": str(private_file(tmp_path / "wrong", "canary-wrong")), "other": str(Authority(tmp_path / "others").certificate)}
     lines = Path(secured.config("serve")).read_text().splitlines()
     for key, value in changed.items():
         lines = [f'"{key}" = "{files.get(value, value)}"' if line.startswith(f'"{key}"') else line for line in lines]

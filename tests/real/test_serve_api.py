@@ -14,13 +14,12 @@ from uuid import UUID
 
 import kafka
 import pytest
-from conftest import RunningBroker
-from observe import read_all
+from conftest import RunningBroker, running_processes
+from observe import private_file, read_all
 from page_state import found, opened, pushed
 from patience import LIMIT_S, until
 from record_bytes import setting
 
-from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
 from clientscope.records.client_key import client_key
 from clientscope.records.topics import DECISIONS
@@ -56,20 +55,15 @@ def page(broker: RunningBroker, tmp_path: Path) -> Iterator[str]:
     with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal)) as producer:
         for record in records():
             producer.send(record.topic, key=record.key, value=record.value).get(LIMIT_S)
-    tokens = tmp_path / "tokens"
-    tokens.write_text(f"alice {TOKEN}\n")
-    tokens.chmod(0o600)
+    tokens = private_file(tmp_path / "tokens", f"alice {TOKEN}\n")
     address = f"127.0.0.1:{free_port()}"
-    processes = Fleet(tmp_path, lambda line: None)
-    try:
+    with running_processes(tmp_path) as processes:
         processes.start(
             "serve", "serve", "--bootstrap-servers", broker.internal, "--listen", address, "--admin-token-file", str(tokens),
             "--external-url", "https://page.example/clients/",
         )  # fmt: skip
         processes.await_ready("serve")
         yield f"http://{address}/api/v1/"
-    finally:
-        processes.stop()
 
 
 def ask(url: str, cookie: str = "", body: Any = None) -> tuple[Any, str]:

@@ -21,24 +21,17 @@ from typing import Any
 
 import kafka
 import pytest
-from conftest import RunningBroker, start_broker
+from conftest import RunningBroker, running_broker
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import MessageSizeTooLargeError
-from observe import children, command_line, is_gone, java_below, metrics, read_all
+from observe import children, command_line, java_below, metrics, told_findings
 from patience import LIMIT_S, until
 from record_bytes import config_record
-from replay import Input, Place, comes_out, quarantined, results, rows
+from replay import Input, Place, quarantined, results, rows
+from stream_job import KEY, StreamJob
 
 from clientscope.config import StreamSettings
-from clientscope.demo.fleet import Fleet
-from clientscope.digest import DigestKey
-from clientscope.errors import RecordError
-from clientscope.findings.record import Finding
-from clientscope.local.process import free_port
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, FINDINGS, QUARANTINE
+from clientscope.records.topics import BY_NAME, CONFIGS, QUARANTINE
 from streaming.queries.registry import wanted
 
 pytestmark = pytest.mark.faults
@@ -46,52 +39,20 @@ pytestmark = pytest.mark.faults
 SEED = 22
 QUERIES = tuple(wanted(StreamSettings(bootstrap_servers="127.0.0.1:1")))
 """Those that run without further settings."""
-KEY = DigestKey(b"0123456789abcdef" * 4)
 DEADLY = Path(__file__).with_name("deadly")
 
 
-class Job:
-    """``clientscope stream``, whose decoder dies of certain records."""
+class Job(StreamJob):
+    """A job whose decoder dies of certain records."""
 
     def __init__(self, broker: RunningBroker, folder: Path) -> None:
-        self.servers, self.folder = broker.internal, folder
+        super().__init__(broker.internal, folder, "--quality", "off")
         self.input = Input(broker.internal, SEED)
-        self.page = f"http://127.0.0.1:{free_port()}/"
-        self.processes = Fleet(folder / "logs", lambda line: None)
-        self.skipped: dict[Place, int] = {}
-        (folder / "digest.key").write_bytes(KEY.secret)
-        (folder / "digest.key").chmod(0o600)
 
-    def start(self) -> None:
-        path = os.environ.get("PYTHONPATH")
-        os.environ["PYTHONPATH"] = os.pathsep.join([str(DEADLY), path] if path else [str(DEADLY)])
-        try:
-            self.processes.start(
-                "stream", "stream", "--bootstrap-servers", self.servers, "--checkpoint-dir", str(self.folder / "checkpoints"),
-                "--history-dir", str(self.folder / "history"), "--history-interval-seconds", "2", "--driver-memory", "1g",
-                "--digest-key-file", str(self.folder / "digest.key"), "--quality", "off", "--metrics-listen", self.page.split("/")[2],
-            )  # fmt: skip
-        finally:
-            if path is None:
-                del os.environ["PYTHONPATH"]
-            else:
-                os.environ["PYTHONPATH"] = path
-
-    @property
-    def log(self) -> str:
-        return (self.folder / "logs" / "stream.log").read_text(errors="replace")
-
-    def ready(self) -> None:
-        self.processes.await_ready("stream", timeout_s=LIMIT_S)
-
-    def kill(self, whole: bool = True) -> None:
-        """With -9: the Python process, whose JVM then notices and ends; or ``whole``, and the JVM and all workers are gone as well."""
-        below = children(self.processes.pid("stream")) if whole else []
-        self.processes.signal("stream", signal.SIGKILL)
-        for pid in below:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        until(lambda: all(is_gone(pid) for pid in below))
+    def start(self, name: str = "stream", *flags: str) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTHONPATH", str(DEADLY), prepend=os.pathsep)
+            super().start(name, *flags)
 
     def workers(self) -> list[int]:
         """Spark's Python workers: what its daemon has forked."""
@@ -104,7 +65,7 @@ class Job:
 
     def await_append(self, seconds: float) -> None:
         """Returns so many seconds after a batch of pushes was written to its table."""
-        log = self.folder / "history" / "pushes" / "_delta_log"
+        log = Path(self.history) / "pushes" / "_delta_log"
         before = len(list(log.glob("*.json")))
         self.input.write(50)
         deadline = time.monotonic() + 60
@@ -116,23 +77,14 @@ class Job:
         reported = metrics(f"{self.page}metrics")
         return {query: reported["clientscope_stream_query_restarts", query] for query in QUERIES}
 
-    def comes_out_as_replayed(self) -> None:
-        """Waits until everything that was written has come out, and compares."""
-        comes_out(self.servers, self.folder / "history", KEY, self.skipped)
-
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Job]:
     folder = tmp_path_factory.mktemp("stream")
-    started, running = start_broker(folder / "broker")
-    job = Job(running, folder)
-    try:
-        job.start()
-        job.ready()
-        yield job
-    finally:
-        job.processes.stop()
-        started.stop()
+    with running_broker(folder / "broker") as broker:
+        job = Job(broker, folder)
+        with job.running():
+            yield job
 
 
 def larger_than_the_quarantine_takes(servers: str) -> tuple[Place, bytes]:
@@ -161,13 +113,6 @@ def larger_than_the_quarantine_takes(servers: str) -> tuple[Place, bytes]:
     return (where.topic, where.partition, where.offset), value
 
 
-def reason(topic: str, value: bytes) -> str:
-    """Why a value is no record."""
-    with pytest.raises(RecordError) as caught:
-        decode(ClientConfigRecord if topic == CONFIGS else ClientConnectionRecord, value)
-    return caught.value.reason
-
-
 def test_f20_one_record_in_a_hundred_is_none_and_no_query_is_started_again(job: Job) -> None:
     place, large = larger_than_the_quarantine_takes(job.servers)
     job.input.poisoned[place] = large
@@ -178,27 +123,17 @@ def test_f20_one_record_in_a_hundred_is_none_and_no_query_is_started_again(job: 
     assert {place: value["length"] for place, value in reported.items()} == {place: len(value) for place, value in poisoned.items()}
     digests = {place: hmac.new(KEY.secret, value, "sha256").hexdigest() for place, value in poisoned.items()}
     assert {place: value["digest"] for place, value in reported.items()} == digests
-    assert {place: value["reason"] for place, value in reported.items()} == {at: reason(at[0], value) for at, value in poisoned.items()}
     assert {value["reason"] for value in reported.values()} == {"not_json", "unknown_version", "too_large"}
     assert b"" in poisoned.values()
     assert any(value and not value.strip(b"\0") for value in poisoned.values())
-    for table, topic in (("pushes", CONFIGS), ("connections", CONNECTIONS)):
-        good = {place: value for place, value in job.input.good.items() if place[0] == topic}
-        kept = rows(job.folder / "history", table)
-        assert kept.keys() == good.keys()
-        for place, value in good.items():
-            record: Any = decode(ClientConfigRecord if topic == CONFIGS else ClientConnectionRecord, value)
-            same = ["connection_id", "client_id", "client_software_name", "gateway_id", "listener_name"]
-            same += ["received_timestamp_ms"] if topic == CONFIGS else ["sequence", "timestamp_ms", "heartbeat_interval_ms"]
-            assert {name: kept[place][name] for name in same} == {name: getattr(record, name) for name in same}, place
-    assert results(job.servers).keys() == {place for place in job.input.good if place[0] == CONFIGS}
-
-    def counted() -> dict[Any, float]:
-        every = metrics(f"{job.page}metrics").items()
-        return {key[1:]: number for key, number in every if key[0] == "clientscope_stream_quarantined_total" and number}
+    good = job.input.good.keys()
+    assert rows(job.history, "pushes").keys() | rows(job.history, "connections").keys() == good
+    assert results(job.servers).keys() == {place for place in good if place[0] == CONFIGS}
 
     # Counted once a batch is done: its records are on the topic by then.
-    until(counted, Counter((value["reason"], each[0]) for each, value in reported.items()))
+    until(
+        lambda: job.counted("clientscope_stream_quarantined_total"), Counter((value["reason"], each[0]) for each, value in reported.items())
+    )
     assert job.restarts() == dict.fromkeys(QUERIES, 0)
     job.processes.check()
 
@@ -247,11 +182,9 @@ def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_cont
     digests = {place: hmac.new(KEY.secret, value, "sha256").hexdigest() for place, value in deadly.items()}
     assert {place: reported[place]["digest"] for place in deadly} == digests
     assert metrics(f"{job.page}metrics")["clientscope_stream_quarantined_total", "crashed", CONFIGS] == 3
-    blamed = re.findall(r"(\S+), partition (\d+), offset (\d+) kills its decoder", job.log)
+    blamed = re.findall(r"(\S+), partition (\d+), offset (\d+) kills its decoder", job.log())
     assert sorted((topic, int(partition), int(offset)) for topic, partition, offset in blamed) == sorted(deadly), "once each"
-    newest = {message.key: message.value for message in read_all(job.servers, FINDINGS)}
-    said = [Finding.model_validate_json(value) for value in newest.values() if value is not None]
-    assert [(finding.state, CONFIGS in finding.message) for finding in said if finding.code == "OP002"] == [("open", True)]
+    assert [(state, CONFIGS in said) for state, said in told_findings(job.servers, "OP002")] == [("open", True)]
     restarts = job.restarts()
     assert restarts["results"] >= 2, "the batch is tried again before anything is searched"
     assert restarts["gauges"] == 0

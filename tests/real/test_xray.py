@@ -15,7 +15,7 @@ from pathlib import Path
 
 import kafka
 import pytest
-from conftest import running_broker
+from conftest import running_broker, running_brokers
 from observe import children, make_topic
 from patience import LIMIT_S, until
 
@@ -23,7 +23,7 @@ from clientscope.commands.xray.raised import raised
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import connected, logger_level, set_logger_level
-from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
+from clientscope.local.broker import BrokerPlan, new_cluster_id
 from clientscope.local.process import free_port
 
 TOPIC = "orders"
@@ -204,12 +204,7 @@ def test_brokers_are_looked_at_one_after_another(tmp_path: Path) -> None:
         )
         for node in voters
     ]
-    brokers = [EmbeddedBroker(plan) for plan in plans]
-    try:
-        for broker in brokers:
-            broker.launch()
-        for broker in brokers:
-            broker.await_up()
+    with running_brokers(plans):
         bootstrap = plans[0].internal
         with closing(connected(KafkaAccess(bootstrap))) as admin:
             admin.create_topics({TOPIC: {"num_partitions": 2, "replication_factor": 1}}, wait_for_metadata=True)
@@ -231,6 +226,3 @@ def test_brokers_are_looked_at_one_after_another(tmp_path: Path) -> None:
         (shown,) = [row for row in made["configurations"] if row["application"] == "orders"]
         assert (shown["clients"], shown["settings"]["acks"]) == (1, "all")
         assert any("Brokers' own connections" in text for text in made["unseen"])
-    finally:
-        for broker in brokers:
-            broker.stop()
