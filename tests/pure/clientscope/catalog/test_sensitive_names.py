@@ -6,14 +6,11 @@ import io
 import json
 import uuid
 from contextlib import closing
-from typing import get_args
 
 import pyarrow as pa
 import pytest
 from corpora import corpus
 from every import every
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, heartbeat, setting
 
 from clientscope.catalog import sensitive_names
@@ -29,8 +26,7 @@ from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.worker.messages import Logged
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import ClientNames, redact
-from clientscope.records.codec import decode, encode
-from clientscope.records.config_record import ClientConfigRecord, TypeName
+from clientscope.records.codec import encode
 from clientscope.records.enums import ValueState
 from clientscope.session.state import UNKNOWN, Identity, PrincipalSource
 from clientscope.topic_values import Setting
@@ -223,34 +219,6 @@ def test_what_is_redacted_without_a_digest_infers_nobodys_software() -> None:
     registry.opened(1, "10.0.0.1", 1, Identity(client_id=SECRETS[0], software_name="java", software_version="1"))
     registry.opened(2, "10.0.0.1", 1, Identity(client_id=SECRETS[1]))
     assert [each.inferred for each in registry.listing()] == [None, None]
-
-
-TEXTS = st.sampled_from([*SECRETS, *SECRET_KEYS, *CLIENT_IDS, *PRINCIPALS, "", "acks", "[redacted 1]"]) | st.text(max_size=10)
-NAMED = dict.fromkeys(
-    ("client_id", "client_software_name", "client_software_version", "principal", "client_address", "listener_name"), TEXTS
-)
-
-
-@example({"client_id": SECRETS[0]}, [(key, "x", 1) for key in SECRET_KEYS], True)
-@example({}, [("acks", "0", 1), (SECRET_KEYS[0], "x", 1), (SECRET_KEYS[0], "y", 8), (f"{RANDOM}.password", "hunter2", 1)], False)
-@given(
-    st.fixed_dictionaries({}, optional=NAMED), st.lists(st.tuples(TEXTS.filter(bool), TEXTS, st.integers(0, 8)), max_size=5), st.booleans()
-)
-@settings(deadline=None, max_examples=150)
-def test_the_job_makes_of_a_raw_push_what_a_gateway_makes(
-    who: dict[str, str], pushed_settings: list[tuple[str, str, int]], digests: bool
-) -> None:
-    key = KEY if digests else None
-    raw = config_record(*(setting(name, value, type=of) for name, value, of in pushed_settings), **who)
-    (row,) = decode_pushes(pa.array([raw], pa.binary()), key).to_pylist()
-    scalar = ClientNames(key).of_record(decode(ClientConfigRecord, raw))
-    assert {name: row[name] for name in NAMED} == {name: getattr(scalar, name) for name in NAMED}
-    types = get_args(TypeName)
-    configs = [ClientConfig(each.key, each.value or "", types.index(each.type), False) for each in scalar.listed()]
-    gateways = [redact(config, key, place) for place, config in enumerate(configs, 1)]
-    made = decode_pushes(pa.array([config_record(*gateways)], pa.binary())).to_pylist()[0]["configs"]
-    # Of a key that is a secret, a record has a placeholder, which may be the same for two.
-    assert sorted(map(str, row["configs"])) == sorted(map(str, made))
 
 
 @pytest.mark.parametrize("secret", SECRETS)
