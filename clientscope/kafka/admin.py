@@ -1,4 +1,4 @@
-"""Admin client of Kafka, and what it asks for beyond kafka-python: descriptions, groups, quotas, transactions and loggers.
+"""Admin client of Kafka, and what it asks for beyond kafka-python: descriptions and loggers.
 
 What of kafka-python 3.0.12 is worked around:
 
@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from kafka import KafkaAdminClient, TopicPartition
@@ -37,14 +36,13 @@ from kafka.errors import (
     for_code,
 )
 from kafka.net.connection import KafkaConnection
-from kafka.protocol.admin import DescribeClientQuotasRequest, DescribeClusterRequest, DescribeQuorumRequest, DescribeTransactionsRequest
+from kafka.protocol.admin import DescribeClusterRequest, DescribeQuorumRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 from kafka.protocol.producer import InitProducerIdRequest
 
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import Kafka, access, bootstrapped
 from clientscope.wire.codes import NONE
-from clientscope.wire.messages import ConsumerGroupDescribeRequest
 
 AdminClient: TypeAlias = KafkaAdminClient
 
@@ -423,177 +421,3 @@ def _refused(broker: int, error: Exception) -> EnvironmentProblem:
     authorization = "ClusterAuthorizationFailed" in f"{type(error).__name__} {error}"
     reason = _RIGHTS if authorization else str(error)[:200]
     return EnvironmentProblem(f"broker {broker} doesn't allow its log levels to be read and set: {reason or type(error).__name__}", _HINT)
-
-
-# What of kafka-python 3.0.12 is worked around: it has no ConsumerGroupDescribe; `clientscope.wire.messages` has it. To be removed once
-# ``describe_groups()`` takes groups of both protocols.
-MOST_GROUPS = 1_000
-"""Groups that are described."""
-
-
-@dataclass(frozen=True)
-class DescribedMember:
-    """A member of a group.
-
-    Attributes:
-        address: the client's IP address.
-        instance_id: of a static member (KIP-345); empty for others.
-        rack: the client's rack, which only groups of the consumer protocol know; empty for none.
-    """
-
-    client_id: str
-    address: str
-    instance_id: str
-    rack: str = ""
-
-
-@dataclass(frozen=True)
-class DescribedGroup:
-    """A group of consumers.
-
-    Attributes:
-        protocol: ``classic`` or ``consumer`` (KIP-848), as in ``group.protocol``.
-        assignor: the strategy that its members agreed on, or that its coordinator uses; empty while there is none.
-        members: None where the coordinator doesn't describe the group.
-    """
-
-    group_id: str
-    protocol: str
-    state: str
-    assignor: str
-    members: tuple[DescribedMember, ...] | None
-
-
-def consumer_groups(admin: AdminClient, brokers: Sequence[int]) -> tuple[list[DescribedGroup], int]:
-    """Groups of consumers, by id, and how many more there are beyond `MOST_GROUPS`.
-
-    Args:
-        brokers: ids of those that are asked; each describes the groups that it coordinates.
-
-    Raises:
-        KafkaError: a broker doesn't answer, or refuses.
-    """
-    listed: dict[str, tuple[int, str]] = {}
-    for broker in brokers:
-        for each in admin.list_groups(broker_ids=[broker]):
-            if each["protocol_type"] == "consumer":
-                listed[str(each["group_id"])] = broker, str(each.get("group_type") or "classic").lower()
-    chosen = dict(islice(sorted(listed.items()), MOST_GROUPS))
-    found: list[DescribedGroup] = []
-    for broker in brokers:
-        own = {group: protocol for group, (coordinator, protocol) in chosen.items() if coordinator == broker}
-        found += _classic(admin, broker, [group for group, protocol in own.items() if protocol != "consumer"])
-        found += _consumer(admin, broker, [group for group, protocol in own.items() if protocol == "consumer"])
-    return sorted(found, key=lambda group: group.group_id), len(listed) - len(chosen)
-
-
-def _classic(admin: AdminClient, coordinator: int, groups: list[str]) -> Iterator[DescribedGroup]:
-    described = admin.describe_groups(groups, group_coordinator_id=coordinator) if groups else {}
-    for group in groups:
-        said = described.get(group)
-        if said is None or said["error"]:
-            yield DescribedGroup(group, "classic", "", "", None)
-            continue
-        members = tuple(_member(each["client_id"], each["client_host"], each.get("group_instance_id")) for each in said["members"])
-        yield DescribedGroup(group, "classic", said["group_state"], said["protocol_data"], members)
-
-
-def _consumer(admin: AdminClient, coordinator: int, groups: list[str]) -> Iterator[DescribedGroup]:
-    if not groups:
-        return
-    request = ConsumerGroupDescribeRequest(group_ids=groups, include_authorized_operations=False)
-    try:
-        response = admin._manager.run(admin._manager.send, request, coordinator)
-    except IncompatibleBrokerVersion:  # an early access of KIP-848, which lists such groups and doesn't describe them
-        yield from (DescribedGroup(group, "consumer", "", "", None) for group in groups)
-        return
-    for said in response.groups:
-        if said.error_code != NONE:
-            yield DescribedGroup(said.group_id, "consumer", "", "", None)
-            continue
-        members = tuple(_member(each.client_id, each.client_host, each.instance_id, each.rack_id) for each in said.members)
-        yield DescribedGroup(said.group_id, "consumer", said.group_state, said.assignor_name, members)
-
-
-def _member(client_id: str, host: str, instance_id: str | None, rack: str | None = None) -> DescribedMember:
-    return DescribedMember(client_id, host.removeprefix("/"), instance_id or "", rack or "")
-
-
-@dataclass(frozen=True)
-class ClientQuota:
-    """The quotas of one entity.
-
-    Attributes:
-        entity: ``user``, ``client-id`` or ``ip`` → its name, None for the default of all without one of their own.
-        values: quota, such as ``producer_byte_rate`` → value in its own unit.
-    """
-
-    entity: Mapping[str, str | None]
-    values: Mapping[str, float]
-
-
-def client_quotas(admin: AdminClient) -> list[ClientQuota]:
-    """All quotas, in the order of their entities.
-
-    Raises:
-        IncompatibleBrokerVersion: a broker before 2.6.
-        KafkaError: the broker doesn't answer, or refuses.
-    """
-    response = admin._manager.run(admin._manager.send, DescribeClientQuotasRequest(components=[], strict=False))
-    if response.error_code != NONE:
-        raise for_code(response.error_code)(response.error_message or "")
-    found = [
-        ClientQuota({part.entity_type: part.entity_name for part in entry.entity}, {each.key: each.value for each in entry.values})
-        for entry in response.entries or ()
-    ]
-    return sorted(found, key=lambda quota: sorted((kind, name or "") for kind, name in quota.entity.items()))
-
-
-# What of kafka-python 3.0.12 is worked around: ``describe_transactions()`` fails as a whole where one of the ids has expired meanwhile
-# (admin/_transactions.py), and finds coordinators that listing has named already. To be removed once it leaves such ids out.
-MOST_TRANSACTIONAL_IDS = 1_000
-"""Transactional ids that are described."""
-
-
-@dataclass(frozen=True)
-class DescribedTransaction:
-    """A transactional id.
-
-    Attributes:
-        state: as in ``TransactionState`` of Kafka, such as ``Ongoing``.
-        timeout_ms: the producer's transaction.timeout.ms.
-        started_ms: of the transaction that is open, ms since the epoch; None for none.
-    """
-
-    transactional_id: str
-    state: str
-    timeout_ms: int
-    started_ms: int | None
-
-
-def transactions(admin: AdminClient, brokers: Sequence[int]) -> tuple[list[DescribedTransaction], int]:
-    """Transactional ids, and how many more there are beyond `MOST_TRANSACTIONAL_IDS`.
-
-    Args:
-        brokers: ids of those that are asked; each describes the ids that it coordinates.
-
-    Raises:
-        IncompatibleBrokerVersion: a broker before 3.0.
-        KafkaError: a broker doesn't answer, or refuses.
-    """
-    listed = [(each.transactional_id, broker) for broker in brokers for each in admin.list_transactions(broker_ids=[broker])[broker]]
-    chosen = sorted(listed)[:MOST_TRANSACTIONAL_IDS]
-    found = []
-    for broker in brokers:
-        ids = [transactional_id for transactional_id, coordinator in chosen if coordinator == broker]
-        if not ids:
-            continue
-        response = admin._manager.run(admin._manager.send, DescribeTransactionsRequest(transactional_ids=ids), broker)
-        for each in response.transaction_states:
-            if each.error_code == NONE:
-                started = each.transaction_start_time_ms
-                state = str(each.transaction_state)
-                found.append(
-                    DescribedTransaction(each.transactional_id, state, each.transaction_timeout_ms, started if started >= 0 else None)
-                )
-    return sorted(found, key=lambda each: each.transactional_id), len(listed) - len(chosen)

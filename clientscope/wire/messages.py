@@ -25,11 +25,3 @@ class PushConfigRequest(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-ar
 
 class PushConfigResponse(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg]
     """PushConfig v0 (KIP-1324)."""
-
-
-class ConsumerGroupDescribeRequest(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg]
-    """ConsumerGroupDescribe v0 and v1 (KIP-848)."""
-
-
-class ConsumerGroupDescribeResponse(ApiMessage, load_json=_SCHEMAS):  # type: ignore[call-arg]
-    """ConsumerGroupDescribe v0 and v1 (KIP-848)."""
