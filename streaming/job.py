@@ -40,7 +40,7 @@ from sinks.quality.quality import Quality
 from sinks.quality.suites import SUITES
 from streaming.checkpoints.job_topic import TRANSACTIONAL_ID, JobTopic, Replaced
 from streaming.checkpoints.plans import PLANS
-from streaming.culprits.search import Culprits
+from streaming.fatal_records import FatalRecords
 from streaming.findings.entry import Policy
 from streaming.findings.fact_reports import FactReports
 from streaming.internals.jvm import memory_bean, unlogged_failures
@@ -223,11 +223,11 @@ class _Job:
         BatchReports(spark, queries, self._finished).listen()
         self._conditions, self._checkpoints = conditions, checkpoints
         self._jvm_memory = memory_bean(spark)
-        kernels = {name: query.kernel(digest_key) for name, query in queries.items() if query.kernel}
-        culprits = Culprits(settings, checkpoints.topic, digest_key, kernels, self._crashed)
+        steps = {name: partial(query.step, context) for name, query in queries.items() if query.step}
+        fatal = FatalRecords(spark, KafkaAccess.of(settings), checkpoints.topic, digest_key, steps, self._crashed)
         starts = {name: partial(query.start, context) for name, query in queries.items()}
         self.supervisor = Supervisor(
-            starts, _LIVE, checkpoints, conditions, self.metrics, culprits.search, self._report, settings.history_interval_seconds
+            starts, _LIVE, checkpoints, conditions, self.metrics, fatal.search, self._report, settings.history_interval_seconds
         )
         self._looked_s = time.monotonic()
         self._reported_s = 0.0

@@ -102,7 +102,7 @@ def records(
     Args:
         topic: or several, with commas between them.
         starting_offsets: where to begin without a checkpoint, as Spark's option of that name.
-        skipped: what is left out before any Python process sees it (`streaming.culprits`).
+        skipped: what is left out before any Python process sees it (`streaming.fatal_records`).
     """
     source = spark.readStream.format("kafka").options(**source_options(kafka, with_keys), **pace.options())
     read = _columns(source.option("subscribe", topic).option("startingOffsets", starting_offsets).load(), with_keys)

@@ -351,7 +351,7 @@ class Supervisor:
     Args:
         starts: how each query is started, by its name.
         live: queries whose results somebody waits for; the others write now and then.
-        search: finds the record that kills a query's workers; see `streaming.culprits.search`.
+        search: finds the record that kills a query's workers; see `streaming.fatal_records`.
         report: called in a query's thread with its name and itself, every few seconds while it runs.
         look_s: seconds between two looks at a query, and before a query that failed is first started again.
 

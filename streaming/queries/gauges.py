@@ -35,10 +35,15 @@ from streaming.queries.start import LIVE_INTERVAL_S, source, start
 from streaming.transforms.gauges import entries
 from udfs.arrays.lists import as_list
 from udfs.arrays.streams import of_streams
-from udfs.kernels.connection_counts import PLACED, counts, newest
+from udfs.kernels.connection_counts import PLACED, newest
 
 _ANSWER_S = 5.0
 """The longest that a look at the topic's ends waits for Kafka."""
+
+
+def counted(job: JobContext, records: DataFrame) -> DataFrame:
+    """The query's step."""
+    return entries(records, job.digest_key)
 
 
 class GaugesQuery:
@@ -61,7 +66,7 @@ class GaugesQuery:
             self._clock = ReadClock()
             self._gauges = Gauges(read_compacted(KafkaAccess.of(settings), GAUGES), 0.0, self._lost, partition_of, self._failed)
             beginning = job.checkpoints.begin("gauges")
-            rows = entries(source(job, "gauges", beginning), job.digest_key)
+            rows = counted(job, source(job, "gauges", beginning))
             writer = rows.writeStream.foreachBatch(self._write)
             self.query: StreamingQuery = start(writer, "gauges", beginning.location, LIVE_INTERVAL_S)
             self._opened = opened.pop_all()
@@ -165,4 +170,4 @@ class TopicEnds:
             reader.close()
 
 
-QUERY = JobQuery(start=GaugesQuery, reads=(CONNECTIONS, GAUGES), writes=(GAUGES,), kernel=lambda digest_key: counts, is_live=True)
+QUERY = JobQuery(start=GaugesQuery, reads=(CONNECTIONS, GAUGES), writes=(GAUGES,), step=counted, is_live=True)

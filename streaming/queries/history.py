@@ -30,7 +30,7 @@ _LOOK_S = 5.0
 def start_history(
     job: JobContext,
     name: str,
-    step: Callable[[DataFrame], DataFrame],
+    step: Callable[[JobContext, DataFrame], DataFrame],
     reasons: Iterable[str],
     written: Callable[[DataFrame], None] = lambda kept: None,
     beside: Sequence[str] = (),
@@ -62,6 +62,6 @@ def start_history(
 
     sink = {**sink_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
     interval_s = settings.history_interval_seconds
-    rows = history.observed(step(source(job, name, beginning, Pace(_MOST, interval_s))), QUARANTINED, reasons)
+    rows = history.observed(step(job, source(job, name, beginning, Pace(_MOST, interval_s))), QUARANTINED, reasons)
     writer = rows.writeStream.foreachBatch(write)
     return start(writer, name, beginning.location, min(interval_s, _LOOK_S))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from functools import partial
 
 import pyarrow as pa
 from prometheus_client.core import Metric
@@ -30,6 +29,10 @@ _REPORTED = FactReport._fields[2:]
 _READ = tuple(dict.fromkeys(("client_id", *COLUMNS, *_REPORTED)))
 
 
+def _step(job: JobContext, records: DataFrame) -> DataFrame:
+    return history.telemetry(records, job.digest_key)
+
+
 class ClientFactsQuery(Plain):
     """The query, and the newest facts of each client that reports, which begin anew at each start."""
 
@@ -37,8 +40,7 @@ class ClientFactsQuery(Plain):
         self._lock = threading.Lock()
         self._clients = ReportingClients()
         self._reports = job.reports
-        step = partial(history.telemetry, digest_key=job.digest_key)
-        super().__init__(start_history(job, "history_client_facts", step, REASONS, self._written, [TOPICS.name]))
+        super().__init__(start_history(job, "history_client_facts", _step, REASONS, self._written, [TOPICS.name]))
 
     def measure(self, metrics: JobMetrics) -> None:
         """Facts by version of a library."""
@@ -68,6 +70,6 @@ QUERY = JobQuery(
     start=ClientFactsQuery,
     reads=(TELEMETRY,),
     writes=(QUARANTINE,),
-    kernel=lambda digest_key: partial(history.telemetry_rows, digest_key=digest_key),
+    step=_step,
     is_wanted=lambda settings: settings.client_telemetry,
 )

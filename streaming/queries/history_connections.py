@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from pyspark.sql import DataFrame
 
 from clientscope.records.codec import reasons
 from clientscope.records.connection_record import ClientConnectionRecord
@@ -13,14 +13,17 @@ from streaming.supervision import Plain
 from streaming.transforms import history
 
 
+def _step(job: JobContext, records: DataFrame) -> DataFrame:
+    return history.connections(records, job.digest_key)
+
+
 def _start(job: JobContext) -> Plain:
-    step = partial(history.connections, digest_key=job.digest_key)
-    return Plain(start_history(job, "history_connections", step, reasons(ClientConnectionRecord)))
+    return Plain(start_history(job, "history_connections", _step, reasons(ClientConnectionRecord)))
 
 
 QUERY = JobQuery(
     start=_start,
     reads=(CONNECTIONS,),
     writes=(QUARANTINE,),
-    kernel=lambda digest_key: partial(history.connection_rows, digest_key=digest_key),
+    step=_step,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from pyspark.sql import DataFrame
 
 from clientscope.records.codec import reasons
 from clientscope.records.config_record import ClientConfigRecord
@@ -13,14 +13,17 @@ from streaming.supervision import Plain
 from streaming.transforms import history
 
 
+def _step(job: JobContext, records: DataFrame) -> DataFrame:
+    return history.pushes(records, job.digest_key)
+
+
 def _start(job: JobContext) -> Plain:
-    step = partial(history.pushes, digest_key=job.digest_key)
-    return Plain(start_history(job, "history_pushes", step, reasons(ClientConfigRecord)))
+    return Plain(start_history(job, "history_pushes", _step, reasons(ClientConfigRecord)))
 
 
 QUERY = JobQuery(
     start=_start,
     reads=(CONFIGS,),
     writes=(QUARANTINE,),
-    kernel=lambda digest_key: partial(history.push_rows, digest_key=digest_key),
+    step=_step,
 )

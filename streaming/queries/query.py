@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from clientscope.config import StreamSettings
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from streaming.checkpoints.job_records import SkippedRecord
-from streaming.culprits.probe import Kernel
 from streaming.findings.entry import Policy
 from streaming.findings.fact_reports import FactReports
 from streaming.job_checkpoints import Checkpoints
@@ -57,7 +56,7 @@ class JobQuery:
         start: starts the query, and again after each failure, from then on in a thread of the query's own. It raises what Kafka and Spark
             raise, and leaves nothing open then.
         reads, writes: topics; the job checks at its start that it may.
-        kernel: what its workers run over its records' values, to find the record that kills them; None where the same records are
+        step: what its workers do to its topic's records; a record that kills them is searched with it. None where the same records are
             decoded by a query that has one.
         is_wanted: whether a job of these settings runs it.
         is_live: whether somebody waits for what it writes: the job is ready once it has begun.
@@ -66,6 +65,6 @@ class JobQuery:
     start: Callable[[JobContext], Running]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
-    kernel: Callable[[DigestKey | None], Kernel] | None = None
+    step: Callable[[JobContext, DataFrame], DataFrame] | None = None
     is_wanted: Callable[[StreamSettings], bool] = lambda settings: True
     is_live: bool = False

@@ -19,8 +19,8 @@ def query_of(name: str) -> JobQuery:
     query = import_module(f"streaming.queries.{name}").QUERY
     if not isinstance(query, JobQuery):
         raise TypeError(f"streaming.queries.{name}.QUERY is not a JobQuery")
-    if query.kernel is None and name in plans.PLANS:
-        raise ValueError(f"{name} has a checkpoint, so a record that kills its workers must be found: it needs a kernel")
+    if query.step is None and name in plans.PLANS:
+        raise ValueError(f"{name} has a checkpoint, so a record that kills its workers must be found: it needs a step")
     return query
 
 

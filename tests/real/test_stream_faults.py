@@ -11,11 +11,10 @@ import random
 import re
 import shutil
 import signal
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -143,39 +142,17 @@ def jvm(job: Job) -> int:
     return java_below(job.processes.pid("stream"))
 
 
-@contextmanager
-def spawned_below(pid: int) -> Iterator[set[int]]:
-    """New interpreters that a process starts meanwhile (multiprocessing's), as far as they live for a twentieth of a second."""
-    seen: set[int] = set()
-    done = threading.Event()
-
-    def watch() -> None:
-        while not done.wait(0.05):
-            for child in children(pid):
-                seen.update({child} if b"multiprocessing.spawn" in command_line(child) else ())
-
-    watching = threading.Thread(target=watch)
-    watching.start()
-    try:
-        yield seen
-    finally:
-        done.set()
-        watching.join()
-
-
 def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_continue(job: Job) -> None:
     driver = job.processes.pid("stream"), jvm(job)
     deadly: dict[Place, bytes] = {}
-    with spawned_below(driver[0]) as tried:
-        with closing(kafka.KafkaProducer(bootstrap_servers=job.servers)) as producer:
-            for how in ("exit", "segfault", "memory"):
-                value = config_record(client_id=f"deadly:{how}")
-                where = producer.send(CONFIGS, key=how.encode(), value=value).get(LIMIT_S)
-                deadly[where.topic, where.partition, where.offset] = value
-        job.skipped.update({place: len(value) for place, value in deadly.items()})
-        job.input.write(100)
-        job.comes_out_as_replayed()
-    assert tried, "the search runs the decoder in a child process"
+    with closing(kafka.KafkaProducer(bootstrap_servers=job.servers)) as producer:
+        for how in ("exit", "segfault", "memory"):
+            value = config_record(client_id=f"deadly:{how}")
+            where = producer.send(CONFIGS, key=how.encode(), value=value).get(LIMIT_S)
+            deadly[where.topic, where.partition, where.offset] = value
+    job.skipped.update({place: len(value) for place, value in deadly.items()})
+    job.input.write(100)
+    job.comes_out_as_replayed()
     assert (job.processes.pid("stream"), jvm(job)) == driver, "whoever searches outlives what it finds"
     reported = quarantined(job.servers)
     assert {place: reported[place]["length"] for place in job.skipped} == job.skipped

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from clientscope.errors import ClientscopeError, EnvironmentProblem
 from clientscope.records.topics import CONFIGS
 from streaming.checkpoints.offsets import Offsets
-from streaming.culprits.failed_batch import Range, failed_range
 from streaming.failures import cause_in, understood
+from streaming.fatal_records import failed_range
 
 OF_A_SINK = """An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
   File "clientserver.py", line 644, in _call_proxy
@@ -156,7 +158,7 @@ Thread State: RUNNABLE
         ('{KafkaV2[Subscribe[x]]: {"x":5}}', None, {(CONFIGS, 0): (0, 9), (CONFIGS, 1): (0, 3)}),
     ],
 )
-def test_f21_spark_says_where_the_failed_batch_began_and_ended(committed: str, position: Offsets | None, range_: Range) -> None:
+def test_f21_spark_says_where_the_failed_batch_began_and_ended(committed: str, position: Offsets | None, range_: Any) -> None:
     failure = understood(OF_SPARK % committed)
     assert (failure.position, failed_range(failure)) == (position, range_)
     assert failed_range(understood("it failed")) == {}

@@ -23,7 +23,7 @@ def test_the_wheel_as_a_zip_is_importable_with_its_data_from_anywhere(tmp_path: 
     subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
     next(tmp_path.glob("*.whl")).rename(tmp_path / "clientscope.zip")
     code = """
-import clientscope.cli, streaming.worker_daemon, streaming.culprits.search, streaming.gauges, sinks.quality.suites
+import clientscope.cli, streaming.worker_daemon, streaming.fatal_records, streaming.gauges, sinks.quality.suites
 from clientscope.catalog.settings import DATA
 from clientscope.catalog.releases import releases
 assert releases() and DATA.read_text()

@@ -40,9 +40,9 @@ def test_clients_own_metrics_are_read_on_request() -> None:
 
 @pytest.mark.parametrize(
     ("made", "message"),
-    [(object(), "is not a JobQuery"), (JobQuery(start=lambda job: None, reads=(), writes=()), "needs a kernel")],  # type: ignore[arg-type, return-value]
+    [(object(), "is not a JobQuery"), (JobQuery(start=lambda job: None, reads=(), writes=()), "needs a step")],  # type: ignore[arg-type, return-value]
 )
-def test_what_is_no_query_or_has_a_checkpoint_and_no_kernel_is_refused(made: object, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_query_or_has_a_checkpoint_and_no_step_is_refused(made: object, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("streaming.queries.made")
     module.QUERY = made  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -1,0 +1,194 @@
+"""Search for the record that kills a query's Python workers; all queries then continue without it.
+
+A kernel never raises on bad bytes, so what a worker dies of is a bug of ours, of Arrow or of numpy. It must not stop a query for good. The
+batch that failed is run again over halves of its offsets, by the query's step in Spark's own workers, until single records are left.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from typing import NamedTuple
+
+from kafka import TopicPartition
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
+
+from clientscope.clock import now_ms
+from clientscope.digest import DigestKey
+from clientscope.errors import ClientscopeError
+from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.reader import OffsetRange
+from clientscope.kafka.writer import TopicWriter
+from clientscope.records.topics import QUARANTINE
+from streaming.checkpoints.job_records import SkippedRecord
+from streaming.checkpoints.job_topic import JobTopic
+from streaming.failures import Failure, understood
+from streaming.job_metrics import CRASHED
+from streaming.sources import between
+from udfs.kernels.quarantine import digest
+
+log = logging.getLogger(__name__)
+
+Step = Callable[[DataFrame], DataFrame]
+"""What a query's workers do: from a topic's records to rows."""
+
+Ranges = Mapping[TopicPartition, OffsetRange]
+
+MOST_PER_HOUR = 10
+_HOUR_MS = 3_600_000
+_LONGEST_S = 120.0
+
+
+class FatalRecord(NamedTuple):
+    """A record that a worker dies of."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    value: bytes
+
+
+class FatalRecords:
+    """Searches the batch of a failed query; from any thread, one search at a time.
+
+    Args:
+        topic: keeps which records are skipped.
+        steps: of each query that is searched.
+        report: called with a topic and the number of its records that were found.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        kafka: KafkaAccess,
+        topic: JobTopic,
+        digest_key: DigestKey | None,
+        steps: Mapping[str, Step],
+        report: Callable[[str, int], None],
+    ) -> None:
+        self._spark, self._kafka, self._topic = spark, kafka, topic
+        self._digest_key, self._steps, self._report = digest_key, steps, report
+        self._lock = threading.Lock()
+
+    def search(self, query: str, failure: Failure) -> bool:
+        """Whether it has found what kills this query's workers. That is quarantined then, and skipped from each query's next start on.
+
+        Raises:
+            ClientscopeError: more were found within an hour than can be bad luck.
+            PySparkException, KafkaError, TimeoutError: it could not be found out.
+        """
+        with self._lock:
+            known = list(self._topic.read().skipped.values())
+            found_ms = now_ms()
+            recent = sum(place.found_ms > found_ms - _HOUR_MS for place in known)
+            found: list[FatalRecord] = []
+            deadline = time.monotonic() + _LONGEST_S
+            for record in self._fatal(self._steps[query], failed_range(failure), known):
+                log.error("%s, partition %d, offset %d kills its decoder; it is quarantined", record.topic, record.partition, record.offset)
+                found.append(record)
+                if recent + len(found) > MOST_PER_HOUR:
+                    raise ClientscopeError(
+                        f"query {query}: {recent + len(found)} records within an hour killed the process that decoded them",
+                        "so many have one cause: an update of clientscope, pyarrow or numpy, or a client that writes them on purpose;"
+                        " see docs/cluster.md, Records that kill",
+                    )
+                if time.monotonic() > deadline:
+                    break
+            if not found:
+                return False
+            self._quarantine(found)
+            self._topic.write(*(_skipped(record, found_ms) for record in found))
+            self._report(found[0].topic, len(found))
+        return True
+
+    def _fatal(self, step: Step, ranges: Ranges, known: list[SkippedRecord]) -> Iterator[FatalRecord]:
+        def records(chosen: Ranges) -> DataFrame:
+            return between(self._spark, self._kafka, chosen, known)
+
+        for place in fatal_offsets(ranges, lambda chosen: _kills(step(records(chosen)))):
+            rows = records(place).select("topic", "partition", "offset", F.unix_millis("timestamp"), "value").collect()
+            yield from (FatalRecord(row[0], row[1], row[2], row[3], bytes(row[4])) for row in rows)
+
+    def _quarantine(self, found: list[FatalRecord]) -> None:
+        """Quarantines records as the history queries do: under a key that is the same if this is interrupted and repeated."""
+        records: dict[str, bytes | None] = {}
+        for record in found:
+            value = {
+                "version": 1,
+                "topic": record.topic,
+                "partition": record.partition,
+                "offset": record.offset,
+                "timestamp_ms": record.timestamp_ms,
+                "reason": CRASHED,
+                "length": len(record.value),
+                "digest": digest(record.value, self._digest_key),
+            }
+            key = json.dumps([record.topic, record.partition, record.offset], separators=(",", ":"))
+            records[key] = json.dumps(value, separators=(",", ":")).encode()
+        with closing(TopicWriter(self._kafka, QUARANTINE)) as writer:
+            writer.write(records)
+
+
+def failed_range(failure: Failure) -> Ranges:
+    """What the batch was to read that failed, by Spark's own word; nothing where it says nothing."""
+    first = {(topic, number): offset for topic, of in (failure.position or {}).items() for number, offset in of.items()}
+    end = {(topic, number): offset for topic, of in (failure.planned_to or {}).items() for number, offset in of.items()}
+    return {TopicPartition(*at): OffsetRange(first.get(at, 0), last) for at, last in end.items() if first.get(at, 0) < last}
+
+
+def fatal_offsets(ranges: Ranges, kills: Callable[[Ranges], bool]) -> Iterator[Ranges]:
+    """Each offset that kills a worker by itself; none of a range that does only as a whole.
+
+    Args:
+        kills: whether a worker dies of these records.
+    """
+    if not ranges or not kills(ranges):
+        return
+    if sum(end - first for first, end in ranges.values()) == 1:
+        yield ranges
+        return
+    for half in _halves(ranges):
+        yield from fatal_offsets(half, kills)
+
+
+def _halves(ranges: Ranges) -> tuple[Ranges, Ranges]:
+    """Both with as many offsets, to one."""
+    left = sum(end - first for first, end in ranges.values()) // 2
+    one: dict[TopicPartition, OffsetRange] = {}
+    other: dict[TopicPartition, OffsetRange] = {}
+    for partition, (first, end) in ranges.items():
+        middle = min(end, first + left)
+        left -= middle - first
+        if first < middle:
+            one[partition] = OffsetRange(first, middle)
+        if middle < end:
+            other[partition] = OffsetRange(middle, end)
+    return one, other
+
+
+def _kills(rows: DataFrame) -> bool:
+    """Whether a worker dies of these rows.
+
+    Raises:
+        PySparkException: they can't be computed for another reason.
+    """
+    try:
+        rows.write.format("noop").mode("overwrite").save()
+    except PySparkException as error:
+        if not understood(str(error)).fatal_record:
+            raise
+        return True
+    return False
+
+
+def _skipped(record: FatalRecord, found_ms: int) -> SkippedRecord:
+    return SkippedRecord(
+        topic=record.topic, partition=record.partition, offset=record.offset, timestamp_ms=record.timestamp_ms, found_ms=found_ms
+    )
