@@ -29,7 +29,7 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import TelemetryRecords
 from clientscope.session.state import Identity, MetricsPushed
 from clientscope.wire.telemetry import GZIP, PushedMetrics
-from streaming.transforms.history import telemetry_rows
+from streaming.transforms import telemetry_rows
 
 METRICS = {"Java": 147, "librdkafka": 10}
 CLIENTS, INTERVAL_S = 10_000, 60

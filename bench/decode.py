@@ -44,8 +44,8 @@ from bench.decode import record
 from clientscope.config import StreamSettings
 from clientscope.local.jars import jars
 from streaming.session import session
-from streaming.transforms import kernel
-from streaming.transforms.results import verdicts
+from streaming import transforms
+from streaming.transforms import verdicts
 from udfs.kernels.results import TYPE
 {imports}
 {decode}
@@ -63,7 +63,7 @@ with tempfile.TemporaryDirectory() as scratch:
     spark = session(settings, jars("spark"))
     rows = spark.createDataFrame(pa.table(dict(value=values))).repartition(1).persist()
     rows.count()
-    for column in (kernel.column(decode, decoded, "value"), kernel.pandas_column(judge, TYPE, "value")):
+    for column in (transforms.column(decode, decoded, "value"), transforms.pandas_column(judge, TYPE, "value")):
         found = []
         for turn in range(4):
             began = time.perf_counter()

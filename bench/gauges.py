@@ -41,11 +41,11 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.local.jars import jars
 from clientscope.records.codec import encode
 from clientscope.session.state import Identity
+from streaming import transforms
 from streaming.gauges import GaugeEntry, Gauges
 from streaming.queries.gauges import arrived, gauge_entries
 from streaming.session import session
-from streaming.transforms import kernel
-from streaming.transforms.gauges import entries
+from streaming.transforms import entries
 from udfs.kernels.connection_counts import TYPE, counts
 
 GATEWAYS = 20
@@ -162,7 +162,7 @@ def measure_many(spark: SparkSession, seconds: int, scratch: Path) -> dict[str, 
 
 def in_rows(records: DataFrame) -> DataFrame:
     """The entries as rows of Spark's."""
-    lists = kernel.column(counts, TYPE, "value")
+    lists = transforms.column(counts, TYPE, "value")
     place = (F.unix_millis("timestamp").alias("appended_ms"), "partition", "offset")
     return records.select("timestamp", "partition", "offset", F.explode(lists).alias("entry")).select("entry.*", *place)
 

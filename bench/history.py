@@ -21,10 +21,10 @@ from bench.gateway.proc import cpu_by_command
 from clientscope.config import StreamSettings
 from clientscope.local.jars import jars
 from sinks.history.batches import append
-from streaming.internals.frames import record_batches
-from streaming.internals.releases import installed
+from streaming import transforms
+from streaming.releases import installed
 from streaming.session import session
-from streaming.transforms import history
+from streaming.spark import record_batches
 
 SIZES = (50, 6_000)
 ROUNDS, BATCHES, WARM_UP = 3, 12, 10
@@ -54,9 +54,9 @@ def main() -> int:
                 count = BATCHES if round_number else WARM_UP
                 for _ in range(count):
                     number += 1
-                    made = history.pushes(frame, None).persist()
-                    append(record_batches(history.kept(made)), Path(folder) / f"pushes-{size}", query_id, number)
-                    history.quarantine(made).write.format("noop").mode("overwrite").save()
+                    made = transforms.pushes(frame, None).persist()
+                    append(record_batches(transforms.kept(made)), Path(folder) / f"pushes-{size}", query_id, number)
+                    transforms.quarantine(made).write.format("noop").mode("overwrite").save()
                     made.unpersist()
                 if round_number:
                     found.append({name: 1000 * (seconds - before[name]) / count for name, seconds in _cpu().items()})

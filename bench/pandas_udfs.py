@@ -32,10 +32,9 @@ from bench.gauges import Load, make
 from bench.rules import fleet
 from clientscope.config import StreamSettings
 from clientscope.local.jars import jars
+from streaming import transforms
 from streaming.session import session
-from streaming.transforms import kernel
-from streaming.transforms.history import push_rows
-from streaming.transforms.results import verdicts
+from streaming.transforms import push_rows, verdicts
 from udfs.kernels import connection_counts, results
 
 RECORDS = 100_000
@@ -50,13 +49,16 @@ MOST = 1.1
 
 _KEY = key_in_a_file()
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
-_KINDS: dict[str, Callable[[kernel.Kernel, pa.DataType, str], Column]] = {"pandas": kernel.pandas_column, "arrow": kernel.column}
+_KINDS: dict[str, Callable[[transforms.Kernel, pa.DataType, str], Column]] = {
+    "pandas": transforms.pandas_column,
+    "arrow": transforms.column,
+}
 
 
 class Case(NamedTuple):
     """A kernel, what it takes, and in batches of how many; 0 for the job's own."""
 
-    kernel: kernel.Kernel
+    kernel: transforms.Kernel
     arrow_type: pa.DataType
     rows: DataFrame
     batch: int = 0
@@ -123,7 +125,7 @@ def _now() -> Cost:
     return Cost(proc.cpu_seconds_of(os.getpid(), "python"), proc.cpu_seconds_of(os.getpid(), "java"), time.perf_counter())
 
 
-def _type_of(rows: kernel.Kernel, value: bytes) -> pa.DataType:
+def _type_of(rows: transforms.Kernel, value: bytes) -> pa.DataType:
     return rows(pa.array([value], pa.binary())).type
 
 

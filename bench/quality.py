@@ -36,9 +36,9 @@ from sinks.quality.checking import MOST_READ, MOST_ROWS, SampleChecks
 from sinks.quality.docs import DataDocs
 from sinks.quality.suites import SUITES
 from sinks.quality.validation import Validator
-from streaming.internals.frames import record_batches
+from streaming import transforms
 from streaming.session import session
-from streaming.transforms import history
+from streaming.spark import record_batches
 
 MOST = 50_000
 """Records of a batch of history, as the job takes them at most."""
@@ -74,13 +74,13 @@ def batch_of_history(spark: SparkSession, topic: str, folder: Path, size: int, r
     parquet.write_table(pa.table(columns), folder / f"{topic}.parquet")
     read = spark.read.parquet(str(folder / f"{topic}.parquet")).coalesce(2).persist()
     read.count()
-    suite, step = SUITES[topic], history.pushes if topic == CONFIGS else history.connections
+    suite, step = SUITES[topic], transforms.pushes if topic == CONFIGS else transforms.connections
     validator, docs, chance = Validator(suite), DataDocs(folder / "docs"), np.random.default_rng()
 
     def write() -> None:
         rows = step(read, KEY)
         rows.persist()
-        append(record_batches(history.kept(rows)), folder / suite.table, "bench", int(time.monotonic() * 1000))
+        append(record_batches(transforms.kept(rows)), folder / suite.table, "bench", int(time.monotonic() * 1000))
         rows.unpersist(blocking=True)
 
     write()

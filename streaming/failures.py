@@ -1,4 +1,7 @@
-"""Cause of a query's failure, from Spark's exception: one line with what happened, and what to do. Pure."""
+"""Cause of a query's failure, from Spark's exception: one line with what happened, and what to do. Pure.
+
+The words by which failures are recognised were read from Spark 3.5.9, 4.0.5, 4.1.4 and 4.2.0; error conditions where there are such. A
+failure that none of these matches is reported in its own first line, and is retried."""
 
 from __future__ import annotations
 
@@ -6,8 +9,44 @@ import re
 from typing import NamedTuple
 
 from clientscope.errors import ClientscopeError, EnvironmentProblem
-from streaming.checkpoints.offsets import Offsets, from_json
-from streaming.internals import messages
+from streaming.checkpoints.topics_now import Offsets, from_json
+
+RECORDS_GONE = re.compile(r"KAFKA_DATA_LOSS|OffsetOutOfRangeException|Some data may have been lost because")
+
+CHECKPOINT_DAMAGED = re.compile(
+    # Spark names no condition for a log or a state file that is damaged: Hadoop's checksums and its own parsers fail.
+    r"CANNOT_LOAD_STATE_STORE|STATE_STORE_\w*(?:INCOMPATIBLE|NOT_COMPATIBLE|NOT_FOUND|MISMATCH|INVALID|NOT_EMPTY|FAILURE)"
+    r"|BATCH_METADATA_NOT_FOUND|CHECKPOINT_|STREAMING_CHECKPOINT_MISSING_METADATA_FILE|INVALID_LOG_VERSION|MALFORMED_LOG_FILE"
+    r"|Failed to read log file|batch \d+ doesn't exist|Checksum error: \S*/(?:metadata|(?:offsets|commits|sources|state)/)"
+    # Jackson's and json4s' words, where a query fails before it reads anything but its own logs.
+    r"|(?s:(?:Unexpected (?:end-of-input|character|close marker)|Unrecognized token|No content to map|No usable value for)"
+    r".*Current State: INITIALIZING)"
+    r"|\bCheckpointOlder\b"  # our own (`sinks.history.batches`)
+)
+
+TWO_WRITERS = re.compile(r"CONCURRENT_STREAM_LOG_UPDATE")
+DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded|ENOSPC|EDQUOT")
+NOT_WRITABLE = re.compile(r"Permission denied|Read-only file system|EROFS")
+DELTA_FAILED = re.compile(r"\b_internal\.\w+Error: |deltalake[/.]")
+
+KAFKA_AWAY = re.compile(
+    r"KafkaTimeoutError|KafkaConnectionError|Unable to bootstrap|no broker answers|could not be read to its end"
+    r"|org\.apache\.kafka\.common\.errors\.(?:Timeout|Disconnect|Network)\w*"
+)
+
+DIGEST_KEY = re.compile(r"SettingsError: (?:digest_key_file |CLIENTSCOPE_DIGEST_KEY)")
+"""Our own words, out of a Python worker."""
+
+WORKERS_DIE = re.compile(r"Python worker exited unexpectedly|MemoryError|PythonException|ExecutorLostFailure")
+
+OF_THE_QUERY = "=== Streaming Query ==="
+"""What follows says which query failed, where it was, and its plan."""
+
+COMMITTED, AVAILABLE = (re.compile(rf"Current {which} Offsets: \{{[^{{}}]*: (\{{.*\}})\}}") for which in ("Committed", "Available"))
+"""Offsets of the one Kafka source of a query, as Spark adds them to its failure: from where and to where its last batch was to read."""
+
+OF_PYTHON, CAUSED_BY = "An exception was raised by the Python Proxy", "Caused by: "
+"""Beginnings of lines: of Py4J, where a sink's Python raised; of a JVM's stack trace."""
 
 
 class Failure(NamedTuple):
@@ -38,33 +77,33 @@ class Failure(NamedTuple):
 
 _ANEW = "it gets a new checkpoint, and continues"
 _KNOWN = (
-    (messages.RECORDS_GONE, Failure("", "records that it has not read are gone from its topic", _ANEW, records_gone=True)),
-    (messages.CHECKPOINT_DAMAGED, Failure("", "its checkpoint is damaged, or another version's", _ANEW, checkpoint_damaged=True)),
-    (messages.TWO_WRITERS, Failure("", "another process writes the same checkpoint", "stop the other one", lasting=True)),
+    (RECORDS_GONE, Failure("", "records that it has not read are gone from its topic", _ANEW, records_gone=True)),
+    (CHECKPOINT_DAMAGED, Failure("", "its checkpoint is damaged, or another version's", _ANEW, checkpoint_damaged=True)),
+    (TWO_WRITERS, Failure("", "another process writes the same checkpoint", "stop the other one", lasting=True)),
     (
-        messages.DISK_FULL,
+        DISK_FULL,
         Failure("", "a disk is full", "make room where --history-dir, --checkpoint-dir and Spark's local files are; it then continues"),
     ),
     (
-        messages.NOT_WRITABLE,
+        NOT_WRITABLE,
         Failure("", "it may not write its files", "let the job's user write below --history-dir and --checkpoint-dir; it then continues"),
     ),
     (
-        messages.DELTA_FAILED,
+        DELTA_FAILED,
         Failure("", "its Delta table can't be written", "see the job's log, and restore the table from a backup; docs/history.md"),
     ),
     (
-        messages.KAFKA_AWAY,
+        KAFKA_AWAY,
         Failure(
             "", "Kafka doesn't answer", "is the broker up, and --bootstrap-servers its INTERNAL listener? it continues once Kafka answers"
         ),
     ),
     (
-        messages.DIGEST_KEY,
+        DIGEST_KEY,
         Failure("", "an executor has no digest key, or another one", "give each machine the same key; docs/cluster.md", lasting=True),
     ),
     (
-        messages.WORKERS_DIE,
+        WORKERS_DIE,
         Failure("", "its workers die", "the record that does it is searched and quarantined; docs/cluster.md", fatal_record=True),
     ),
 )
@@ -83,7 +122,7 @@ def understood(failed: str | BaseException) -> Failure:
         return Failure(str(failed)[:500], "it can't continue", failed.hint or Failure("").hint, lasting=True)
     text = str(failed) if isinstance(failed, str | ClientscopeError) else f"{type(failed).__name__}: {failed}"
     known = next((failure for pattern, failure in _KNOWN if pattern.search(text)), Failure(""))
-    position, planned_to = (_offsets(pattern, text) for pattern in (messages.COMMITTED, messages.AVAILABLE))
+    position, planned_to = (_offsets(pattern, text) for pattern in (COMMITTED, AVAILABLE))
     return known._replace(cause=cause_in(text), position=position, planned_to=planned_to)
 
 
@@ -104,9 +143,9 @@ def cause_in(text: str) -> str:
     """
     lines = text.strip().splitlines()
     what = lines[0] if lines else "without a cause"
-    if what.startswith(messages.OF_PYTHON):
-        raised = [line for line in text.partition(messages.OF_THE_QUERY)[0].splitlines() if _RAISED.match(line)]
+    if what.startswith(OF_PYTHON):
+        raised = [line for line in text.partition(OF_THE_QUERY)[0].splitlines() if _RAISED.match(line)]
         of_the_jvm = [line[2:] for line in lines if line.startswith(": ")]
         what = next(iter([*of_the_jvm, *reversed(raised)]), what)
-    causes = [line.strip().removeprefix(messages.CAUSED_BY) for line in lines if line.strip().startswith(messages.CAUSED_BY)]
+    causes = [line.strip().removeprefix(CAUSED_BY) for line in lines if line.strip().startswith(CAUSED_BY)]
     return what[:500] if not causes or causes[-1] in what else f"{what[:300]}: {causes[-1][:200]}"

@@ -15,6 +15,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from kafka import TopicPartition
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
@@ -82,7 +83,7 @@ class FatalRecords:
 
         Raises:
             ClientscopeError: more were found within an hour than can be bad luck.
-            PySparkException, KafkaError, TimeoutError: it could not be found out.
+            PySparkException, Py4JJavaError, KafkaError, TimeoutError: it could not be found out.
         """
         with self._lock:
             known = list(self._topic.read().skipped.values())
@@ -177,11 +178,11 @@ def _kills(rows: DataFrame) -> bool:
     """Whether a worker dies of these rows.
 
     Raises:
-        PySparkException: they can't be computed for another reason.
+        PySparkException, Py4JJavaError: they can't be computed for another reason.
     """
     try:
         rows.write.format("noop").mode("overwrite").save()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:  # a job that was aborted is the latter
         if not understood(str(error)).fatal_record:
             raise
         return True

@@ -43,16 +43,14 @@ from streaming.checkpoints.plans import PLANS
 from streaming.fatal_records import FatalRecords
 from streaming.findings.entry import Policy
 from streaming.findings.fact_reports import FactReports
-from streaming.internals.jvm import memory_bean, unlogged_failures
-from streaming.internals.releases import MINORS, installed, untested
 from streaming.job_checkpoints import Checkpoints
 from streaming.job_metrics import QUARANTINE as QUARANTINED
 from streaming.job_metrics import JobMetrics
-from streaming.progress import read_to
 from streaming.queries.query import JobContext
 from streaming.queries.registry import QUERIES, wanted
-from streaming.reports import BatchReports
+from streaming.releases import MINORS, installed, untested
 from streaming.session import absolute, session, submitted
+from streaming.spark import BatchReports, memory_bean, read_to, unlogged_failures
 from streaming.status import JobStatus
 from streaming.supervision import Running, Supervisor, report_lost
 from udfs.rules.registry import LIMITS

@@ -18,13 +18,11 @@ from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import Kafka
 from clientscope.records.topics import JOB
 from sinks.history.batches import next_offsets
-from streaming.checkpoints import broker
-from streaming.checkpoints.broker import TopicsNow
+from streaming.checkpoints import topics_now
 from streaming.checkpoints.job_records import QueryProgress, QueryStart, new_start
 from streaming.checkpoints.job_topic import JobTopic
-from streaming.checkpoints.offsets import EARLIEST, Extent, Offsets, lost, said, to_json
 from streaming.checkpoints.plans import PLANS
-from streaming.checkpoints.watch import TopicWatch
+from streaming.checkpoints.topics_now import EARLIEST, Extent, Offsets, TopicsNow, TopicWatch, lost, said, to_json
 from streaming.failures import Failure
 
 log = logging.getLogger(__name__)
@@ -94,7 +92,7 @@ class Checkpoints:
             KafkaError, TimeoutError: the job's own topic can't be read or written.
         """
         start = self._current(query)
-        extent = broker.ask(self._kafka, {PLANS[query].topic}).extents[PLANS[query].topic]
+        extent = topics_now.ask(self._kafka, {PLANS[query].topic}).extents[PLANS[query].topic]
         progress = self.topic.read().progress.get(query)
         if start.checkpoint != self._begun.get(query) and (progress is None or progress.checkpoint != start.checkpoint):
             start = self._write(start.model_copy(update={"at_ms": now_ms()}))  # rows that are newer are of this start alone
@@ -116,7 +114,7 @@ class Checkpoints:
         if start.checkpoint != self._begun.get(query):
             return  # it has a new one already
         topic = PLANS[query].topic
-        extents = broker.ask(self._kafka, {topic}).extents[topic]
+        extents = topics_now.ask(self._kafka, {topic}).extents[topic]
         at = {**self.topic.read().position(query), **(failure.position or {}).get(topic, {})}
         if failure.records_gone:
             planned = (failure.planned_to or {}).get(topic, {})
@@ -161,12 +159,12 @@ class Checkpoints:
 
     def watch(self, refused: Callable[[str, bool], None], back: Callable[[], None]) -> TopicWatch:
         """A watch over the topics of all queries that have begun; arguments as for `TopicWatch`."""
-        return TopicWatch(broker.Asking(self._kafka, {JOB, *(PLANS[query].topic for query in self._begun)}), self.stale, refused, back)
+        return TopicWatch(topics_now.Asking(self._kafka, {JOB, *(PLANS[query].topic for query in self._begun)}), self.stale, refused, back)
 
     def _current(self, query: str) -> QueryStart:
         """Its start; a new one where there is none, or where the topic is another one than it was then."""
         topic = PLANS[query].topic
-        start, topic_id = self.topic.read().starts.get(query), broker.ask(self._kafka, {topic}).ids[topic]
+        start, topic_id = self.topic.read().starts.get(query), topics_now.ask(self._kafka, {topic}).ids[topic]
         if topic_id is None and not self._begun:  # once, for the first query
             log.warning(
                 "the brokers give topics no ids (KIP-516, Kafka 2.8): a topic that was deleted and made again is recognised only while it"

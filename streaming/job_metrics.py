@@ -13,9 +13,9 @@ from prometheus_client.core import Metric
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from streaming.limits import Overflow
-from streaming.progress import unread
 from streaming.reporting_clients import ClientFactsCollector
 from streaming.sources import READ
+from streaming.spark import unread
 
 QUARANTINE = "quarantine"
 """The observed metrics in which a history query counts what it doesn't keep, a column for each reason."""

@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 from clientscope.config import StreamSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.kafka.access import JAAS_VARIABLE, KafkaAccess
-from streaming.internals.jvm import given_settings, has_class, unlogged_errors
-from streaming.internals.releases import release
+from streaming.releases import release
+from streaming.spark import given_settings, has_class, unlogged_errors
 
 LOG4J = Path(__file__).with_name("log4j2.properties")
 JVM = (
@@ -172,7 +172,7 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "false",
         # How often a query without an interval, if it has nothing to do, asks Kafka for more; the default of 10 ms takes a fifth of a core.
         "spark.sql.streaming.pollingDelay": "50ms",
-        # The job asks for the newest one alone; what counts batches is given each (`streaming.reports`). Spark keeps one less than this.
+        # The job asks for the newest one alone; what counts batches is given each (`streaming.spark`). Spark keeps one less than this.
         "spark.sql.streaming.numRecentProgressUpdates": "2",
         # For Spark's own pages, which show the plan of each batch: its long form is a twentieth of what a batch costs, and beyond this
         # number (a thousand by default) each batch goes through all that are kept to drop the oldest.

@@ -15,7 +15,7 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.reader import OffsetRange
 from clientscope.kafka.writer import MOVED
 from streaming.checkpoints.job_records import SkippedRecord
-from streaming.internals.releases import SparkRelease, release
+from streaming.releases import SparkRelease, release
 
 _INSTALLED = release(pyspark.__version__)
 

@@ -21,9 +21,9 @@ from clientscope.errors import ClientscopeError, EnvironmentProblem
 from clientscope.findings.conditions import Condition, Conditions
 from streaming.checkpoints.plans import PLANS
 from streaming.failures import Failure, understood
-from streaming.internals.progress_reports import last_report
 from streaming.job_checkpoints import Checkpoints, RecordsLost
 from streaming.job_metrics import JobMetrics
+from streaming.spark import last_report
 
 
 # Pure: events in, decisions out; times are seconds of a clock that never goes back.

@@ -18,10 +18,7 @@ import pyspark.sql.pandas.types
 import pyspark.worker  # noqa: F401
 from pyspark import daemon
 
-import streaming.transforms.findings
-import streaming.transforms.gauges
-import streaming.transforms.history
-import streaming.transforms.results  # noqa: F401
+import streaming.transforms  # noqa: F401
 from clientscope import core_dumps
 
 if __name__ == "__main__":

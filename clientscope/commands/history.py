@@ -115,9 +115,8 @@ def _await_job(kafka: KafkaAccess, subject: ErasureSubject) -> str:
     from clientscope.kafka.compacted import Follower
     from clientscope.records.topics import FINDINGS, JOB
     from sinks.history.erase import await_findings
-    from streaming.checkpoints import broker
-    from streaming.checkpoints.await_read import await_read
-    from streaming.checkpoints.job_records import JobState
+    from streaming.checkpoints import topics_now
+    from streaming.checkpoints.job_records import JobState, await_read
     from streaming.checkpoints.plans import PLANS
 
     state = JobState()
@@ -132,7 +131,7 @@ def _await_job(kafka: KafkaAccess, subject: ErasureSubject) -> str:
         if not history:
             print("no job has written history on this cluster: what it reads once it runs may come in anew")
             return ""
-        extents = broker.ask(kafka, set(history.values())).extents
+        extents = topics_now.ask(kafka, set(history.values())).extents
         of_each = {query: extents[topic] for query, topic in history.items()}
         behind = await_read(look, of_each, lambda what: print(f"waiting for the job: {what}", flush=True))
         if not behind and state.owner and state.owner.running and not await_findings(kafka, subject):

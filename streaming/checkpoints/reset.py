@@ -12,10 +12,10 @@ from clientscope.errors import SettingsError
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import JOB
-from streaming.checkpoints import broker
+from streaming.checkpoints import topics_now
 from streaming.checkpoints.job_records import new_start
-from streaming.checkpoints.offsets import EARLIEST, from_json
 from streaming.checkpoints.plans import PLANS
+from streaming.checkpoints.topics_now import EARLIEST, from_json
 
 
 def known(query: str) -> str:
@@ -40,7 +40,7 @@ def reset(kafka: Kafka, query: str, offsets: Mapping[int, int] | None) -> None:
         KafkaError: the start can't be written.
     """
     topic = PLANS[query].topic
-    start = new_start(query, broker.ask(kafka, [topic]).ids[topic], offsets, "it was reset")
+    start = new_start(query, topics_now.ask(kafka, [topic]).ids[topic], offsets, "it was reset")
     with closing(TopicWriter(kafka, JOB, "clientscope-checkpoints")) as writer:
         writer.write({start.key: start.model_dump_json().encode()})
 
@@ -69,7 +69,7 @@ def at_offsets(kafka: Kafka, query: str, given: str) -> dict[int, int]:
         raise SettingsError(f"--to-offsets: {error}", "give JSON, as in '{\"0\": 42}'") from None
     if offsets.keys() - {topic}:
         raise SettingsError(f"--to-offsets: {query} reads {topic}, not {', '.join(sorted(offsets.keys() - {topic}))}")
-    extents = broker.ask(kafka, [topic]).extents[topic]
+    extents = topics_now.ask(kafka, [topic]).extents[topic]
     for number, offset in offsets.get(topic, {}).items():
         extent = extents.get(number)
         if extent is None:
@@ -98,4 +98,4 @@ def at_time(kafka: Kafka, query: str, given: str) -> dict[int, int]:
     except ValueError:
         raise SettingsError(f"--to-time: {given!r} is no time", "ISO 8601 is, as in 2026-01-02T03:04:05Z") from None
     time = time.replace(tzinfo=UTC) if time.tzinfo is None else time
-    return broker.at_time(kafka, topic, broker.ask(kafka, [topic]).extents[topic], int(time.timestamp() * 1000))
+    return topics_now.at_time(kafka, topic, topics_now.ask(kafka, [topic]).extents[topic], int(time.timestamp() * 1000))

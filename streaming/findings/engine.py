@@ -28,8 +28,7 @@ from streaming.findings.fact_reports import FactReports
 from streaming.findings.inputs import AppendTimes, ConnectionChange, InputReader, JudgedPush, LogPosition
 from streaming.findings.presence import CONNECTIONS_PER_CLIENT, Liveness
 from streaming.findings.retention import Kept
-from streaming.limits import Limit, Overflow
-from streaming.passed_over import PassedOver
+from streaming.limits import Limit, Overflow, PassedOver
 from udfs.kernels.finding_inputs import TOMBSTONE
 from udfs.rules.engine.checked import MOST_SEARCHED
 

@@ -20,7 +20,7 @@ _BETWEEN_SAMPLES_MS = 1_000
 
 
 class GaugeEntry(NamedTuple):
-    """One row of ``streaming.transforms.gauges``: ``udfs.kernels.connection_counts.ENTRY``, its record's timestamp and its place."""
+    """One row of ``streaming.transforms``: ``udfs.kernels.connection_counts.ENTRY``, its record's timestamp and its place."""
 
     cluster: str
     broker: int

@@ -44,10 +44,9 @@ from streaming.backlog import Backlog
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
 from streaming.findings.retention import Kept
 from streaming.job_metrics import JobMetrics
-from streaming.queries.query import JobContext, JobQuery
-from streaming.queries.start import start
+from streaming.queries.query import JobContext, JobQuery, start
 from streaming.sources import Pace, between, records
-from streaming.transforms.findings import arrivals, received
+from streaming.transforms import arrivals, received
 
 log = logging.getLogger(__name__)
 

@@ -25,14 +25,11 @@ from clientscope.kafka.reader import TopicReader
 from clientscope.kafka.writer import TopicWriter, partition_of
 from clientscope.records.topics import CONNECTIONS, GAUGES
 from streaming.gauges import Changes, GaugeEntry, Gauges, ReadClock
-from streaming.internals.frames import to_table
-from streaming.internals.progress_reports import last_report
 from streaming.job_metrics import JobMetrics
-from streaming.passed_over import PassedOver
-from streaming.progress import read_to
-from streaming.queries.query import JobContext, JobQuery
-from streaming.queries.start import LIVE_INTERVAL_S, source, start
-from streaming.transforms.gauges import entries
+from streaming.limits import PassedOver
+from streaming.queries.query import LIVE_INTERVAL_S, JobContext, JobQuery, source, start
+from streaming.spark import last_report, read_to, to_table
+from streaming.transforms import entries
 from udfs.arrays.lists import as_list
 from udfs.arrays.streams import of_streams
 from udfs.kernels.connection_counts import PLACED, newest
@@ -129,7 +126,7 @@ class GaugesQuery:
 
 
 def arrived(rows: pa.Table) -> list[GaugeEntry]:
-    """What ``streaming.transforms.gauges.entries`` made, as the sink takes it."""
+    """What ``streaming.transforms.entries`` made, as the sink takes it."""
     return gauge_entries(of_streams(rows.column("entries"), PLACED))
 
 

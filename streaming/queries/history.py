@@ -11,14 +11,12 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import QUARANTINE
 from sinks.history.batches import CheckpointOlder, append
 from sinks.history.tables import repeated
+from streaming import transforms
 from streaming.checkpoints.plans import PLANS
-from streaming.internals.frames import record_batches
-from streaming.internals.jvm import query_id
 from streaming.job_metrics import QUARANTINE as QUARANTINED
-from streaming.queries.query import JobContext
-from streaming.queries.start import source, start
+from streaming.queries.query import JobContext, source, start
 from streaming.sources import Pace, sink_options
-from streaming.transforms import history
+from streaming.spark import query_id, record_batches
 
 _MOST = 50_000
 """Records of a batch, whose decoded rows Spark keeps until both sinks have them."""
@@ -53,15 +51,15 @@ def start_history(
         # Both sinks from one decoding.  Nothing sensitive is in these rows any more, should Spark spill them.
         rows.persist()
         try:
-            kept = history.kept(rows)
+            kept = transforms.kept(rows)
             repeated(lambda: append(record_batches(kept.drop(*beside)), table, query_id(rows.sparkSession), batch_id))
-            history.quarantine(rows).write.format("kafka").options(**sink).save()
+            transforms.quarantine(rows).write.format("kafka").options(**sink).save()
             written(kept)
         finally:
             rows.unpersist()
 
     sink = {**sink_options(KafkaAccess.of(settings)), "topic": QUARANTINE}
     interval_s = settings.history_interval_seconds
-    rows = history.observed(step(job, source(job, name, beginning, Pace(_MOST, interval_s))), QUARANTINED, reasons)
+    rows = transforms.observed(step(job, source(job, name, beginning, Pace(_MOST, interval_s))), QUARANTINED, reasons)
     writer = rows.writeStream.foreachBatch(write)
     return start(writer, name, beginning.location, min(interval_s, _LOOK_S))

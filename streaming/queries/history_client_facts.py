@@ -12,15 +12,15 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
 from clientscope.clock import now_ms
 from clientscope.records.topics import QUARANTINE, TELEMETRY
+from streaming import transforms
 from streaming.findings.fact_reports import FactReport
 from streaming.findings.inputs import whereabouts
-from streaming.internals.frames import to_table
 from streaming.job_metrics import JobMetrics
 from streaming.queries.history import start_history
 from streaming.queries.query import JobContext, JobQuery
 from streaming.reporting_clients import COLUMNS, ReportingClients
+from streaming.spark import to_table
 from streaming.supervision import Plain
-from streaming.transforms import history
 from udfs.kernels.client_facts import REASONS, TOPICS
 
 _REPORTED = FactReport._fields[2:]
@@ -30,7 +30,7 @@ _READ = tuple(dict.fromkeys(("client_id", *COLUMNS, *_REPORTED)))
 
 
 def _step(job: JobContext, records: DataFrame) -> DataFrame:
-    return history.telemetry(records, job.digest_key)
+    return transforms.telemetry(records, job.digest_key)
 
 
 class ClientFactsQuery(Plain):

@@ -7,14 +7,14 @@ from pyspark.sql import DataFrame
 from clientscope.records.codec import reasons
 from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.topics import CONNECTIONS, QUARANTINE
+from streaming import transforms
 from streaming.queries.history import start_history
 from streaming.queries.query import JobContext, JobQuery
 from streaming.supervision import Plain
-from streaming.transforms import history
 
 
 def _step(job: JobContext, records: DataFrame) -> DataFrame:
-    return history.connections(records, job.digest_key)
+    return transforms.connections(records, job.digest_key)
 
 
 def _start(job: JobContext) -> Plain:

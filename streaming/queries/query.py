@@ -6,15 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from clientscope.config import StreamSettings
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
+from clientscope.kafka.access import KafkaAccess
 from clientscope.profiles import Thresholds
 from streaming.checkpoints.job_records import SkippedRecord
+from streaming.checkpoints.plans import PLANS
 from streaming.findings.entry import Policy
 from streaming.findings.fact_reports import FactReports
-from streaming.job_checkpoints import Checkpoints
+from streaming.job_checkpoints import Beginning, Checkpoints
+from streaming.sources import LIVE, Pace, records
+from streaming.spark import set_pool
 from streaming.supervision import Running
 
 
@@ -68,3 +73,27 @@ class JobQuery:
     step: Callable[[JobContext, DataFrame], DataFrame] | None = None
     is_wanted: Callable[[StreamSettings], bool] = lambda settings: True
     is_live: bool = False
+
+
+LIVE_INTERVAL_S = 0.25
+"""Between batches that somebody waits for. A batch costs the same however little has come, so one at once for each push costs more."""
+
+
+def source(job: JobContext, name: str, beginning: Beginning, pace: Pace = LIVE) -> DataFrame:
+    """The records that a query has still to read.
+
+    Args:
+        name: one of `streaming.checkpoints.plans.PLANS`.
+    """
+    return records(job.spark, KafkaAccess.of(job.settings), PLANS[name].topic, beginning.offsets, job.skipped(), pace)
+
+
+def start(writer: DataStreamWriter, name: str, checkpoint: str, interval_seconds: float = 0) -> StreamingQuery:
+    """Starts a query.
+
+    Args:
+        checkpoint: address of its folder.
+        interval_seconds: between the starts of its batches; 0 for as soon as there is something new.
+    """
+    set_pool(writer, name)
+    return writer.queryName(name).option("checkpointLocation", checkpoint).trigger(processingTime=f"{interval_seconds} seconds").start()

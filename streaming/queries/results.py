@@ -6,11 +6,10 @@ from pyspark.sql import DataFrame
 
 from clientscope.kafka.access import KafkaAccess
 from clientscope.records.topics import CONFIGS, RESULTS
-from streaming.queries.query import JobContext, JobQuery
-from streaming.queries.start import LIVE_INTERVAL_S, source, start
+from streaming.queries.query import LIVE_INTERVAL_S, JobContext, JobQuery, source, start
 from streaming.sources import sink_options
 from streaming.supervision import Plain
-from streaming.transforms.results import results
+from streaming.transforms import results
 
 # Not compressed: the topic's readers need no more than kafka-python then.
 _LARGE_REQUESTS = {"kafka.linger.ms": "20", "kafka.batch.size": str(256 * 1024)}

@@ -206,7 +206,7 @@ class Fleet:
 
 
 def rows(kernel: Any, log: Iterable[tuple[int, bytes]], begin: int = 0, key: DigestKey = KEY) -> list[dict[str, Any]]:
-    """As ``streaming.transforms.findings`` makes them of one partition."""
+    """As ``streaming.transforms`` makes them of one partition."""
     log = list(log)
     values = binaries(*(record for _, record in log))
     found = kernel(values, key) if kernel is pushed else kernel(values)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from clientscope.records.topics import JOB
-from streaming.checkpoints.broker import TopicsNow
 from streaming.checkpoints.job_records import JobRecord, JobState, QueryProgress, QueryStart, new_start
-from streaming.checkpoints.offsets import Extent
 from streaming.checkpoints.plans import PLANS
+from streaming.checkpoints.topics_now import Extent, TopicsNow
 
 TOPIC_ID = "Ww1ZSzo-TK-LtLQ4MS2bUg"
 READ, END = 50, 60

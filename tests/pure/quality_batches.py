@@ -14,7 +14,7 @@ from record_bytes import config_record, connection_record, setting
 
 from clientscope.records.topics import CONFIGS
 from sinks.quality.suites import SUITES
-from streaming.transforms.history import connection_rows, push_rows
+from streaming.transforms import connection_rows, push_rows
 
 NOW_MS = 1_800_000_000_000
 """When all of them were made, and appended but for those that say otherwise."""

@@ -28,8 +28,7 @@ from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
-from streaming.transforms.history import connection_rows, push_rows
-from streaming.transforms.results import verdicts
+from streaming.transforms import connection_rows, push_rows, verdicts
 from udfs.kernels.finding_inputs import pushed
 
 Place = tuple[str, int, int]

@@ -19,7 +19,7 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
 from streaming.checkpoints.job_topic import read_job
-from streaming.internals.releases import RELEASES, release
+from streaming.releases import RELEASES, release
 
 pytestmark = pytest.mark.matrix
 

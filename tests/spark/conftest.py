@@ -12,7 +12,7 @@ from record_bytes import Records
 from clientscope.config import StreamSettings
 from clientscope.digest import DigestKey
 from clientscope.local.jars import jars
-from streaming.internals.releases import installed
+from streaming.releases import installed
 from streaming.session import session
 
 START = datetime(2026, 1, 2, 23, 59, 59, tzinfo=UTC)

@@ -12,14 +12,12 @@ from record_bytes import Records, config_record, connection_record, setting
 
 from clientscope.digest import DigestKey
 from clientscope.records.topics import CONFIGS, CONNECTIONS
+from streaming import transforms
 from streaming.failures import understood
-from streaming.transforms import history
-from streaming.transforms.findings import arrivals
-from streaming.transforms.gauges import entries
-from streaming.transforms.results import results
+from streaming.transforms import arrivals, entries, results
 
 STEPS: dict[str, Callable[[DataFrame, DigestKey], DataFrame]] = {
-    "results": results, "pushes": history.pushes, "connections": history.connections, "gauges": entries, "findings": arrivals,
+    "results": results, "pushes": transforms.pushes, "connections": transforms.connections, "gauges": entries, "findings": arrivals,
 }  # fmt: skip
 
 

@@ -11,18 +11,16 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from record_bytes import Records, config_record, connection_record, setting
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from streaming.transforms import history
-from streaming.transforms.findings import arrivals
-from streaming.transforms.gauges import entries
-from streaming.transforms.results import results
+from streaming import transforms
+from streaming.transforms import arrivals, entries, results
 
 STEPS: list[tuple[str, Callable[[DataFrame], DataFrame]]] = [
     (CONFIGS, lambda rows: results(rows, None)),
     (CONFIGS, lambda rows: arrivals(rows, None)),
     (CONNECTIONS, lambda rows: arrivals(rows, None)),
     (CONNECTIONS, entries),
-    (CONFIGS, lambda rows: history.pushes(rows, None)),
-    (CONNECTIONS, lambda rows: history.connections(rows, None)),
+    (CONFIGS, lambda rows: transforms.pushes(rows, None)),
+    (CONNECTIONS, lambda rows: transforms.connections(rows, None)),
 ]
 
 

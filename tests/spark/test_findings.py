@@ -9,7 +9,7 @@ from record_bytes import Records, config_record, connection_record, setting
 from clientscope.digest import DigestKey
 from clientscope.records.enums import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from streaming.transforms.findings import arrivals, received
+from streaming.transforms import arrivals, received
 
 SECRET = "hunter2-canary"
 

@@ -11,9 +11,9 @@ from record_bytes import Records, connection_record, heartbeat
 
 from clientscope.records.topics import CONNECTIONS
 from streaming.gauges import Gauges
-from streaming.internals.frames import to_table
 from streaming.queries.gauges import arrived
-from streaming.transforms.gauges import entries
+from streaming.spark import to_table
+from streaming.transforms import entries
 
 NAMES = ("java", "go", "python")
 

@@ -22,16 +22,16 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
 from sinks.dashboard.past import clients, pushes
 from sinks.dashboard.past.tables import Span, Tables
 from sinks.history.batches import append
-from streaming.internals.frames import record_batches, to_table
+from streaming import transforms
 from streaming.reporting_clients import COLUMNS, ReportingClients
-from streaming.transforms import history
+from streaming.spark import record_batches, to_table
 
 SECRET = "hunter2-canary"
 
 
 def write(rows: DataFrame, table: Path, query_id: str = "query", batch_id: int = 0) -> None:
     """As a query of history does with its step's rows."""
-    append(record_batches(history.kept(rows)), table, query_id, batch_id)
+    append(record_batches(transforms.kept(rows)), table, query_id, batch_id)
 
 
 def kept(table: Path) -> list[dict[str, Any]]:
@@ -41,7 +41,7 @@ def kept(table: Path) -> list[dict[str, Any]]:
 
 
 def test_pushes_are_kept_redacted_with_their_place(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
-    rows = history.pushes(records(CONFIGS, config_record(setting("token", SECRET)), None, b"junk", config_record()), digest_key)
+    rows = transforms.pushes(records(CONFIGS, config_record(setting("token", SECRET)), None, b"junk", config_record()), digest_key)
     write(rows, tmp_path / "pushes")
     table = kept(tmp_path / "pushes")
     assert [(row["topic"], row["partition"], row["offset"]) for row in table] == [(CONFIGS, 0, 0), (CONFIGS, 0, 3)]
@@ -54,9 +54,9 @@ def test_pushes_are_kept_redacted_with_their_place(records: Records, tmp_path: P
 
 def test_the_page_reads_what_the_job_has_written(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
     connected = [connection_record(number, kind=kind, client_id="it's") for number, kind in enumerate((Kind.OPENED, Kind.CLOSED))]
-    write(history.connections(records(CONNECTIONS, *connected, heartbeat(2)), None), tmp_path / "connections")
+    write(transforms.connections(records(CONNECTIONS, *connected, heartbeat(2)), None), tmp_path / "connections")
     pushed = [config_record(setting("acks", acks), setting("token", SECRET), client_id="it's") for acks in ("0", "all")]
-    write(history.pushes(records(CONFIGS, *pushed), digest_key), tmp_path / "pushes")
+    write(transforms.pushes(records(CONFIGS, *pushed), digest_key), tmp_path / "pushes")
     span = Span(1_767_225_600_000, 1_767_657_600_000)  # five days from 2026-01-01
     seen = clients.page(clients.clients(Tables(tmp_path), span), 'client_id:"it\'s"', "", 0, 10, 0)
     (client,) = seen["items"]
@@ -68,7 +68,7 @@ def test_the_page_reads_what_the_job_has_written(records: Records, tmp_path: Pat
 
 
 def test_a_batch_is_written_once_but_a_new_checkpoints_batches_are_not_lost(records: Records, tmp_path: Path) -> None:
-    rows = history.connections(records(CONNECTIONS, connection_record(0)), None)
+    rows = transforms.connections(records(CONNECTIONS, connection_record(0)), None)
     for query_id, batch_id in (("first", 7), ("first", 7), ("second", 0)):
         write(rows, tmp_path / "connections", query_id, batch_id)
     assert DeltaTable(tmp_path / "connections").to_pyarrow_table().num_rows == 2
@@ -76,7 +76,7 @@ def test_a_batch_is_written_once_but_a_new_checkpoints_batches_are_not_lost(reco
 
 def test_a_batch_of_many_partitions_and_pages_is_one_file_of_each_day(records: Records, tmp_path: Path) -> None:
     values = records(CONNECTIONS, *map(connection_record, range(96))).repartition(48)
-    rows = history.kept(history.connections(values, None)).persist()
+    rows = transforms.kept(transforms.connections(values, None)).persist()
     append(record_batches(rows, 4_000), tmp_path / "connections", "query", 0)
     table = DeltaTable(tmp_path / "connections")
     assert sorted(table.to_pyarrow_table()["offset"].to_pylist()) == list(range(96))
@@ -84,11 +84,11 @@ def test_a_batch_of_many_partitions_and_pages_is_one_file_of_each_day(records: R
     rows.unpersist()
 
 
-@pytest.mark.parametrize(("topic", "step"), [(CONFIGS, history.pushes), (CONNECTIONS, history.connections)])
+@pytest.mark.parametrize(("topic", "step"), [(CONFIGS, transforms.pushes), (CONNECTIONS, transforms.connections)])
 def test_poison_is_recorded_by_place_reason_length_and_digest(records: Records, topic: str, step: object, digest_key: DigestKey) -> None:
     assert callable(step)
     poison = [b"", b"\0\0\xff" + SECRET.encode(), b'{"version":7,"settings":"' + SECRET.encode() + b'"}']
-    rows = history.quarantine(step(records(topic, *poison), digest_key)).collect()
+    rows = transforms.quarantine(step(records(topic, *poison), digest_key)).collect()
     assert [json.loads(row["key"]) for row in rows] == [[topic, 0, offset] for offset in range(3)]
     assert rows[2]["key"] == f'["{topic}",0,2]'
     assert [json.loads(row["value"])["reason"] for row in rows] == ["not_json", "not_json", "unknown_version"]
@@ -103,17 +103,17 @@ def test_poison_is_recorded_by_place_reason_length_and_digest(records: Records, 
 def test_facts_of_clients_own_metrics_are_kept_and_shown(records: Records, tmp_path: Path, digest_key: DigestKey) -> None:
     sent = f"{PREFIX}producer.record.send.total"
     values = [telemetry_record(measured({}, {sent: 60.0 * each}), client_id=f"app-{each}") for each in (1, 2)]
-    rows = history.telemetry(records(TELEMETRY, *values, b"junk", b""), digest_key)
+    rows = transforms.telemetry(records(TELEMETRY, *values, b"junk", b""), digest_key)
     write(rows, tmp_path / "client_facts")
     table = DeltaTable(tmp_path / "client_facts").to_pyarrow_table().sort_by("offset")
     assert table.select(["client_id", "client_kind", "record_rate", "lag_max_records"]).to_pylist() == [
         {"client_id": f"app-{each}", "client_kind": "producer", "record_rate": float(each), "lag_max_records": None} for each in (1, 2)
     ]
     assert not {"decode_error", "digest"} & set(table.column_names)
-    quarantined = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]
+    quarantined = [json.loads(row["value"]) for row in transforms.quarantine(rows).collect()]
     assert [(row["offset"], row["reason"]) for row in quarantined] == [(2, "unreadable"), (3, "nameless")]
     clients = ReportingClients()
-    clients.take(to_table(history.kept(rows).select(F.unix_millis("timestamp").alias("at_ms"), *COLUMNS)), 1_767_398_400_000)
+    clients.take(to_table(transforms.kept(rows).select(F.unix_millis("timestamp").alias("at_ms"), *COLUMNS)), 1_767_398_400_000)
     (instances,) = clients.families(1_767_398_400_000)[0].samples
     assert instances.value == 1, "both have one id"
 
@@ -122,11 +122,11 @@ def test_a_record_whose_field_is_invalid_is_quarantined_under_its_name_and_not_k
     records: Records, tmp_path: Path, digest_key: DigestKey
 ) -> None:
     broken = connection_record(1, client_id=SECRET).replace(b"opened", b"reopened")
-    rows = history.connections(records(CONNECTIONS, connection_record(0), broken, b"junk", heartbeat(2)), digest_key).persist()
+    rows = transforms.connections(records(CONNECTIONS, connection_record(0), broken, b"junk", heartbeat(2)), digest_key).persist()
     write(rows, tmp_path / "connections")
     table = kept(tmp_path / "connections")
     assert [(row["offset"], row["kind"]) for row in table] == [(0, "opened"), (3, "heartbeat")]
-    quarantined = [json.loads(row["value"]) for row in history.quarantine(rows).collect()]
+    quarantined = [json.loads(row["value"]) for row in transforms.quarantine(rows).collect()]
     assert [(row["offset"], row["reason"], row["length"]) for row in quarantined] == [
         (1, "invalid_kind", len(broken)),
         (2, "not_json", 4),
@@ -146,8 +146,8 @@ APPENDED = (EPOCH - timedelta(days=1), EPOCH, datetime(2100, 1, 1, tzinfo=UTC), 
 def test_f29_history_files_by_kafkas_time_and_keeps_the_records_own(records: Records, tmp_path: Path) -> None:
     """What a record says of its own time is never compared with anything, on a topic with LogAppendTime."""
     written = {
-        "pushes": history.pushes(records(CONFIGS, *(config_record(received_timestamp_ms=ms) for ms in EXTREMES)), None),
-        "connections": history.connections(records(CONNECTIONS, *(connection_record(0, timestamp_ms=ms) for ms in EXTREMES)), None),
+        "pushes": transforms.pushes(records(CONFIGS, *(config_record(received_timestamp_ms=ms) for ms in EXTREMES)), None),
+        "connections": transforms.connections(records(CONNECTIONS, *(connection_record(0, timestamp_ms=ms) for ms in EXTREMES)), None),
     }
     for name, rows in written.items():
         write(rows, tmp_path / name)
@@ -159,10 +159,10 @@ def test_f29_history_files_by_kafkas_time_and_keeps_the_records_own(records: Rec
 def test_f29_kafkas_own_times_may_be_anything_too(records: Records, tmp_path: Path) -> None:
     """On a topic that always had LogAppendTime they can't; on one whose setting was corrected later they can."""
     values = [*map(connection_record, range(4)), b"junk", b"junk", b"junk"]
-    rows = history.connections(records(CONNECTIONS, *values, times=APPENDED + APPENDED[:3]), None).persist()
+    rows = transforms.connections(records(CONNECTIONS, *values, times=APPENDED + APPENDED[:3]), None).persist()
     write(rows, tmp_path / "table")
     table = kept(tmp_path / "table")
     assert [row["date"] for row in table] == [date(1969, 12, 31), date(1970, 1, 1), date(2100, 1, 1), date(2026, 1, 2)]
-    junk = history.quarantine(rows).collect()
+    junk = transforms.quarantine(rows).collect()
     assert [json.loads(row["value"])["timestamp_ms"] for row in junk] == [-86_400_000, 0, 4_102_444_800_000]
     rows.unpersist()

@@ -20,15 +20,23 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 
-from streaming.internals import messages
-from streaming.internals.frames import record_batches, to_table
-from streaming.internals.jvm import given_settings, has_class, memory_bean, query_id, unlogged_errors, unlogged_failures
-from streaming.internals.releases import RELEASES, installed
-from streaming.queries.start import start
+from streaming import failures
+from streaming.queries.query import start
+from streaming.releases import RELEASES, installed
+from streaming.spark import (
+    given_settings,
+    has_class,
+    memory_bean,
+    query_id,
+    record_batches,
+    to_table,
+    unlogged_errors,
+    unlogged_failures,
+)
 
 
 def test_the_installed_spark_is_one_that_internals_were_read_from() -> None:
-    """Fails with another version: read what `streaming.internals.known` lists in its source, and add it to `tested`."""
+    """Fails with another version: read what `streaming.spark` lists in its source, and add it to `tested`."""
     assert pyspark.__version__ in [version for each in RELEASES for version in each.tested]
 
 
@@ -157,4 +165,4 @@ def test_conditions_have_their_names() -> None:
     assert len(known) > 500
     for condition, since in SINCE.items():
         assert (condition in known) == (since <= minor), condition
-        assert messages.CHECKPOINT_DAMAGED.search(condition) or messages.TWO_WRITERS.search(condition)
+        assert failures.CHECKPOINT_DAMAGED.search(condition) or failures.TWO_WRITERS.search(condition)

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from record_bytes import config_record, connection_record, setting
 
-from streaming.internals.releases import installed
-from streaming.transforms import kernel
-from streaming.transforms.results import verdicts
+from streaming import transforms
+from streaming.releases import installed
+from streaming.transforms import verdicts
 from udfs.decode import PUSH, decode_pushes
 from udfs.kernels.connection_counts import TYPE, counts
 from udfs.kernels.results import TYPE as RESULTS
@@ -26,17 +26,17 @@ from udfs.kernels.results import TYPE as RESULTS
         (counts, TYPE, connection_record(0, [("java", "4.4.0", 2, 3, 1), ("go", "1", 0, 1, 1)])),
     ],
 )
-def test_each_way_has_the_kernels_rows(spark: SparkSession, function: kernel.Kernel, arrow_type: pa.DataType, value: bytes) -> None:
+def test_each_way_has_the_kernels_rows(spark: SparkSession, function: transforms.Kernel, arrow_type: pa.DataType, value: bytes) -> None:
     for values in ([value, b"junk", None, value], [None, None]):
         check(spark, function, arrow_type, values)
 
 
-def check(spark: SparkSession, function: kernel.Kernel, arrow_type: pa.DataType, values: list[bytes | None]) -> None:
+def check(spark: SparkSession, function: transforms.Kernel, arrow_type: pa.DataType, values: list[bytes | None]) -> None:
     # In one batch, since `counts` leaves out what another record of its batch makes void.
     rows = spark.createDataFrame([(value,) for value in values], "value binary").coalesce(1)
-    by_pandas = rows.select(kernel.pandas_column(function, arrow_type, "value").alias("found"))
-    ways = [kernel.computed(rows, [], "found", function, arrow_type, "value"), by_pandas]
-    ways.append(kernel.mapped(rows, ["value"], "found", function, arrow_type, "value").select("found"))
+    by_pandas = rows.select(transforms.pandas_column(function, arrow_type, "value").alias("found"))
+    ways = [transforms.computed(rows, [], "found", function, arrow_type, "value"), by_pandas]
+    ways.append(transforms.mapped(rows, ["value"], "found", function, arrow_type, "value").select("found"))
     expected = function(pa.array(values, pa.binary())).to_pylist()
     for way in ways:
         assert [row.asDict(recursive=True)["found"] for row in way.collect()] == expected
@@ -49,9 +49,9 @@ def test_what_a_kernel_is_given_at_once_is_bounded_however_large_records_are(spa
     release, large = installed(), 256 * 1024
     rows = spark.range(600).coalesce(1).select(F.expr(f"cast(repeat('x', {large}) as binary)").alias("value"))
     ways = {
-        "computed": kernel.computed(rows, [], "bytes", size, pa.int64(), "value"),
-        "mapped": kernel.mapped(rows, [], "bytes", size, pa.int64(), "value"),
-        "pandas": rows.select(kernel.pandas_column(size, pa.int64(), "value").alias("bytes")),
+        "computed": transforms.computed(rows, [], "bytes", size, pa.int64(), "value"),
+        "mapped": transforms.mapped(rows, [], "bytes", size, pa.int64(), "value"),
+        "pandas": rows.select(transforms.pandas_column(size, pa.int64(), "value").alias("bytes")),
     }
     most = {name: way.agg(F.max("bytes")).first()[0] for name, way in ways.items()}
     bound = (32 << 20) + 2 * large if release.arrow_batch > 500 else 501 * large

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from streaming.job_metrics import JobMetrics
-from streaming.reports import BatchReports
+from streaming.spark import BatchReports
 
 BATCHES = 40
 """More than Spark keeps reports of."""

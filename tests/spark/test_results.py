@@ -13,7 +13,7 @@ from clientscope.profiles import APACHE, BUILT_IN, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
 from clientscope.records.topics import CONFIGS
-from streaming.transforms.results import results
+from streaming.transforms import results
 
 SECRET = "hunter2-canary"
 

@@ -11,7 +11,7 @@ from record_bytes import Records, config_record
 from clientscope.records.topics import CONFIGS
 from streaming.checkpoints.job_records import SkippedRecord
 from streaming.sources import without
-from streaming.transforms.results import results
+from streaming.transforms import results
 
 START_MS = int(datetime(2026, 1, 2, 23, 59, 59, tzinfo=UTC).timestamp() * 1000)
 

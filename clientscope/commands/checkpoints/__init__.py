@@ -34,7 +34,7 @@ def _list(settings: CheckpointsListSettings) -> int:
     from clientscope.kafka.admin import no_broker
     from clientscope.records.topics import JOB
     from clientscope.report.listing import Listed, show
-    from streaming.checkpoints import broker
+    from streaming.checkpoints import topics_now
     from streaming.checkpoints.job_topic import read_job
     from streaming.checkpoints.plans import PLANS
 
@@ -46,7 +46,7 @@ def _list(settings: CheckpointsListSettings) -> int:
             state = read_job(kafka)
         except (KafkaError, TimeoutError) as error:
             raise no_broker(kafka, error) from None
-        extents = broker.ask(kafka, {PLANS[query].topic for query in state.starts if query in PLANS}).extents
+        extents = topics_now.ask(kafka, {PLANS[query].topic for query in state.starts if query in PLANS}).extents
         running = state.owner.process if state.owner and state.owner.running else ""
         return Listed(
             list(table.rows(state, extents)),

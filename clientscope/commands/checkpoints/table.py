@@ -11,8 +11,8 @@ from rich.text import Text
 
 from clientscope.report.text import plain
 from streaming.checkpoints.job_records import JobState
-from streaming.checkpoints.offsets import Extents
 from streaming.checkpoints.plans import PLANS
+from streaming.checkpoints.topics_now import Extents
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from clientscope.local.java import java
 from clientscope.local.process import free_port, require_free, spawn, tail
 from clientscope.report.findings.counting import said
 from clientscope.report.text import counted
-from streaming.internals.releases import installed
+from streaming.releases import installed
 
 _HEARTBEAT_S = 2.0
 _COMES_AND_GOES = "visitor"

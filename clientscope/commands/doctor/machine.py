@@ -19,7 +19,7 @@ from clientscope.errors import EnvironmentProblem
 from clientscope.local import jars
 from clientscope.local.java import java
 from clientscope.local.process import require_free
-from streaming.internals.releases import release
+from streaming.releases import release
 
 _GIB = 1024**3
 _LOW_BYTES, _FULL_BYTES = 5 * _GIB, _GIB // 2

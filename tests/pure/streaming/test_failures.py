@@ -8,7 +8,7 @@ import pytest
 
 from clientscope.errors import ClientscopeError, EnvironmentProblem
 from clientscope.records.topics import CONFIGS
-from streaming.checkpoints.offsets import Offsets
+from streaming.checkpoints.topics_now import Offsets
 from streaming.failures import cause_in, understood
 from streaming.fatal_records import failed_range
 

@@ -12,9 +12,8 @@ from deltalake import write_deltalake
 from job_topics import END, READ, TOPIC_ID, TopicInMemory, begun, cluster
 
 from clientscope.records.topics import CONFIGS, JOB
-from streaming.checkpoints import broker
-from streaming.checkpoints.broker import TopicsNow
-from streaming.checkpoints.offsets import Extent
+from streaming.checkpoints import topics_now
+from streaming.checkpoints.topics_now import Extent, TopicsNow
 from streaming.failures import Failure
 from streaming.job_checkpoints import Checkpoints, RecordsLost
 
@@ -27,7 +26,7 @@ class Job:
 
     def __init__(self, history: Path, monkeypatch: pytest.MonkeyPatch, topic: TopicInMemory | None = None, on_lost: Any = "skip") -> None:
         self.topic, self.now, self.lost = topic or begun(), cluster(), list[tuple[str, int | None]]()
-        monkeypatch.setattr(broker, "ask", lambda kafka, names: self.now)
+        monkeypatch.setattr(topics_now, "ask", lambda kafka, names: self.now)
         self.checkpoints = Checkpoints(
             self.topic,
             "broker:1",

@@ -9,7 +9,7 @@ import pytest
 
 import streaming
 from clientscope.kafka.access import KafkaAccess
-from streaming.internals.releases import MINORS, RELEASES, SparkRelease, release
+from streaming.releases import MINORS, RELEASES, SparkRelease, release
 from streaming.sources import LIVE, Pace, sink_options, source_options
 
 KAFKA = KafkaAccess("127.0.0.1:1")

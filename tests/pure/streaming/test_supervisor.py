@@ -15,7 +15,7 @@ from py4j.protocol import Py4JNetworkError
 from scripted_query import ScriptedQuery
 
 from clientscope.findings.conditions import Conditions
-from streaming.checkpoints import broker
+from streaming.checkpoints import topics_now
 from streaming.checkpoints.plans import PLANS
 from streaming.job_checkpoints import Checkpoints
 from streaming.job_metrics import JobMetrics
@@ -66,7 +66,7 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamesp
     """Of all queries, each after 50 of 60 records."""
     kafka = SimpleNamespace(path=tmp_path, said=cluster())
     kafka.lose = lambda: setattr(kafka, "said", cluster(first=53))
-    monkeypatch.setattr(broker, "ask", lambda _, names: kafka.said)
+    monkeypatch.setattr(topics_now, "ask", lambda _, names: kafka.said)
     return kafka
 
 

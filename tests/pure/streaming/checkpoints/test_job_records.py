@@ -9,9 +9,8 @@ from job_topics import TopicInMemory, progress
 
 from clientscope.records.topics import CONFIGS
 from streaming import clients_seen
-from streaming.checkpoints.await_read import await_read
-from streaming.checkpoints.job_records import JobOwner, JobState, SkippedRecord, new_start
-from streaming.checkpoints.offsets import Extent
+from streaming.checkpoints.job_records import JobOwner, JobState, SkippedRecord, await_read, new_start
+from streaming.checkpoints.topics_now import Extent
 from streaming.findings.retention import DAY_MS
 
 OWNER = JobOwner(run="1", process="clientscope stream, process 7 on host", started_ms=1, running=True)

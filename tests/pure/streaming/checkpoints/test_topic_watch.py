@@ -8,9 +8,8 @@ import pytest
 from job_topics import cluster
 
 from clientscope.errors import EnvironmentProblem
-from streaming.checkpoints import watch as module
-from streaming.checkpoints.broker import TopicsNow
-from streaming.checkpoints.watch import TopicWatch
+from streaming.checkpoints import topics_now as module
+from streaming.checkpoints.topics_now import TopicsNow, TopicWatch
 
 
 class Kafka:

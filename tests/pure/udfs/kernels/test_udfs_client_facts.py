@@ -17,7 +17,7 @@ from clientscope.catalog.client_facts import BY_METRIC, BY_TOPIC, FACTS, PREFIX
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
 from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES
-from streaming.transforms.history import telemetry_rows
+from streaming.transforms import telemetry_rows
 from udfs.kernels.client_facts import COLUMNS, MOST_TOPICS, REASONS, ClientFacts, client_facts, rows_of_facts
 
 LATENCY, SENT, ERRORS = (f"{PREFIX}producer.{name}" for name in ("request.latency.max", "record.send.total", "record.error.total"))

@@ -1,4 +1,4 @@
-"""Spark's internals are used in one package, and each is in its list."""
+"""Spark's internals are used in one module, and each is in its list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from places import ROOT
 
-from streaming.internals.known import INTERNALS
+from streaming.spark import INTERNALS
 
 _PACKAGES = ("clientscope", "udfs", "streaming", "sinks")
 _PRIVATE = ("_jvm", "_jsc", "_jdf", "_jsq", "_jconf", "_jsparkSession", "_spark", "_sc", "_collect_as_arrow", "_ensure_initialized")
@@ -24,9 +24,9 @@ def private_names(path: Path) -> Iterator[str]:
 
 def test_nothing_else_reaches_into_spark() -> None:
     paths = [path for package in _PACKAGES for path in (ROOT / package).rglob("*.py")]
-    inside = [path for path in paths if path.parent == ROOT / "streaming" / "internals"]
-    assert [found for path in paths if path not in inside for found in private_names(path)] == []
-    assert {name.rpartition(" ")[2] for path in inside for name in private_names(path)} == {
+    inside = ROOT / "streaming" / "spark.py"
+    assert [found for path in paths if path != inside for found in private_names(path)] == []
+    assert {name.rpartition(" ")[2] for name in private_names(inside)} == {
         "_jvm", "_spark", "_collect_as_arrow", "_ensure_initialized",
     }  # fmt: skip
 
@@ -36,9 +36,3 @@ def test_each_internal_says_what_happens_without_it() -> None:
         assert each.purpose and each.without, each.name
         assert importlib.util.find_spec(each.used_in), each.name
     assert len({each.name for each in INTERNALS}) == len(INTERNALS)
-
-
-def test_each_module_of_the_package_is_in_the_list() -> None:
-    names = {f"streaming.internals.{path.stem}" for path in (ROOT / "streaming" / "internals").glob("*.py")}
-    facts = {"streaming.internals.__init__", "streaming.internals.known", "streaming.internals.releases"}
-    assert names - {each.used_in for each in INTERNALS} == facts

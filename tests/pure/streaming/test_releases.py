@@ -6,7 +6,7 @@ import pytest
 
 from clientscope.errors import EnvironmentProblem
 from clientscope.local import jars
-from streaming.internals.releases import MINORS, RELEASES, release, untested
+from streaming.releases import MINORS, RELEASES, release, untested
 
 
 @pytest.mark.parametrize(

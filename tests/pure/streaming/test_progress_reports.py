@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from streaming.internals.progress_reports import report_of
-from streaming.progress import read_to, unread
+from streaming.spark import read_to, report_of, unread
 
 _SOURCE = {"description": "KafkaV2", "numInputRows": 5, "inputRowsPerSecond": 1.0, "processedRowsPerSecond": 1.0}
 

@@ -1,0 +1,249 @@
+"""Kafka's current state of the topics that queries read: ids, partitions, offsets; ranges that can't be read any more; and a watch over it.
+
+Spark's Kafka source knows a topic by its name.  One that is deleted and made again it reads on from the old offset, as soon as there is
+one, without a word."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from kafka.errors import KafkaError
+
+from clientscope.errors import EnvironmentProblem
+from clientscope.kafka.access import Kafka
+from clientscope.kafka.admin import AdminClient, connected, no_broker, partition_offsets
+
+Offsets: TypeAlias = Mapping[str, Mapping[int, int]]
+"""Topic → partition → the offset of the next record to read."""
+
+EARLIEST = -2
+"""Spark's and Kafka's number for where a partition begins now."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What a partition holds: from its first offset to the one that its next record gets."""
+
+    begin: int
+    end: int
+
+
+Extents: TypeAlias = Mapping[str, Mapping[int, Extent]]
+"""Topic → partition → what it holds now."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Records that were not read and are gone: from ``begin`` to before ``end``."""
+
+    topic: str
+    partition: int
+    begin: int
+    end: int
+
+    @property
+    def count(self) -> int:
+        """How many offsets that are."""
+        return self.end - self.begin
+
+    def __str__(self) -> str:
+        return f"{self.topic}, partition {self.partition}: offsets from {self.begin} to {self.end - 1}, {self.count} records"
+
+
+def from_json(text: str) -> dict[str, dict[int, int]]:
+    """Spark's own JSON of a Kafka source's offsets.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    found = json.loads(text)
+    if not isinstance(found, dict) or not all(isinstance(partitions, dict) for partitions in found.values()):
+        raise ValueError("it is no JSON of offsets by topic and partition")
+    return {topic: {_partition(number): _offset(offset) for number, offset in found[topic].items()} for topic in found}
+
+
+def to_json(offsets: Offsets) -> str:
+    """Offsets in the form of Spark's option ``startingOffsets``."""
+    return json.dumps({topic: {str(number): offset for number, offset in sorted(found.items())} for topic, found in offsets.items()})
+
+
+def _partition(text: str) -> int:
+    if not text.isdigit():
+        raise ValueError(f"{text!r} is no partition")
+    return int(text)
+
+
+def _offset(found: Any) -> int:
+    if not isinstance(found, int) or isinstance(found, bool) or found < EARLIEST:
+        raise ValueError(f"{found!r} is no offset")
+    return found
+
+
+def lost(position: Offsets, extents: Extents) -> list[Lost]:
+    """The records that a query has not read and that can't be read any more.
+
+    Args:
+        position: where the query continues; a partition that isn't in it is new, and begins at 0.
+        extents: what the topics hold.
+    """
+    return [
+        Lost(topic, number, position.get(topic, {}).get(number, 0), extent.begin)
+        for topic, partitions in extents.items()
+        for number, extent in partitions.items()
+        if position.get(topic, {}).get(number, 0) < extent.begin
+    ]
+
+
+def said(ranges: Iterable[Lost]) -> str:
+    """All of them in a line."""
+    return "; ".join(str(each) for each in ranges)
+
+
+@dataclass(frozen=True)
+class TopicsNow:
+    """What a cluster says now.
+
+    Attributes:
+        ids: Kafka's own of each topic, which one that is deleted and made again doesn't keep (KIP-516); None where the broker has none.
+        extents: what the partitions hold.
+    """
+
+    ids: Mapping[str, str | None]
+    extents: Extents
+
+
+def ask(kafka: Kafka, names: Iterable[str]) -> TopicsNow:
+    """Asks for topics, by name.
+
+    Raises:
+        EnvironmentProblem: no broker answers, or a topic is missing.
+    """
+    with closing(Asking(kafka, names)) as asking:
+        return asking()
+
+
+class Asking:
+    """`ask` again and again, over the same connections; for one thread.  The caller that made it closes it."""
+
+    def __init__(self, kafka: Kafka, names: Iterable[str]) -> None:
+        self._kafka, self._names = kafka, sorted(set(names))
+        self._admin: AdminClient | None = None
+
+    def __call__(self) -> TopicsNow:
+        """The same as `ask`."""
+        try:
+            if self._admin is None:
+                self._admin = connected(self._kafka)
+            seen = _seen(self._admin, self._names)
+            places = [(name, number) for name, (_, partitions) in seen.items() for number in range(partitions)]
+            begins, ends = partition_offsets(self._admin, places, "earliest"), partition_offsets(self._admin, places, "latest")
+        except (KafkaError, TimeoutError) as error:
+            self.close()
+            raise no_broker(self._kafka, error) from None
+        extents: dict[str, dict[int, Extent]] = {name: {} for name in seen}
+        for name, number in places:
+            extents[name][number] = Extent(begins[name, number], ends[name, number])
+        return TopicsNow({name: topic_id for name, (topic_id, _) in seen.items()}, extents)
+
+    def close(self) -> None:
+        """Closes the connections; the next call makes new ones."""
+        admin, self._admin = self._admin, None
+        if admin is not None:
+            admin.close()
+
+
+def at_time(kafka: Kafka, topic: str, extents: Mapping[int, Extent], time_ms: int) -> dict[int, int]:
+    """Each partition's first offset whose record was appended then or later; its end where there is none.
+
+    Args:
+        time_ms: since the epoch, by Kafka's clock (our topics have LogAppendTime).
+
+    Raises:
+        EnvironmentProblem: no broker answers.
+    """
+    try:
+        with closing(connected(kafka)) as admin:
+            first = partition_offsets(admin, [(topic, number) for number in extents], time_ms)
+    except (KafkaError, TimeoutError) as error:
+        raise no_broker(kafka, error) from None
+    return {number: first[topic, number] if first[topic, number] >= 0 else extent.end for number, extent in extents.items()}
+
+
+def _seen(admin: AdminClient, names: list[str]) -> dict[str, tuple[str | None, int]]:
+    """Each topic's id and number of partitions."""
+    described = {one["name"]: one for one in admin.describe_topics(names)}
+    if missing := [name for name in names if not described[name]["partitions"]]:
+        raise EnvironmentProblem(f"topics are missing: {', '.join(missing)}", "run: clientscope topics")
+    return {name: (_id(described[name].get("topic_id")), len(described[name]["partitions"])) for name in names}
+
+
+def _id(topic_id: object) -> str | None:
+    """In Kafka a zero id means none; brokers before 2.8 send no ids (KIP-516)."""
+    text = str(topic_id or "")
+    return text if text.strip("0-") else None
+
+
+log = logging.getLogger(__name__)
+
+EVERY_S = 5.0
+
+
+class TopicWatch:
+    """Asks Kafka every five seconds, in a thread of its own, so that nothing else waits for a broker that doesn't answer.
+
+    Args:
+        ask: asks Kafka for the topics' current state; used in that thread alone.
+        stale: says which queries have to begin anew, given that, and whether their topic is another one.
+        refused: called with each of them and that, until it has.
+        back: called when Kafka answers again after it didn't.
+
+    Attributes:
+        away: why Kafka doesn't answer, or which topic is missing, and what to do; empty where all is well.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[], TopicsNow],
+        stale: Callable[[TopicsNow], Mapping[str, bool]],
+        refused: Callable[[str, bool], None],
+        back: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._ask, self._stale, self._refused, self._back = ask, stale, refused, back
+        self.away = ""
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="topics", daemon=True)
+
+    def start(self) -> None:
+        """Begins to ask."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Asks no more; returns at once."""
+        self._stopped.set()
+
+    def look(self) -> None:
+        """One look."""
+        try:
+            now = self._ask()
+        except EnvironmentProblem as problem:
+            # A topic or a broker is away: its queries fail, and hear why when they are started again.
+            self.away = f"{problem}; {problem.hint}" if problem.hint else str(problem)
+            return
+        if self.away:
+            self.away = ""
+            self._back()
+        for query, is_another in self._stale(now).items():
+            self._refused(query, is_another)
+
+    def _run(self) -> None:
+        while not self._stopped.wait(EVERY_S):
+            try:
+                self.look()
+            except Exception:  # one check is missed; the queries keep running
+                log.exception("whether topics are still the same could not be seen")

@@ -1,0 +1,328 @@
+"""What the job uses of Spark for which PySpark has no public name, and what happens without each.
+
+Read from Spark 3.5.9, 4.0.5, 4.1.4 and 4.2.0."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyspark
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkConf, SparkContext, TaskContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+
+from streaming.releases import release
+from udfs.arrays.streams import as_stream
+
+LISTENER = "org.apache.spark.sql.streaming.PythonStreamingQueryListener"
+"""The interface by which the JVM calls a listener in Python."""
+
+_QUERY_ID = "sql.streaming.queryId"
+
+
+def given_settings() -> dict[str, str]:
+    """The settings that spark-submit was started with."""
+    SparkContext._ensure_initialized()  # connects to the JVM, whose system properties that is
+    return dict(SparkConf().getAll())
+
+
+def unlogged_errors() -> None:
+    """Keeps py4j from logging, as an error of the root logger, what it raises too, as when the JVM ends before a thread has its answer."""
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def unlogged_failures() -> None:
+    """Keeps py4j from logging, with all of Java's stack, that a batch's function failed: for the job's end, which cuts off batches."""
+    logging.getLogger("py4j.clientserver").addFilter(lambda record: record.levelno != logging.ERROR)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return record.module != "java_gateway"
+
+
+def has_class(spark: SparkSession, name: str) -> bool:
+    """Whether the driver finds a class, also in jars that spark-submit has added."""
+    loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    try:
+        loader.loadClass(name)
+    except Py4JJavaError:
+        return False
+    return True
+
+
+def query_id(spark: SparkSession) -> str:
+    """The id in the checkpoint of the query whose batch this thread writes: Spark keeps it with the thread.
+
+    Raises:
+        RuntimeError: not in a query's batch.
+    """
+    found = spark.sparkContext.getLocalProperty(_QUERY_ID)
+    if found is None:
+        raise RuntimeError("not in a query's batch")
+    return str(found)
+
+
+def set_pool(writer: DataStreamWriter, name: str) -> None:
+    """Gives a query that this thread starts a scheduler pool of its own."""
+    writer._spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+
+
+def wrapped_listener(spark: SparkSession, listener: object) -> Any:
+    """What the JVM takes in a listener's place; ``listener`` implements `LISTENER`."""
+    return spark._jvm.PythonStreamingQueryListenerWrapper(listener)
+
+
+def memory_bean(spark: SparkSession) -> Any:
+    """The JVM's own java.lang.management.MemoryMXBean."""
+    return spark._jvm.java.lang.management.ManagementFactory.getMemoryMXBean()
+
+
+PAGE_BYTES = 128 << 20
+"""What the driver takes at once."""
+
+_PAGE = pa.schema([("task", pa.int32()), ("next", pa.int64()), ("stream", pa.binary())])
+_PAGE_DDL = "task int, next long, stream binary"
+
+
+def to_table(rows: DataFrame) -> pa.Table:
+    """Spark 4.0's ``toArrow``; before it, what that is made of."""
+    if hasattr(rows, "toArrow"):
+        return rows.toArrow()
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - of another name where `toArrow` is
+
+    return pa.Table.from_batches(rows._collect_as_arrow(), to_arrow_schema(rows.schema))
+
+
+def record_batches(rows: DataFrame, page_bytes: int = PAGE_BYTES) -> Iterator[pa.RecordBatch]:
+    """The rows, a page at a time: however much clients push, the driver's memory isn't full of it.
+
+    Args:
+        rows: that are the same each time they are computed, best persisted ones: each page begins again.
+    """
+    begins: dict[int, int] | None = None
+    task_bytes = page_bytes // max(1, rows.rdd.getNumPartitions())
+    while begins is None or begins:
+        page = to_table(rows.mapInArrow(partial(_page, begins=begins, most_bytes=task_bytes), _PAGE_DDL))
+        begins = {}
+        for task, following, stream in zip(*(page.column(name) for name in _PAGE.names), strict=True):
+            if stream.is_valid:
+                yield from pa.ipc.open_stream(stream.as_buffer())
+            else:
+                begins[task.as_py()] = following.as_py()
+
+
+def _page(batches: Iterable[pa.RecordBatch], begins: Mapping[int, int] | None, most_bytes: int) -> Iterator[pa.RecordBatch]:
+    """A task's rows as streams, from where they begin on, and at least one; then, if there are more, which is the next."""
+    context = TaskContext.get()
+    assert context is not None, "only in a task"
+    task, left, passed = context.partitionId(), most_bytes, 0
+    begin = 0 if begins is None else begins.get(task)
+    if begin is None:
+        return
+    for batch in batches:
+        rest = batch.slice(max(0, begin - passed))
+        passed += batch.num_rows
+        if not rest.num_rows:
+            continue
+        some = rest.slice(0, max(1, left * rest.num_rows // max(1, rest.nbytes))) if left > 0 else rest.slice(0, 0)
+        if some.num_rows:
+            stream = as_stream(some)
+            left -= len(stream)
+            yield pa.RecordBatch.from_pylist([{"task": task, "stream": stream}], _PAGE)
+        if some.num_rows < rest.num_rows:
+            yield pa.RecordBatch.from_pylist([{"task": task, "next": passed - rest.num_rows + some.num_rows}], _PAGE)
+            return
+
+
+_OFFSETS = ("startOffset", "endOffset", "latestOffset")
+_JSON_OFFSETS = release(pyspark.__version__).json_offsets
+
+
+def last_report(query: StreamingQuery) -> StreamingQueryProgress | None:
+    """A query's last report; None before its first."""
+    report = query.lastProgress
+    if report is None or _JSON_OFFSETS:
+        return report
+    return report_of(getattr(report, "_jdict", report))
+
+
+def report_of(found: Mapping[str, Any]) -> StreamingQueryProgress:
+    """A report from Spark's JSON of it."""
+    sources = [each | {key: _text(each[key]) for key in _OFFSETS if key in each} for each in found["sources"]]
+    return StreamingQueryProgress.fromJson({**found, "sources": sources})
+
+
+def _text(offsets: Any) -> str:
+    return offsets if isinstance(offsets, str) else json.dumps(offsets)
+
+
+def unread(source: Any) -> dict[tuple[str, str], int]:
+    """Records that a query had still to read when a batch was planned, by topic and partition.
+
+    Args:
+        source: one of ``StreamingQueryProgress.sources``, of a Kafka source.
+    """
+    read, latest = (_by_partition(text) for text in (source.endOffset, source.latestOffset))
+    return {place: max(0, end - read.get(place, end)) for place, end in latest.items()}
+
+
+def read_to(report: Any) -> dict[str, dict[int, int]]:
+    """Up to where a query has read: topic, partition, the offset of its next record.
+
+    Args:
+        report: a ``StreamingQueryProgress``.
+    """
+    found: dict[str, dict[int, int]] = {}
+    for source in report.sources:
+        for (topic, partition), end in _by_partition(source.endOffset).items():
+            found.setdefault(topic, {})[int(partition)] = end
+    return found
+
+
+def _by_partition(offsets: str | None) -> dict[tuple[str, str], int]:
+    """Spark's JSON of a Kafka source's offsets."""
+    found: Mapping[str, Mapping[str, int]] = json.loads(offsets) if offsets and offsets != "null" else {}
+    return {(topic, partition): end for topic, partitions in found.items() for partition, end in partitions.items()}
+
+
+log = logging.getLogger(__name__)
+
+
+class BatchReports:
+    """Passes on each report of a batch, once.
+
+    Spark calls it in a thread of its own, and holds up no batch meanwhile. Polling misses what a query that fails has reported since the
+    last poll, and what Spark no longer keeps. An idle query's reports don't come here.
+
+    Args:
+        queries: names of those whose reports are passed on.
+        take: called with each report, by one thread at a time, in order.
+    """
+
+    def __init__(self, spark: SparkSession, queries: Container[str], take: Callable[[StreamingQueryProgress], None]) -> None:
+        self._spark, self._queries, self._take = spark, queries, take
+
+    def listen(self) -> None:
+        """From now on, until the session ends."""
+        self._spark.streams.addListener(self)
+
+    @cached_property
+    def _jlistener(self) -> Any:
+        """What PySpark gives to the JVM in a listener's place."""
+        return wrapped_listener(self._spark, self)
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's name
+        """A batch was finished."""
+        try:
+            report = report_of(json.loads(event.progress().json()))
+            if report.name in self._queries:
+                self._take(report)
+        except Exception:  # Spark would log it in the JVM's words
+            log.exception("a report of a batch can't be read, and isn't counted")
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+        """Nothing: the query's thread knows."""
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        """Nothing: it has no report."""
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        """Nothing: the query's thread sees it."""
+
+    class Java:
+        """Py4J's name for which interface that is."""
+
+        implements = (LISTENER,)
+
+
+class Internal(NamedTuple):
+    """One of them.
+
+    Attributes:
+        name: Spark's own.
+        used_in: the module.
+        purpose: what the job has by it.
+        without: what happens where a release has it no more, or means something else by it.
+    """
+
+    name: str
+    used_in: str
+    purpose: str
+    without: str
+
+
+INTERNALS = (
+    Internal(
+        "spark.python.daemon.module, pyspark.daemon.manager",
+        "streaming.worker_daemon",
+        "Python workers that have imported everything before the first record",
+        "the first record after a quiet minute waits some three seconds longer, and each task collects more garbage",
+    ),
+    Internal(
+        "spark.sql.streaming.checkpointFileManagerClass",
+        "streaming.session",
+        "checkpoints on file systems without a process for each file",
+        "no query starts: the class is not found",
+    ),
+    Internal(
+        "PythonStreamingQueryListenerWrapper",
+        "streaming.spark",
+        "each batch's report, as one call",
+        "the job doesn't start",
+    ),
+    Internal(
+        "sql.streaming.queryId",
+        "streaming.spark",
+        "history's rows once, though a batch is written twice",
+        "history's queries are parked: they refuse to write without it",
+    ),
+    Internal(
+        "DataStreamWriter._spark",
+        "streaming.spark",
+        "an equal share of the cores for each query",
+        "no query starts",
+    ),
+    Internal(
+        "SparkContext._ensure_initialized",
+        "streaming.spark",
+        "settings of spark-submit, before there is a session",
+        "the job doesn't start under spark-submit",
+    ),
+    Internal(
+        "SparkSession._jvm",
+        "streaming.spark",
+        "whether the connector is there; the JVM's memory on /metrics",
+        "the job doesn't start",
+    ),
+    Internal(
+        "DataFrame._collect_as_arrow",
+        "streaming.spark",
+        "rows on the driver before Spark 4.0",
+        "gauges and findings are parked on Spark 3.5",
+    ),
+    Internal(
+        "StreamingQueryProgress._jdict",
+        "streaming.spark",
+        "offsets in progress reports before Spark 4.2",
+        "how far queries are behind is unknown on Spark 4.0 and 4.1, and the job reports queries that can't be read",
+    ),
+    Internal(
+        "Current Committed Offsets and Current Available Offsets in a failure's text",
+        "streaming.failures",
+        "where a query begins anew whose records are gone, and which batch has a record that kills",
+        "it begins where it was some seconds before, and such records are not found",
+    ),
+    Internal(
+        "error conditions and exceptions' texts",
+        "streaming.failures",
+        "the cause of a failure in words, and whether to search a record that kills",
+        "the failure's first line is reported, and the query is retried; a record that kills is not searched",
+    ),
+)

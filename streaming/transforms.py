@@ -1,0 +1,284 @@
+"""Steps: pure functions from DataFrame to DataFrame.  Each starts from `sources.records`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, functions
+from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
+from pyspark.sql.functions import pandas_udf
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StructField, StructType
+
+from clientscope.digest import DigestKey
+from clientscope.profiles import Thresholds
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+from streaming.spark import to_table
+from udfs import decode
+from udfs.arrays.streams import as_stream, of_streams
+from udfs.decode import decode_connections, decode_pushes
+from udfs.kernels import results as kernels
+from udfs.kernels.client_facts import CLIENT, COLUMNS, TOPICS, rows_of_facts
+from udfs.kernels.connection_counts import packed
+from udfs.kernels.finding_inputs import CONNECTION, PUSH, connected, pushed, tombstones
+from udfs.kernels.quarantine import FIELDS, with_evidence
+from udfs.pushes import Pushes
+
+arrow_udf: Any = getattr(functions, "arrow_udf", None)
+
+Kernel = Callable[..., pa.Array]
+"""From one array for each column to one of as many rows."""
+
+
+def computed(rows: DataFrame, kept: Sequence[str], name: str, kernel: Kernel, arrow_type: pa.DataType, argument: str) -> DataFrame:
+    """Some columns of the rows, and one that the kernel computes: by `column` where Spark has that, else by `mapped`.
+
+    Args:
+        kept: the columns that stay.
+        name: of the new column.
+        arrow_type: what the kernel returns.
+        argument: the name of the column it takes.
+    """
+    if arrow_udf is None:
+        return mapped(rows, kept, name, kernel, arrow_type, argument)
+    return rows.select(*kept, column(kernel, arrow_type, argument).alias(name))
+
+
+def column(kernel: Kernel, arrow_type: pa.DataType, argument: str) -> Column:
+    """The kernel over a column, evaluated once: no value becomes a Python object, and lists cost no more than texts. Needs Spark 4.1.
+
+    Args:
+        arrow_type: what the kernel returns.
+        argument: the name of the column it takes.
+    """
+
+    def call(values: pa.Array) -> pa.Array:
+        return kernel(values)
+
+    # Declared non-deterministic: the optimiser would otherwise push a filter on the result below, and call the kernel twice.
+    return arrow_udf(call, from_arrow_type(arrow_type)).asNondeterministic()(argument)
+
+
+def mapped(rows: DataFrame, kept: Sequence[str], name: str, kernel: Kernel, arrow_type: pa.DataType, argument: str) -> DataFrame:
+    """`computed` by ``mapInArrow``: the kept columns go through Python too, and Spark pushes no filter below it."""
+
+    def call(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns = {column: batch.column(column) for column in kept}
+            yield pa.RecordBatch.from_pydict(columns | {name: kernel(batch.column(argument))})
+
+    read = rows.select(*dict.fromkeys((*kept, argument)))
+    fields = [*(read.schema[column] for column in kept), StructField(name, from_arrow_type(arrow_type))]
+    return read.mapInArrow(call, StructType(fields))
+
+
+def pandas_column(kernel: Kernel, arrow_type: pa.DataType, *arguments: str | Column) -> Column:
+    """The same through pandas, of one or more columns: binary ones, and integers without null.
+
+    Flat columns stay in Arrow's memory. Nested ones become Python objects: Spark converts those an element at a time.
+    """
+
+    def call(*columns: pd.Series) -> pd.Series:
+        return pd.Series(_in_pandas(kernel(*map(_in_arrow, columns))), copy=False)
+
+    def call_for_struct(*columns: pd.Series) -> pd.DataFrame:
+        result = kernel(*map(_in_arrow, columns))
+        return pd.DataFrame({field.name: _in_pandas(result.field(field.name)) for field in result.type}, copy=False)
+
+    function = call_for_struct if pa.types.is_struct(arrow_type) else call
+    return pandas_udf(function, from_arrow_type(arrow_type)).asNondeterministic()(*arguments)
+
+
+def _in_arrow(values: pd.Series) -> pa.Array:
+    """Typed, so that no type is inferred from the values: a column of objects is binary."""
+    return pa.array(values, pa.binary() if values.dtype == object else None)
+
+
+def _in_pandas(column: pa.Array) -> pd.arrays.ArrowExtensionArray | pd.Series:
+    """Arrays rather than series, since each series of a frame makes an index, and copies."""
+    if pa.types.is_nested(column.type):
+        return pd.Series(column.to_pylist(), dtype=object)
+    return pd.arrays.ArrowExtensionArray(column)
+
+
+def results(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:
+    """Key and value for ``clientscope.results``; a record that can't be decoded is left to the history query.
+
+    Args:
+        records: of ``clientscope.configs``; its tombstones are passed over.
+        digest_key: digests leaks that no gateway has redacted.
+        thresholds: which profile applies to which client; None for the rules' own limits.
+    """
+    judged = pandas_column(partial(verdicts, digest_key=digest_key, thresholds=thresholds), kernels.TYPE, "value")
+    # One concatenation of few parts, since each part costs a short copy; the kernel wrote all of them except the place.
+    place = (
+        F.lit(f'{{"version":1,"topic":"{CONFIGS}","partition":'),
+        F.col("partition").cast("string"),
+        F.lit(',"offset":'),
+        F.col("offset").cast("string"),
+    )
+    return (
+        records.where(F.col("value").isNotNull())
+        .withColumn("push", judged)
+        .where(F.col("push.decode_error").isNull())
+        .select("push.key", F.concat(*place, "push.rest").alias("value"))
+    )
+
+
+def verdicts(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
+    """The kernel of `results`."""
+    return kernels.results(Pushes(decode_pushes(values, digest_key)), thresholds)
+
+
+_RECORD_PLACE = (pa.field("partition", pa.int32()), pa.field("offset", pa.int64()), pa.field("appended_ms", pa.int64()))
+_FIELDS = {field.name: field for of in (CONNECTION, PUSH) for field in of if field.name != "row"}
+SCHEMA = pa.schema([*_RECORD_PLACE, *_FIELDS.values()])
+"""A row has the fields of `PUSH` for a push, those of `CONNECTION` for a connection's event; the others are null."""
+
+
+_INPUTS = "inputs"
+
+
+def arrivals(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:
+    """What findings need of each record; see `SCHEMA` for what is left out.
+
+    Args:
+        records: of both topics; with their keys, tombstones of ``clientscope.configs`` arrive too.
+        digest_key: digests leaks that no gateway has redacted.
+        thresholds: which profile applies to which client; None for the rules' own limits.
+
+    Returns:
+        a column of streams, as `received` takes them.
+    """
+    keys = F.col("key") if "key" in records.columns else F.lit(None).cast("binary").alias("key")
+    wanted = F.col("value").isNotNull() | ((F.col("topic") == CONFIGS) & keys.isNotNull())
+    read = records.where(wanted).select("topic", "partition", "offset", F.unix_millis("timestamp").alias("appended_ms"), "value", keys)
+    return read.mapInArrow(partial(_batches, digest_key=digest_key, thresholds=thresholds), f"{_INPUTS} binary")
+
+
+def received(arrived: DataFrame) -> pa.Table:
+    """The rows of `arrivals`, on the driver, as `SCHEMA`."""
+    return of_streams(to_table(arrived).column(_INPUTS), SCHEMA)
+
+
+def _batches(batches: Iterable[pa.RecordBatch], digest_key: DigestKey | None, thresholds: Thresholds | None) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        is_push, has_value = pc.equal(batch.column("topic"), CONFIGS), batch.column("value").is_valid()
+        pushes = batch.filter(pc.and_(is_push, has_value))
+        events = batch.filter(pc.and_(pc.equal(batch.column("topic"), CONNECTIONS), has_value))
+        ended = batch.filter(pc.and_not(is_push, has_value))
+        if pushes.num_rows:
+            yield _packed(pushes, pushed(pushes.column("value"), digest_key, thresholds))
+        if events.num_rows:
+            yield _packed(events, connected(events.column("value"), digest_key))
+        if ended.num_rows:
+            yield _packed(ended, tombstones(ended.column("key")))
+
+
+def _packed(records: pa.RecordBatch, found: pa.StructArray) -> pa.RecordBatch:
+    """A kernel's output, with the place of each record, as one stream."""
+    columns = {field.name: found.field(field.name) for field in found.type}
+    columns |= {field.name: records.column(field.name).take(columns["row"]) for field in _RECORD_PLACE}
+    rows = pa.record_batch([columns.get(field.name, pa.nulls(len(found), field.type)) for field in SCHEMA], schema=SCHEMA)
+    return pa.record_batch({_INPUTS: pa.array([as_stream(rows)], pa.binary())})
+
+
+def entries(records: DataFrame, digest_key: DigestKey | None = None) -> DataFrame:
+    """What ``streaming.gauges`` takes the newest of; much that the same batch makes void is left out already.
+
+    Args:
+        records: of ``clientscope.connections``.
+        digest_key: distinguishes names that no gateway has redacted.
+
+    Returns:
+        a row for each record, in the one column of which `udfs.kernels.connection_counts.packed` has put all entries of some of them.
+    """
+    place = (F.unix_millis("timestamp"), "partition", "offset")
+    packing = pandas_column(partial(packed, digest_key=digest_key), pa.binary(), "value", *place)
+    return records.select(packing.alias("entries"))
+
+
+_PLACE = ("topic", "partition", "offset", "timestamp")
+
+
+def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
+    """Every field of each ClientConfigRecord, redacted; `kept` and `quarantine` part the good from the bad.
+
+    ``r.decode_error`` is why a row isn't good (`clientscope.records.codec.reasons`).
+
+    Args:
+        records: of ``clientscope.configs``; its tombstones are passed over.
+        digest_key: digests leaks that no gateway has redacted, and what can't be decoded.
+    """
+    rows = partial(push_rows, digest_key=digest_key)
+    arrow_type = pa.struct([*decode.PUSH, *FIELDS])
+    return computed(records.where(F.col("value").isNotNull()), _PLACE, "r", rows, arrow_type, "value")
+
+
+def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
+    """Every field of each ClientConnectionRecord, its names redacted; otherwise as `pushes`."""
+    rows = partial(connection_rows, digest_key=digest_key)
+    arrow_type = pa.struct([*decode.CONNECTION, *FIELDS])
+    return computed(records, _PLACE, "r", rows, arrow_type, "value")
+
+
+def telemetry(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
+    """The client's names and the facts of each record of clients' own metrics (`udfs.kernels.client_facts`); otherwise as `pushes`."""
+    rows = partial(telemetry_rows, digest_key=digest_key)
+    arrow_type = pa.struct([*CLIENT, *COLUMNS, TOPICS, decode.DECODE_ERROR, *FIELDS])
+    return computed(records, _PLACE, "r", rows, arrow_type, "value")
+
+
+def push_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
+    """The kernel of `pushes`."""
+    return with_evidence(decode_pushes(values, digest_key), values, digest_key)
+
+
+def connection_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
+    """The kernel of `connections`."""
+    return with_evidence(decode_connections(values, digest_key), values, digest_key)
+
+
+def telemetry_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
+    """The kernel of `telemetry`."""
+    return with_evidence(rows_of_facts(values, digest_key), values, digest_key)
+
+
+def observed(rows: DataFrame, name: str, reasons: Iterable[str]) -> DataFrame:
+    """The same rows; the query's progress counts those that are not kept, by reason, under ``name``."""
+    return rows.observe(name, *(F.count_if(F.col("r.decode_error") == reason).alias(reason) for reason in reasons))
+
+
+def kept(rows: DataFrame) -> DataFrame:
+    """The decoded rows as the Delta tables have them: ``date`` (UTC, of Kafka's timestamp), the record's place, its fields."""
+    return (
+        rows.where(F.col("r.decode_error").isNull())
+        .select(F.to_date("timestamp").alias("date"), *_PLACE, "r.*")
+        .drop("decode_error", "written", *(field.name for field in FIELDS))
+    )
+
+
+def quarantine(rows: DataFrame) -> DataFrame:
+    """Key and value for ``clientscope.quarantine``: the same again whenever the same record is read again."""
+    value = F.struct(
+        F.lit(1).alias("version"),
+        "topic",
+        "partition",
+        "offset",
+        F.unix_millis("timestamp").alias("timestamp_ms"),
+        F.col("r.decode_error").alias("reason"),
+        "r.length",
+        "r.digest",
+    )
+    return rows.where(F.col("r.decode_error").isNotNull()).select(
+        # to_json of an array can't mix types.
+        F.concat(
+            F.regexp_replace(F.to_json(F.array("topic")), r"\]$", ""), F.lit(","), "partition", F.lit(","), "offset", F.lit("]")
+        ).alias("key"),
+        F.to_json(value, {"ignoreNullFields": "false"}).alias("value"),
+    )

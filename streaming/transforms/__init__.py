@@ -1,1 +1,0 @@
-"""Steps: pure functions from DataFrame to DataFrame.  Each starts from `sources.records`."""
