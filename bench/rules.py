@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import cycle, islice
+from typing import get_args
 
 import pyarrow as pa
 from rich.console import Console
@@ -25,9 +26,9 @@ from clientscope.client.settings import collect_dialect
 from clientscope.digest import DigestKey
 from clientscope.policy.interface import ClientConfig
 from clientscope.policy.redaction import redact as redact_one
-from udfs.decode import decode_pushes
-from udfs.pushes import Pushes
-from udfs.rules.engine.batch import Batch, judge
+from clientscope.records.config_record import TypeName
+from udfs.decode import judged_pushes
+from udfs.rules.engine.push import Push
 from udfs.rules.registry import RULES
 
 BATCHES = 8
@@ -39,6 +40,7 @@ SOFTWARE = (
 CHOSEN = ({"acks": "1"}, {"linger.ms": "20", "batch.size": "65536"}, {"compression.type": "zstd"}, {"session.timeout.ms": "6000"}, {})
 """What users set."""
 APPLICATIONS = 50
+_TYPES = get_args(TypeName)
 
 
 def fleet() -> Iterator[bytes]:
@@ -68,25 +70,19 @@ def measure(values: list[bytes], rounds: int) -> tuple[dict[str, float], dict[st
     """Microseconds for each push, of the stages and of each rule."""
     batches = [pa.array(values[start : start + BATCH], pa.binary()) for start in range(0, len(values), BATCH)]
     key = DigestKey(b"k" * 32)
-    pushes = [Pushes(decode_pushes(values, key)) for values in batches]
-    for each in pushes:
-        _ = (each.settings, each.parents)
-    parsed = [Batch(each) for each in pushes]
+    judged = [each for values in batches for each in judged_pushes(values, key)[0] if each is not None]
+    pushes = [Push(each) for each in judged]
     one_by_one = [
-        ClientConfig(each["config_key"], each["config_value"], each["config_type"], each["is_default"])
-        for of_batch in pushes
-        for configs in of_batch.records.field("configs").to_pylist()
-        for each in configs
+        ClientConfig(each.key, each.value, _TYPES.index(each.type), each.default) for of_push in judged for each in of_push.record.listed()
     ]
     stages: dict[str, Callable[[], object]] = {
-        "decoding, and judging what is sensitive": lambda: [decode_pushes(values, key) for values in batches],
+        "decoding, and judging what is sensitive": lambda: [judged_pushes(values, key) for values in batches],
         "judging it in the gateway": lambda: _one_by_one(one_by_one, key),
-        "the batch: parsing": lambda: [Batch(Pushes(each.records)) for each in pushes],
-        "all rules": lambda: [judge(batch, RULES) for batch in parsed],
-        "parsing and all rules": lambda: [judge(Batch(Pushes(each.records)), RULES) for each in pushes],
+        "effective values": lambda: [Push(each) for each in judged],
+        "all rules": lambda: [list(push.judged_by(RULES)) for push in pushes],
     }
     rules: dict[str, Callable[[], object]] = {
-        f"{rule.code} {rule.name}": lambda rule=rule: [judge(batch, [rule]) for batch in parsed] for rule in RULES
+        f"{rule.code} {rule.name}": lambda rule=rule: [list(push.judged_by((rule,))) for push in pushes] for rule in RULES
     }
     best = _best({**stages, **rules}, rounds)
     count = len(values) / 1e6

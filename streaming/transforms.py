@@ -27,7 +27,6 @@ from udfs.kernels.client_facts import CLIENT, COLUMNS, TOPICS, rows_of_facts
 from udfs.kernels.connection_counts import packed
 from udfs.kernels.finding_inputs import CONNECTION, PUSH, connected, pushed, tombstones
 from udfs.kernels.quarantine import FIELDS, with_evidence
-from udfs.pushes import Pushes
 
 arrow_udf: Any = getattr(functions, "arrow_udf", None)
 
@@ -132,7 +131,7 @@ def results(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresh
 
 def verdicts(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
     """The kernel of `results`."""
-    return kernels.results(Pushes(decode_pushes(values, digest_key)), thresholds)
+    return kernels.results(values, digest_key, thresholds)
 
 
 _RECORD_PLACE = (pa.field("partition", pa.int32()), pa.field("offset", pa.int64()), pa.field("appended_ms", pa.int64()))

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from clientscope.catalog.configs import Type
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
-from clientscope.policy.redaction import NOTHING, ClientNames, JudgedRecord, Left, judged_record
+from clientscope.policy.redaction import ClientNames, JudgedRecord, judged_record
 from clientscope.records.codec import decode
 from clientscope.records.config_record import ClientConfigRecord, Redaction, TypeName
 from clientscope.records.connection_record import ClientConnectionRecord, SeriesCount
@@ -129,22 +129,23 @@ def decode_pushes(values: pa.Array, key: DigestKey | None = None) -> pa.StructAr
     Args:
         key: makes digests of what is hidden here, and placeholders that tell hidden names apart; without it all are alike.
     """
-    records, errors = _decoded(ClientConfigRecord, values)
-    return push_columns(records, errors, key)
-
-
-def push_columns(
-    records: Sequence[ClientConfigRecord | None], errors: Sequence[str | None], key: DigestKey | None, left: Left = NOTHING
-) -> pa.StructArray:
-    """The same of records that were read, or made of a file.
-
-    Args:
-        errors: why each has none.
-    """
-    names = _names(key)
-    judged = [None if record is None else judged_record(record, names, left) for record in records]
+    judged, errors = judged_pushes(values, key)
     special = {"configs": _configs(judged), "written": pa.array([each and each.written for each in judged], PUSH.field("written").type)}
     return _columns([each and each.record for each in judged], errors, PUSH, special)
+
+
+def judged_pushes(values: pa.Array, key: DigestKey | None) -> tuple[list[JudgedRecord | None], list[str | None]]:
+    """The same as records that may be shown, and why the others are none."""
+    records, errors = _decoded(ClientConfigRecord, values)
+    names = _names(key)
+    return [None if record is None else judged_record(record, names) for record in records], errors
+
+
+def judged_connections(values: pa.Array, key: DigestKey | None) -> tuple[list[ClientConnectionRecord | None], list[str | None]]:
+    """Records of ``clientscope.connections``, likewise."""
+    records, errors = _decoded(ClientConnectionRecord, values)
+    names = _names(key)
+    return [record and names.of_record(record) for record in records], errors
 
 
 def decode_connections(values: pa.Array, key: DigestKey | None = None, only: Collection[str] | None = None) -> pa.StructArray:
@@ -154,9 +155,7 @@ def decode_connections(values: pa.Array, key: DigestKey | None = None, only: Col
         only: the columns that are made, beside ``decode_error``; None for all.
     """
     of = CONNECTION if only is None else pa.struct([field for field in CONNECTION if field.name in only or field == DECODE_ERROR])
-    read, errors = _decoded(ClientConnectionRecord, values)
-    names = _names(key)
-    records = [record and names.of_record(record) for record in read]
+    records, errors = judged_connections(values, key)
     makers = {"counts": _counts, "requested_versions": _requested, "traffic": _traffic}
     return _columns(records, errors, of, {name: make(records) for name, make in makers.items() if only is None or name in only})
 

@@ -210,7 +210,7 @@ def _allowed(form: str, *rest: Any) -> Allowed:
     if form == "range":
         least, most, *words = rest
         return Allowed(form, least, most, tuple(map(str, words)))
-    return Allowed(form, words=rest)
+    return Allowed(form, words=tuple(word for word in rest if word is not None))  # null is that it isn't set
 
 
 def _number(text: str) -> float | None:

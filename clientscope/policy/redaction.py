@@ -178,7 +178,7 @@ def judged_record(record: ClientConfigRecord, names: ClientNames, left: Left = N
     raw = [new for old, new in zip(before, settings, strict=True) if old.redacted is None and new.redacted is not None]
     if raw and own is not None and record.digest_key_id is None:
         named = replace(named, digest_key_id=own.key_id)
-    return JudgedRecord(named, settings, tuple(each.key for each in raw if _is_secret(each)))
+    return JudgedRecord(named, settings, tuple(each.key for each in raw if is_secret(each)))
 
 
 def _stays(record: ClientConfigRecord) -> bool:
@@ -203,10 +203,15 @@ def _remembered(key: str, value: str, of_type: TypeName) -> bool:
     return reason(key, value, _NUMBERS[of_type]) is ValueState.PRESENT  # also where its key may not be shown
 
 
-def _is_secret(setting: RecordedSetting) -> bool:
+def tier_of(setting: RecordedSetting) -> Tier:
+    """How bad it is that a setting was pushed whose value isn't there."""
     assert setting.redacted is not None
-    state = ValueState[setting.redacted.reason.upper()]
-    return tier(state, setting.key, _NUMBERS[setting.type], setting.redacted.length) in (Tier.CREDENTIAL, Tier.DOUBTFUL)
+    return tier(ValueState[setting.redacted.reason.upper()], setting.key, _NUMBERS[setting.type], setting.redacted.length)
+
+
+def is_secret(setting: RecordedSetting) -> bool:
+    """Whether a pushed setting is a secret, or may be one."""
+    return setting.redacted is not None and tier_of(setting) in (Tier.CREDENTIAL, Tier.DOUBTFUL)
 
 
 def _redaction(state: ValueState, value: str, secret: str, key: DigestKey | None) -> Redaction:

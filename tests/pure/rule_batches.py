@@ -1,23 +1,23 @@
-"""Batches of pushes for the tests of rules."""
+"""Pushes for the tests of rules."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from record_bytes import binaries, config_record, setting
 
 from clientscope.records.enums import ValueState
-from udfs.decode import decode_pushes
-from udfs.pushes import Pushes
-from udfs.rules.engine.batch import Batch, judge
-from udfs.rules.engine.rule import Case, Rule
+from udfs.decode import judged_pushes
+from udfs.rules.engine.push import Push
+from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, Case, Judgement, Rule
+from udfs.rules.registry import RULES
 
 
-def batch_of(*records: bytes, **options: Any) -> Batch:
-    """Records as a job would see them."""
-    return Batch(Pushes(decode_pushes(binaries(*records))), **options)
+def push_of(record: bytes, **options: Any) -> Push:
+    """A record as a job would see it."""
+    (judged,), _ = judged_pushes(binaries(record), None)
+    assert judged is not None
+    return Push(judged, **options)
 
 
 def record_of(case: Case) -> bytes:
@@ -33,15 +33,17 @@ def _setting(key: str, value: str | None, is_default: bool) -> Any:
     return setting(key, value, default=is_default, **redacted)
 
 
-def outcomes(rule: Rule, cases: Sequence[Case]) -> list[tuple[int, int | None]]:
-    """What the rule says of each case, and its severity where it gives several, all cases of one kind in one batch."""
-    found: dict[int, tuple[int, int | None]] = {}
-    for complete in (False, True):
-        of_kind = [number for number, case in enumerate(cases) if case.complete is complete]
-        if of_kind:
-            (judgement,) = judge(batch_of(*(record_of(cases[number]) for number in of_kind), complete=complete), [rule])
-            severities = judgement.severities if judgement.severities is not None else np.full(len(of_kind), -1)
-            for place, number in enumerate(of_kind):
-                severity = int(severities[place])
-                found[number] = (int(judgement.outcomes[place]), None if severity < 0 else severity)
-    return [found[number] for number in range(len(cases))]
+def outcome(rule: Rule, case: Case) -> Judgement:
+    """What the rule says of the case, and its severity where it gives several."""
+    judged = dict(push_of(record_of(case), complete=case.complete).judged_by((rule,)))
+    return judged.get(rule, Judgement(NOT_APPLICABLE))
+
+
+def outcomes(push: Push) -> dict[str, int]:
+    """What each rule says that is for this client, by its code."""
+    return {rule.code: judgement.outcome for rule, judgement in push.judged_by(RULES)}
+
+
+def fired(push: Push) -> set[str]:
+    """The codes of the rules that fire."""
+    return {code for code, outcome in outcomes(push).items() if outcome == FIRED}

@@ -6,23 +6,25 @@ of one connection's events the last.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from clientscope.catalog.sensitive import Tier
+from clientscope.catalog.configs import ClientType
+from clientscope.catalog.sensitive_keys import normalise
 from clientscope.digest import DigestKey
+from clientscope.policy.redaction import is_secret
 from clientscope.profiles import Thresholds
-from clientscope.records.enums import Kind, ValueState
-from udfs.arrays.json_text import arrays, literals
-from udfs.decode import decode_connections, decode_pushes
-from udfs.kernels.client_keys import client_keys
-from udfs.kernels.results import application_keys, verdicts
-from udfs.pushes import Pushes, normalise
-from udfs.rules.engine.batch import Batch
+from clientscope.records.client_key import client_key
+from clientscope.records.config_record import ClientConfigRecord, RecordedSetting
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import Kind
+from udfs.decode import judged_connections, judged_pushes
+from udfs.kernels.results import application_of, compact, verdicts
+from udfs.rules.engine.checked import search_names
+from udfs.rules.engine.push import Push
 
 _OF_PUSH = {
     "cluster": "cluster_id",
@@ -41,11 +43,8 @@ _OF_CONNECTION = {
     "kind": "kind",
     "sequence": "sequence",
     **_OF_PUSH,
-    "requested": "requested_versions",
     "interval_ms": "heartbeat_interval_ms",
 }
-
-_NEEDED = frozenset(_OF_CONNECTION.values())
 
 _WHO = [
     ("cluster", pa.string()),
@@ -97,49 +96,73 @@ _OF_CONNECTIONS_ALONE = [
 CONNECTION = pa.struct([("row", pa.int64()), ("kind", pa.string()), ("sequence", pa.int64()), *_WHO, *_OF_CONNECTIONS_ALONE])
 """One row per event that is kept; ``row`` is its place in the batch, ``requested`` what its client requested, as the record has it."""
 
-PER_INSTANCE = ("client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id")
+PER_INSTANCE = frozenset({"client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id"})
 """Settings that instances of one application rightly differ in; they aren't compared."""
 
-_BESIDE = pa.array(PER_INSTANCE)
-_REASONS = pa.array([state.name.lower() for state in ValueState])
+_TYPES = list(ClientType)
 
 
 def pushed(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
     """`PUSH` of ClientConfigRecords; of what can't be decoded nothing, which history's query reports."""
-    pushes = Pushes(decode_pushes(values, digest_key))
-    records = pushes.records
-    states = pushes.settings["value_state"].to_numpy(zero_copy_only=False)
-    leaks = np.isin(pushes.tiers, (Tier.CREDENTIAL, Tier.DOUBTFUL))
-    batch = Batch(pushes, thresholds)
-    columns = {name: records.field(field) for name, field in _OF_PUSH.items()}
-    columns["application"] = application_keys(batch)
-    columns |= {name: column for name, column in verdicts(batch).items() if name != "passed"}
-    columns["settings"] = _settings(pushes, states)
-    columns["member"] = batch.text("group.instance.id").strings()
-    columns["origin"], columns["client_type"] = records.field("origin"), pa.array(batch.client_types)
-    transactional = batch.text("transactional.id")
-    columns["transactional"] = pa.array((transactional.known & ~transactional.equals("")) | batch.is_hidden("transactional.id"))
-    columns["unsearched"] = pa.array(~batch.checked.searched)
-    written = records.field("written")
-    columns["written"] = arrays(pa.ListArray.from_arrays(written.offsets, literals(written.values), mask=written.is_null()))
-    columns["client"] = client_keys(columns)
-    has_leak = np.zeros(len(pushes), np.bool_)
-    has_leak[pushes.parents[leaks]] = True
-    keep = records.field("decode_error").is_null().to_numpy(zero_copy_only=False) & (has_leak | _last(columns["client"]))
-    return _struct(PUSH, columns, np.flatnonzero(keep))
+    judged, _ = judged_pushes(values, digest_key)
+    pushes = [None if each is None else Push(each, thresholds) for each in judged]
+    clients = [None if push is None else _client(push.record) for push in pushes]
+    last = {client: row for row, client in enumerate(clients)}
+    kept = {
+        row: push
+        for row, (push, client) in enumerate(zip(pushes, clients, strict=True))
+        if push is not None and (last[client] == row or any(map(is_secret, push.settings)))
+    }
+    search_names(kept.values())
+    return pa.array([_of_push(row, push, judged[row].written) for row, push in kept.items()], PUSH)  # type: ignore[union-attr]
+
+
+def _of_push(row: int, push: Push, written: Sequence[str]) -> dict[str, Any]:
+    record, found = push.record, verdicts(push)
+    return {
+        "row": row,
+        **{name: getattr(record, field) for name, field in _OF_PUSH.items()},
+        "client": _client(record),
+        "application": application_of(push),
+        "rules": compact(found["rules"]),
+        "not_evaluable": compact(found["not_evaluable"]),
+        "settings": compact({each.key: _compared(each) for each in push.settings if normalise(each.key) not in PER_INSTANCE}),
+        "written": compact(written),
+        "member": push.text("group.instance.id"),
+        "origin": record.origin,
+        "client_type": -1 if push.client_type is None else _TYPES.index(push.client_type),
+        "unsearched": not push.checked.searched,
+        "transactional": bool(push.text("transactional.id")) or push.is_hidden("transactional.id"),
+    }
+
+
+def _compared(setting: RecordedSetting) -> str | list[str | int | None] | None:
+    why = setting.redacted
+    return setting.value if why is None else ["redacted", why.reason, why.length, why.digest]
+
+
+def _client(record: ClientConfigRecord | ClientConnectionRecord) -> str:
+    return client_key(
+        record.cluster_id, record.principal, record.client_address, record.client_instance_id, record.gateway_id, record.gateway_epoch,
+        record.connection_id,
+    )  # fmt: skip
 
 
 def connected(values: pa.Array, digest_key: DigestKey | None = None) -> pa.StructArray:
     """`CONNECTION` of ClientConnectionRecords; of what can't be decoded nothing."""
-    decoded = decode_connections(values, digest_key, _NEEDED)
-    columns = {name: decoded.field(field) for name, field in _OF_CONNECTION.items()}
-    columns["client"] = client_keys(columns)
-    texts = [columns[name].cast(pa.string()) for name in ("broker", "gateway", "epoch", "connection")]
-    which = pc.binary_join_element_wise(columns["cluster"], *texts, " ")
-    # A decoded record has a kind; that of traffic would count as the last of those without a connection, which are heartbeats.
-    keep = pc.not_equal(columns["kind"], Kind.TRAFFIC.value).fill_null(False).to_numpy(zero_copy_only=False)
-    rows = np.flatnonzero(keep)
-    return _struct(CONNECTION, columns, rows[_last(which.take(pa.array(rows)))])
+    records, _ = judged_connections(values, digest_key)
+    last: dict[tuple[Any, ...], tuple[int, ClientConnectionRecord]] = {}
+    for row, record in enumerate(records):
+        # The kind of traffic would count as the last of those without a connection, which are heartbeats.
+        if record is not None and record.kind is not Kind.TRAFFIC:
+            which = record.cluster_id, record.broker_id, record.gateway_id, record.gateway_epoch, record.connection_id
+            last[which] = row, record
+    return pa.array([_of_connection(row, record) for row, record in sorted(last.values(), key=itemgetter(0))], CONNECTION)
+
+
+def _of_connection(row: int, record: ClientConnectionRecord) -> dict[str, Any]:
+    columns = {name: getattr(record, field) for name, field in _OF_CONNECTION.items()}
+    return {"row": row, **columns, "requested": record.requested, "client": _client(record)}
 
 
 def tombstones(keys: pa.Array) -> pa.StructArray:
@@ -162,37 +185,3 @@ def _text(key: bytes | None) -> str | None:
         return key.decode()
     except UnicodeDecodeError:
         return None
-
-
-def _settings(pushes: Pushes, states: npt.NDArray[Any]) -> pa.StringArray:
-    """Per push an object of its settings, but for those of `PER_INSTANCE`."""
-    columns = pushes.settings
-    beside = pc.is_in(normalise(columns["config_key"]), _BESIDE).to_numpy(zero_copy_only=False)
-    compared = np.flatnonzero(~beside)
-    chosen = pa.array(compared)
-    hidden = states[compared] != ValueState.PRESENT
-    values = literals(columns["config_value"].take(chosen))
-    if hidden.any():
-        which = pa.array(compared[hidden])
-        reasons = _REASONS.take(pa.array(np.clip(states[compared[hidden]], 0, len(_REASONS) - 1)))
-        digests = pa.array([None if each is None else each.hex() for each in columns["value_digest"].take(which).to_pylist()], pa.string())
-        parts = (literals(reasons), literals(columns["value_length"].take(which)), literals(digests))
-        redacted = pc.binary_join_element_wise('["redacted"', *parts, "]", ",")
-        values = pc.replace_with_mask(values, pa.array(hidden), pc.replace_substring(redacted, ",]", "]"))
-    pairs = pc.binary_join_element_wise(literals(columns["config_key"].take(chosen)), values, ":")
-    lists = pushes.group(compared, pairs)
-    return pc.binary_join_element_wise("{", pc.binary_join(lists, ","), "}", "")
-
-
-def _last(keys: pa.StringArray) -> npt.NDArray[np.bool_]:
-    """True at the last row of each key."""
-    indices = keys.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    last = np.zeros(len(keys), np.bool_)
-    last[len(keys) - 1 - np.unique(indices[::-1], return_index=True)[1]] = True
-    return last
-
-
-def _struct(of: pa.StructType, columns: dict[str, pa.Array], rows: npt.NDArray[np.int64]) -> pa.StructArray:
-    places = pa.array(rows)
-    made = {"row": places, **{name: column.take(places) for name, column in columns.items()}}
-    return pa.StructArray.from_arrays([made[field.name].cast(field.type) for field in of], fields=list(of))

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from clientscope.digest import DigestKey
+from clientscope.findings.fingerprints import application_key
 from clientscope.profiles import Thresholds
 from clientscope.severities import SEVERITIES
-from udfs.arrays.distinct import distinct_rows
-from udfs.arrays.json_text import arrays, literals, members
-from udfs.kernels.applications import application_client_id
-from udfs.pushes import Pushes
-from udfs.rules.engine.batch import Batch, judge
-from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Evidence, Judgement, Rule
+from udfs.decode import judged_pushes
+from udfs.kernels.applications import of_client
+from udfs.rules.engine.checked import search_names
+from udfs.rules.engine.push import Push
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Judgement, Rule
 from udfs.rules.registry import RULES
 
 TYPE = pa.struct([("key", pa.string()), ("rest", pa.string()), ("decode_error", pa.string())])
@@ -26,7 +24,7 @@ TYPE = pa.struct([("key", pa.string()), ("rest", pa.string()), ("decode_error", 
 Both are null where it could not be decoded.
 """
 
-_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 _SAME = {
     "received_ms": "received_timestamp_ms",
@@ -47,95 +45,59 @@ _SAME = {
 }
 
 
-def results(pushes: Pushes, thresholds: Thresholds | None = None, rules: Sequence[Rule] = RULES) -> pa.StructArray:
-    """Every rule's verdict on every push, as `TYPE`.
+def results(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
+    """Every rule's verdict on every record of ``clientscope.configs``, as `TYPE`.
 
     A value has the record's own fields, then ``rules``, what fired and why, and the codes of those that ``passed``, and of those that were
     ``not_evaluable``; a rule that doesn't apply to this client is in none of them.
 
     Args:
+        digest_key: digests leaks that no gateway has redacted.
         thresholds: which profile applies to which client; None for the rules' own limits.
     """
-    records = pushes.records
-    decode_error = records.field("decode_error")
-    batch = Batch(pushes, thresholds)
-    key = application_keys(batch)
-    fields = {name: records.field(field) for name, field in _SAME.items()}
-    fields["application"] = key
-    fields["settings"] = pc.list_value_length(records.field("configs"))
-    hidden = pushes.settings["value_state"].to_numpy(zero_copy_only=False) != 0
-    fields["redacted"] = pa.array(np.bincount(pushes.parents[hidden], minlength=len(pushes)))
-    columns = [key, members(fields, verdicts(batch, rules), ",", "}")]
-    if decode_error.null_count < len(pushes):
-        columns = [pc.if_else(decode_error.is_null(), column, None) for column in columns]
-    return pa.StructArray.from_arrays([*columns, decode_error], fields=list(TYPE))
+    pushes, errors = pushes_of(values, digest_key, thresholds)
+    rows = [(None, None) if push is None else _result(push) for push in pushes]
+    columns = [pa.array([key for key, _ in rows], pa.string()), pa.array([rest for _, rest in rows], pa.string())]
+    return pa.StructArray.from_arrays([*columns, pa.array(errors, pa.string())], fields=list(TYPE))
 
 
-def application_keys(batch: Batch) -> pa.StringArray:
-    """Per push `clientscope.findings.fingerprints.application_key` of its client."""
-    records = batch.pushes.records
-    columns = (records.field("principal"), application_client_id(records.field("client_id")), batch.text("group.id").strings())
-    return pc.binary_join_element_wise("[", pc.binary_join_element_wise(*map(literals, columns), ","), "]", "")
+def pushes_of(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None) -> tuple[list[Push | None], list[str | None]]:
+    """Each record's push, ready to be judged; and why the others have none."""
+    judged, errors = judged_pushes(values, digest_key)
+    pushes = [None if each is None else Push(each, thresholds) for each in judged]
+    search_names(push for push in pushes if push is not None)
+    return pushes, errors
 
 
-def verdicts(batch: Batch, rules: Sequence[Rule] = RULES) -> dict[str, pa.StringArray]:
-    """Per push, as JSON: ``rules``, what fired and why, and the codes of what ``passed``, and of what was ``not_evaluable``."""
-    judgements = judge(batch, rules)
-    return {"rules": _fired(batch, rules, judgements), **_others(rules, judgements)}
+def _result(push: Push) -> tuple[str, str]:
+    """The application's key, and the result after its first member."""
+    key, record = application_of(push), push.record
+    value: dict[str, Any] = {name: getattr(record, field) for name, field in _SAME.items()}
+    value |= {"application": key, "settings": len(push.settings), "redacted": sum(each.redacted is not None for each in push.settings)}
+    return key, "," + compact(value | verdicts(push))[1:]
 
 
-def _fired(batch: Batch, rules: Sequence[Rule], judgements: Sequence[Judgement]) -> pa.StringArray:
-    """Per push, an array of the rules that fired, in their order."""
-    verdicts: list[str] = []
-    rows, chosen = [], []
-    for rule, judgement in zip(rules, judgements, strict=True):
-        fired = np.flatnonzero(judgement.outcomes == FIRED)
-        if not fired.size:
-            continue
-        evidence = rule.shown(batch, fired)
-        severities = None if judgement.severities is None else judgement.severities[fired]
-        texts, indices = _verdicts(rule, evidence, severities, *batch.messages(rule, FIRED, fired))
-        rows.append(fired)
-        chosen.append(indices + len(verdicts))
-        verdicts += texts
-    counts, order = np.zeros(len(batch), np.int64), np.zeros(0, np.int64)
-    if rows:
-        row = np.concatenate(rows)
-        counts = np.bincount(row, minlength=len(batch))
-        # Stable, so that the rules' order stays.
-        order = np.concatenate(chosen)[np.argsort(row, kind="stable")]
-    offsets = pa.array(np.append(0, np.cumsum(counts)), pa.int32())
-    return arrays(pa.ListArray.from_arrays(offsets, pa.array(verdicts, pa.string()).take(pa.array(order))))
+def application_of(push: Push) -> str:
+    """Whose push it is: `clientscope.findings.fingerprints.application_key` of its client."""
+    return application_key(push.record.principal, of_client(push.record.client_id), push.text("group.id"))
 
 
-def _verdicts(
-    rule: Rule, evidence: Evidence, severities: npt.NDArray[np.int8] | None, messages: Sequence[str], said: npt.NDArray[np.int64]
-) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """The JSON of each distinct verdict, and which of them each row has."""
-    levels = np.full(evidence.indices.size, SEVERITIES.index(rule.severity)) if severities is None else severities.astype(np.int64)
-    heads = levels * len(messages) + said
-    pairs, indices = np.unique(heads * len(evidence.distinct) + evidence.indices, return_inverse=True)
-    openings = [_opening(rule, severity, message) for severity in SEVERITIES for message in messages]
-    texts = []
-    for pair in pairs.tolist():
-        head, which = divmod(pair, len(evidence.distinct))
-        settings = [{name: value for name, value in setting._asdict().items() if value is not None} for setting in evidence.distinct[which]]
-        texts.append(openings[head] + _compact(settings) + "}")
-    return texts, indices
+def verdicts(push: Push) -> dict[str, list[Any]]:
+    """``rules``, what fired and why, and the codes of what ``passed``, and of what was ``not_evaluable``."""
+    judged = list(push.judged_by(RULES))
+    return {
+        "rules": [_verdict(push, rule, judgement) for rule, judgement in judged if judgement.outcome == FIRED],
+        "passed": [rule.code for rule, judgement in judged if judgement.outcome == PASSED],
+        "not_evaluable": [rule.code for rule, judgement in judged if judgement.outcome == NOT_EVALUABLE],
+    }
 
 
-def _opening(rule: Rule, severity: str, message: str) -> str:
-    """A verdict up to its settings, which alone differ from push to push."""
-    verdict = {"code": rule.code, "name": rule.name, "severity": severity, "message": message}
-    return _compact(verdict)[:-1] + ',"settings":'
-
-
-def _others(rules: Sequence[Rule], judgements: Sequence[Judgement]) -> dict[str, pa.StringArray]:
-    """Per push, the codes of the rules that passed, and of those that couldn't judge: few combinations, each written once."""
-    outcomes = np.stack([judgement.outcomes for judgement in judgements], axis=1)
-    first, indices = distinct_rows(outcomes)
-    found = {}
-    for name, outcome in (("passed", PASSED), ("not_evaluable", NOT_EVALUABLE)):
-        texts = [_compact([rule.code for rule, said in zip(rules, row, strict=True) if said == outcome]) for row in outcomes[first]]
-        found[name] = pa.array(texts, pa.string()).take(pa.array(indices))
-    return found
+def _verdict(push: Push, rule: Rule, judgement: Judgement) -> dict[str, Any]:
+    """A rule that fired, and the settings that it points to."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity if judgement.severity is None else SEVERITIES[judgement.severity],
+        "message": push.message(rule, FIRED),
+        "settings": [{name: value for name, value in each._asdict().items() if value is not None} for each in push.shown(rule, judgement)],
+    }

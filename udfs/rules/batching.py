@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Needs, judged, rule
-from udfs.rules.engine.software import is_library
+from udfs.rules.engine.vocabulary import is_library
 
 
 @rule(
@@ -30,7 +30,7 @@ from udfs.rules.engine.software import is_library
         Case(NOT_EVALUABLE, {"acks": "all"}),
     ),
 )
-def linger_zero(batch: Batch) -> Judgement:
+def linger_zero(push: Push) -> Judgement:
     """AN109: a producer sends each record by itself.
 
     What
@@ -53,8 +53,8 @@ def linger_zero(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # By the effective number, so by the release's default too.
-    linger = batch.number("linger.ms")
-    return judged(linger <= 0, ~np.isnan(linger))
+    linger = push.number("linger.ms")
+    return judged(linger <= 0, not math.isnan(linger))
 
 
 @rule(
@@ -76,7 +76,7 @@ def linger_zero(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"acks": "all"}),
     ),
 )
-def batch_size_small(batch: Batch) -> Judgement:
+def batch_size_small(push: Push) -> Judgement:
     """AN110: a producer's batches are small.
 
     What
@@ -97,9 +97,9 @@ def batch_size_small(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
         Strimzi, Kafka producer tuning: https://strimzi.io/blog/2020/10/15/producer-tuning/
     """
-    size = batch.number("batch.size")
-    severities = np.where(size < batch.limit(batch_size_small, "critical_bytes"), HIGH, MEDIUM)
-    return judged(size < batch.limit(batch_size_small, "minimum_bytes"), ~np.isnan(size), severities)
+    size = push.number("batch.size")
+    severity = HIGH if size < push.limit(batch_size_small, "critical_bytes") else MEDIUM
+    return judged(size < push.limit(batch_size_small, "minimum_bytes"), not math.isnan(size), severity)
 
 
 @rule(
@@ -125,7 +125,7 @@ def batch_size_small(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"batch.size": "131072"}),
     ),
 )
-def batch_never_fills(batch: Batch) -> Judgement:
+def batch_never_fills(push: Push) -> Judgement:
     """AN111: large batches are asked for, and never waited for.
 
     What
@@ -145,9 +145,9 @@ def batch_never_fills(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # A library's own default isn't a wish for large batches.
-    size, linger = batch.number("batch.size"), batch.number("linger.ms")
-    wished = batch.is_set("batch.size") & (size > batch.limit(batch_never_fills, "large_bytes"))
-    return judged(wished & (linger <= 0), ~np.isnan(size) & ~np.isnan(linger))
+    size, linger = push.number("batch.size"), push.number("linger.ms")
+    wished = push.is_set("batch.size") and size > push.limit(batch_never_fills, "large_bytes")
+    return judged(wished and linger <= 0, not math.isnan(size) and not math.isnan(linger))
 
 
 @rule(
@@ -177,7 +177,7 @@ def batch_never_fills(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"acks": "all"}),
     ),
 )
-def compression_none(batch: Batch) -> Judgement:
+def compression_none(push: Push) -> Judgement:
     """AN112: records are not compressed.
 
     What
@@ -197,8 +197,8 @@ def compression_none(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # By the effective codec.
-    codec = batch.text("compression.type")
-    return judged(codec.equals("none"), codec.known)
+    codec = push.text("compression.type")
+    return judged(codec == "none", codec is not None)
 
 
 @rule(
@@ -231,7 +231,7 @@ def compression_none(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"batch.size": "65536"}),
     ),
 )
-def buffer_memory_small(batch: Batch) -> Judgement:
+def buffer_memory_small(push: Push) -> Judgement:
     """AN113: a producer's memory holds few batches.
 
     What
@@ -253,9 +253,9 @@ def buffer_memory_small(batch: Batch) -> Judgement:
         Strimzi, Kafka producer tuning: https://strimzi.io/blog/2020/10/15/producer-tuning/
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
-    memory, size = batch.number("buffer.memory"), batch.number("batch.size")
-    tight = (size >= batch.limit(buffer_memory_small, "large_batch_bytes")) & (memory < batch.limit(buffer_memory_small, "minimum_bytes"))
-    return judged((memory < size) | tight, ~np.isnan(memory) & ~np.isnan(size), np.where(memory < size, HIGH, MEDIUM))
+    memory, size = push.number("buffer.memory"), push.number("batch.size")
+    tight = size >= push.limit(buffer_memory_small, "large_batch_bytes") and memory < push.limit(buffer_memory_small, "minimum_bytes")
+    return judged(memory < size or tight, not math.isnan(memory) and not math.isnan(size), HIGH if memory < size else MEDIUM)
 
 
 @rule(
@@ -284,7 +284,7 @@ def buffer_memory_small(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"acks": "all"}),
     ),
 )
-def request_size_above_broker(batch: Batch) -> Judgement:
+def request_size_above_broker(push: Push) -> Judgement:
     """AN115: a producer sends more than brokers take.
 
     What
@@ -307,5 +307,5 @@ def request_size_above_broker(batch: Batch) -> Judgement:
         Azure Event Hubs, recommended configurations: https://learn.microsoft.com/azure/event-hubs/apache-kafka-configurations
     """
     # Against the limit that the profile knows of; what the broker has isn't seen here.
-    size = batch.number("max.request.size")
-    return judged(size > batch.limit(request_size_above_broker, "maximum_bytes"), ~np.isnan(size))
+    size = push.number("max.request.size")
+    return judged(size > push.limit(request_size_above_broker, "maximum_bytes"), not math.isnan(size))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import FIRED, INFO, LOW, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, judged, rule
-from udfs.rules.engine.software import is_library, lacks
+from udfs.rules.engine.vocabulary import is_library, lacks
 
 
 @rule(
@@ -29,7 +29,7 @@ from udfs.rules.engine.software import is_library, lacks
         Case(NOT_EVALUABLE, {"acks": "all"}),
     ),
 )
-def metadata_age_unfit(batch: Batch) -> Judgement:
+def metadata_age_unfit(push: Push) -> Judgement:
     """AN301: metadata is fetched too often, or too rarely.
 
     What
@@ -51,10 +51,9 @@ def metadata_age_unfit(batch: Batch) -> Judgement:
         Azure Event Hubs, recommended configurations: https://learn.microsoft.com/azure/event-hubs/apache-kafka-configurations
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
-    age = batch.number("metadata.max.age.ms")
-    return judged(
-        (age < batch.limit(metadata_age_unfit, "minimum_ms")) | (age > batch.limit(metadata_age_unfit, "maximum_ms")), ~np.isnan(age)
-    )
+    age = push.number("metadata.max.age.ms")
+    least, most = push.limit(metadata_age_unfit, "minimum_ms"), push.limit(metadata_age_unfit, "maximum_ms")
+    return judged(age < least or age > most, not math.isnan(age))
 
 
 @rule(
@@ -78,7 +77,7 @@ def metadata_age_unfit(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"acks": "all"}),
     ),
 )
-def idle_connections_kept(batch: Batch) -> Judgement:
+def idle_connections_kept(push: Push) -> Judgement:
     """AN302: a client keeps connections that others have closed.
 
     What
@@ -101,11 +100,10 @@ def idle_connections_kept(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # Never is 0 in librdkafka, and negative in Java.
-    idle = batch.number("connections.max.idle.ms")
-    zero_is_never = batch.software.where(lambda it: it.dialect is not None and it.dialect.name == "librdkafka")
-    never = (idle < 0) | ((idle == 0) & zero_is_never)
-    kept = never | (idle >= batch.limit(idle_connections_kept, "maximum_ms"))
-    return judged(kept, ~np.isnan(idle), np.where(batch.is_default("connections.max.idle.ms"), INFO, MEDIUM))
+    idle = push.number("connections.max.idle.ms")
+    never = idle < 0 or (idle == 0 and push.software.is_of("librdkafka"))
+    kept = never or idle >= push.limit(idle_connections_kept, "maximum_ms")
+    return judged(kept, not math.isnan(idle), INFO if push.is_default("connections.max.idle.ms") else MEDIUM)
 
 
 @rule(
@@ -132,7 +130,7 @@ def idle_connections_kept(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"reconnect.backoff.ms": "50"}),
     ),
 )
-def reconnect_backoff_flat(batch: Batch) -> Judgement:
+def reconnect_backoff_flat(push: Push) -> Judgement:
     """AN303: a client reconnects at a steady, fast rate.
 
     What
@@ -156,11 +154,10 @@ def reconnect_backoff_flat(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # What Java makes of a first value alone, it makes before it pushes; in a file it is seen here.
-    first, most = batch.number("reconnect.backoff.ms"), batch.number("reconnect.backoff.max.ms")
-    java = batch.software.where(lambda it: it.dialect is not None and it.dialect.name == "java")
-    alone = java & batch.is_set("reconnect.backoff.ms") & batch.is_default("reconnect.backoff.max.ms")
-    flat = (first >= most) | (alone & batch.complete)
-    return judged(flat & (first < batch.limit(reconnect_backoff_flat, "minimum_ms")), ~np.isnan(first) & ~np.isnan(most))
+    first, most = push.number("reconnect.backoff.ms"), push.number("reconnect.backoff.max.ms")
+    alone = push.software.is_of("java") and push.is_set("reconnect.backoff.ms") and push.is_default("reconnect.backoff.max.ms")
+    flat = first >= most or (alone and push.complete)
+    return judged(flat and first < push.limit(reconnect_backoff_flat, "minimum_ms"), not math.isnan(first) and not math.isnan(most))
 
 
 @rule(
@@ -188,7 +185,7 @@ def reconnect_backoff_flat(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"acks": "all"}),
     ),
 )
-def retry_backoff_unfit(batch: Batch) -> Judgement:
+def retry_backoff_unfit(push: Push) -> Judgement:
     """AN304: retries come too fast, or never slow down.
 
     What
@@ -211,9 +208,9 @@ def retry_backoff_unfit(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # A library without a maximum, or one that wasn't pushed, leaves the first half.
-    first, most = batch.number("retry.backoff.ms"), batch.number("retry.backoff.max.ms")
-    fast = first < batch.limit(retry_backoff_unfit, "minimum_ms")
-    return judged(fast | (first > most), ~np.isnan(first), np.where(fast, MEDIUM, LOW))
+    first, most = push.number("retry.backoff.ms"), push.number("retry.backoff.max.ms")
+    fast = first < push.limit(retry_backoff_unfit, "minimum_ms")
+    return judged(fast or first > most, not math.isnan(first), MEDIUM if fast else LOW)
 
 
 @rule(
@@ -246,7 +243,7 @@ def retry_backoff_unfit(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"acks": "all"}),
     ),
 )
-def socket_buffer_small(batch: Batch) -> Judgement:
+def socket_buffer_small(push: Push) -> Judgement:
     """AN305: a fixed, small socket buffer.
 
     What
@@ -270,9 +267,6 @@ def socket_buffer_small(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # Java's own defaults are small too; only what was set counts.
-    fired, known = np.zeros((2, len(batch)), np.bool_)
-    for key in socket_buffer_small.keys:
-        size = batch.number(key)
-        fired |= batch.is_set(key) & (size > 0) & (size < batch.limit(socket_buffer_small, "minimum_bytes"))
-        known |= ~np.isnan(size) | batch.is_absent(key)
-    return judged(fired, known)
+    least = push.limit(socket_buffer_small, "minimum_bytes")
+    fired = any(push.is_set(key) and 0 < push.number(key) < least for key in socket_buffer_small.keys)
+    return judged(fired, any(not math.isnan(push.number(key)) or push.is_absent(key) for key in socket_buffer_small.keys))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from clientscope.catalog.configs import ClientType
-from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import (
     FETCHING,
     FIRED,
@@ -23,7 +23,7 @@ from udfs.rules.engine.rule import (
     judged,
     rule,
 )
-from udfs.rules.engine.software import is_library, lacks
+from udfs.rules.engine.vocabulary import is_library, lacks
 
 
 @rule(
@@ -48,7 +48,7 @@ from udfs.rules.engine.software import is_library, lacks
         Case(NOT_APPLICABLE, {"group.id": "g"}),
     ),
 )
-def acks_zero(batch: Batch) -> Judgement:
+def acks_zero(push: Push) -> Judgement:
     """AN101: a producer doesn't wait for any acknowledgement.
 
     What
@@ -70,8 +70,8 @@ def acks_zero(batch: Batch) -> Judgement:
         confluentinc/librdkafka#1467, "recommended to not use acks=0": https://github.com/confluentinc/librdkafka/issues/1467
     """
     # Not evaluable where acks wasn't pushed, was redacted, or is no number of acknowledgements that Kafka knows.
-    acks = batch.text("acks")
-    return judged(acks.equals("0"), acks.isin({"0", "1", "all"}))
+    acks = push.text("acks")
+    return judged(acks == "0", acks in ("0", "1", "all"))
 
 
 @rule(
@@ -103,7 +103,7 @@ def acks_zero(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"acks": "1"}, {"enable.idempotence": "false"}, software="unknown", version="unknown"),
     ),
 )
-def idempotence_lost_to_acks(batch: Batch) -> Judgement:
+def idempotence_lost_to_acks(push: Push) -> Judgement:
     """AN102: idempotence, on by default, is turned off by acks.
 
     What
@@ -126,13 +126,13 @@ def idempotence_lost_to_acks(batch: Batch) -> Judgement:
         KIP-679, the strongest delivery guarantee by default: https://cwiki.apache.org/confluence/display/KAFKA/KIP-679%3A+Producer+will+enable+the+strongest+delivery+guarantee+by+default
     """
     # Only where idempotence would be on by default, so not for librdkafka and Java before 3.0.
-    acks = batch.text("acks")
-    would_be_on = batch.untouched("enable.idempotence", ClientType.PRODUCER, "true")
-    chosen = batch.is_set("acks") & acks.equals("1")
-    silent = ~batch.is_set("enable.idempotence")
-    said = batch.is_set("enable.idempotence") | (batch.is_default("enable.idempotence") & batch.software_known)
-    harmless = acks.equals("all") | (acks.known & batch.is_default("acks")) | (batch.software_known & ~would_be_on & acks.known)
-    return judged(chosen & silent & would_be_on, harmless | (acks.known & said))
+    acks = push.text("acks")
+    would_be_on = push.untouched("enable.idempotence", ClientType.PRODUCER, "true")
+    asked = push.is_set("enable.idempotence")
+    chosen = push.is_set("acks") and acks == "1"
+    said = asked or (push.is_default("enable.idempotence") and push.software_known)
+    harmless = acks == "all" or push.is_default("acks") or (push.software_known and not would_be_on)
+    return judged(chosen and not asked and would_be_on, acks is not None and (harmless or said))
 
 
 @rule(
@@ -167,7 +167,7 @@ def idempotence_lost_to_acks(batch: Batch) -> Judgement:
         Case(NOT_APPLICABLE, {"retries": "0", "acks": "0"}),
     ),
 )
-def retries_few(batch: Batch) -> Judgement:
+def retries_few(push: Push) -> Judgement:
     """AN103: a producer gives up after few tries.
 
     What
@@ -189,8 +189,8 @@ def retries_few(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
         KIP-679, the strongest delivery guarantee by default: https://cwiki.apache.org/confluence/display/KAFKA/KIP-679%3A+Producer+will+enable+the+strongest+delivery+guarantee+by+default
     """
-    retries = batch.number("retries")
-    return judged(retries < batch.limit(retries_few, "minimum"), ~np.isnan(retries))
+    retries = push.number("retries")
+    return judged(retries < push.limit(retries_few, "minimum"), not math.isnan(retries))
 
 
 _REMEMBERED = 5
@@ -223,7 +223,7 @@ _REMEMBERED = 5
         Case(NOT_EVALUABLE, {"acks": "all"}),
     ),
 )
-def in_flight_above_idempotence(batch: Batch) -> Judgement:
+def in_flight_above_idempotence(push: Push) -> Judgement:
     """AN104: more requests in flight than idempotence allows.
 
     What
@@ -246,15 +246,14 @@ def in_flight_above_idempotence(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # What counts is what the user wanted of idempotence, not what became of it.
-    in_flight = batch.number("max.in.flight.requests.per.connection")
-    asked = batch.is_set("enable.idempotence")
-    wanted = np.where(
-        asked,
-        batch.text("enable.idempotence", settled=False).equals("true"),
-        batch.untouched("enable.idempotence", ClientType.PRODUCER, "true"),
-    )
-    said = asked | (batch.is_default("enable.idempotence") & batch.software_known)
-    return judged((in_flight > _REMEMBERED) & wanted, (in_flight <= _REMEMBERED) | (~np.isnan(in_flight) & said))
+    in_flight = push.number("max.in.flight.requests.per.connection")
+    asked = push.is_set("enable.idempotence")
+    if asked:
+        wanted = push.text("enable.idempotence", settled=False) == "true"
+    else:
+        wanted = push.untouched("enable.idempotence", ClientType.PRODUCER, "true")
+    said = asked or (push.is_default("enable.idempotence") and push.software_known)
+    return judged(in_flight > _REMEMBERED and wanted, in_flight <= _REMEMBERED or (not math.isnan(in_flight) and said))
 
 
 @rule(
@@ -289,7 +288,7 @@ def in_flight_above_idempotence(batch: Batch) -> Judgement:
         Case(NOT_APPLICABLE, {"acks": "0"}, complete=True),
     ),
 )
-def reordering_possible(batch: Batch) -> Judgement:
+def reordering_possible(push: Push) -> Judgement:
     """AN105: records may change their order.
 
     What
@@ -310,12 +309,12 @@ def reordering_possible(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # One of the three that keeps the order is enough to pass.
-    in_flight, retries = batch.number("max.in.flight.requests.per.connection"), batch.number("retries")
-    idempotence = batch.text("enable.idempotence")
-    keeps = idempotence.equals("true") | (in_flight <= 1) | (retries <= 0)
-    known = idempotence.known & ~np.isnan(in_flight) & ~np.isnan(retries)
-    asked = batch.is_set("enable.idempotence") | batch.is_set("max.in.flight.requests.per.connection")
-    return judged(~keeps, keeps | known, np.where(asked, MEDIUM, INFO))
+    in_flight, retries = push.number("max.in.flight.requests.per.connection"), push.number("retries")
+    idempotence = push.text("enable.idempotence")
+    keeps = idempotence == "true" or in_flight <= 1 or retries <= 0
+    known = idempotence is not None and not math.isnan(in_flight) and not math.isnan(retries)
+    asked = push.is_set("enable.idempotence") or push.is_set("max.in.flight.requests.per.connection")
+    return judged(not keeps, keeps or known, MEDIUM if asked else INFO)
 
 
 @rule(
@@ -343,7 +342,7 @@ def reordering_possible(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"delivery.timeout.ms": "10000"}, {"linger.ms": "5"}),
     ),
 )
-def delivery_timeout_below_one_try(batch: Batch) -> Judgement:
+def delivery_timeout_below_one_try(push: Push) -> Judgement:
     """AN106: no time for a single try.
 
     What
@@ -366,11 +365,11 @@ def delivery_timeout_below_one_try(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # A default that is too short is raised by Java itself, so only one that was set counts.
-    delivery = batch.number("delivery.timeout.ms")
-    one_try = batch.number("linger.ms") + batch.number("request.timeout.ms")
-    java = batch.software.where(lambda it: it.dialect is not None and it.dialect.name == "java")
-    severities = np.where(java, HIGH, MEDIUM)
-    return judged((delivery < one_try) & ~batch.is_default("delivery.timeout.ms"), ~np.isnan(delivery) & ~np.isnan(one_try), severities)
+    delivery = push.number("delivery.timeout.ms")
+    one_try = push.number("linger.ms") + push.number("request.timeout.ms")
+    short = delivery < one_try and not push.is_default("delivery.timeout.ms")
+    severity = HIGH if push.software.is_of("java") else MEDIUM
+    return judged(short, not math.isnan(delivery) and not math.isnan(one_try), severity)
 
 
 @rule(
@@ -394,7 +393,7 @@ def delivery_timeout_below_one_try(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"acks": "all"}),
     ),
 )
-def delivery_timeout_short(batch: Batch) -> Judgement:
+def delivery_timeout_short(push: Push) -> Judgement:
     """AN107: a producer gives up before a leader can move.
 
     What
@@ -414,8 +413,8 @@ def delivery_timeout_short(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # By the effective number; 0 is without end where a library has it so.
-    timeout = batch.number("delivery.timeout.ms")
-    return judged(timeout < batch.limit(delivery_timeout_short, "minimum_ms"), ~np.isnan(timeout))
+    timeout = push.number("delivery.timeout.ms")
+    return judged(timeout < push.limit(delivery_timeout_short, "minimum_ms"), not math.isnan(timeout))
 
 
 @rule(
@@ -448,7 +447,7 @@ def delivery_timeout_short(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"request.timeout.ms": "2000"}),
     ),
 )
-def request_timeout_short(batch: Batch) -> Judgement:
+def request_timeout_short(push: Push) -> Judgement:
     """AN108: a client doesn't wait for a slow broker.
 
     What
@@ -470,8 +469,8 @@ def request_timeout_short(batch: Batch) -> Judgement:
         Azure Event Hubs, recommended configurations: https://learn.microsoft.com/azure/event-hubs/apache-kafka-configurations
         Confluent, common pitfalls: https://www.confluent.io/blog/5-common-pitfalls-when-using-apache-kafka/
     """
-    timeout = batch.number("request.timeout.ms")
-    return judged(timeout < batch.limit(request_timeout_short, "minimum_ms"), ~np.isnan(timeout))
+    timeout = push.number("request.timeout.ms")
+    return judged(timeout < push.limit(request_timeout_short, "minimum_ms"), not math.isnan(timeout))
 
 
 @rule(
@@ -501,7 +500,7 @@ def request_timeout_short(batch: Batch) -> Judgement:
         Case(NOT_APPLICABLE, {"transactional_id": "t", "enable_idempotence": "false"}, software="kafka-python", version="3.0.12"),
     ),
 )
-def transactional_not_idempotent(batch: Batch) -> Judgement:
+def transactional_not_idempotent(push: Push) -> Judgement:
     """AN114: transactions without idempotence.
 
     What
@@ -523,13 +522,11 @@ def transactional_not_idempotent(batch: Batch) -> Judgement:
         Sarama, Config.Validate: https://github.com/IBM/sarama/blob/main/config.go
     """
     # By what was set; a client that starts nevertheless got another value elsewhere.
-    transactional = batch.text("transactional.id")
-    idempotence = batch.text("enable.idempotence", settled=False)
-    sarama = batch.software.where(lambda it: it.dialect is not None and it.dialect.name == "sarama")
-    off = idempotence.equals("false") & (batch.is_set("enable.idempotence") | sarama)
-    has_one = transactional.known & ~transactional.equals("")
-    known = (idempotence.known & ~off) | batch.is_absent("transactional.id") | (transactional.known & idempotence.known)
-    return judged(has_one & off, known)
+    transactional = push.text("transactional.id")
+    idempotence = push.text("enable.idempotence", settled=False)
+    off = idempotence == "false" and (push.is_set("enable.idempotence") or push.software.is_of("sarama"))
+    known = (idempotence is not None and not off) or push.is_absent("transactional.id")
+    return judged(bool(transactional) and off, known or (transactional is not None and idempotence is not None))
 
 
 @rule(
@@ -559,7 +556,7 @@ def transactional_not_idempotent(batch: Batch) -> Judgement:
         Case(NOT_APPLICABLE, {"group.id": "g"}),
     ),
 )
-def acks_one(batch: Batch) -> Judgement:
+def acks_one(push: Push) -> Judgement:
     """AN116: a producer waits for the leader alone.
 
     What
@@ -583,5 +580,5 @@ def acks_one(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # Not evaluable where acks wasn't pushed, was redacted, or is no number of acknowledgements that Kafka knows.
-    acks = batch.text("acks")
-    return judged(acks.equals("1"), acks.isin({"0", "1", "all"}), np.where(batch.is_set("acks"), MEDIUM, LOW))
+    acks = push.text("acks")
+    return judged(acks == "1", acks in ("0", "1", "all"), MEDIUM if push.is_set("acks") else LOW)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.group_protocol import run_by_broker
+from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import (
     CONSUMERS,
     FETCHING,
@@ -21,7 +20,7 @@ from udfs.rules.engine.rule import (
     judged,
     rule,
 )
-from udfs.rules.engine.software import is_library
+from udfs.rules.engine.vocabulary import is_library
 
 
 @rule(
@@ -49,7 +48,7 @@ from udfs.rules.engine.software import is_library
         Case(NOT_EVALUABLE, {"session.timeout.ms": "45000"}),
     ),
 )
-def heartbeat_interval_long(batch: Batch) -> Judgement:
+def heartbeat_interval_long(push: Push) -> Judgement:
     """AN201: heartbeats are too rare for the session timeout.
 
     What
@@ -71,10 +70,10 @@ def heartbeat_interval_long(batch: Batch) -> Judgement:
         Azure Event Hubs, recommended configurations: https://learn.microsoft.com/azure/event-hubs/apache-kafka-configurations
         KIP-848: https://cwiki.apache.org/confluence/display/KAFKA/KIP-848%3A+The+Next+Generation+of+the+Consumer+Rebalance+Protocol
     """
-    heartbeat, session = batch.number("heartbeat.interval.ms"), batch.number("session.timeout.ms")
-    known = ~np.isnan(heartbeat) & ~np.isnan(session)
-    rare = heartbeat > session * batch.limit(heartbeat_interval_long, "fraction")
-    return judged(rare & ~run_by_broker(batch), known, np.where(heartbeat >= session, HIGH, MEDIUM))
+    heartbeat, session = push.number("heartbeat.interval.ms"), push.number("session.timeout.ms")
+    known = not math.isnan(heartbeat) and not math.isnan(session)
+    rare = heartbeat > session * push.limit(heartbeat_interval_long, "fraction")
+    return judged(rare and not _run_by_broker(push), known, HIGH if heartbeat >= session else MEDIUM)
 
 
 @rule(
@@ -96,7 +95,7 @@ def heartbeat_interval_long(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"group.id": "g"}),
     ),
 )
-def session_timeout_short(batch: Batch) -> Judgement:
+def session_timeout_short(push: Push) -> Judgement:
     """AN202: a short pause ends a consumer's session.
 
     What
@@ -118,8 +117,8 @@ def session_timeout_short(batch: Batch) -> Judgement:
         Azure Event Hubs, recommended configurations: https://learn.microsoft.com/azure/event-hubs/apache-kafka-configurations
         Strimzi, developing client applications: https://strimzi.io/blog/2021/01/07/consumer-tuning/
     """
-    session = batch.number("session.timeout.ms")
-    return judged((session < batch.limit(session_timeout_short, "minimum_ms")) & ~run_by_broker(batch), ~np.isnan(session))
+    session = push.number("session.timeout.ms")
+    return judged(session < push.limit(session_timeout_short, "minimum_ms") and not _run_by_broker(push), not math.isnan(session))
 
 
 @rule(
@@ -140,7 +139,7 @@ def session_timeout_short(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"group.id": "g"}),
     ),
 )
-def session_timeout_long(batch: Batch) -> Judgement:
+def session_timeout_long(push: Push) -> Judgement:
     """AN203: a dead consumer keeps its partitions.
 
     What
@@ -160,8 +159,8 @@ def session_timeout_long(batch: Batch) -> Judgement:
         Strimzi, developing client applications: https://strimzi.io/blog/2021/01/07/consumer-tuning/
         Azure Event Hubs, recommended configurations: https://learn.microsoft.com/azure/event-hubs/apache-kafka-configurations
     """
-    session = batch.number("session.timeout.ms")
-    return judged((session > batch.limit(session_timeout_long, "maximum_ms")) & ~run_by_broker(batch), ~np.isnan(session))
+    session = push.number("session.timeout.ms")
+    return judged(session > push.limit(session_timeout_long, "maximum_ms") and not _run_by_broker(push), not math.isnan(session))
 
 
 @rule(
@@ -189,7 +188,7 @@ def session_timeout_long(batch: Batch) -> Judgement:
         Case(NOT_APPLICABLE, {"rebalanceTimeout": "1000", "sessionTimeout": "30000"}, software="kafkajs", version="2.2.4"),
     ),
 )
-def poll_interval_below_session(batch: Batch) -> Judgement:
+def poll_interval_below_session(push: Push) -> Judgement:
     """AN204: a consumer is thrown out for slow work before its session could end.
 
     What
@@ -209,8 +208,8 @@ def poll_interval_below_session(batch: Batch) -> Judgement:
         Apache Kafka, max.poll.interval.ms: https://kafka.apache.org/documentation/#consumerconfigs_max.poll.interval.ms
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
-    interval, session = batch.number("max.poll.interval.ms"), batch.number("session.timeout.ms")
-    return judged(interval < session, ~np.isnan(interval) & ~np.isnan(session))
+    interval, session = push.number("max.poll.interval.ms"), push.number("session.timeout.ms")
+    return judged(interval < session, not math.isnan(interval) and not math.isnan(session))
 
 
 @rule(
@@ -232,7 +231,7 @@ def poll_interval_below_session(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"group.id": "g"}),
     ),
 )
-def poll_interval_long(batch: Batch) -> Judgement:
+def poll_interval_long(push: Push) -> Judgement:
     """AN205: a stuck consumer isn't noticed.
 
     What
@@ -252,8 +251,8 @@ def poll_interval_long(batch: Batch) -> Judgement:
         Apache Kafka, max.poll.interval.ms: https://kafka.apache.org/documentation/#consumerconfigs_max.poll.interval.ms
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
-    interval = batch.number("max.poll.interval.ms")
-    return judged(interval > batch.limit(poll_interval_long, "maximum_ms"), ~np.isnan(interval))
+    interval = push.number("max.poll.interval.ms")
+    return judged(interval > push.limit(poll_interval_long, "maximum_ms"), not math.isnan(interval))
 
 
 @rule(
@@ -280,7 +279,7 @@ def poll_interval_long(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"max.poll.records": "10000"}),
     ),
 )
-def poll_records_many(batch: Batch) -> Judgement:
+def poll_records_many(push: Push) -> Judgement:
     """AN206: many records in a poll, and no more time for them.
 
     What
@@ -300,9 +299,14 @@ def poll_records_many(batch: Batch) -> Judgement:
         Apache Kafka, max.poll.records: https://kafka.apache.org/documentation/#consumerconfigs_max.poll.records
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
-    records, interval = batch.number("max.poll.records"), batch.number("max.poll.interval.ms")
-    many = records > batch.limit(poll_records_many, "maximum_records")
-    return judged(many & (interval <= batch.limit(poll_records_many, "interval_ms")), ~np.isnan(records) & ~np.isnan(interval))
+    records, interval = push.number("max.poll.records"), push.number("max.poll.interval.ms")
+    many = records > push.limit(poll_records_many, "maximum_records")
+    return judged(many and interval <= push.limit(poll_records_many, "interval_ms"), not math.isnan(records) and not math.isnan(interval))
+
+
+def _run_by_broker(push: Push) -> bool:
+    """Whether sessions, heartbeats and assignments are the broker's to set (KIP-848)."""
+    return push.text("group.protocol") == "consumer"
 
 
 _EAGER = {"range", "roundrobin"}
@@ -372,7 +376,7 @@ def _only_eager(strategies: str) -> bool:
         Case(NOT_EVALUABLE, {"group.id": "g"}),
     ),
 )
-def eager_rebalancing(batch: Batch) -> Judgement:
+def eager_rebalancing(push: Push) -> Judgement:
     """AN213: each rebalance stops the whole group.
 
     What
@@ -403,9 +407,9 @@ def eager_rebalancing(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # By the last part of each class's name, which is the same in all libraries but for the word at its end.
-    strategies = batch.text("partition.assignment.strategy")
-    by_broker = run_by_broker(batch)
-    return judged(strategies.where(_only_eager) & ~by_broker, strategies.known | by_broker)
+    strategies = push.text("partition.assignment.strategy")
+    by_broker = _run_by_broker(push)
+    return judged(_only_eager(strategies or "") and not by_broker, strategies is not None or by_broker)
 
 
 @rule(
@@ -430,7 +434,7 @@ def eager_rebalancing(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"group.id": "g"}),
     ),
 )
-def static_member_unfit(batch: Batch) -> Judgement:
+def static_member_unfit(push: Push) -> Judgement:
     """AN216: static membership that doesn't hold.
 
     What
@@ -453,4 +457,4 @@ def static_member_unfit(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # A dynamic member passes; of the rest `streaming.findings` judges, since nothing can be said of a single push.
-    return judged(np.zeros(len(batch), np.bool_), batch.is_absent("group.instance.id"))
+    return judged(False, push.is_absent("group.instance.id"))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Iterator
 
-from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.setting_names import NameState, is_plugins
-from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import (
     FIRED,
     HIGH,
@@ -16,35 +14,27 @@ from udfs.rules.engine.rule import (
     NOT_EVALUABLE,
     PASSED,
     Case,
-    Evidence,
     Judgement,
     Positions,
     checked_rule,
+    judged,
     rule,
 )
 
-_REFUSING = [number for number, dialect in enumerate(DIALECTS) if dialect.name in ("librdkafka", "kafka-python", "aiokafka")]
+_REFUSING = ("librdkafka", "kafka-python", "aiokafka")
 """Libraries that don't start with a setting that they don't know."""
 
 
-def _key_unknown_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """Those settings, and the names that are probably meant."""
-    return batch.checked.evidence(_found(batch)[0], rows, "did you mean {instead}?")
-
-
-def _found(batch: Batch) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
-    """Positions of the settings, and their severities."""
-    checked = batch.checked
-    positions = checked.named(NameState.UNKNOWN)
-    if not positions.size:
-        return positions, np.zeros(0, np.int8)
-    near = np.array([bool(each and each.instead) for each in checked.judgements])[checked.which[positions]]
-    refusing = np.isin(batch.software.dialects[batch.pushes.parents[positions]], _REFUSING)
-    # Applications share a file with a serializer's settings, and take them out before they make the client.
-    plugins = np.array([is_plugins(name) for name in batch.names.raw])[batch.names.codes[positions]]
-    severities = np.where(near | (refusing & ~plugins), np.where(refusing, HIGH, MEDIUM), INFO).astype(np.int8)
-    kept = np.full(positions.size, True) if batch.complete else near
-    return positions[kept], severities[kept]
+def _unknown(push: Push) -> Iterator[tuple[int, int]]:
+    """The settings whose name nobody knows, each with how bad that is: in a file all, else those near to a known one."""
+    refusing = push.software.is_of(*_REFUSING)
+    for place in push.checked.named(NameState.UNKNOWN):
+        judgement = push.checked.judgements[place]
+        near = judgement is not None and bool(judgement.instead)
+        # Applications share a file with a serializer's settings, and take them out before they make the client.
+        counts = near or (refusing and not is_plugins(push.settings[place].key))
+        if near or push.complete:
+            yield place, INFO if not counts else HIGH if refusing else MEDIUM
 
 
 @rule(
@@ -59,7 +49,6 @@ def _found(batch: Batch) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
         "The library knows every setting of this client.",
         "Settings of this client are unknown to its library, which ignores them or refuses to start: correct their names.",
     ),
-    evidence=_key_unknown_evidence,
     cases=(
         Case(FIRED, {"acks": "all", "linger.msec": "5"}, severity="medium"),
         Case(FIRED, {"acks": "all", "linger.msec": "5"}, software="librdkafka", version="2.8.0", severity="high"),
@@ -71,7 +60,7 @@ def _found(batch: Batch) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
         Case(NOT_EVALUABLE, {"acks": "all", "linger.msec": "5"}, software="in-house", version="1"),
     ),
 )
-def key_unknown(batch: Batch) -> Judgement:
+def key_unknown(push: Push) -> Judgement:
     """CF101: a setting that the client library doesn't know.
 
     What
@@ -95,10 +84,10 @@ def key_unknown(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # A name that is near to a known one, or that the library refuses; any other in a file, for information.
-    checked = batch.checked
-    positions, severities = _found(batch)
+    found = dict(_unknown(push))
     # A push that isn't searched to its end isn't clean: thousands of unknown names in one batch are no client's mistake.
-    return checked.verdict(positions, severities, batch.software_known & (checked.searched | batch.complete))
+    known = push.software_known and (push.checked.searched or push.complete)
+    return judged(bool(found), known, max(found.values(), default=None), push.checked.evidence(found, "did you mean {instead}?"))
 
 
 @checked_rule(
@@ -111,14 +100,14 @@ def key_unknown(batch: Batch) -> Judgement:
         "Settings of this client are deprecated: take them out, or move to what replaces them, before an upgrade.",
     ),
     note="use {instead}",
-    evaluable=lambda batch: batch.release_known,
+    evaluable=lambda push: bool(push.software.release),
     cases=(
         Case(FIRED, {"auto.include.jmx.reporter": "true", "acks": "all"}, version="3.9.2"),
         Case(PASSED, {"acks": "all"}, version="3.9.2"),
         Case(NOT_EVALUABLE, {"auto.include.jmx.reporter": "true", "acks": "all"}, version="unknown"),
     ),
 )
-def key_deprecated(batch: Batch) -> Positions:
+def key_deprecated(push: Push) -> Positions:
     """CF105: a setting that the client library will remove.
 
     What
@@ -138,7 +127,7 @@ def key_deprecated(batch: Batch) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.named(NameState.DEPRECATED)
+    return push.checked.named(NameState.DEPRECATED)
 
 
 @checked_rule(
@@ -151,14 +140,14 @@ def key_deprecated(batch: Batch) -> Positions:
         "Settings of this client are gone from its library: take them out, or move to what replaces them.",
     ),
     note="gone since {since}",
-    evaluable=lambda batch: batch.release_known,
+    evaluable=lambda push: bool(push.software.release),
     cases=(
         Case(FIRED, {"auto.include.jmx.reporter": "true", "acks": "all"}),
         Case(PASSED, {"acks": "all"}),
         Case(NOT_EVALUABLE, {"auto.include.jmx.reporter": "true", "acks": "all"}, version="unknown"),
     ),
 )
-def key_removed(batch: Batch) -> Positions:
+def key_removed(push: Push) -> Positions:
     """CF106: a setting that the client library had once.
 
     What
@@ -178,7 +167,7 @@ def key_removed(batch: Batch) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.named(NameState.REMOVED)
+    return push.checked.named(NameState.REMOVED)
 
 
 @checked_rule(
@@ -191,7 +180,7 @@ def key_removed(batch: Batch) -> Positions:
         "Settings of this client are of a later release of its library, and have no effect: upgrade, or take them out.",
     ),
     note="since {since}",
-    evaluable=lambda batch: batch.release_known,
+    evaluable=lambda push: bool(push.software.release),
     cases=(
         Case(FIRED, {"compression.gzip.level": "9", "acks": "all"}, version="3.7.2"),
         Case(PASSED, {"compression.gzip.level": "9", "acks": "all"}),
@@ -199,7 +188,7 @@ def key_removed(batch: Batch) -> Positions:
         Case(NOT_EVALUABLE, {"compression.gzip.level": "9", "acks": "all"}, version="unknown"),
     ),
 )
-def key_not_yet(batch: Batch) -> Positions:
+def key_not_yet(push: Push) -> Positions:
     """CF107: a setting that a later release of the client library brings.
 
     What
@@ -219,7 +208,7 @@ def key_not_yet(batch: Batch) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.named(NameState.NOT_YET)
+    return push.checked.named(NameState.NOT_YET)
 
 
 @checked_rule(
@@ -237,7 +226,7 @@ def key_not_yet(batch: Batch) -> Positions:
         Case(NOT_EVALUABLE, {"linger.ms": "100"}, software="in-house", version="1"),
     ),
 )
-def key_set_twice(batch: Batch) -> Positions:
+def key_set_twice(push: Push) -> Positions:
     """CF108: one setting under two names.
 
     What
@@ -256,7 +245,7 @@ def key_set_twice(batch: Batch) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By Kafka's name of each.
-    return batch.checked.twice
+    return push.checked.twice
 
 
 @checked_rule(
@@ -279,7 +268,7 @@ def key_set_twice(batch: Batch) -> Positions:
         Case(NOT_EVALUABLE, {"queue.buffering.max.ms": "5", "acks": "all"}, software="in-house", version="1"),
     ),
 )
-def key_of_other_library(batch: Batch) -> Positions:
+def key_of_other_library(push: Push) -> Positions:
     """CF109: another library's name of a setting.
 
     What
@@ -299,7 +288,7 @@ def key_of_other_library(batch: Batch) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.named(NameState.OF_OTHER_LIBRARY)
+    return push.checked.named(NameState.OF_OTHER_LIBRARY)
 
 
 @checked_rule(
@@ -311,7 +300,7 @@ def key_of_other_library(batch: Batch) -> Positions:
         "Every setting of this client is for its kind of client.",
         "Settings of this client are for another kind of client, and have no effect: move them to that client's configuration.",
     ),
-    evaluable=lambda batch: batch.software_known & (batch.client_types >= 0),
+    evaluable=lambda push: push.software_known and push.client_type is not None,
     cases=(
         Case(FIRED, {"enable.auto.commit": "true", "group.id": "a", "key.serializer": "com.example.Own"}, complete=True),
         Case(PASSED, {"linger.ms": "5", "acks": "all"}),
@@ -319,7 +308,7 @@ def key_of_other_library(batch: Batch) -> Positions:
         Case(NOT_EVALUABLE, {"linger.ms": "5"}, software="in-house", version="1"),
     ),
 )
-def key_of_other_client(batch: Batch) -> Positions:
+def key_of_other_client(push: Push) -> Positions:
     """CF110: a setting of another kind of client.
 
     What
@@ -339,4 +328,4 @@ def key_of_other_client(batch: Batch) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.named(NameState.OF_OTHER_CLIENT)
+    return push.checked.named(NameState.OF_OTHER_CLIENT)

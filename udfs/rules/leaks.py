@@ -5,66 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-
 from clientscope.catalog.sensitive import Tier
+from clientscope.policy.redaction import tier_of
+from clientscope.records.config_record import RecordedSetting
 from clientscope.records.enums import Origin, ValueState
-from udfs.pushes import Pushes
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import FIRED, PASSED, REGISTERED, Case, Evidence, Judgement, Mask, Positions, Rule, SettingOf
+from udfs.rules.engine.push import Push, hidden
+from udfs.rules.engine.rule import FIRED, PASSED, REGISTERED, Case, Judgement, Rule, judged
 
-_COLUMNS = ("config_key", "value_state", "value_length", "value_digest")
-_REASONS = {int(state): state.name.lower() for state in ValueState}
+Holds = Callable[[Push, RecordedSetting], bool]
+"""Whether a setting whose value isn't there is what a rule is about."""
 
 
-def leak_rule(code: str, **said: Any) -> Callable[[Callable[[Pushes], Positions]], Rule]:
-    """Makes and registers a rule of the function that finds such settings; see `udfs.rules.engine.rule.rule`."""
+def leak_rule(code: str, **said: Any) -> Callable[[Holds], Rule]:
+    """Makes and registers a rule of the function that knows such settings; see `udfs.rules.engine.rule.rule`. It can always judge."""
 
-    def made(found: Callable[[Pushes], Positions]) -> Rule:
-        def evaluate(batch: Batch) -> Judgement:
-            return _judged(batch, found(batch.pushes))
+    def made(holds: Holds) -> Rule:
+        def evaluate(push: Push) -> Judgement:
+            found = [hidden(each, each.key, "pushed") for each in push.settings if each.redacted is not None and holds(push, each)]
+            return judged(bool(found), True, None, found)
 
-        def evidence(batch: Batch, rows: Positions) -> Evidence:
-            return _hidden(batch, rows, found(batch.pushes))
-
-        REGISTERED.append(Rule(code, found.__name__, evaluate=evaluate, evidence=evidence, docstring=found.__doc__ or "", **said))
+        REGISTERED.append(Rule(code, holds.__name__, evaluate=evaluate, docstring=holds.__doc__ or "", **said))
         return REGISTERED[-1]
 
     return made
 
 
-def _judged(batch: Batch, positions: Positions) -> Judgement:
-    """Fires where a push has settings at these rising positions; a push can always be judged."""
-    outcomes = np.full(len(batch), PASSED, np.int8)
-    outcomes[batch.pushes.parents[positions]] = FIRED
-    return Judgement(outcomes)
+def _is(setting: RecordedSetting, state: ValueState) -> bool:
+    return setting.redacted is not None and setting.redacted.reason == state.name.lower()
 
 
-def _hidden(batch: Batch, rows: Positions, positions: Positions) -> Evidence:
-    """The settings at these positions, without their values, of the pushes in these rows.  A loop, over leaks alone."""
-    pushes = batch.pushes
-    chosen = positions[np.isin(pushes.parents[positions], rows)]
-    found: dict[int, list[SettingOf]] = {row: [] for row in rows.tolist()}
-    columns = [pushes.settings[name].take(pa.array(chosen)).to_pylist() for name in _COLUMNS]
-    for row, key, state, length, digest in zip(pushes.parents[chosen].tolist(), *columns, strict=True):
-        # A state from a newer gateway, or a made-up one, has no name here.
-        found[row].append(SettingOf(key, None, "pushed", _REASONS.get(state, "unknown"), length, digest and digest.hex()))
-    distinct: dict[tuple[SettingOf, ...], int] = {}
-    indices = [distinct.setdefault(tuple(settings), len(distinct)) for settings in found.values()]
-    return Evidence(np.array(indices, np.int64), list(distinct))
-
-
-def _states(pushes: Pushes) -> npt.NDArray[Any]:
-    states: npt.NDArray[Any] = pushes.settings["value_state"].to_numpy(zero_copy_only=False)
-    return states
-
-
-def _by_clients(pushes: Pushes) -> Mask:
-    """Per setting whether a client sent it to a gateway."""
-    sent: Mask = pushes.are_of(Origin.PUSHED, Origin.OBSERVED)[pushes.parents]
-    return sent
+def _by_client(push: Push) -> bool:
+    """Whether a client sent it to a gateway."""
+    return push.record.origin in (Origin.PUSHED, Origin.OBSERVED)
 
 
 @leak_rule(
@@ -82,7 +54,7 @@ def _by_clients(pushes: Pushes) -> Mask:
         Case(PASSED, {"acks": "1", "security.protocol": "SASL_SSL"}),
     ),
 )
-def pushed_credential(pushes: Pushes) -> Positions:
+def pushed_credential(push: Push, setting: RecordedSetting) -> bool:
     """SK001: a client pushed a setting whose key or type is that of a credential.
 
     What
@@ -105,7 +77,7 @@ def pushed_credential(pushes: Pushes) -> Positions:
         The words: docs/leaks.md
     """
     # Settings that are credentials by key or type, or for a reason that only a newer gateway knows.
-    return np.flatnonzero((pushes.tiers == Tier.CREDENTIAL) & (_states(pushes) != ValueState.VALUE_SHAPE))
+    return tier_of(setting) is Tier.CREDENTIAL and not _is(setting, ValueState.VALUE_SHAPE)
 
 
 @leak_rule(
@@ -122,7 +94,7 @@ def pushed_credential(pushes: Pushes) -> Positions:
         Case(PASSED, {"client.id": "orders", "db.password": "hunter2"}),
     ),
 )
-def credential_in_value(pushes: Pushes) -> Positions:
+def credential_in_value(push: Push, setting: RecordedSetting) -> bool:
     """SK002: a client sent a credential in the value of a setting, or in a name, that isn't meant for one.
 
     What
@@ -145,7 +117,7 @@ def credential_in_value(pushes: Pushes) -> Positions:
         The shapes: docs/leaks.md
     """
     # Settings with a credential's shape in their value, under a key that says nothing of one.
-    return np.flatnonzero(_states(pushes) == ValueState.VALUE_SHAPE)
+    return _is(setting, ValueState.VALUE_SHAPE)
 
 
 @leak_rule(
@@ -163,7 +135,7 @@ def credential_in_value(pushes: Pushes) -> Positions:
         Case(PASSED, {"acks": "1", "db.password": "hunter2"}),
     ),
 )
-def excluded_setting(pushes: Pushes) -> Positions:
+def excluded_setting(push: Push, setting: RecordedSetting) -> bool:
     """SK003: a client pushed a setting that KIP-1324 keeps on the client, or that would hold a credential, without a secret in it.
 
     What
@@ -184,7 +156,7 @@ def excluded_setting(pushes: Pushes) -> Positions:
         KIP-1324, "Excluding Sensitive Configuration": https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324
     """
     # Settings that are kept back without being secrets; of pushes alone, since no client sent what a log shows.
-    return np.flatnonzero((pushes.tiers == Tier.EXCLUDED) & (_states(pushes) != ValueState.CUSTOM) & _by_clients(pushes))
+    return tier_of(setting) is Tier.EXCLUDED and not _is(setting, ValueState.CUSTOM) and _by_client(push)
 
 
 @leak_rule(
@@ -201,7 +173,7 @@ def excluded_setting(pushes: Pushes) -> Positions:
         Case(PASSED, {"group.id": "billing-7d9f5b6c4-x2x7q"}),
     ),
 )
-def random_looking_value(pushes: Pushes) -> Positions:
+def random_looking_value(push: Push, setting: RecordedSetting) -> bool:
     """SK004: a client pushed a value that looks random, and may be a secret.
 
     What
@@ -222,7 +194,7 @@ def random_looking_value(pushes: Pushes) -> Positions:
         How it is measured here: docs/leaks.md
     """
     # Settings that may hold a secret, by entropy alone.
-    return np.flatnonzero(pushes.tiers == Tier.DOUBTFUL)
+    return tier_of(setting) is Tier.DOUBTFUL
 
 
 @leak_rule(
@@ -240,7 +212,7 @@ def random_looking_value(pushes: Pushes) -> Positions:
         Case(PASSED, {"acks": "1", "db.password": "hunter2", "security.protocol": "SASL_SSL"}),
     ),
 )
-def custom_setting(pushes: Pushes) -> Positions:
+def custom_setting(push: Push, setting: RecordedSetting) -> bool:
     """SK005: a client pushed a setting that no client library knows.
 
     What
@@ -262,4 +234,4 @@ def custom_setting(pushes: Pushes) -> Positions:
         Which keys are known: docs/leaks.md
     """
     # Settings that are kept back since no client library knows their key; of pushes alone, as in `excluded`.
-    return np.flatnonzero((_states(pushes) == ValueState.CUSTOM) & _by_clients(pushes))
+    return _is(setting, ValueState.CUSTOM) and _by_client(push)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import CONSUMERS, FETCHING, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, judged, rule
-from udfs.rules.engine.software import is_library
+from udfs.rules.engine.vocabulary import is_library
 
 
 @rule(
@@ -29,7 +29,7 @@ from udfs.rules.engine.software import is_library
         Case(NOT_EVALUABLE, {"group.id": "g"}),
     ),
 )
-def auto_commit(batch: Batch) -> Judgement:
+def auto_commit(push: Push) -> Judgement:
     """AN207: offsets are committed by the clock.
 
     What
@@ -49,8 +49,8 @@ def auto_commit(batch: Batch) -> Judgement:
         Apache Kafka, enable.auto.commit: https://kafka.apache.org/documentation/#consumerconfigs_enable.auto.commit
         Strimzi, developing client applications: https://strimzi.io/blog/2021/01/07/consumer-tuning/
     """
-    commits = batch.text("enable.auto.commit")
-    return judged(commits.equals("true"), commits.isin({"true", "false"}))
+    commits = push.text("enable.auto.commit")
+    return judged(commits == "true", commits in ("true", "false"))
 
 
 @rule(
@@ -78,7 +78,7 @@ def auto_commit(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"group.id": "g"}),
     ),
 )
-def auto_commit_interval_short(batch: Batch) -> Judgement:
+def auto_commit_interval_short(push: Push) -> Judgement:
     """AN208: offsets are committed very often.
 
     What
@@ -99,9 +99,9 @@ def auto_commit_interval_short(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # Where automatic commits are off, the interval doesn't matter.
-    interval = batch.number("auto.commit.interval.ms")
-    off = batch.text("enable.auto.commit").equals("false")
-    return judged((interval < batch.limit(auto_commit_interval_short, "minimum_ms")) & ~off, ~np.isnan(interval) | off)
+    interval = push.number("auto.commit.interval.ms")
+    off = push.text("enable.auto.commit") == "false"
+    return judged(interval < push.limit(auto_commit_interval_short, "minimum_ms") and not off, not math.isnan(interval) or off)
 
 
 @rule(
@@ -123,7 +123,7 @@ def auto_commit_interval_short(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"group.id": "g"}),
     ),
 )
-def offset_reset_none(batch: Batch) -> Judgement:
+def offset_reset_none(push: Push) -> Judgement:
     """AN209: a consumer without an offset fails.
 
     What
@@ -145,8 +145,8 @@ def offset_reset_none(batch: Batch) -> Judgement:
         Strimzi, developing client applications: https://strimzi.io/blog/2021/01/07/consumer-tuning/
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
-    reset = batch.text("auto.offset.reset")
-    return judged(reset.equals("none"), reset.known)
+    reset = push.text("auto.offset.reset")
+    return judged(reset == "none", reset is not None)
 
 
 @rule(
@@ -168,7 +168,7 @@ def offset_reset_none(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"group.id": "g"}),
     ),
 )
-def fetch_min_bytes_one(batch: Batch) -> Judgement:
+def fetch_min_bytes_one(push: Push) -> Judgement:
     """AN210: many small fetches.
 
     What
@@ -194,8 +194,7 @@ def fetch_min_bytes_one(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # What waits for more than a byte passes; of the rest `streaming.findings` judges, since nothing can be said of a single push.
-    waits = batch.number("fetch.min.bytes") > 1
-    return judged(np.zeros(len(batch), np.bool_), waits)
+    return judged(False, push.number("fetch.min.bytes") > 1)
 
 
 @rule(
@@ -228,7 +227,7 @@ def fetch_min_bytes_one(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"fetch.max.wait.ms": "500"}),
     ),
 )
-def fetch_wait_unfit(batch: Batch) -> Judgement:
+def fetch_wait_unfit(push: Push) -> Judgement:
     """AN211: fetches wait too little, or too long.
 
     What
@@ -250,10 +249,10 @@ def fetch_wait_unfit(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # A wait that is too short is judged without a timeout.
-    wait, timeout = batch.number("fetch.max.wait.ms"), batch.number("request.timeout.ms")
-    adds_up = batch.software.where(lambda it: it.dialect is not None and it.dialect.name == "franz-go")
-    short = wait < batch.limit(fetch_wait_unfit, "minimum_ms")
-    return judged(short | ((wait > timeout) & ~adds_up), short | (~np.isnan(wait) & (adds_up | ~np.isnan(timeout))))
+    wait, timeout = push.number("fetch.max.wait.ms"), push.number("request.timeout.ms")
+    adds_up = push.software.is_of("franz-go")
+    short = wait < push.limit(fetch_wait_unfit, "minimum_ms")
+    return judged(short or (wait > timeout and not adds_up), short or (not math.isnan(wait) and (adds_up or not math.isnan(timeout))))
 
 
 @rule(
@@ -274,7 +273,7 @@ def fetch_wait_unfit(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"group.id": "g"}),
     ),
 )
-def isolation_level_unfit(batch: Batch) -> Judgement:
+def isolation_level_unfit(push: Push) -> Judgement:
     """AN212: a consumer reads records of transactions that may still be aborted.
 
     What
@@ -300,8 +299,7 @@ def isolation_level_unfit(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # What reads only what is committed passes; of the rest `streaming.findings.comparisons` judges, which knows the topics.
-    committed = batch.text("isolation.level").equals("read_committed")
-    return judged(np.zeros(len(batch), np.bool_), committed)
+    return judged(False, push.text("isolation.level") == "read_committed")
 
 
 @rule(
@@ -327,7 +325,7 @@ def isolation_level_unfit(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"enable.auto.commit": "true", "check.crcs": "true"}),
     ),
 )
-def auto_commit_without_group(batch: Batch) -> Judgement:
+def auto_commit_without_group(push: Push) -> Judgement:
     """AN214: automatic commits without a group.
 
     What
@@ -347,10 +345,10 @@ def auto_commit_without_group(batch: Batch) -> Judgement:
         https://github.com/apache/kafka/blob/trunk/clients/src/main/java/org/apache/kafka/clients/consumer/ConsumerConfig.java
     """
     # Without a group it is off by default, so only what was set counts.
-    asked = batch.is_set("enable.auto.commit") & batch.text("enable.auto.commit", settled=False).equals("true")
-    no_group = batch.is_absent("group.id")
-    known = batch.text("group.id").known | no_group | (batch.text("enable.auto.commit").known & ~asked)
-    return judged(asked & no_group, known)
+    asked = push.is_set("enable.auto.commit") and push.text("enable.auto.commit", settled=False) == "true"
+    no_group = push.is_absent("group.id")
+    known = push.text("group.id") is not None or no_group or (push.text("enable.auto.commit") is not None and not asked)
+    return judged(asked and no_group, known)
 
 
 @rule(
@@ -371,7 +369,7 @@ def auto_commit_without_group(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"group.id": "g"}),
     ),
 )
-def rack_unset(batch: Batch) -> Judgement:
+def rack_unset(push: Push) -> Judgement:
     """AN215: reads cross availability zones.
 
     What
@@ -394,9 +392,8 @@ def rack_unset(batch: Batch) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     # A rack that is set passes; that there is none is known of observed clients alone, where brokers have racks.
-    rack = batch.text("client.rack")
-    unset = batch.is_seen_unset("client.rack")
-    return judged(unset, unset | (rack.known & ~rack.equals("")))
+    unset = push.is_seen_unset("client.rack")
+    return judged(unset, unset or bool(push.text("client.rack")))
 
 
 @rule(
@@ -418,7 +415,7 @@ def rack_unset(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"group.id": "g"}),
     ),
 )
-def auto_create_topics(batch: Batch) -> Judgement:
+def auto_create_topics(push: Push) -> Judgement:
     """AN217: a consumer creates the topics that it misspells.
 
     What
@@ -440,5 +437,5 @@ def auto_create_topics(batch: Batch) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
         KIP-361: https://cwiki.apache.org/confluence/display/KAFKA/KIP-361%3A+Add+Consumer+Configuration+to+Disable+Auto+Topic+Creation
     """
-    creates = batch.text("allow.auto.create.topics")
-    return judged(creates.equals("true"), creates.isin({"true", "false"}))
+    creates = push.text("allow.auto.create.topics")
+    return judged(creates == "true", creates in ("true", "false"))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pyarrow.compute as pc
+import re
 
 from clientscope.catalog.configs import ClientType
-from udfs.rules.engine.batch import Batch
+from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, judged, rule
-from udfs.rules.engine.software import UNKNOWN, KnownSoftware
+from udfs.rules.engine.vocabulary import UNKNOWN, KnownSoftware
 
-_MADE_UP = (
-    r"^(?:|rdkafka|kgo|sarama|kafkajs|(?:producer|consumer|adminclient)-\d+|consumer-null-\d+"
-    r"|kafka-python-(?:\{version\}|[\d.]+|producer-\d+|consumer-\d+|admin-\d+)|aiokafka-(?:\{version\}|[\d.]+|producer-\d+|consumer-\d+))$"
+_MADE_UP = re.compile(
+    r"|rdkafka|kgo|sarama|kafkajs|(?:producer|consumer|adminclient)-\d+|consumer-null-\d+"
+    r"|kafka-python-(?:[\d.]+|producer-\d+|consumer-\d+|admin-\d+)|aiokafka-(?:[\d.]+|producer-\d+|consumer-\d+)",
+    re.ASCII,
 )
 
 
@@ -37,7 +37,7 @@ _MADE_UP = (
         Case(PASSED, {"acks": "all"}, client_id="producer-orders-1"),
     ),
 )
-def client_id_anonymous(batch: Batch) -> Judgement:
+def client_id_anonymous(push: Push) -> Judgement:
     """AN306: a client that can't be distinguished from others.
 
     What
@@ -59,14 +59,12 @@ def client_id_anonymous(batch: Batch) -> Judgement:
         KIP-190: https://cwiki.apache.org/confluence/display/KAFKA/KIP-190%3A+Handle+client-ids+consistently+between+clients+and+brokers
     """
     # By the setting, or else by the request header; a name that a library makes up is recognised by its shape.
-    pushed = batch.text("client.id")
-    fired = pushed.matches(_MADE_UP) | batch.is_default("client.id")
-    if not pushed.known.all():
-        header = batch.pushes.records.field("client_id").fill_null("").dictionary_encode()
-        made_up = pc.match_substring_regex(header.dictionary, _MADE_UP).to_numpy(zero_copy_only=False)
-        by_header = made_up[header.indices.to_numpy(zero_copy_only=False)] & ~batch.is_set("client.id")
-        fired = np.where(pushed.known, fired, by_header)
-    return judged(fired, np.ones(len(batch), np.bool_))
+    pushed = push.text("client.id")
+    if pushed is None:
+        made_up = not push.is_set("client.id") and _MADE_UP.fullmatch(push.record.client_id or "") is not None
+    else:
+        made_up = push.is_default("client.id") or _MADE_UP.fullmatch(pushed) is not None
+    return judged(made_up, True)
 
 
 _FIXED_IN = {(3, 9): 2, (4, 0): 2, (4, 1): 2}
@@ -76,7 +74,7 @@ _MOVE = "move to a newest patch (3.9.2, 4.0.2, 4.1.2, 4.2.0 or later)."
 
 
 def _java(it: KnownSoftware) -> bool:
-    return it.dialect is not None and it.dialect.name == "java" and bool(it.release)
+    return it.is_of("java") and bool(it.release)
 
 
 def _confluents(it: KnownSoftware) -> bool:
@@ -149,7 +147,7 @@ def _refused(it: KnownSoftware) -> bool:
         Case(NOT_EVALUABLE, {"acks": "all"}, software="unknown", version="unknown"),
     ),
 )
-def software_known_bad(batch: Batch) -> Judgement:
+def software_known_bad(push: Push) -> Judgement:
     """AN307: a version of a client library with a known bug, or too old for today's brokers.
 
     What
@@ -179,17 +177,17 @@ def software_known_bad(batch: Batch) -> Judgement:
         KIP-896: https://cwiki.apache.org/confluence/display/KAFKA/KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0
     """
     # By the software's name and version, and whether the client produces.
-    misdirects, not_applied = batch.software.where(_misdirects), batch.software.where(_idempotence_not_applied)
+    it = push.software
+    misdirects = _misdirects(it)
     # Where acks turns idempotence off by itself, it makes no difference that it is off.
-    not_applied = not_applied & ~batch.text("acks").isin({"0", "1"})
-    unsupported, refused = batch.software.where(_unsupported), batch.software.where(_refused)
-    produces = batch.may_be(ClientType.PRODUCER) | batch.may_be(ClientType.STREAMS)
-    surely = produces & ((batch.client_types >= 0) | batch.shared)
-    always = refused | (surely & not_applied & ~batch.is_set("enable.idempotence"))
-    fired = always | unsupported | (surely & misdirects)
-    known = batch.software.where(lambda it: it.dialect is not None and (it.dialect.name != "java" or bool(it.release)))
-    undecided = (produces & ~surely & (misdirects | not_applied)) | (produces & batch.software.where(_maybe_fixed))
-    return judged(fired, fired | (known & ~undecided), np.where(always, HIGH, MEDIUM))
+    not_applied = _idempotence_not_applied(it) and push.text("acks") not in ("0", "1")
+    produces = push.may_be(ClientType.PRODUCER) or push.may_be(ClientType.STREAMS)
+    surely = produces and (push.client_type is not None or push.shared)
+    always = _refused(it) or (surely and not_applied and not push.is_set("enable.idempotence"))
+    fired = always or _unsupported(it) or (surely and misdirects)
+    known = it.dialect is not None and (it.dialect.name != "java" or bool(it.release))
+    undecided = produces and ((not surely and (misdirects or not_applied)) or _maybe_fixed(it))
+    return judged(fired, fired or (known and not undecided), HIGH if always else MEDIUM)
 
 
 @rule(
@@ -207,7 +205,7 @@ def software_known_bad(batch: Batch) -> Judgement:
         Case(PASSED, {"acks": "all"}, software="in-house", version="1"),
     ),
 )
-def software_unknown(batch: Batch) -> Judgement:
+def software_unknown(push: Push) -> Judgement:
     """AN308: a client that doesn't say what it is.
 
     What
@@ -227,4 +225,4 @@ def software_unknown(batch: Batch) -> Judgement:
         KIP-511: https://cwiki.apache.org/confluence/display/KAFKA/KIP-511%3A+Collect+and+Expose+Client%27s+Name+and+Version+in+the+Brokers
     """
     # By the name alone.
-    return judged(batch.software.where(lambda it: it.name in ("", UNKNOWN)), np.ones(len(batch), np.bool_))
+    return judged(push.software.name in ("", UNKNOWN), True)

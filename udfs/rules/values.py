@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-
 from clientscope.catalog.config_values import parse
-from clientscope.catalog.configs import TYPES, Type
-from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 from clientscope.catalog.placeholders import TEMPLATE
-from udfs.rules.engine import vocabulary as v
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.parsing import several_values, were_seen
+from clientscope.records.config_record import RecordedSetting
+from udfs.rules.engine.push import Push
 from udfs.rules.engine.refusals import REFUSALS, Refusal
 from udfs.rules.engine.rule import (
     FIRED,
     NOT_EVALUABLE,
     PASSED,
     Case,
-    Evidence,
     Judgement,
-    Mask,
     Positions,
     SettingOf,
     checked_rule,
     judged,
     rule,
 )
+from udfs.rules.engine.vocabulary import KnownSoftware
 
+_TYPES = {each.name.lower(): each for each in Type}
 _PARSED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE)
-_KEY_TYPES = np.array([TYPES[key] for key in v.KEYS] + [Type.STRING], np.int8)  # the last is for -1
 _FRACTION = re.compile(r"[+-]?[0-9]{1,19}\.[0-9]{1,19}")
+_SHORT = 10
+"""Digits of a number that may be too large for 32 bits."""
 _LONGEST = 64
 """Characters: no library writes a number or a truth value with more."""
 
@@ -44,56 +41,20 @@ _LONGEST_IN_FILES = 512
 _FILLED_IN = re.compile(rf".*(?:{TEMPLATE}).*|(?i:null|none)")
 
 
-def _value_unparsable_evidence(batch: Batch, rows: Positions) -> Evidence:
-    """Those settings; values only of Kafka's own, since another key's may be anything."""
-    _, wrong = _looked_at(batch)
-    pushes = batch.pushes
-    chosen = wrong[np.isin(pushes.parents[wrong], rows)]
-    found: dict[int, list[SettingOf]] = {row: [] for row in rows.tolist()}
-    columns = [pushes.settings[name].take(pa.array(chosen)).to_pylist() for name in ("config_key", "config_value", "is_default")]
-    for row, key_id, raw, value, is_default in zip(pushes.parents[chosen].tolist(), batch.key_ids[chosen].tolist(), *columns, strict=True):
-        key, shown = (v.KEYS[key_id], value) if key_id >= 0 else (raw, None)
-        found[row].append(SettingOf(key, shown, "default" if is_default else "set"))
-    distinct: dict[tuple[SettingOf, ...], int] = {}
-    indices = [distinct.setdefault(tuple(settings), len(distinct)) for settings in found.values()]
-    return Evidence(np.array(indices, np.int64), list(distinct))
-
-
-def _looked_at(batch: Batch) -> tuple[Positions, Positions]:
-    """Positions of settings that have a value and a type to be parsed as, and of those that don't parse."""
-    settings = batch.pushes.settings
-    pushed = settings["config_type"].to_numpy(zero_copy_only=False)
-    by_name = np.where(batch.key_ids < 0, batch.checked.types, _KEY_TYPES[batch.key_ids])
-    types = np.where(np.isin(pushed, _PARSED), pushed, by_name)
-    given = settings["config_value"].is_valid().to_numpy(zero_copy_only=False) & ~several_values(batch.pushes)
-    known = np.flatnonzero(np.isin(types, _PARSED) & given)
-    if not known.size:
-        return known, known
-    values = settings["config_value"].take(pa.array(known)).dictionary_encode()
-    codes = values.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    texts = values.dictionary.to_pylist()
-    pairs = types[known].astype(np.int64) * len(texts) + codes
-    fits = np.zeros(len(Type) * len(texts), np.bool_)
-    fits[pairs] = True
-    used = np.flatnonzero(fits)
-    fits[used] = [_fits(texts[pair % len(texts)], pair // len(texts)) for pair in used.tolist()]
-    doubtful = np.flatnonzero(~fits[pairs])
-    if not doubtful.size:
-        return known, known[:0]
-    at = known[doubtful]
-    who = np.stack(
-        [batch.software.dialects[batch.pushes.parents[at]], batch.names.codes[at], batch.key_ids[at], types[at], codes[doubtful]]
-    )
-    distinct, which = np.unique(who, axis=1, return_inverse=True)
-    wrong = [
-        not _spelled(dialect, batch.names.raw[name], key_id, config_type, texts[code], batch.complete)
-        for dialect, name, key_id, config_type, code in distinct.T.tolist()
-    ]
-    return known, at[np.array(wrong, np.bool_)[which.ravel()]]
+def _with_type(push: Push) -> Iterator[tuple[RecordedSetting, str | None, int, str]]:
+    """The settings with a value of a type that is parsed, as it was pushed or by its name: each with its key, that type, and the value."""
+    for place, (setting, key) in enumerate(zip(push.settings, push.keys, strict=True)):
+        config_type: int = _TYPES[setting.type]
+        if config_type not in _PARSED:
+            config_type = push.checked.type_of(place) if key is None else TYPES[key]
+        if config_type in _PARSED and setting.value is not None and not push.has_several(setting):
+            yield setting, key, config_type, setting.value
 
 
 def _fits(text: str, config_type: int) -> bool:
     """As ConfigDef parses it."""
+    if len(text) < _SHORT and text.isascii() and text.isdecimal() and config_type not in (Type.BOOLEAN, Type.SHORT):
+        return True
     return len(text) <= _LONGEST and _parses(text, config_type)
 
 
@@ -106,7 +67,7 @@ def _parses(text: str, config_type: int) -> bool:
     return True
 
 
-def _spelled(dialect: int, name: str, key_id: int, config_type: int, text: str, written: bool) -> bool:
+def _spelled(known: Dialect | None, name: str, key: str, config_type: int, text: str, written: bool) -> bool:
     """As the library writes it; of unknown software as any of them does.
 
     Args:
@@ -116,8 +77,7 @@ def _spelled(dialect: int, name: str, key_id: int, config_type: int, text: str, 
         return True
     if len(text) > _LONGEST:
         return False
-    readers = (LIBRDKAFKA, JAVA) if dialect >= len(DIALECTS) else (DIALECTS[dialect],)
-    key = v.KEYS[key_id] if key_id >= 0 else name
+    readers = (LIBRDKAFKA, JAVA) if known is None else (known,)
     if readers[0] is not JAVA and config_type != Type.BOOLEAN and _FRACTION.fullmatch(text.strip()):
         return True  # a floating-point number for Kafka's whole one: librdkafka's linger.ms, Python's seconds
     if config_type == Type.BOOLEAN and any(text.strip().lower() in reader.booleans for reader in readers):
@@ -134,7 +94,6 @@ def _spelled(dialect: int, name: str, key_id: int, config_type: int, text: str, 
         "The numbers and truth values of this client are of their types.",
         "Settings of this client have values that are not of their types, and don't take effect as written: correct the values.",
     ),
-    evidence=_value_unparsable_evidence,
     cases=(
         Case(FIRED, {"linger.ms": "5ms"}),
         Case(FIRED, {"enable.idempotence": "hi!"}),
@@ -149,7 +108,7 @@ def _spelled(dialect: int, name: str, key_id: int, config_type: int, text: str, 
         Case(NOT_EVALUABLE, {"linger.ms": None}),
     ),
 )
-def value_unparsable(batch: Batch) -> Judgement:
+def value_unparsable(push: Push) -> Judgement:
     """AN311: a setting whose value is not of its type.
 
     What
@@ -170,12 +129,16 @@ def value_unparsable(batch: Batch) -> Judgement:
         KIP-1324, "Including Configuration Data Types": https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324
         Apache Kafka, ConfigDef.parseType: https://kafka.apache.org/43/javadoc/org/apache/kafka/common/config/ConfigDef.html
     """
-    # Each distinct (library, name, type, value) is parsed once.
-    known, wrong = _looked_at(batch)
-    fired, evaluable = np.zeros(len(batch), np.bool_), np.zeros(len(batch), np.bool_)
-    fired[batch.pushes.parents[wrong]] = True
-    evaluable[batch.pushes.parents[known]] = True
-    return judged(fired, evaluable)
+    known, wrong = False, []
+    for setting, key, config_type, value in _with_type(push):
+        known = True
+        if not _fits(value, config_type) and not _spelled(
+            push.software.dialect, setting.key, key or setting.key, config_type, value, push.complete
+        ):
+            origin = "default" if setting.default else "set"
+            # Under a name that isn't Kafka's there may be anything.
+            wrong.append(SettingOf(setting.key, None, origin) if key is None else SettingOf(key, value, origin))
+    return judged(bool(wrong), known, None, wrong)
 
 
 @checked_rule(
@@ -188,7 +151,7 @@ def value_unparsable(batch: Batch) -> Judgement:
         "Numbers of this client are outside the range that its library takes: choose numbers within it.",
     ),
     note="allowed: {allowed}",
-    evaluable=lambda batch: batch.checked.has_constrained,
+    evaluable=lambda push: bool(push.checked.constrained),
     cases=(
         Case(FIRED, {"max.in.flight.requests.per.connection": "0"}),
         Case(FIRED, {"linger.ms": "1000000"}, software="librdkafka", version="2.8.0"),
@@ -199,7 +162,7 @@ def value_unparsable(batch: Batch) -> Judgement:
         Case(NOT_EVALUABLE, {"linger.ms": "-5"}, software="in-house", version="1"),
     ),
 )
-def value_out_of_range(batch: Batch) -> Positions:
+def value_out_of_range(push: Push) -> Positions:
     """CF102: a number outside the range that the client library takes.
 
     What
@@ -219,7 +182,7 @@ def value_out_of_range(batch: Batch) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.refused_by("range")
+    return push.checked.refused_by("range")
 
 
 @checked_rule(
@@ -232,7 +195,7 @@ def value_out_of_range(batch: Batch) -> Positions:
         "Values of this client are none of those that its library takes: choose one of them.",
     ),
     note="allowed: {allowed}",
-    evaluable=lambda batch: batch.checked.has_constrained,
+    evaluable=lambda push: bool(push.checked.constrained),
     cases=(
         Case(FIRED, {"acks": "2"}),
         Case(FIRED, {"compression.type": "zst"}),
@@ -245,7 +208,7 @@ def value_out_of_range(batch: Batch) -> Positions:
         Case(NOT_EVALUABLE, {"acks": "2"}, software="in-house", version="1"),
     ),
 )
-def value_not_allowed(batch: Batch) -> Positions:
+def value_not_allowed(push: Push) -> Positions:
     """CF103: a value that is none of those that the client library takes.
 
     What
@@ -265,47 +228,29 @@ def value_not_allowed(batch: Batch) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return batch.checked.refused_by("words", "any case", "list", "filled")
+    return push.checked.refused_by("words", "any case", "list", "filled")
 
 
-_KEYS = frozenset(key for refusal in REFUSALS for key in refusal.keys)
 _SETTLED = "enable.idempotence"
 """What others of the settings change."""
 
 _DIALECTS = frozenset(dialect for refusal in REFUSALS for dialect in refusal.dialects)
 
 
-def _combination_refused_evidence(batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-    """The settings of the first check that fails, as they were set."""
-    asked = batch.text(_SETTLED, settled=False).strings()
-    settings: dict[int, tuple[SettingOf, ...]] = {}
-    for refusal, where in _combination_refused_found(batch):
-        at = rows[where[rows]]
-        shown = batch.evidence(refusal.keys, at)
-        for row, which in zip(at.tolist(), shown.indices.tolist(), strict=True):
-            first, *others = (
-                each._replace(value=asked[row].as_py()) if each.key == _SETTLED and each.origin == "set" else each
-                for each in shown.distinct[which]
-            )
-            settings.setdefault(row, (first._replace(note=refusal.because), *others))
-    distinct: dict[tuple[SettingOf, ...], int] = {}
-    indices = [distinct.setdefault(settings.get(row, ()), len(distinct)) for row in rows.tolist()]
-    return Evidence(np.array(indices, np.int64), list(distinct))
+@lru_cache(maxsize=1024)
+def _checks(software: KnownSoftware, candidates: frozenset[ClientType]) -> list[Refusal]:
+    """What such a client checks."""
+    return [each for each in REFUSALS if each.is_made_by(software, candidates)]
 
 
-def _combination_refused_found(batch: Batch) -> list[tuple[Refusal, Mask]]:
-    made = []
-    asked = {key for key in _KEYS if batch.is_set(key).any()}
-    for refusal in REFUSALS:
-        if asked.isdisjoint(refusal.keys):
-            continue  # nothing that the user didn't set is refused
-        applies = refusal.applies(batch)
-        if applies.any():
-            # A client of unknown kind may be this one: its settings say so, since others don't have them.
-            where = applies & batch.may_be(refusal.client_type) & refusal.holds(batch)
-            if where.any():
-                made.append((refusal, where))
-    return made
+def _contradicting(push: Push, refusal: Refusal) -> Sequence[SettingOf]:
+    """The settings of a combination that is refused, the first of them with the condition to start."""
+    # As the user asked for it, not as other settings made it.
+    first, *others = (
+        each._replace(value=push.text(_SETTLED, settled=False)) if each.key == _SETTLED and each.origin == "set" else each
+        for each in push.evidence(refusal.keys)
+    )
+    return [first._replace(note=refusal.because), *others]
 
 
 @rule(
@@ -317,7 +262,6 @@ def _combination_refused_found(batch: Batch) -> list[tuple[Refusal, Mask]]:
         "The client's library takes its settings beside each other.",
         "Settings of this client contradict each other, and its library refuses to start with them: change one of them.",
     ),
-    evidence=_combination_refused_evidence,
     cases=(
         Case(FIRED, {"enable.idempotence": "true", "acks": "1"}),
         Case(FIRED, {"enable.idempotence": "true", "acks": "1"}, software="librdkafka", version="2.8.0"),
@@ -331,7 +275,7 @@ def _combination_refused_found(batch: Batch) -> list[tuple[Refusal, Mask]]:
         Case(NOT_EVALUABLE, {"enable.idempotence": "true", "acks": "1"}, software="in-house", version="1"),
     ),
 )
-def combination_refused(batch: Batch) -> Judgement:
+def combination_refused(push: Push) -> Judgement:
     """CF104: settings that contradict each other, so that the client doesn't start.
 
     What
@@ -351,10 +295,7 @@ def combination_refused(batch: Batch) -> Judgement:
         Apache Kafka, producer configuration: https://kafka.apache.org/documentation/#producerconfigs_enable.idempotence
         librdkafka, rd_kafka_conf_finalize: https://github.com/confluentinc/librdkafka/blob/master/src/rdkafka_conf.c
     """
-    # Each library's own checks.
-    fired = np.zeros(len(batch), np.bool_)
-    for _, where in _combination_refused_found(batch):
-        fired |= where
-    known = batch.software.where(lambda it: it.dialect is not None and it.dialect.name in _DIALECTS) & (batch.client_types >= 0)
-    started = were_seen(batch.pushes)  # with whatever was seen of it
-    return judged(fired & ~started, known & ~started)
+    # Each library's own checks; of which a client that was seen has passed all, with whatever it has.
+    known = push.software.is_of(*_DIALECTS) and push.client_type is not None and not push.was_seen
+    refusal = next((each for each in _checks(push.software, push.candidates) if each.holds(push)), None) if known else None
+    return judged(refusal is not None, known, None, _contradicting(push, refusal) if refusal else None)

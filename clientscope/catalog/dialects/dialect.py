@@ -47,7 +47,7 @@ def settle_nothing(
     return {}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dialect:
     """A client library's settings, beside Kafka's.
 

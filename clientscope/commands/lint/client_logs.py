@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache
 
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import Instance, Read
-from clientscope.commands.lint.judging import Subject, application_client_id
+from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.places import Placed, Region
 from clientscope.errors import SettingsError
 from clientscope.logs.client_logs import JavaLogs, LibrdkafkaLogs, LoggedClient, LoggedSetting, texts
+from udfs.kernels.applications import application_of
 
 MOST_CLIENTS = 10_000
 """Different configurations in one log, and as many that aren't whole."""
-
-_application = lru_cache(maxsize=10_000)(application_client_id)
 
 
 def clients(lines: Iterable[str]) -> Iterator[LoggedClient]:
@@ -47,7 +45,7 @@ def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
     for client in clients(lines):
         # The number that a library adds to client.id at each start makes no other configuration.
         values = (
-            (key, _application(setting.value) if key == "client.id" and setting.value else setting.value)
+            (key, application_of(setting.value) if key == "client.id" and setting.value else setting.value)
             for key, setting in client.settings.items()
         )
         key = (client.dialect, client.client_type, client.version, frozenset(values))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint import shown
-from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, RuleTexts, Subject, application_client_ids, severity_of
+from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, RuleTexts, Subject, severity_of
 from clientscope.commands.lint.places import LINE_END, Placed, Region
 from clientscope.commands.lint.shown import plain
 from clientscope.findings.fingerprints import application_key, fingerprint
@@ -19,6 +19,7 @@ from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import ENDLESS, Suppression, suppressing
 from clientscope.severities import SEVERITIES
+from udfs.kernels.applications import of_client
 from udfs.rules.engine.rule import SettingOf
 
 _IGNORE = re.compile(r"(?:^|\s)[#!]\s*clientscope:\s*ignore\[([^\]]{0,200})\]\s*(.*)")
@@ -273,10 +274,9 @@ def reports(
 ) -> list[FileReport]:
     """The reports of all files; ``judged`` has the verdicts on each of their subjects, one after the other."""
     clients = [_client(read) for read in reads]
-    applications = application_client_ids([client.client_id for client in clients])
     return [
-        _report(read, [next(judged) for _ in read.subjects], rules, decisions, client, application)
-        for read, client, application in zip(reads, clients, applications, strict=True)
+        _report(read, [next(judged) for _ in read.subjects], rules, decisions, client, of_client(client.client_id))
+        for read, client in zip(reads, clients, strict=True)
     ]
 
 

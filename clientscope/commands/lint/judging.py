@@ -7,25 +7,18 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-import numpy as np
-import pyarrow as pa
-
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import is_plugins
 from clientscope.commands.lint.shown import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
-from clientscope.policy.redaction import Left, type_name
+from clientscope.policy.redaction import ClientNames, Left, judged_record, type_name
 from clientscope.profiles import Thresholds
 from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.enums import Origin
 from clientscope.severities import SEVERITIES
-from udfs.decode import push_columns
-from udfs.kernels import applications
-from udfs.pushes import Pushes
-from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.batch import judge as judge_batch
 from udfs.rules.engine.checked import NOT_SEARCHED
-from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, Judgement, Rule, SettingOf
+from udfs.rules.engine.push import Push
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, OUTCOMES, Judgement, Rule, SettingOf
 from udfs.rules.registry import RULES
 
 
@@ -51,11 +44,6 @@ class Subject:
     prefixed: Mapping[str, str] | None = None
     software_name: str = ""
     observed: bool = False
-
-    @property
-    def kind(self) -> tuple[ClientType | None, bool]:
-        """Those of a kind are judged together: whose settings, and whether they are whole."""
-        return self.client_type, self.prefixed is None
 
 
 class FileVerdict(NamedTuple):
@@ -110,6 +98,7 @@ def severity_of(verdict: FileVerdict, about: Sequence[SettingOf]) -> str:
 OF_ONE_CLIENT = "CF110"
 """The rule about other clients' settings: of a file that several clients share it says nothing."""
 
+_NAMES = ClientNames()
 _RULES = tuple(rule for rule in RULES if rule.code not in OF_PUSHES_ALONE)
 
 
@@ -123,57 +112,25 @@ def _text(rule: Rule) -> RuleTexts:
     return RuleTexts(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule), rule.documentation.links[0])
 
 
-def application_client_id(client_id: str | None) -> str | None:
-    """client.id without the part that distinguishes instances."""
-    return application_client_ids([client_id])[0]
-
-
-def application_client_ids(client_ids: Sequence[str | None]) -> list[str | None]:
-    """The same, for many."""
-    texts: list[str | None] = applications.application_client_id(pa.array(client_ids, pa.string())).to_pylist()
-    return texts
-
-
 def judge(subjects: Sequence[Subject], thresholds: Thresholds) -> list[list[FileVerdict]]:
     """Every rule that applies, for each subject, in the order of the rules."""
-    judged: list[list[FileVerdict]] = [[] for _ in subjects]
-    for client_type, complete in dict.fromkeys(subject.kind for subject in subjects):
-        places = [place for place, subject in enumerate(subjects) if subject.kind == (client_type, complete)]
-        pushes = _pushes([subjects[place] for place in places])
-        batch = Batch(pushes, thresholds, complete=complete, client_type=client_type)
-        for rule, judgement in zip(_RULES, judge_batch(batch, _RULES), strict=True):
-            for place, verdict in zip(places, _verdicts(rule, batch, judgement), strict=True):
-                if verdict is not None:
-                    judged[place].append(verdict)
-    return judged
+    return [_verdicts(subject, thresholds) for subject in subjects]
 
 
-def _verdicts(rule: Rule, batch: Batch, judgement: Judgement) -> list[FileVerdict | None]:
-    """Per subject; None where the rule isn't for it, or is switched off."""
-    rows = np.flatnonzero(judgement.outcomes == FIRED)
-    evidence = rule.shown(batch, rows)
-    found = dict(zip(rows.tolist(), evidence.indices.tolist(), strict=True))
-    verdicts: list[FileVerdict | None] = []
-    every = np.arange(len(batch))
-    said = cache(lambda outcome: batch.messages(rule, outcome, every))
-    for row, outcome in enumerate(judgement.outcomes.tolist()):
-        if outcome == NOT_APPLICABLE:
-            verdicts.append(None)
-            continue
-        severity = rule.severity if judgement.severities is None else SEVERITIES[int(judgement.severities[row])]
-        settings = tuple(evidence.distinct[found[row]]) if row in found else ()
-        # If the settings are incomplete, a verdict that rests on none of them may change with settings elsewhere.
-        shown = NOT_EVALUABLE if outcome == FIRED and not settings and not batch.complete else outcome
-        texts, which = said(shown)
-        message = MESSAGES.get(rule.code, texts[which[row]]) if shown == FIRED else texts[which[row]]
-        verdicts.append(FileVerdict(rule.code, severity, OUTCOMES[shown], message, settings))
-    return verdicts
+def _verdicts(subject: Subject, thresholds: Thresholds) -> list[FileVerdict]:
+    """The verdicts as if the file's client had pushed it, redacted."""
+    judged = judged_record(_record(subject), _NAMES, Left(LEFT, frozenset(LEFT_KEYS)))
+    push = Push(judged, thresholds, complete=subject.prefixed is None, client_type=subject.client_type)
+    return [_verdict(push, rule, judgement) for rule, judgement in push.judged_by(_RULES)]
 
 
-def _pushes(subjects: Sequence[Subject]) -> Pushes:
-    """The files as if their clients had pushed them, redacted."""
-    records = [_record(subject) for subject in subjects]
-    return Pushes(push_columns(records, [None] * len(records), None, Left(LEFT, frozenset(LEFT_KEYS))))
+def _verdict(push: Push, rule: Rule, judgement: Judgement) -> FileVerdict:
+    severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
+    settings = tuple(push.shown(rule, judgement)) if judgement.outcome == FIRED else ()
+    # If the settings are incomplete, a verdict that rests on none of them may change with settings elsewhere.
+    outcome = NOT_EVALUABLE if judgement.outcome == FIRED and not settings and not push.complete else judgement.outcome
+    message = push.message(rule, outcome)
+    return FileVerdict(rule.code, severity, OUTCOMES[outcome], MESSAGES.get(rule.code, message) if outcome == FIRED else message, settings)
 
 
 def _record(subject: Subject) -> ClientConfigRecord:

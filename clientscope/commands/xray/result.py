@@ -13,7 +13,7 @@ from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.sensitive_names import LEAKED_AS, judge_name
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import FileFinding, Instance, LintReport, Read
-from clientscope.commands.lint.judging import Subject, application_client_ids
+from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.places import Placed, Region
 from clientscope.commands.lint.shown import client_name, is_secret, plain, redacted
 from clientscope.commands.xray.inventory import (
@@ -33,6 +33,7 @@ from clientscope.readiness import ApiUse, ObservedClient, judge_readiness, neare
 from clientscope.readiness.rows import JudgedClient, ReadinessRow, logged_ms, rows
 from clientscope.records.enums import ValueState
 from clientscope.severities import SEVERITIES
+from udfs.kernels.applications import application_of
 
 
 @dataclass
@@ -63,8 +64,7 @@ class SeenConfiguration:
 
 def applications(inventory: Inventory) -> dict[ClientKey, str]:
     """Each client's application, by its client.id, in the order in which they were first seen; brokers are left out."""
-    keys = [key for key, client in inventory.clients.items() if not client.acts_as_broker]
-    return dict(zip(keys, (each or "" for each in application_client_ids([key.client_id or None for key in keys])), strict=True))
+    return {key: application_of(key.client_id) for key, client in inventory.clients.items() if not client.acts_as_broker}
 
 
 def configurations(inventory: Inventory, of: Mapping[ClientKey, str]) -> list[SeenConfiguration]:

@@ -20,9 +20,8 @@ from clientscope.records.enums import Origin, ValueState, rank_of
 from clientscope.topic_values import clean
 from sinks.dashboard.past.problems import Json, too_wide
 from sinks.dashboard.past.tables import Span, Tables, text, within
-from sinks.dashboard.state.configuration import of_decoded
+from sinks.dashboard.state.configuration import of_record
 from sinks.dashboard.state.starts import changes
-from udfs.decode import push_columns
 from udfs.kernels.applications import application_of
 
 MOST_NAMES = 1_000
@@ -156,7 +155,7 @@ def _configuration(rows: pa.Table, number: int) -> Configuration:
     names = {field.name for field in fields(ClientConfigRecord)} & row.keys()
     said = {name: row[name] for name in names} | {"version": 1, "origin": Origin(row["origin"])}
     record = ClientConfigRecord(**said, **compact(map(_recorded, row["configs"])))
-    return of_decoded(push_columns([record], [None], None), int(row["timestamp"].timestamp() * 1000))
+    return of_record(record, int(row["timestamp"].timestamp() * 1000))
 
 
 def _recorded(row: dict[str, Any]) -> RecordedSetting:

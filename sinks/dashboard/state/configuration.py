@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pyarrow as pa
-
 from clientscope.api.clients import Configuration, EffectiveSetting
-from clientscope.catalog.configs import TYPES, Type
-from clientscope.errors import RecordError
-from clientscope.records.enums import Origin, ValueState
+from clientscope.catalog.configs import TYPES
+from clientscope.policy.redaction import ClientNames, judged_record
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord, RecordedSetting
 from clientscope.topic_values import clean
-from udfs.decode import decode_pushes
-from udfs.pushes import Pushes
-from udfs.rules.engine import vocabulary as v
-from udfs.rules.engine.client_types import InferredTypes
-from udfs.rules.engine.effective import Effective
-from udfs.rules.engine.matrices import DEFAULT
-from udfs.rules.engine.names import SettingNames
-from udfs.rules.engine.parsing import several_values
-from udfs.rules.engine.software import ClientSoftware
+from udfs.rules.engine.push import Push
 
 MOST_SETTINGS = 1_000
 _LONGEST_VALUE = 1_000
 _DIGEST_SHOWN = 8
+_NAMES = ClientNames()
 
 
 def configuration(value: bytes, pushed_ms: int) -> Configuration:
@@ -32,29 +22,20 @@ def configuration(value: bytes, pushed_ms: int) -> Configuration:
     Raises:
         RecordError: it is no such record.
     """
-    decoded = decode_pushes(pa.array([value], pa.binary()))
-    reason = decoded.field("decode_error")[0].as_py()
-    if reason is not None:
-        raise RecordError(reason)
-    return of_decoded(decoded, pushed_ms)
+    return of_record(decode(ClientConfigRecord, value), pushed_ms)
 
 
-def of_decoded(decoded: pa.StructArray, pushed_ms: int) -> Configuration:
-    """The same of one record that is decoded, or was kept so."""
-    pushes = Pushes(decoded)
-    software = ClientSoftware(pushes.records.field("client_software_name"), pushes.records.field("client_software_version"))
-    names = SettingNames(pushes, software.dialects, False)
-    inferred = InferredTypes(1, pushes.parents, names.any_key_ids())
-    effective = Effective(pushes, software, False, names, inferred)
-    client_type = int(inferred.types[0])
-    dialect = software.distinct[0].dialect
-    found = [*_reported(pushes, effective, names.key_ids(inferred.types).tolist()), *_left_out(effective)]
+def of_record(record: ClientConfigRecord, pushed_ms: int) -> Configuration:
+    """The same of a record that is read already."""
+    push = Push(judged_record(record, _NAMES))
+    dialect = push.software.dialect
+    found = [*_reported(push), *_left_out(push)]
     return Configuration(
         pushed_ms=pushed_ms,
-        origin=Origin(pushes.records.field("origin")[0].as_py()),
+        origin=push.record.origin,
         dialect=dialect.name if dialect else None,
-        client_type=v.CLIENT_TYPES[client_type].value if client_type != v.UNKNOWN_TYPE else None,
-        whole=bool(effective.whole[0]),
+        client_type=push.client_type.value if push.client_type else None,
+        whole=push.whole,
         settings=sorted(found, key=lambda setting: setting.key)[:MOST_SETTINGS],
     )
 
@@ -71,44 +52,40 @@ def shown(setting: EffectiveSetting) -> str | None:
     return f"[{', '.join(parts)}]"
 
 
-def _reported(pushes: Pushes, effective: Effective, key_ids: list[int]) -> list[EffectiveSetting]:
+def _reported(push: Push) -> list[EffectiveSetting]:
     """What the client said; of one key that is there twice the last, as in a properties file."""
-    columns = {name: column.to_pylist() for name, column in pushes.settings.items()}
-    as_seen = several_values(pushes)
     found: dict[str, EffectiveSetting] = {}
-    for place, key_id in enumerate(key_ids):
-        raw = {name: values[place] for name, values in columns.items()}
-        key = v.KEYS[key_id] if key_id >= 0 else clean(raw["config_key"])
-        counts = key_id >= 0 and int(effective.positions[effective.rows[key], 0]) == place and not as_seen[place]
-        found[key] = _setting(key, raw, effective.text_of(key, 0) if counts else None)
+    for place, (setting, key) in enumerate(zip(push.settings, push.keys, strict=True)):
+        held = push.values.get(key) if key else None
+        counts = held is not None and held.place == place and not push.has_several(setting)
+        name = key or clean(setting.key)
+        found[name] = _setting(name, setting, held.shown if held and counts else None)
     return list(found.values())
 
 
-def _setting(key: str, raw: dict[str, Any], effective: str | None) -> EffectiveSetting:
-    state = raw["value_state"]
-    withheld = state != ValueState.PRESENT
-    said = None if withheld or raw["config_value"] is None else clean(raw["config_value"], _LONGEST_VALUE)
-    holds = None if withheld else clean(effective, _LONGEST_VALUE) if effective is not None else said
-    digest: bytes | None = raw["value_digest"] if withheld else None
+def _setting(key: str, setting: RecordedSetting, effective: str | None) -> EffectiveSetting:
+    why = setting.redacted
+    said = None if why or setting.value is None else clean(setting.value, _LONGEST_VALUE)
+    holds = None if why else clean(effective, _LONGEST_VALUE) if effective is not None else said
     return EffectiveSetting(
         key=key,
         value=holds,
         pushed=said if said != holds else None,
-        source="redacted" if withheld else "default" if raw["is_default"] else "pushed",
+        source="redacted" if why else "default" if setting.default else "pushed",
         reported=True,
-        type=Type(raw["config_type"]).name if raw["config_type"] in tuple(Type) else None,
-        reason=(ValueState(state).name.lower() if state in tuple(ValueState) else "unknown") if withheld else None,
-        length=raw["value_length"] if withheld else None,
-        digest=digest.hex() if digest else None,
+        type=setting.type.upper(),
+        reason=why.reason if why else None,
+        length=why.length if why else None,
+        digest=why.digest if why else None,
     )
 
 
-def _left_out(effective: Effective) -> list[EffectiveSetting]:
+def _left_out(push: Push) -> list[EffectiveSetting]:
     """Defaults that the client has and didn't tell, where its push shows that it leaves them out."""
     return [
         EffectiveSetting(
             key=key,
-            value=effective.text_of(key, 0),
+            value=held.shown,
             pushed=None,
             source="default",
             reported=False,
@@ -117,6 +94,6 @@ def _left_out(effective: Effective) -> list[EffectiveSetting]:
             length=None,
             digest=None,
         )
-        for key, row in effective.rows.items()
-        if effective.states[row, 0] == DEFAULT and effective.positions[row, 0] < 0
+        for key, held in push.values.items()
+        if held.place is None
     ]

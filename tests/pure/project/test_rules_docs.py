@@ -9,7 +9,7 @@ from places import ROOT
 
 from clientscope.commands.rules.docs import markdown, sources
 from clientscope.risks import ABOUT, RISKS
-from udfs.rules.engine.documentation import SECTIONS, parse
+from udfs.rules.engine.rule import SECTIONS, documentation
 from udfs.rules.registry import EVERY_RULE
 
 GOOD = "AN999: a title.\n\nWhat\n    w\n\nWhy\n    y\n\nExample\n    e\n\nUse instead\n    u\n\nSource\n    Kafka: https://example.org/a\n"
@@ -20,14 +20,14 @@ def test_the_page_is_made_from_the_rules() -> None:
 
 
 def test_sections_are_distinguished_and_all_are_required() -> None:
-    parsed = parse(GOOD)
+    parsed = documentation(GOOD)
     assert (parsed.title, parsed.what, parsed.why, parsed.example, parsed.use_instead) == ("a title.", "w", "y", "e", "u")
     assert parsed.links == ("https://example.org/a",)
     for section in SECTIONS:
         with pytest.raises(ValueError, match="has these sections"):
-            parse(GOOD.replace(f"\n{section}\n", "\n"))
+            documentation(GOOD.replace(f"\n{section}\n", "\n"))
     with pytest.raises(ValueError, match="begins with its code"):
-        parse(GOOD.removeprefix("AN999: "))
+        documentation(GOOD.removeprefix("AN999: "))
     assert sources("Kafka, here:\nhttps://example.org\nAWS: https://example.com") == [
         "Kafka, here: https://example.org",
         "AWS: https://example.com",

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from record_bytes import binaries, config_record, setting
 
-from clientscope.catalog.sensitive import Tier
+from clientscope.catalog.sensitive import Tier, tier
 from clientscope.digest import DigestKey
 from clientscope.records.enums import ValueState
 from udfs.decode import decode_pushes
-from udfs.kernels.applications import application_client_id
+from udfs.kernels.applications import of_client
 from udfs.kernels.quarantine import with_evidence
-from udfs.pushes import tiers
 
 KEY = DigestKey(b"k" * 32)
 SECRET = "hunter2 \u00e9"
@@ -103,7 +100,7 @@ def test_what_can_not_be_decoded_stays_null() -> None:
     ],
 )
 def test_client_id_without_its_instance(client_id: str | None, application: str | None) -> None:
-    assert application_client_id(pa.array([client_id], pa.string())).to_pylist() == [application]
+    assert of_client(client_id) == application
 
 
 def test_evidence_is_length_and_digest() -> None:
@@ -116,9 +113,7 @@ def test_evidence_is_length_and_digest() -> None:
 
 
 def test_states_that_no_gateway_writes_are_credentials() -> None:
-    states = np.array([-1, 99], np.int8)
-    rows = pa.array(["acks", "acks"]), pa.array([1, 1], pa.int8()), pa.array([None, 3], pa.int32())
-    assert tiers(states, *rows).tolist() == [Tier.CREDENTIAL] * 2
+    assert [tier(state, "acks", 1, length) for state, length in ((-1, None), (99, 3))] == [Tier.CREDENTIAL] * 2
 
 
 def test_keys_of_secrets_that_the_record_contains_are_written() -> None:

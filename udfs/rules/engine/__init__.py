@@ -1,1 +1,1 @@
-"""Shared code of the rules: the batch of typed columns that they judge, effective values, software and its catalogue."""
+"""What rules are made with: a push as they judge it, its settings held against the catalogue, what libraries refuse, and a rule itself."""

@@ -9,21 +9,18 @@ A check is about values that are there: what a client lacks (serializers, ``boot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from clientscope.catalog.configs import ClientType
-from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.settings import Release
-from udfs.rules.engine.rule import Mask
 
 if TYPE_CHECKING:
-    from udfs.rules.engine.batch import Batch
+    from udfs.rules.engine.push import Push
+    from udfs.rules.engine.vocabulary import KnownSoftware
 
-Holds = Callable[["Batch"], Mask]
+Holds = Callable[["Push"], bool]
 
 _IDEMPOTENCE, _TRANSACTIONS = "enable.idempotence", "transactional.id"
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
@@ -38,7 +35,7 @@ class Refusal(NamedTuple):
         dialects: the libraries that make it → the release since which they do, empty for all. An unknown release counts as the newest.
         keys: Kafka's names of the settings that contradict each other.
         because: the condition to start, as a person reads it.
-        holds: where the client refuses.
+        holds: whether the client refuses.
     """
 
     dialects: Mapping[str, Release]
@@ -47,82 +44,74 @@ class Refusal(NamedTuple):
     because: str
     holds: Holds
 
-    def applies(self, batch: Batch) -> Mask:
-        """Where the client has this check."""
-
-        def checks(dialect: Dialect | None, release: Release) -> bool:
-            return dialect is not None and dialect.name in self.dialects and (not release or release >= self.dialects[dialect.name])
-
-        return batch.software.where(lambda it: checks(it.dialect, it.release))
+    def is_made_by(self, software: KnownSoftware, candidates: Collection[ClientType]) -> bool:
+        """Whether a client has this check. One of unknown kind may be this one: its settings say so."""
+        if software.dialect is None or software.dialect.name not in self.dialects or self.client_type not in candidates:
+            return False
+        return not software.release or software.release >= self.dialects[software.dialect.name]
 
 
 def _is(key: str, *texts: str) -> Holds:
     """The user set it to one of these."""
-    return lambda batch: batch.is_set(key) & batch.text(key, settled=False).isin(texts)
+    return lambda push: push.is_set(key) and push.text(key, settled=False) in texts
 
 
 def _other_than(key: str, *texts: str) -> Holds:
     """The user set it to a known value that is none of these."""
-    return lambda batch: batch.is_set(key) & batch.text(key, settled=False).known & ~batch.text(key, settled=False).isin(texts)
+    return lambda push: push.is_set(key) and push.text(key, settled=False) not in (None, *texts)
 
 
 def _set(key: str) -> Holds:
     """The user set it to something."""
-    return lambda batch: batch.is_set(key) & ~_is(key, "")(batch)
+    return lambda push: push.is_set(key) and push.text(key, settled=False) != ""
 
 
-def _number(key: str, holds: Callable[[npt.NDArray[np.float64]], Mask]) -> Holds:
+def _number(key: str, holds: Callable[[float], bool]) -> Holds:
     """The user set it to such a number."""
-    return lambda batch: batch.is_set(key) & holds(batch.number(key))
+    return lambda push: push.is_set(key) and holds(push.number(key))
 
 
 def _all(*of: Holds) -> Holds:
-    def found(batch: Batch) -> Mask:
-        made = of[0](batch)
-        for each in of[1:]:
-            made = made & each(batch)
-        return made
-
-    return found
+    return lambda push: all(each(push) for each in of)
 
 
 def _above(key: str, other: str, *asked: str) -> Holds:
     """The one number is above the other, and the user set one of ``asked``, or of the two."""
-    return lambda batch: (batch.number(key) > batch.number(other)) & _any_set(batch, asked or (key, other))
+    return lambda push: push.number(key) > push.number(other) and any(map(push.is_set, asked or (key, other)))
 
 
 def _not_below(key: str, other: str) -> Holds:
     """The one number is the other or above it, and the user set one of them."""
-    return lambda batch: (batch.number(key) >= batch.number(other)) & _any_set(batch, (key, other))
+    return lambda push: push.number(key) >= push.number(other) and (push.is_set(key) or push.is_set(other))
 
 
-def _any_set(batch: Batch, keys: tuple[str, ...]) -> Mask:
-    found: Mask = np.logical_or.reduce([batch.is_set(key) for key in keys])
-    return found
+def _delivery_too_short(push: Push) -> bool:
+    delivery = push.number("delivery.timeout.ms")
+    return (
+        push.is_set("delivery.timeout.ms")
+        and delivery < push.number("linger.ms") + push.number("request.timeout.ms")
+        and delivery < 2**31 - 1
+    )
 
 
-def _delivery_too_short(batch: Batch) -> Mask:
-    delivery = batch.number("delivery.timeout.ms")
-    needed = batch.number("linger.ms") + batch.number("request.timeout.ms")
-    made: Mask = batch.is_set("delivery.timeout.ms") & (delivery < needed) & (delivery < 2**31 - 1)
-    return made
+def _delivery_above_transaction(push: Push) -> bool:
+    return push.is_set("delivery.timeout.ms") and push.number("delivery.timeout.ms") > push.number("transaction.timeout.ms")
 
 
-def _delivery_above_transaction(batch: Batch) -> Mask:
-    made: Mask = batch.is_set("delivery.timeout.ms") & (batch.number("delivery.timeout.ms") > batch.number("transaction.timeout.ms"))
-    return made
+def _fetch_below_message(push: Push) -> bool:
+    sent = push.number("max.request.size")
+    return push.is_set("fetch.max.bytes") and push.number("fetch.max.bytes") < (1_000_000 if math.isnan(sent) else sent)
 
 
-def _fetch_below_message(batch: Batch) -> Mask:
-    sent = batch.number("max.request.size")
-    made: Mask = batch.is_set("fetch.max.bytes") & (batch.number("fetch.max.bytes") < np.where(np.isnan(sent), 1_000_000, sent))
-    return made
+def _runs(protocol: str) -> Holds:
+    """Whether the group is of this protocol, as it was pushed."""
+    return lambda push: (push.text("group.protocol") or "").lower() == protocol
 
 
-def _classic(batch: Batch) -> Mask:
+def _classic(push: Push) -> bool:
     """Whether the group is of the old protocol, the only one before 3.7."""
-    old = batch.software.where(lambda it: bool(it.release) and it.release < (3, 7))
-    return old | ~batch.text("group.protocol").where(lambda text: text.lower() == "consumer")
+    release = push.software.release
+    return (bool(release) and release < (3, 7)) or not _runs("consumer")(push)
 
 
 _ASKED = _is(_IDEMPOTENCE, "true")
@@ -151,7 +140,7 @@ def _with_idempotence() -> tuple[Refusal, ...]:
 
 def _with_protocol(dialects: Mapping[str, Release], key: str, protocol: str) -> Refusal:
     """A setting that isn't allowed with a group protocol."""
-    holds = _all(_set(key), lambda batch: batch.text("group.protocol").where(lambda text: text.lower() == protocol))
+    holds = _all(_set(key), _runs(protocol))
     return Refusal(dialects, _CONSUMER, (key, "group.protocol"), f"{key} must not be set with group.protocol={protocol}", holds)
 
 
@@ -177,11 +166,11 @@ _OF_PRODUCERS = (
     Refusal(
         {_JAVA: (4, 0)}, _PRODUCER, (_IN_FLIGHT, _IDEMPOTENCE), f"{_IN_FLIGHT} must be at most 5, unless {_IDEMPOTENCE}=false",
         # Where settings are a part of a client's, a framework may have turned it off, as Connect does.
-        lambda batch: _many_in_flight(batch) & batch.text(_IDEMPOTENCE, settled=False).equals("true"),
+        lambda push: _many_in_flight(push) and push.text(_IDEMPOTENCE, settled=False) == "true",
     ),
     Refusal(
         {_JAVA: (4, 4)}, _PRODUCER, ("partitioner.rack.aware", "client.rack"), "partitioner.rack.aware=true needs client.rack",
-        _all(_is("partitioner.rack.aware", "true"), lambda batch: batch.is_absent("client.rack")),
+        _all(_is("partitioner.rack.aware", "true"), lambda push: push.is_absent("client.rack")),
     ),
     Refusal(
         {_JAVA: ()}, _PRODUCER, ("transaction.timeout.ms", "transaction.two.phase.commit.enable"),
@@ -192,11 +181,11 @@ _OF_PRODUCERS = (
 _OF_CONSUMERS = (
     Refusal(
         {_JAVA: (2, 2)}, _CONSUMER, ("enable.auto.commit", "group.id"), "enable.auto.commit=true needs group.id",
-        _all(_is("enable.auto.commit", "true"), lambda batch: batch.is_absent("group.id")),
+        _all(_is("enable.auto.commit", "true"), lambda push: push.is_absent("group.id")),
     ),
     Refusal(
         {_JAVA: ()}, _CONSUMER, ("heartbeat.interval.ms", "session.timeout.ms"), "heartbeat.interval.ms must be below session.timeout.ms",
-        _all(_not_below("heartbeat.interval.ms", "session.timeout.ms"), lambda batch: batch.is_set("group.id"), _classic),
+        _all(_not_below("heartbeat.interval.ms", "session.timeout.ms"), lambda push: push.is_set("group.id"), _classic),
     ),
     Refusal(
         {_LIBRDKAFKA: ()}, _CONSUMER, ("max.poll.interval.ms", "session.timeout.ms"),

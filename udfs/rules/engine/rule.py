@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from clientscope.catalog.configs import ClientType
 from clientscope.risks import Risk
-from udfs.rules.engine.documentation import Documentation, parse
 
 if TYPE_CHECKING:
-    from udfs.rules.engine.batch import Batch
-    from udfs.rules.engine.software import KnownSoftware
+    from udfs.rules.engine.push import Push
+    from udfs.rules.engine.vocabulary import KnownSoftware
 
 NOT_APPLICABLE, NOT_EVALUABLE, PASSED, FIRED = -1, 0, 1, 2
 OUTCOMES = ("not_evaluable", "passed", "fired")
@@ -28,8 +27,8 @@ A rule that isn't for this client (a producer's rule and a consumer), or is swit
 
 INFO, LOW, MEDIUM, HIGH, CRITICAL = range(5)
 
-Mask = npt.NDArray[np.bool_]
-Positions = npt.NDArray[np.int64]
+Positions = Sequence[int]
+"""Places among a push's settings."""
 
 ANY_CLIENT = frozenset(ClientType)
 PRODUCERS = frozenset({ClientType.PRODUCER})
@@ -72,40 +71,28 @@ class SettingOf(NamedTuple):
     note: str | None = None
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """What a rule found in a batch.
+class Judgement(NamedTuple):
+    """What a rule found in a push.
 
     Attributes:
-        outcomes: one of `NOT_APPLICABLE`, `NOT_EVALUABLE`, `PASSED`, `FIRED` per push.
-        severities: an index in `SEVERITIES` per push, of a rule that has several; of use where it fired.
+        outcome: `NOT_EVALUABLE`, `PASSED` or `FIRED`.
+        severity: an index in `SEVERITIES`, of a rule that has several; of use where it fired.
+        settings: that it was judged by; None for the effective values of the rule's ``keys``.
     """
 
-    outcomes: npt.NDArray[np.int8]
-    severities: npt.NDArray[np.int8] | None = None
+    outcome: int
+    severity: int | None = None
+    settings: Sequence[SettingOf] | None = None
 
 
-def judged(fired: Mask, known: Mask, severities: npt.NDArray[Any] | None = None) -> Judgement:
+def judged(fired: bool, known: bool, severity: int | None = None, settings: Sequence[SettingOf] | None = None) -> Judgement:
     """Fired where it is, else passed, and not evaluable where what matters isn't known."""
-    outcomes = np.where(known, fired.astype(np.int8) + np.int8(PASSED), np.int8(NOT_EVALUABLE))
-    return Judgement(outcomes, None if severities is None else severities.astype(np.int8))
+    return Judgement(NOT_EVALUABLE if not known else FIRED if fired else PASSED, severity, settings)
 
 
-def unjudged(batch: Batch) -> Judgement:
+def unjudged(push: Push) -> Judgement:
     """Nothing can be said of a single push: of a rule about the fleet, by which `streaming.findings` judges."""
-    return Judgement(np.full(len(batch), NOT_EVALUABLE, np.int8))
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """The settings that pushes were judged by, each distinct combination once.
-
-    Attributes:
-        indices: for each row that was asked for, which of ``distinct``.
-    """
-
-    indices: npt.NDArray[np.int64]
-    distinct: Sequence[tuple[SettingOf, ...]]
+    return Judgement(NOT_EVALUABLE)
 
 
 @dataclass(frozen=True)
@@ -132,11 +119,46 @@ class Case:
     client_id: str | None = "orders-1"
 
 
+SECTIONS = ("What", "Why", "Example", "Use instead", "Source")
+
+
+@dataclass(frozen=True)
+class Documentation:
+    """Sections are plain text, in which ``…`` is code.
+
+    Attributes:
+        title: one sentence.
+        links: the addresses in ``source``, the first of which is where to read on.
+    """
+
+    title: str
+    what: str
+    why: str
+    example: str
+    use_instead: str
+    source: str
+    links: tuple[str, ...]
+
+
+def documentation(docstring: str) -> Documentation:
+    """
+    Raises:
+        ValueError: it doesn't begin with ``CODE: title``, or hasn't all of `SECTIONS` in their order.
+    """
+    first, _, rest = inspect.cleandoc(docstring).partition("\n")
+    title = re.fullmatch(r"[A-Z]{2}\d{3}: (.+)", first)
+    found = re.split(rf"^({'|'.join(SECTIONS)})$", rest, flags=re.MULTILINE)
+    if title is None or tuple(found[1::2]) != SECTIONS:
+        raise ValueError(f"a rule's docstring begins with its code and title, and has these sections: {', '.join(SECTIONS)}")
+    what, why, example, use_instead, source = (textwrap.dedent(text).strip("\n ") for text in found[2::2])
+    return Documentation(title[1], what, why, example, use_instead, source, tuple(re.findall(r"https://[^\s,;)]+", source)))
+
+
 def _number(value: float) -> str:
     return f"{value:.0f}" if float(value).is_integer() else f"{value:.3g}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """One thing that a pushed configuration can have wrong.
 
@@ -147,7 +169,7 @@ class Rule:
         severity: the worst that it gives, one of `SEVERITIES`.
         risks: what may happen where it fires, the first first.
         messages: for each of `OUTCOMES` one sentence; when fired, one that says what to do.  ``{name}`` is replaced by a threshold.
-        evaluate: judges a whole batch; pure.
+        evaluate: judges a push; pure.
         client_types: whose rule it is.
         needs: what must be known; where several things, the one that is known least.
         keys: Kafka's names of the settings that it looks at.
@@ -156,7 +178,6 @@ class Rule:
         of_answers: about what a producer does with the broker's answers; of one with ``acks=0``, which gets none, it says nothing.
         enabled: whether it is on unless a profile says otherwise.
         since: the release of ours that brought it.
-        evidence: what is shown of pushes at these positions; None shows the effective values of ``keys``.
         instead: what it says where it fires for software of which this holds, of several the first: the usual advice doesn't fit there.
         docstring: of the function that judges by it.
     """
@@ -166,7 +187,7 @@ class Rule:
     severity: str
     risks: tuple[Risk, ...]
     messages: tuple[str, str, str]
-    evaluate: Callable[[Batch], Judgement] = unjudged
+    evaluate: Callable[[Push], Judgement] = unjudged
     client_types: frozenset[ClientType] = ANY_CLIENT
     needs: Needs = Needs.DEFAULT_KEYS
     keys: tuple[str, ...] = ()
@@ -175,7 +196,6 @@ class Rule:
     of_answers: bool = False
     enabled: bool = True
     since: str = "0.1"
-    evidence: Callable[[Batch, npt.NDArray[np.int64]], Evidence] | None = None
     instead: tuple[tuple[Callable[[KnownSoftware], bool], str], ...] = ()
     cases: tuple[Case, ...] = ()
     docstring: str = ""
@@ -183,7 +203,7 @@ class Rule:
     @property
     def documentation(self) -> Documentation:
         """What, why, example, use instead and source."""
-        return parse(self.docstring)
+        return documentation(self.docstring)
 
     def message(self, outcome: int, limits: Mapping[str, float] = MappingProxyType({}), software: KnownSoftware | None = None) -> str:
         """What it says with an outcome, with its thresholds filled in.
@@ -195,23 +215,19 @@ class Rule:
         fitting = (text for holds, text in self.instead if outcome == FIRED and software is not None and holds(software))
         return next(fitting, self.messages[outcome]).format_map({name: _number(limits.get(name, own)) for name, own in self.limits.items()})
 
-    def shown(self, batch: Batch, rows: npt.NDArray[np.int64]) -> Evidence:
-        """The settings that pushes at these positions were judged by."""
-        return (self.evidence or (lambda of, at: of.evidence(self.keys, at)))(batch, rows)
-
 
 REGISTERED: list[Rule] = []
 """Every rule, in the order of the modules that were imported."""
 
 
-def rule(code: str, **said: Any) -> Callable[[Callable[[Batch], Judgement]], Rule]:
+def rule(code: str, **said: Any) -> Callable[[Callable[[Push], Judgement]], Rule]:
     """Makes and registers a rule of the function that judges by it: that has its name, and as docstring its documentation.
 
     Args:
         said: attributes of `Rule`.
     """
 
-    def made(evaluate: Callable[[Batch], Judgement]) -> Rule:
+    def made(evaluate: Callable[[Push], Judgement]) -> Rule:
         REGISTERED.append(Rule(code, evaluate.__name__, evaluate=evaluate, docstring=evaluate.__doc__ or "", **said))
         return REGISTERED[-1]
 
@@ -219,8 +235,8 @@ def rule(code: str, **said: Any) -> Callable[[Callable[[Batch], Judgement]], Rul
 
 
 def checked_rule(
-    code: str, note: str = "", evaluable: Callable[[Batch], Mask] | None = None, **said: Any
-) -> Callable[[Callable[[Batch], Positions]], Rule]:
+    code: str, note: str = "", evaluable: Callable[[Push], bool] | None = None, **said: Any
+) -> Callable[[Callable[[Push], Positions]], Rule]:
     """The same of a rule about single settings, by the catalogue (`udfs.rules.engine.checked`): the function returns their positions.
 
     Args:
@@ -228,14 +244,12 @@ def checked_rule(
         evaluable: whether the rule could have fired; None where the client's library is known.
     """
 
-    def made(found: Callable[[Batch], Positions]) -> Rule:
-        def evaluate(batch: Batch) -> Judgement:
-            return batch.checked.verdict(found(batch), evaluable=evaluable and evaluable(batch))
+    def made(found: Callable[[Push], Positions]) -> Rule:
+        def evaluate(push: Push) -> Judgement:
+            settings = push.checked.evidence(found(push), note)
+            return judged(bool(settings), push.software_known if evaluable is None else evaluable(push), None, settings)
 
-        def evidence(batch: Batch, rows: Positions) -> Evidence:
-            return batch.checked.evidence(found(batch), rows, note)
-
-        REGISTERED.append(Rule(code, found.__name__, evaluate=evaluate, evidence=evidence, docstring=found.__doc__ or "", **said))
+        REGISTERED.append(Rule(code, found.__name__, evaluate=evaluate, docstring=found.__doc__ or "", **said))
         return REGISTERED[-1]
 
     return made

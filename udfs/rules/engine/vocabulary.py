@@ -1,201 +1,36 @@
-"""Vocabulary of a batch, made once from the catalogue: numbers for keys and words, the clients of each key, and dialects' defaults.
+"""Names and values of settings, from the catalogue: which key a name means, whose it is, and what a client has that sets nothing.
 
-Only names, dialects and releases go through Python here, each distinct one once and remembered; never a push.
+What is asked of names, values and releases comes again and again, so each is worked out once and remembered; never a push.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
+from clientscope.catalog.setting_names import own_name
+from clientscope.catalog.settings import Release, libraries
 
-CLIENT_TYPES = tuple(ClientType)
-UNKNOWN_TYPE, UNKNOWN_DIALECT = len(CLIENT_TYPES), len(DIALECTS)
-"""Their places in tables, behind the known ones."""
+UNKNOWN = "unknown"
 
-DIALECT_OF_SOFTWARE = {software.lower(): number for number, each in enumerate(DIALECTS) for software in each.software}
-
-_NO_NUMBERS = (Type.STRING, Type.LIST, Type.BOOLEAN)
-KEYS = tuple(sorted(key for key, config_type in TYPES.items() if config_type not in (Type.CLASS, Type.PASSWORD)))
-"""Every setting that a rule may ask for, by number."""
-KEY_IDS = {key: number for number, key in enumerate(KEYS)}
-IS_NUMBER = np.array([TYPES[key] not in _NO_NUMBERS for key in KEYS])
+KEYS = frozenset(key for key, config_type in TYPES.items() if config_type not in (Type.CLASS, Type.PASSWORD))
+"""Every setting that a rule may ask for."""
+NUMBERS = frozenset(key for key in KEYS if TYPES[key] not in (Type.STRING, Type.LIST, Type.BOOLEAN))
 
 IDENTIFIERS = frozenset({"application.id", "client.id", "group.id", "transactional.id"})
 """Settings that have no default and name something; of KIP-1324's default keys those that a client may lack."""
 
-Bits = npt.NDArray[np.uint8]
-ALL_TYPES = (1 << len(CLIENT_TYPES)) - 1
-
-
-def bit(client_type: ClientType) -> int:
-    """A client type as a bit of a mask."""
-    return 1 << CLIENT_TYPES.index(client_type)
-
-
-def _owners() -> npt.NDArray[np.uint8]:
-    """Per key, the clients that have it, by any dialect's defaults; a key without a default in any may be of every client."""
-    owners = {
-        "application.id": bit(ClientType.STREAMS),
-        "client.rack": bit(ClientType.CONSUMER) | bit(ClientType.SHARE_CONSUMER),
-        "group.id": bit(ClientType.CONSUMER) | bit(ClientType.SHARE_CONSUMER),
-        "group.instance.id": bit(ClientType.CONSUMER),
-        "group.remote.assignor": bit(ClientType.CONSUMER),
-        "transactional.id": bit(ClientType.PRODUCER),
-    }
-    for dialect in DIALECTS:
-        for client_type, defaults in dialect.defaults.items():
-            for key in defaults:
-                owners[key] = owners.get(key, 0) | bit(client_type)
-    return np.array([owners.get(key, ALL_TYPES) for key in KEYS], np.uint8)
-
-
-OWNERS = _owners()
-IN_DEFAULT_SET = np.array([sum(bit(each) for each in ClientType if key in DEFAULT_KEYS[each]) for key in KEYS], np.uint8)
-"""Per key, which clients push it by themselves (KIP-1324)."""
-SHARE_KEYS = np.array([key.startswith("share.") for key in KEYS])
-
-
-# Unknown software writes as Kafka's own clients do, or as librdkafka, which most bindings are made of.
-_ANY_SPELLINGS = {**JAVA.spellings, **LIBRDKAFKA.spellings}
-_ANY_BOOLEANS = LIBRDKAFKA.booleans
-_SPELLINGS = [*(dialect.spellings for dialect in DIALECTS), _ANY_SPELLINGS]
-_BOOLEANS = [*(dialect.booleans for dialect in DIALECTS), _ANY_BOOLEANS]
-
-
-def _texts_of_defaults() -> set[str]:
-    found = {"true", "false", ""}
-    for dialect in DIALECTS:
-        for defaults in dialect.defaults.values():
-            for key, default in defaults.items():
-                texts = [default] if isinstance(default, str) else default.values()
-                found |= {dialect.kafka_value("", key, text) for text in texts if text is not None}
-    return found
-
-
-_WORDS = sorted({word for each in _SPELLINGS for spelled in each.values() for word in spelled} | {w for each in _BOOLEANS for w in each})
-TEXTS = tuple(sorted({text for each in _SPELLINGS for spelled in each.values() for text in spelled.values()} | _texts_of_defaults()))
-"""Every value that a dialect writes in its own way, in Kafka's spelling, and every default: texts with a code of their own."""
-TEXT_CODES = {text: code for code, text in enumerate(TEXTS)}
-WORDS = pa.array(_WORDS, pa.string())
-"""Everything that some dialect spells in its own way, in lower case."""
-TEXT_ARRAY = pa.array(TEXTS, pa.string())
-
-
-def _spelled() -> npt.NDArray[np.int32]:
-    """[dialect, key, word] → the code of Kafka's spelling; -1 where it is as it was written."""
-    table = np.full((len(DIALECTS) + 1, len(KEYS), len(_WORDS)), -1, np.int32)
-    for dialect, (spellings, booleans) in enumerate(zip(_SPELLINGS, _BOOLEANS, strict=True)):
-        for key, key_id in KEY_IDS.items():
-            for word, text in (booleans if TYPES[key] is Type.BOOLEAN else spellings.get(key, {})).items():
-                if not IS_NUMBER[key_id]:
-                    table[dialect, key_id, _WORDS.index(word)] = TEXT_CODES[text]
-    return table
-
-
-SPELLED = _spelled()
-SPELLED_NUMBERS = tuple(
-    (dialect, KEY_IDS[key], float(word), float(text))
-    for dialect, each in enumerate(_SPELLINGS)
-    for key, spelled in each.items()
-    if IS_NUMBER[KEY_IDS[key]]
-    for word, text in spelled.items()
-)
-"""Numbers that mean another one: 0 for without end."""
-
-_NUMBER = re.compile(r"[+-]?\d{1,19}(\.\d{1,19})?", re.ASCII)
-MOST_DIGITS = 19
-
-
-def number(text: str) -> float:
-    """A number as ConfigDef would take it, or librdkafka for its fractions; NaN for anything else."""
-    text = text.strip()
-    return float(text) if _NUMBER.fullmatch(text) else np.nan
-
-
-class Name(NamedTuple):
-    """What a setting's name means.
-
-    Attributes:
-        key_ids: for each client type, and where it isn't known; -1 for a name that Kafka's clients don't have.
-        in_own_way: the library's name, whose values are in another unit, or mean the opposite.
-    """
-
-    key_ids: tuple[int, ...]
-    in_own_way: bool
-
-
-@lru_cache(maxsize=16_384)
-def name(dialect: int, raw: str, written: bool) -> Name:
-    """
-    Args:
-        dialect: its place in `DIALECTS`, or `UNKNOWN_DIALECT`.
-        written: by a user in a file, so the library's names come first; clients push under Kafka's.
-    """
-    known = DIALECTS[dialect] if dialect < len(DIALECTS) else None
-    ids = [_key_id(known, raw, client_type, written) for client_type in CLIENT_TYPES]
-    in_own_way = known is not None and raw in {*known.factors, *known.durations, *known.inverted}
-    certain = {found for found in ids if found >= 0}
-    return Name((*ids, certain.pop() if len(certain) == 1 else -1), in_own_way)
-
-
-def _key_id(dialect: Dialect | None, raw: str, client_type: ClientType, written: bool) -> int:
-    if not written and raw in KEY_IDS:
-        return KEY_IDS[raw]
-    if dialect is not None:
-        renamed = dialect.kafka_name(raw, client_type)
-        if renamed in KEY_IDS or (renamed != raw and raw in KEY_IDS):
-            return KEY_IDS.get(renamed, -1)
-        if written:  # as the library takes it, or not at all
-            return KEY_IDS.get(raw, -1) if dialect.separator == "." else -1
-    plain = raw.replace("_", ".").lower()
-    if plain not in KEY_IDS:
-        plain = (dialect or LIBRDKAFKA).kafka_name(plain, client_type)
-    return KEY_IDS.get(plain, -1)
-
-
-class Defaults(NamedTuple):
-    """What a client has that sets nothing, by key."""
-
-    has: npt.NDArray[np.bool_]
-    numbers: npt.NDArray[np.float64]
-    texts: npt.NDArray[np.int32]
-
-
-@lru_cache(maxsize=1024)
-def defaults(dialect: int, client_type: int, version: str) -> Defaults:
-    """The defaults of `DIALECTS`' and `CLIENT_TYPES`' entries at these places. A default that names the version is given as its pattern."""
-    found = DIALECTS[dialect].defaults_of(CLIENT_TYPES[client_type], version)
-    patterns = DIALECTS[dialect].defaults.get(CLIENT_TYPES[client_type], {})
-    has, numbers, texts = np.zeros(len(KEYS), np.bool_), np.full(len(KEYS), np.nan), np.full(len(KEYS), -1, np.int32)
-    for key, text in found.items():
-        key_id = KEY_IDS[key]
-        has[key_id] = True
-        if IS_NUMBER[key_id]:
-            numbers[key_id] = number(text)
-        else:
-            pattern = patterns[key]
-            texts[key_id] = TEXT_CODES[pattern if isinstance(pattern, str) and "{version}" in pattern else text]
-    return Defaults(has, numbers, texts)
-
-
-@lru_cache(maxsize=1024)
-def untouched(dialect: int, client_type: ClientType, version: str) -> dict[str, str]:
-    """What a client makes of it when the user sets nothing."""
-    chosen = DIALECTS[dialect]
-    values = chosen.defaults_of(client_type, version)
-    return {**values, **chosen.settle(client_type, values, (), chosen.release_of(version))}
-
+ALL_TYPES = frozenset(ClientType)
+LISTED = {client_type: KEYS.intersection(DEFAULT_KEYS[client_type]) for client_type in ClientType}
+"""What each client pushes by itself (KIP-1324)."""
 
 SETTLED_BY: dict[ClientType, tuple[str, ...]] = {
     ClientType.PRODUCER: (
@@ -207,8 +42,181 @@ SETTLED_BY: dict[ClientType, tuple[str, ...]] = {
 }  # fmt: skip
 """The settings that dialects' `settle` looks at or changes; of `IDENTIFIERS` only whether they are set."""
 
+_BY_NAME = {each.name: each for each in DIALECTS}
+_OF_SOFTWARE = {software.lower(): each for each in DIALECTS for software in each.software}
+_NUMBER = re.compile(r"[+-]?\d{1,19}(\.\d{1,19})?", re.ASCII)
+_REMEMBERED = 16_384
 
-@cache
-def settled_ids(client_type: int) -> npt.NDArray[Any]:
-    """`SETTLED_BY` by number."""
-    return np.array([KEY_IDS[key] for key in SETTLED_BY.get(CLIENT_TYPES[client_type], ())], np.int64)
+
+def _owners() -> dict[str, frozenset[ClientType]]:
+    """Per key, the clients that have it, by any dialect's defaults; a key without a default in any may be of every client."""
+    fetching = {ClientType.CONSUMER, ClientType.SHARE_CONSUMER}
+    owners: dict[str, set[ClientType]] = {
+        "application.id": {ClientType.STREAMS},
+        "client.rack": set(fetching),
+        "group.id": set(fetching),
+        "group.instance.id": {ClientType.CONSUMER},
+        "group.remote.assignor": {ClientType.CONSUMER},
+        "transactional.id": {ClientType.PRODUCER},
+    }
+    for dialect in DIALECTS:
+        for client_type, defaults in dialect.defaults.items():
+            for key in defaults:
+                owners.setdefault(key, set()).add(client_type)
+    return {key: frozenset(owners.get(key, ALL_TYPES)) for key in KEYS}
+
+
+OWNERS = _owners()
+
+
+class KnownSoftware(NamedTuple):
+    """One software as it called itself.
+
+    Attributes:
+        release: of its library; empty where it is unknown.
+    """
+
+    name: str
+    version: str
+    dialect: Dialect | None
+    release: Release
+
+    def is_of(self, *libraries: str) -> bool:
+        """Whether it is one of these libraries."""
+        return self.dialect is not None and self.dialect.name in libraries
+
+
+@lru_cache(maxsize=1024)
+def software(name: str | None, version: str | None) -> KnownSoftware:
+    """The software of KIP-511's name and version."""
+    name, version = UNKNOWN if name is None else name, UNKNOWN if version is None else version
+    dialect = _OF_SOFTWARE.get(name.lower())
+    return KnownSoftware(name, version, dialect, dialect.release_of(version) if dialect else ())
+
+
+def is_library(name: str, since: Release = (), before: Release = ()) -> Callable[[KnownSoftware], bool]:
+    """Whether software is of this library; with bounds, also of a release that is known to be within them."""
+
+    def holds(it: KnownSoftware) -> bool:
+        if not it.is_of(name):
+            return False
+        return not (since or before) or (bool(it.release) and since <= it.release and (not before or it.release < before))
+
+    return holds
+
+
+def lacks(key: str) -> Callable[[KnownSoftware], bool]:
+    """Whether the library has no setting that Kafka calls ``key`` in this release, for any kind of client."""
+
+    def holds(it: KnownSoftware) -> bool:
+        if it.dialect is None:
+            return False
+        library = libraries()[it.dialect.name]
+        settings = (library.setting(own_name(it.dialect, library, key, client_type)) for client_type in ClientType)
+        return not any(each.now(kind, it.release) for each in settings if each for kind in each.kinds)
+
+    return holds
+
+
+class Name(NamedTuple):
+    """What a setting's name means.
+
+    Attributes:
+        raw: the name as it was pushed.
+        keys: Kafka's key by the type of client; by None where all types agree. None for a name that Kafka's clients don't have.
+        in_own_way: the library's name, whose values are in another unit, or mean the opposite.
+    """
+
+    raw: str
+    keys: Mapping[ClientType | None, str | None]
+    in_own_way: bool
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def name(dialect: str | None, raw: str, written: bool) -> Name:
+    """
+    Args:
+        dialect: its name; None for an unknown library.
+        written: by a user in a file, so the library's names come first; clients push under Kafka's.
+    """
+    known = None if dialect is None else _BY_NAME[dialect]
+    keys: dict[ClientType | None, str | None] = {each: _key(known, raw, each, written) for each in ClientType}
+    certain = set(keys.values()) - {None}
+    keys[None] = certain.pop() if len(certain) == 1 else None
+    return Name(raw, keys, known is not None and raw in {*known.factors, *known.durations, *known.inverted})
+
+
+def _key(dialect: Dialect | None, raw: str, client_type: ClientType, written: bool) -> str | None:
+    if not written and raw in KEYS:
+        return raw
+    if dialect is not None:
+        renamed = dialect.kafka_name(raw, client_type)
+        if renamed in KEYS or (renamed != raw and raw in KEYS):
+            return _known(renamed)
+        if written:  # as the library takes it, or not at all
+            return _known(raw) if dialect.separator == "." else None
+    plain = raw.replace("_", ".").lower()
+    return _known(plain if plain in KEYS else (dialect or LIBRDKAFKA).kafka_name(plain, client_type))
+
+
+def _known(key: str) -> str | None:
+    return key if key in KEYS else None
+
+
+# Unknown software writes as Kafka's own clients do, or as librdkafka, which most bindings are made of.
+_ANY_SPELLINGS = {**JAVA.spellings, **LIBRDKAFKA.spellings}
+
+
+def value(dialect: str | None, name: Name, key: str, text: str) -> tuple[str | None, float]:
+    """A value as Kafka has it: its text, and NaN; for a key of `NUMBERS` None and the number, NaN for what is none.
+
+    Args:
+        dialect: its name; None for an unknown library.
+        name: of the setting as it was pushed.
+    """
+    if name.in_own_way and dialect is not None:
+        text = _BY_NAME[dialect].kafka_value(name.raw, key, text)
+    spellings = _spellings(dialect, key)
+    if key not in NUMBERS:
+        text = text.strip()
+        return text if name.in_own_way else spellings.get(text.lower(), text), math.nan
+    found = number(text)
+    # A number may mean another one, as 0 for without end.
+    return None, found if not spellings else next((float(meant) for word, meant in spellings.items() if float(word) == found), found)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _spellings(dialect: str | None, key: str) -> Mapping[str, str]:
+    """Values in lower case that mean another one of a key → as Kafka writes that."""
+    known = None if dialect is None else _BY_NAME[dialect]
+    if TYPES[key] is Type.BOOLEAN:
+        return (known or LIBRDKAFKA).booleans
+    return (_ANY_SPELLINGS if known is None else known.spellings).get(key, {})
+
+
+def number(text: str) -> float:
+    """A number as ConfigDef would take it, or librdkafka for its fractions; NaN for anything else."""
+    text = text.strip()
+    return float(text) if _NUMBER.fullmatch(text) else math.nan
+
+
+def number_text(value: float) -> str | None:
+    """A number as Kafka writes it; None for NaN."""
+    if math.isnan(value):
+        return None
+    return str(int(value)) if value.is_integer() else str(value)
+
+
+@lru_cache(maxsize=1024)
+def defaults(dialect: str, client_type: ClientType, version: str) -> Mapping[str, str]:
+    """What a client has that sets nothing, of `KEYS`."""
+    found = _BY_NAME[dialect].defaults_of(client_type, version)
+    return {key: text for key, text in found.items() if key in KEYS}
+
+
+@lru_cache(maxsize=1024)
+def untouched(dialect: str, client_type: ClientType, version: str) -> Mapping[str, str]:
+    """What a client makes of it when the user sets nothing."""
+    chosen = _BY_NAME[dialect]
+    values = chosen.defaults_of(client_type, version)
+    return {**values, **chosen.settle(client_type, values, (), chosen.release_of(version))}

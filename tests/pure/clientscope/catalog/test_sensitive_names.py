@@ -31,12 +31,11 @@ from clientscope.records.enums import ValueState
 from clientscope.session.state import UNKNOWN, Identity, PrincipalSource
 from clientscope.topic_values import Setting
 from sinks.dashboard.state.connection_events import event
-from udfs.decode import CONNECTION, PUSH, decode_pushes
+from udfs.decode import CONNECTION, PUSH
 from udfs.kernels.client_facts import CLIENT
 from udfs.kernels.connection_counts import counts
 from udfs.kernels.finding_inputs import connected, pushed
 from udfs.kernels.results import results
-from udfs.pushes import Pushes
 
 KEY = DigestKey(b"k" * 32)
 PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")
@@ -234,7 +233,7 @@ def test_no_kernel_of_the_job_and_no_reader_of_the_page_passes_a_raw_name_on(sec
     ]  # fmt: skip
     connections += [heartbeat(50, [("java", secret, 1, 1, 0)]), connection_record(51, cluster_id=secret)]
     made = [
-        results(Pushes(decode_pushes(pushes, KEY))).to_pylist(),
+        results(pushes, KEY).to_pylist(),
         pushed(pushes, KEY).to_pylist(),
         connected(pa.array(connections), KEY).to_pylist(),
         counts(pa.array(connections), KEY).to_pylist(),

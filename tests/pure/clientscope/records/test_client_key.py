@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from uuid import UUID
 
-import pyarrow as pa
 import pytest
 from every import every
 from hypothesis import given, settings
@@ -19,7 +18,6 @@ from clientscope.policy.interface import RequestContext
 from clientscope.records.client_key import client_key, instance_of, is_anonymous, tenant_of
 from clientscope.records.principals import ANONYMOUS
 from clientscope.session.state import Identity
-from udfs.kernels.client_keys import client_keys
 
 INSTANCE = UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
 CONTEXT = RequestContext(
@@ -58,27 +56,6 @@ def test_a_gateway_cannot_be_named_so_that_a_connection_is_a_client_with_an_id()
     for gateway in (str(INSTANCE), of_instance, f"{INSTANCE}/{'0' * 32}"):
         connection = client_key("c", "User:a", "10.0.0.1", None, gateway, 1, 2)
         assert connection != of_instance and instance_of(connection) is None
-
-
-STORED = TEXTS.map(lambda text: text.encode("utf-8", "replace").decode())
-CLIENTS = st.tuples(
-    st.sampled_from("cd"), st.none() | st.just(ANONYMOUS) | STORED, STORED, st.none() | st.sampled_from([INSTANCE, UUID(int=7)])
-)
-
-
-@settings(deadline=None)
-@given(st.lists(CLIENTS, max_size=20))
-def test_a_batch_has_the_same_keys_as_each_record(clients: list[tuple[str, str | None, str, UUID | None]]) -> None:
-    columns = {
-        "cluster": pa.array([each[0] for each in clients], pa.string()),
-        "principal": pa.array([each[1] for each in clients], pa.string()),
-        "address": pa.array([each[2] for each in clients], pa.string()),
-        "instance_id": pa.array([each[3] and str(each[3]) for each in clients], pa.string()),
-        "gateway": pa.array(["gw"] * len(clients), pa.string()),
-        "epoch": pa.array([1] * len(clients), pa.int64()),
-        "connection": pa.array([2] * len(clients), pa.int64()),
-    }
-    assert client_keys(columns).to_pylist() == [key(*each) for each in clients]
 
 
 def test_the_gateway_tells_clients_of_two_principals_apart_though_they_send_one_id() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -10,14 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
-from quality_batches import NOW_MS, append, pushes
-from record_bytes import config_record, setting
+from quality_batches import append, pushes
 
 from clientscope.records.topics import CONFIGS
 from sinks.quality.asking import CheckingProcess, ProcessFailed
 
 
-def test_without_memory_the_look_fails(tmp_path: Path) -> None:
+def test_a_process_that_is_killed_fails_one_look(tmp_path: Path) -> None:
+    """As the kernel does where memory is short; its own limit is below that of the machine."""
     process = CheckingProcess(str(tmp_path))
     try:
         append(tmp_path, CONFIGS, pushes())
@@ -26,15 +28,11 @@ def test_without_memory_the_look_fails(tmp_path: Path) -> None:
         assert process.process_id is not None
         soft, _ = resource.prlimit(process.process_id, resource.RLIMIT_DATA)
         assert 0 < soft <= 1 << 30
-        resource.prlimit(process.process_id, resource.RLIMIT_DATA, (1 << 20, 1 << 20))
-        # Some 200 MB at a time: what the process has freed may be enough for less.
-        large = config_record(*[setting(f"key.{number}", "v" * 40) for number in range(2_500)], received_timestamp_ms=NOW_MS)
-        append(tmp_path, CONFIGS, [large] * 512)
-        try:
-            (none,) = process.look({CONFIGS: 1})["validated"]
-            assert "Memory" in none["error"]
-        except ProcessFailed as problem:
-            assert problem.cause == "ended"
+        os.kill(process.process_id, signal.SIGKILL)
+        with pytest.raises(ProcessFailed) as raised:
+            process.look({CONFIGS: 1})
+        assert raised.value.cause == "ended"
+        assert process.look({CONFIGS: 0})["validated"][0]["rows"] == 50
     finally:
         process.close()
 

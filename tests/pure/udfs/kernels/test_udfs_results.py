@@ -11,16 +11,14 @@ from record_bytes import binaries, config_record, setting
 from clientscope.catalog.configs import Type
 from clientscope.digest import DigestKey
 from clientscope.records.enums import Origin, ValueState
-from udfs.decode import decode_pushes
 from udfs.kernels import results as kernels
-from udfs.pushes import Pushes
 from udfs.rules import registry as rules
 
 KEY = DigestKey(b"k" * 32)
 
 
 def results(*records: bytes | None) -> list[dict[str, Any]]:
-    rows = kernels.results(Pushes(decode_pushes(binaries(*records), KEY))).to_pylist()
+    rows = kernels.results(binaries(*records), KEY).to_pylist()
     return [
         {"key": row["key"], "decode_error": row["decode_error"]} | (json.loads("{" + row["rest"][1:]) if row["rest"] else {})
         for row in rows
@@ -110,7 +108,6 @@ def test_rows_stay_in_order_and_apart() -> None:
 
 
 def test_each_push_gets_its_own_verdicts() -> None:
-    """Verdicts are written once for all pushes that share them, so they may go to the wrong ones."""
     keys = [f"secret.{i % 7}" for i in range(40)]
     rows = results(*(config_record(setting(key, "hunter2"), setting("acks", ("0", "1", "all")[i % 3])) for i, key in enumerate(keys)))
     for i, (row, key) in enumerate(zip(rows, keys, strict=True)):

@@ -136,4 +136,4 @@ def test_a_file_of_unknown_names_hides_no_other_files_mistake(here: Path, run: R
     assert (mistake["severity"], mistake["settings"][0]["note"]) == ("medium", "did you mean linger.ms?")
     assert [finding["severity"] for finding in unknown].count("info") == 3_000
     notes = [finding["settings"][0]["note"] for finding in unknown]
-    assert notes.count("not looked up: more than 1,024 names are unknown") == 3_001 - 2 * 1_024, "so many of each file"
+    assert notes.count("not looked up: more than 1,024 names are unknown") == 3_000 - 1_024, "so many of each file"

@@ -1,4 +1,4 @@
-"""udfs/rules/engine/parsing: of several values that a client's requests have shown, only that of acks that loses most is judged."""
+"""Of several values that a client's requests have shown, only that of acks that loses most is judged."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from record_bytes import config_record, setting
 
 from clientscope.records.enums import Origin
 from sinks.dashboard.state.configuration import configuration
-from udfs.decode import decode_pushes
 from udfs.kernels.results import results
-from udfs.pushes import Pushes
 
 JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}
 
 
 def verdicts(values: dict[str, str], origin: Origin, *more: Any) -> dict[str, Any]:
     record = config_record(*(setting(key, value, type=1) for key, value in values.items()), *more, origin=origin, **JAVA)
-    pushes = Pushes(decode_pushes(pa.array([record], pa.large_binary())))
-    found: dict[str, Any] = json.loads('{"key":0' + results(pushes).field("rest")[0].as_py())
+    found: dict[str, Any] = json.loads('{"key":0' + results(pa.array([record], pa.large_binary()), None).field("rest")[0].as_py())
     return found
 
 

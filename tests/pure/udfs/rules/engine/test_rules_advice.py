@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
-import numpy as np
 import pytest
 from every import every
 from record_bytes import config_record, setting
-from rule_batches import batch_of, record_of
+from rule_batches import fired, push_of, record_of
 
 from clientscope.catalog.configs import TYPES, ClientType
 from clientscope.catalog.dialects import DIALECTS
@@ -17,9 +15,9 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import kinds_of, own_name
 from clientscope.catalog.settings import Facts, Release, libraries
 from clientscope.records.enums import Origin
-from udfs.rules.engine.batch import Batch, judge
+from udfs.rules.engine import vocabulary
 from udfs.rules.engine.rule import FIRED, Case, Rule
-from udfs.rules.registry import EVERY_RULE, RULES
+from udfs.rules.registry import EVERY_RULE
 
 BY_CODE = {rule.code: rule for rule in EVERY_RULE}
 KAFKAS_NAMES = {"java", "librdkafka"}
@@ -48,21 +46,13 @@ WORDS = {"acks", "retries"}
 """Settings' names that are words of a sentence, too, where no value follows."""
 
 
-@cache
-def batch_of_releases(library: str, software: str) -> Batch:
-    """A push of each release."""
-    versions = [".".join(map(str, release)) for release in libraries()[library].releases]
-    return batch_of(*(record_of(Case(FIRED, {"x": "1"}, software=software, version=version)) for version in versions))
-
-
 @pytest.mark.parametrize("rule", [rule for rule in EVERY_RULE if rule.keys], ids=lambda rule: rule.code)
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 def test_advice_names_settings_of_the_library(rule: Rule, dialect: Dialect) -> None:
     if rule.dialects and dialect.name not in rule.dialects:
         return
-    releases = libraries()[dialect.name].releases
-    texts, which = batch_of_releases(dialect.name, dialect.software[0]).messages(rule, FIRED, np.arange(len(releases)))
-    for release, said in zip(releases, (texts[each] for each in which), strict=True):
+    for release in libraries()[dialect.name].releases:
+        said = rule.message(FIRED, {}, vocabulary.software(dialect.software[0], ".".join(map(str, release))))
         for client_type in rule.client_types - {ClientType.STREAMS}:
             there = [bool(_facts(dialect, release, client_type, key)) for key in rule.keys]
             if not (any(there) if rule.code in ENOUGH else all(there)):
@@ -101,9 +91,9 @@ def test_advice_names_settings_of_the_library(rule: Rule, dialect: Dialect) -> N
     ],
 )
 def test_advises_an_eager_group_by_its_library(software: str, version: str, says: str, does_not: str) -> None:
-    batch = batch_of(record_of(Case(FIRED, {"partition.assignment.strategy": "range"}, software=software, version=version)))
-    assert judge(batch, [BY_CODE["AN213"]])[0].outcomes.tolist() == [FIRED]
-    (said,), _ = batch.messages(BY_CODE["AN213"], FIRED, np.array([0]))
+    push = push_of(record_of(Case(FIRED, {"partition.assignment.strategy": "range"}, software=software, version=version)))
+    assert "AN213" in fired(push)
+    said = push.message(BY_CODE["AN213"], FIRED)
     assert says in said and does_not not in said, said
 
 
@@ -112,9 +102,9 @@ def test_advises_an_eager_group_by_its_library(software: str, version: str, says
                                       ("3.9.1", "has a bug", "too old"), ("3.1.0", "has a bug", "too old")],
 )  # fmt: skip
 def test_bad_software_has_a_bug_or_is_too_old(version: str, says: str, does_not: str) -> None:
-    batch = batch_of(record_of(Case(FIRED, {"acks": "all"}, version=version)))
-    assert judge(batch, [BY_CODE["AN307"]])[0].outcomes.tolist() == [FIRED]
-    (said,), _ = batch.messages(BY_CODE["AN307"], FIRED, np.array([0]))
+    push = push_of(record_of(Case(FIRED, {"acks": "all"}, version=version)))
+    assert "AN307" in fired(push)
+    said = push.message(BY_CODE["AN307"], FIRED)
     assert says in said and does_not not in said, said
 
 
@@ -136,7 +126,6 @@ def test_nothing_is_said_of_answers_that_nobody_waits_for(software: str, version
     of = {"origin": origin, "client_software_name": software, "client_software_version": version}
     pushed = [config_record(*(setting(key, value) for key, value in ZERO.items()), **of), config_record(setting("acks", "0"), **of)]
     pushed += [config_record(setting("acks", "0"), setting("enable.idempotence", "false", default=True), **of)]
-    batch = batch_of(*pushed)
-    fired = [{rule.code for rule, each in zip(RULES, judge(batch, RULES), strict=True) if each.outcomes[row] == FIRED} for row in range(3)]
-    assert all("AN101" in codes for codes in every(fired)), fired
-    assert not [codes & ABOUT_ANSWERS for codes in fired if codes & ABOUT_ANSWERS]
+    found = [fired(push_of(record)) for record in pushed]
+    assert all("AN101" in codes for codes in every(found)), found
+    assert not [codes & ABOUT_ANSWERS for codes in found if codes & ABOUT_ANSWERS]

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import re
 
-import numpy as np
 import pytest
 from record_bytes import binaries, config_record, setting
-from rule_batches import batch_of, record_of
+from rule_batches import fired, push_of, record_of
 
 from clientscope.profiles import APACHE, BUILT_IN, Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
-from udfs.decode import decode_pushes
 from udfs.kernels.results import results
-from udfs.pushes import Pushes
-from udfs.rules.engine.batch import judge
 from udfs.rules.engine.rule import FIRED, PASSED, Case, Rule
 from udfs.rules.registry import RULES
 
@@ -56,8 +52,8 @@ def test_who_does_what_it_says_passes(rule: Rule, profile: Profile) -> None:
     for case in java:
         defaults = {key: value for key, value in case.defaults.items() if key not in advice}
         corrected = Case(PASSED, {**case.settings, **advice}, defaults, complete=case.complete)
-        (judgement,) = judge(batch_of(record_of(corrected), complete=case.complete, thresholds=Thresholds((profile,))), [rule])
-        assert judgement.outcomes[0] != FIRED, (case.settings, advice)
+        push = push_of(record_of(corrected), complete=case.complete, thresholds=Thresholds((profile,)))
+        assert rule.code not in fired(push), (case.settings, advice)
 
 
 def test_each_message_has_the_threshold_of_the_clients_own_profile() -> None:
@@ -65,7 +61,7 @@ def test_each_message_has_the_threshold_of_the_clients_own_profile() -> None:
         config_record(setting("request.timeout.ms", "5000"), setting("acks", "all"), client_id=client_id) for client_id in ("a", "b", "a")
     ]
     chosen = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(client_id=("b",)), 1),)))
-    rows = results(Pushes(decode_pushes(binaries(*pushed))), chosen)
+    rows = results(binaries(*pushed), None, chosen)
     rendered = [
         rule["message"]
         for text in rows.field("rest").to_pylist()
@@ -73,10 +69,3 @@ def test_each_message_has_the_threshold_of_the_clients_own_profile() -> None:
         if rule["code"] == "AN108"
     ]
     assert [numbers(message) for message in rendered] == [{"10000"}, {"20000"}, {"10000"}]
-
-
-def test_distinct_sentences_stand_once() -> None:
-    (rule,) = [rule for rule in RULES if rule.code == "AN108"]
-    batch = batch_of(*[config_record(setting("acks", "all"))] * 3, thresholds=Thresholds((APACHE, BUILT_IN["msk"])))
-    texts, which = batch.messages(rule, FIRED, np.arange(3))
-    assert (len(texts), which.tolist()) == (1, [0, 0, 0]), "msk has no threshold of its own for it"

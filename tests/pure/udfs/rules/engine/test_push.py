@@ -1,18 +1,17 @@
-"""A batch's columns, against a slow reference that looks at one push at a time through the dialects' own functions."""
+"""Effective values of a push, against a slow reference that asks the dialects' own functions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from record_bytes import config_record, setting
-from rule_batches import batch_of
+from rule_batches import fired, outcomes, push_of
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
@@ -21,10 +20,8 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 from clientscope.records.enums import Origin, ValueState
-from udfs.rules.engine.batch import judge
-from udfs.rules.engine.matrices import number_text
-from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, PASSED, SettingOf
-from udfs.rules.engine.vocabulary import KEYS, SETTLED_BY, number
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, SettingOf
+from udfs.rules.engine.vocabulary import KEYS, SETTLED_BY, number, number_text
 from udfs.rules.registry import RULES
 
 UNKNOWN = Dialect("unknown", (), {}, spellings={**JAVA.spellings, **LIBRDKAFKA.spellings}, booleans=LIBRDKAFKA.booleans)
@@ -178,29 +175,23 @@ def record_of(push: Push) -> bytes:
     return config_record(*entries, client_software_name=push.software, client_software_version=push.version)
 
 
-def seen(found: tuple[SettingOf, ...]) -> dict[str, tuple[str | None, str]]:
+def seen(found: Sequence[SettingOf]) -> dict[str, tuple[str | None, str]]:
     return {each.key: (each.value, each.origin) for each in found}
 
 
 @settings(deadline=None)
-@example(
-    [Push("apache-kafka-java", "4.4.0", (("linger.ms", "0", False), ("max.in.flight.requests.per.connection", "9" * 19, False)))], True
-)
-@example([Push("librdkafka", "2.8.0", (("acks", "1", False), ("socket.timeout.ms", "7", False)))], False)
-@given(st.lists(pushes(), min_size=1, max_size=6), st.booleans())
-def test_effective_values_and_origins_are_the_references(made: list[Push], complete: bool) -> None:
+@example(Push("apache-kafka-java", "4.4.0", (("linger.ms", "0", False), ("max.in.flight.requests.per.connection", "9" * 19, False))), True)
+@example(Push("librdkafka", "2.8.0", (("acks", "1", False), ("socket.timeout.ms", "7", False))), False)
+@given(pushes(), st.booleans())
+def test_effective_values_and_origins_are_the_references(made: Push, complete: bool) -> None:
     if complete:
-        made = [Push(each.software, each.version, tuple((key, value, False) for key, value, _ in each.settings)) for each in made]
-    batch = batch_of(*map(record_of, made), complete=complete)
-    types = [None if number < 0 else list(ClientType)[number] for number in batch.client_types.tolist()]
-    assert types == [type_of(push, complete) for push in made]
-    evidence = batch.evidence(KEYS, np.arange(len(made)))
-    for push, which in zip(made, evidence.indices, strict=True):
-        assert seen(evidence.distinct[which]) == reference(push, complete), push
+        made = Push(made.software, made.version, tuple((key, value, False) for key, value, _ in made.settings))
+    push, expected = push_of(record_of(made), complete=complete), reference(made, complete)
+    assert push.client_type == type_of(made, complete)
+    assert seen(push.evidence(KEYS)) == expected
     for key in ("acks", "linger.ms", "enable.idempotence"):
-        origins = [reference(push, complete).get(key, ("", ""))[1] for push in made]
-        assert batch.is_set(key).tolist() == [origin == "set" for origin in origins]
-        assert batch.is_default(key).tolist() == [origin == "default" for origin in origins]
+        origin = expected.get(key, ("", ""))[1]
+        assert (push.is_set(key), push.is_default(key)) == (origin == "set", origin == "default")
 
 
 @pytest.mark.parametrize(
@@ -214,8 +205,7 @@ def test_effective_values_and_origins_are_the_references(made: list[Push], compl
 )
 def test_of_a_setting_under_two_names_the_last_counts(given: tuple[tuple[str, str | None, bool], ...]) -> None:
     push = Push("kgo", "1.18.0", given)
-    evidence = batch_of(record_of(push), complete=False).evidence(KEYS, np.arange(1))
-    assert seen(evidence.distinct[evidence.indices[0]])["linger.ms"] == reference(push, False)["linger.ms"]
+    assert seen(push_of(record_of(push)).evidence(KEYS))["linger.ms"] == reference(push, False)["linger.ms"]
 
 
 class Watched(dict[str, Any]):
@@ -238,7 +228,7 @@ class Watched(dict[str, Any]):
 @pytest.mark.parametrize("client_type", ClientType)
 @settings(max_examples=10, deadline=None)
 @given(
-    values=st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES)),
+    values=st.dictionaries(st.sampled_from(sorted(KEYS)), st.sampled_from(VALUES)),
     more=st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES)),
 )
 def test_settling_looks_at_no_other_settings(each: Dialect, client_type: ClientType, values: dict[str, str], more: dict[str, str]) -> None:
@@ -251,46 +241,34 @@ JAVA_SAYS = {"client_software_name": "apache-kafka-java", "client_software_versi
 
 
 def test_settings_that_clients_share_are_judged_as_each_ones() -> None:
-    shared = batch_of(config_record(setting("acks", "0"), setting("session.timeout.ms", "1")))
-    by_code = {rule.code: judge(shared, [rule])[0].outcomes[0] for rule in RULES}
-    assert [by_code[code] for code in ("AN101", "AN202")] == [FIRED, FIRED]
-    unknown = batch_of(config_record(setting("retries", "0")))
-    assert judge(unknown, [rule for rule in RULES if rule.code == "AN103"])[0].outcomes.tolist() == [NOT_EVALUABLE]
+    shared = push_of(config_record(setting("acks", "0"), setting("session.timeout.ms", "1")))
+    assert {"AN101", "AN202"} <= fired(shared)
+    assert outcomes(push_of(config_record(setting("retries", "0"))))["AN103"] == NOT_EVALUABLE
 
 
 def test_a_client_type_that_is_known_is_not_guessed() -> None:
-    batch = batch_of(config_record(setting("client.id", "c")), complete=True, client_type=ClientType.PRODUCER)
-    assert batch.client_types.tolist() == [0]
-    assert batch.number("linger.ms").tolist() == [5.0]
+    push = push_of(config_record(setting("client.id", "c")), complete=True, client_type=ClientType.PRODUCER)
+    assert (push.client_type, push.number("linger.ms")) == (ClientType.PRODUCER, 5.0)
 
 
 @pytest.mark.parametrize("origin", [Origin.OBSERVED, Origin.REQUEST_LOG])
 def test_a_push_from_the_wire_says_nothing_of_defaults_nor_does_a_part_of_a_log(origin: int) -> None:
-    batch = batch_of(config_record(setting("acks", "1"), setting("linger.ms", "0", default=True), origin=origin, **JAVA_SAYS))
+    push = push_of(config_record(setting("acks", "1"), setting("linger.ms", "0", default=True), origin=origin, **JAVA_SAYS))
     for key in ("acks", "linger.ms"):
-        assert not batch.is_set(key).any()
-        assert not batch.is_default(key).any()
-    evidence = batch.evidence(["acks", "linger.ms", "batch.size"], np.array([0]))
-    assert evidence.distinct[evidence.indices[0]] == (SettingOf("acks", "1", "pushed"), SettingOf("linger.ms", "0", "pushed"))
+        assert not push.is_set(key) and not push.is_default(key)
+    evidence = push.evidence(["acks", "linger.ms", "batch.size"])
+    assert evidence == [SettingOf("acks", "1", "pushed"), SettingOf("linger.ms", "0", "pushed")]
 
 
-def test_evidence_is_given_once_and_is_never_a_secret() -> None:
+def test_evidence_is_never_a_secret() -> None:
     redacted = setting("acks", None, state=ValueState.VALUE_SHAPE, digest=b"d" * 32, length=40)
-    records = [config_record(setting("acks", "0"), client_id=f"c-{number}") for number in range(3)]
-    batch = batch_of(*records, config_record(redacted), config_record(setting("group.id", "g")))
-    evidence = batch.evidence(("acks",), np.array([0, 1, 3, 2, 4]))
-    assert [evidence.distinct[which] for which in evidence.indices] == [
-        (SettingOf("acks", "0", "set"),), (SettingOf("acks", "0", "set"),),
-        (SettingOf("acks", None, "set", "value_shape", 40, (b"d" * 32).hex()),), (SettingOf("acks", "0", "set"),), (),
-    ]  # fmt: skip
-    assert len(evidence.distinct) == 3
-    assert batch.evidence((), np.array([0])).distinct == [()]
-    assert batch.evidence(("acks",), np.array([], np.int64)).indices.size == 0
+    of = [push_of(config_record(each)).evidence(("acks",)) for each in (setting("acks", "0"), redacted, setting("group.id", "g"))]
+    assert of == [[SettingOf("acks", "0", "set")], [SettingOf("acks", None, "set", "value_shape", 40, (b"d" * 32).hex())], []]
 
 
 def test_a_setting_that_rules_may_not_see_is_an_error() -> None:
     with pytest.raises(KeyError, match="sasl"):
-        batch_of(config_record()).number("sasl.jaas.config")
+        push_of(config_record()).number("sasl.jaas.config")
 
 
 @dataclass(frozen=True)
@@ -317,22 +295,15 @@ class ByGroup:
 def test_profiles_have_their_own_limits_and_rules() -> None:
     profiles = ByGroup((APrivateProfile(), APrivateProfile(off=frozenset({"AN207"}), limits={"AN202": {"minimum_ms": 60_000}})), [])
     settings = (setting("session.timeout.ms", "45000"), setting("enable.auto.commit", "true"))
-    records = [config_record(setting("group.id", group), *settings) for group in ("quick", "slow", "quick")]
-    batch = batch_of(*records, thresholds=profiles)
-    rules = {rule.code: rule for rule in RULES}
-    short, auto = judge(batch, [rules["AN202"], rules["AN207"]])
-    assert short.outcomes.tolist() == [PASSED, FIRED, PASSED]
-    assert auto.outcomes.tolist() == [FIRED, NOT_APPLICABLE, FIRED]
-    assert sorted(profiles.asked) == [(None, "quick", "orders-1"), (None, "slow", "orders-1")]
-    off = replace(rules["AN207"], enabled=False)
-    assert judge(batch_of(*records), [off])[0].outcomes.tolist() == [NOT_APPLICABLE] * 3
-    on = ByGroup((APrivateProfile(on=frozenset({"AN207"})),), [])
-    assert judge(batch_of(*records, thresholds=on), [off])[0].outcomes.tolist() == [FIRED] * 3
-
-
-def test_nothing_and_what_could_not_be_decoded() -> None:
-    for batch in (batch_of(), batch_of(b"junk", config_record())):
-        assert [judgement.outcomes.size for judgement in judge(batch, RULES)] == [len(batch)] * len(RULES)
+    quick, slow = (push_of(config_record(setting("group.id", group), *settings), thresholds=profiles) for group in ("quick", "slow"))
+    assert [outcomes(quick)[code] for code in ("AN202", "AN207")] == [PASSED, FIRED]
+    assert (outcomes(slow)["AN202"], "AN207" in outcomes(slow)) == (FIRED, False)
+    assert profiles.asked == [(None, "quick", "orders-1"), (None, "slow", "orders-1")]
+    (rule,) = [rule for rule in RULES if rule.code == "AN207"]
+    off = replace(rule, enabled=False)
+    assert not list(quick.judged_by((off,)))
+    on = push_of(config_record(setting("group.id", "g"), *settings), thresholds=ByGroup((APrivateProfile(on=frozenset({"AN207"})),), []))
+    assert [judgement.outcome for _, judgement in on.judged_by((off,))] == [FIRED]
 
 
 def test_a_whole_push_of_javas_is_settled_and_knows_what_has_no_value() -> None:
@@ -340,7 +311,9 @@ def test_a_whole_push_of_javas_is_settled_and_knows_what_has_no_value() -> None:
            "isolation.level": "read_uncommitted", "max.poll.interval.ms": "300000", "max.poll.records": "500",
            "request.timeout.ms": "30000", "session.timeout.ms": "45000"}  # fmt: skip
     whole = [setting(key, value, default=True) for key, value in own.items()]
-    batch = batch_of(config_record(*whole), config_record(*whole[1:]), config_record(*whole, setting("check.crcs", "true")))
-    assert batch.is_absent("group.id").tolist() == [True, False, False]
-    assert batch.text("enable.auto.commit").equals("false").tolist() == [True, False, False]
-    assert batch.text("enable.auto.commit", settled=False).equals("true").all()
+    push, lacking, more = map(
+        push_of, (config_record(*whole), config_record(*whole[1:]), config_record(*whole, setting("check.crcs", "true")))
+    )
+    assert [each.is_absent("group.id") for each in (push, lacking, more)] == [True, False, False]
+    assert [each.text("enable.auto.commit") for each in (push, lacking, more)] == ["false", "true", "true"]
+    assert push.text("enable.auto.commit", settled=False) == "true"

@@ -1,0 +1,300 @@
+"""A pushed configuration as rules judge it: under Kafka's names and in its spelling, with what a client's library makes of it.
+
+A key that wasn't pushed is not known, since ``config.push.allowed.keys`` replaces KIP-1324's list. Defaults are filled in only where a push
+shows that its client leaves them out, and everywhere where the settings are complete, as in a file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
+from clientscope.catalog.request_settings import BETWEEN, weakest
+from clientscope.policy.redaction import JudgedRecord
+from clientscope.profiles import APACHE, Profile, Thresholds
+from clientscope.records.config_record import RecordedSetting
+from clientscope.records.enums import Origin
+from udfs.rules.engine import vocabulary as v
+from udfs.rules.engine.checked import CheckedSettings
+from udfs.rules.engine.rule import NOT_EVALUABLE, Judgement, Rule, SettingOf
+
+_CONSUMERS = {ClientType.CONSUMER, ClientType.SHARE_CONSUMER}
+_ADMIN_NUMBERS = frozenset(DEFAULT_KEYS[ClientType.ADMIN]) - v.IDENTIFIERS
+
+
+@dataclass(slots=True)
+class EffectiveValue:
+    """What a client has of one key.
+
+    Attributes:
+        origin: ``set`` by the user, ``default``, or ``pushed`` where the record doesn't say which.
+        text: None where it isn't known, as for a key that is a number.
+        number: NaN where it isn't known.
+        place: of the setting in the push; None for a default that was filled in.
+        asked: the text before other settings changed it.
+    """
+
+    origin: str
+    text: str | None
+    number: float
+    place: int | None
+    asked: str | None
+
+    @property
+    def shown(self) -> str | None:
+        """The value as Kafka writes it; None where it isn't known."""
+        return v.number_text(self.number) if self.text is None else self.text
+
+
+class Push:
+    """One push, and what is known of its client.
+
+    Attributes:
+        record: its names are judged.
+        settings: as they came, redacted.
+        software: the client library.
+        complete: whether the settings are all that there are.
+        candidates: what the client may be, or, where ``shared``, what it is each of.
+        shared: whether several clients share the settings, and each is judged.
+        client_type: None where it isn't known, or several share the settings.
+        values: effective values by Kafka's key.
+        was_seen: whether others saw it of a client's requests.
+        whole: whether it holds all of KIP-1324's keys that have a value, so that what isn't there has none.
+    """
+
+    def __init__(
+        self, judged: JudgedRecord, thresholds: Thresholds | None = None, complete: bool = False, client_type: ClientType | None = None
+    ) -> None:
+        """
+        Args:
+            thresholds: profiles; None is the rules' own limits.
+            complete: the settings are all that were set, under the dialect's names, as in a file.
+            client_type: whose settings they are, where it is known; else it is inferred from the keys.
+        """
+        self.record, self.complete = judged.record, complete
+        self.settings: Sequence[RecordedSetting] = judged.record.listed() if judged.settings is None else judged.settings
+        self._thresholds = thresholds
+        # Others saw it of a client's requests: nobody wrote its settings so, and the client runs with them.
+        self.was_seen = self.record.origin in (Origin.OBSERVED, Origin.REQUEST_LOG)
+        self.software = v.software(self.record.client_software_name, self.record.client_software_version)
+        self._library = self.software.dialect.name if self.software.dialect else None
+        self._names = [v.name(self._library, each.key, complete) for each in self.settings]
+        if client_type is not None:
+            self.candidates, self.shared = frozenset({client_type}), False
+        else:
+            self.candidates, self.shared = _inferred(tuple([each.keys[None] for each in self._names]))
+        self.client_type = next(iter(self.candidates)) if len(self.candidates) == 1 and not self.shared else None
+        self.keys = [each.keys[self.client_type] for each in self._names]
+        """Each setting's key; None where Kafka has none of that name, or of that client's."""
+        self.values = dict(self._parsed())
+        self.whole = complete
+        self._fill_in()
+
+    def _parsed(self) -> Iterator[tuple[str, EffectiveValue]]:
+        """What was pushed; the last of several settings of one key counts, as in a properties file."""
+        for place, (setting, name, key) in enumerate(zip(self.settings, self._names, self.keys, strict=True)):
+            if key is None:
+                continue
+            said = setting.value
+            if said is not None and self.has_several(setting):
+                said = weakest(setting.key, said)
+            text, number = (None, math.nan) if said is None else v.value(self._library, name, key, said)
+            # Of what was only seen it isn't known which settings the user set.
+            origin = "pushed" if self.was_seen else "default" if setting.default else "set"
+            yield key, EffectiveValue(origin, text, number, place, text)
+
+    def _fill_in(self) -> None:
+        """Fills in the defaults of a client that leaves them out, and applies what settings make of each other.
+
+        A client pushes KIP-1324's keys unless ``config.push.allowed.keys`` names others, and then a missing key may have any value. So a
+        push that holds a key beyond that list, or lacks one of the list that has a default, says nothing of what it lacks; unless it holds
+        no default at all, and was pushed by something that knows only what the user set: Apache's own client knows more.
+        """
+        dialect, client_type, version = self.software.dialect, self.client_type, self.software.version
+        if dialect is None or client_type is None:
+            return
+        listed, defaults = v.LISTED[client_type], v.defaults(dialect.name, client_type, version)
+        leaves_out = False
+        if not self.complete and self.keys and listed.issuperset(self.keys):
+            leaves_out = not dialect.pushes_defaults and all(each.origin == "set" for each in self.values.values())
+            lacking = (listed & defaults.keys()) - v.IDENTIFIERS - self.values.keys()
+            self.whole = leaves_out or not lacking
+        if self.complete or leaves_out:
+            for key, text in defaults.items():
+                if key not in self.values and (self.complete or key in listed):
+                    self.values[key] = _default(key, text)
+        if self.whole:
+            self._settle(client_type, listed)
+
+    def _settle(self, client_type: ClientType, listed: frozenset[str]) -> None:
+        dialect = self.software.dialect
+        assert dialect is not None
+        there = [key for key in v.SETTLED_BY.get(client_type, ()) if key in self.values]
+        before = {key: self.values[key].shown for key in there}
+        given = [key for key in there if self.values[key].origin == "set"]
+        for key, text in dialect.settle(client_type, before, given, self.software.release).items():
+            if before.get(key) == text or not (self.complete or key in listed or key in self.values):
+                continue
+            held = self.values.setdefault(key, EffectiveValue("default", None, math.nan, None, None))
+            settled = _default(key, text)
+            held.text, held.number = settled.text, settled.number
+
+    def has_several(self, setting: RecordedSetting) -> bool:
+        """Whether a client's requests have shown several values of a setting."""
+        return self.was_seen and setting.value is not None and BETWEEN in setting.value
+
+    @cached_property
+    def checked(self) -> CheckedSettings:
+        """The settings, held against the catalogue."""
+        return CheckedSettings(self.settings, self.keys, self.software, self.client_type, self.complete, self.was_seen)
+
+    @property
+    def software_known(self) -> bool:
+        """Whether the software is of a library whose defaults are known."""
+        return self.software.dialect is not None
+
+    def may_be(self, client_type: ClientType) -> bool:
+        """Whether nothing says that it isn't this client."""
+        return client_type in self.candidates
+
+    def number(self, key: str) -> float:
+        """The effective value; NaN where it isn't known, or is no number."""
+        held = self._held(key)
+        return math.nan if held is None else held.number
+
+    def text(self, key: str, settled: bool = True) -> str | None:
+        """The effective value; None where it isn't known.
+
+        Args:
+            settled: after the effect of other settings; False for the value as pushed.
+        """
+        held = self._held(key)
+        return None if held is None else held.text if settled else held.asked
+
+    def is_set(self, key: str) -> bool:
+        """Whether the user set it."""
+        held = self._held(key)
+        return held is not None and held.origin == "set"
+
+    def is_default(self, key: str) -> bool:
+        """Whether it is the client's default."""
+        held = self._held(key)
+        return held is not None and held.origin == "default"
+
+    def is_absent(self, key: str) -> bool:
+        """Whether it is known to have no value at all."""
+        if self._held(key) is not None:
+            return False
+        return self.complete or (self.whole and self.client_type is not None and key in v.LISTED[self.client_type])
+
+    def is_seen_unset(self, key: str) -> bool:
+        """Whether a gateway saw that the client has set nothing, and recorded it as the default that it is."""
+        held = self._held(key)
+        seen = held is not None and held.place is not None and self.settings[held.place].default
+        return seen and self.record.origin == Origin.OBSERVED
+
+    def is_hidden(self, key: str) -> bool:
+        """Whether there is a value that may not be shown."""
+        held = self._held(key)
+        return held is not None and held.place is not None and self.settings[held.place].redacted is not None
+
+    def untouched(self, key: str, client_type: ClientType, value: str) -> bool:
+        """Whether a client of this software has this value when its user sets nothing; False where that isn't known."""
+        return self._library is not None and v.untouched(self._library, client_type, self.software.version).get(key) == value
+
+    def limit(self, rule: Rule, name: str) -> float:
+        """A threshold of the rule's, by the push's profile."""
+        return self.limits(rule).get(name, rule.limits[name])
+
+    def limits(self, rule: Rule) -> Mapping[str, float]:
+        """Its profile's thresholds where they differ from the rule's own."""
+        return self.profile.limits.get(rule.code, {})
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The profile that it is judged by."""
+        if self._thresholds is None:
+            return APACHE
+        record = self.record
+        return self._thresholds.profiles[self._thresholds.choose(record.principal, self.text("group.id"), record.client_id)]
+
+    def message(self, rule: Rule, outcome: int) -> str:
+        """What the rule says of it with this outcome."""
+        return _message(rule, outcome, tuple(self.limits(rule).items()), self.software)
+
+    def shown(self, rule: Rule, judgement: Judgement) -> Sequence[SettingOf]:
+        """The settings that it was judged by."""
+        return self.evidence(rule.keys) if judgement.settings is None else judgement.settings
+
+    def evidence(self, keys: Iterable[str]) -> list[SettingOf]:
+        """The effective values of these keys; what isn't known is left out."""
+        return [self._evidence(key, held) for key in keys if (held := self._held(key)) is not None]
+
+    def _evidence(self, key: str, held: EffectiveValue) -> SettingOf:
+        text = held.shown
+        if text is not None or held.place is None:
+            return SettingOf(key, text, held.origin)
+        setting = self.settings[held.place]
+        return hidden(setting, key, held.origin) if setting.value is None else SettingOf(key, setting.value, held.origin)
+
+    def _held(self, key: str) -> EffectiveValue | None:
+        if key not in v.KEYS:
+            raise KeyError(f"{key} is no setting of Kafka's that may be shown")
+        return self.values.get(key)
+
+    def judged_by(self, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Judgement]]:
+        """What each of the rules says that is for this client, and is switched on."""
+        profile, no_answers = self.profile, self.text("acks") == "0"
+        for rule, surely in _meant(rules, self.candidates, self.shared, self._library):
+            is_on = rule.code in profile.on or (rule.enabled and rule.code not in profile.off)
+            if is_on and not (rule.of_answers and no_answers):
+                yield rule, rule.evaluate(self) if surely else Judgement(NOT_EVALUABLE)
+
+
+@lru_cache(maxsize=4096)
+def _inferred(keys: tuple[str | None, ...]) -> tuple[frozenset[ClientType], bool]:
+    """Which client pushes these keys, since the protocol doesn't say; or, where several share them, which those are, and True.
+
+    A key that one client alone has decides. Keys that can't be one client's (``acks`` and ``group.id``: a configuration that several
+    clients share) make it each of those. A share consumer is recognised by a ``share.`` key, and an admin client by pushing nothing
+    beyond KIP-1324's list for it, with both its numbers in it.
+    """
+    owners = [v.ALL_TYPES if key is None else v.OWNERS[key] for key in keys]  # a key that isn't Kafka's may be any client's
+    common = v.ALL_TYPES.intersection(*owners)
+    if not common:
+        return frozenset().union(*(each for each in owners if len(each) == 1)), True
+    if common == _CONSUMERS:
+        is_share = any(key is not None and key.startswith("share.") for key in keys)
+        return frozenset({ClientType.SHARE_CONSUMER if is_share else ClientType.CONSUMER}), False
+    if ClientType.ADMIN in common and v.LISTED[ClientType.ADMIN].issuperset(keys) and _ADMIN_NUMBERS.issubset(keys):
+        common = frozenset({ClientType.ADMIN})
+    return common, False
+
+
+@lru_cache(maxsize=4096)
+def _message(rule: Rule, outcome: int, limits: tuple[tuple[str, float], ...], software: v.KnownSoftware) -> str:
+    return rule.message(outcome, dict(limits), software)
+
+
+@lru_cache(maxsize=1024)
+def _meant(rules: tuple[Rule, ...], candidates: frozenset[ClientType], shared: bool, library: str | None) -> list[tuple[Rule, bool]]:
+    """The rules that may be for such a client, and whether each surely is."""
+    return [
+        (rule, shared or candidates <= rule.client_types)
+        for rule in rules
+        if not candidates.isdisjoint(rule.client_types) and (rule.dialects is None or library is None or library in rule.dialects)
+    ]
+
+
+def hidden(setting: RecordedSetting, key: str, origin: str) -> SettingOf:
+    """A setting whose value isn't there, as rules point to it."""
+    why = setting.redacted
+    return SettingOf(key, None, origin, "present", 0) if why is None else SettingOf(key, None, origin, why.reason, why.length, why.digest)
+
+
+def _default(key: str, text: str) -> EffectiveValue:
+    is_number = key in v.NUMBERS
+    return EffectiveValue("default", None if is_number else text, v.number(text) if is_number else math.nan, None, text)
