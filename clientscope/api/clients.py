@@ -1,4 +1,4 @@
-"""API models of connections, clients and one client. Times are in ms since the epoch, UTC."""
+"""API models of connections, clients and one client, and of counts of them. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pydantic import Field
 
 from clientscope.api.common import Feed, Listing, Model
 from clientscope.findings.record import Finding
+from clientscope.gauges import Gauge
 from clientscope.records.enums import Origin
 from clientscope.risks import Risk
 from clientscope.severities import Severity
@@ -211,3 +212,82 @@ class ClientDetail(Model):
     )
     starts: list[ClientStart] | None = Field(description="The newest first, at most ten; null where they could not be read.")
     starts_of: Literal["client", "application"] = Field(description="`application`: starts at other addresses are among them.")
+
+
+class GaugeList(Listing):
+    """Every series of every gateway, largest first."""
+
+    items: list[Gauge]
+
+
+class SeriesOfVersion(Model):
+    """Connections of one software version, minute by minute."""
+
+    software_name: str
+    software_version: str
+    connections: list[int | None]
+
+
+class Series(Model):
+    """Numbers by minute; every list is as long as `minutes`, and null is not known, never zero."""
+
+    version: int
+    feed: Feed
+    minutes: list[int] = Field(description="When each begins; the last one is still going on.")
+    connections: list[int | None] = Field(description="Open, at the end of each minute.")
+    versions: list[SeriesOfVersion] = Field(description="The eight that had most connections, the most first.")
+    other: list[int | None] = Field(description="Connections of all the other versions.")
+    opened: list[int | None]
+    closed: list[int | None]
+    pushes: list[int | None] = Field(description="Pushed configurations, as `pushes` of the overview counts them.")
+
+
+class ApiRange(Model):
+    """One API of Kafka's protocol, and its versions at a broker (KIP-35)."""
+
+    api_key: int
+    name: str = Field(description="Kafka's name; empty where it isn't known.")
+    lowest: int
+    highest: int
+
+
+class BrokerItem(Model):
+    """A broker, as a gateway sees it."""
+
+    cluster: str
+    broker: int
+    host: str
+    port: int
+    rack: str
+    software_name: str | None = Field(description="Null if unknown.")
+    software_version: str | None = Field(description="May be a range, such as 4.3 or 4.4.")
+    source: str = Field(description="How that is known: declared, jmx, inferred or unknown.")
+    apis: list[ApiRange] | None = Field(description="Null where it could not be asked.")
+    reason: str = Field(description="Why it could not be asked; empty where it could.")
+    gateway: str = Field(description="Which gateway reports it.")
+    told_ms: int = Field(description="Kafka's time of what it said.")
+    stale: bool = Field(description="That gateway is silent for longer than it should be: this counts no longer.")
+
+
+class RangeAt(Model):
+    """What brokers say that say the same of an API."""
+
+    brokers: list[int]
+    lowest: int | None = Field(description="Null where they don't have it.")
+    highest: int | None
+
+
+class Difference(Model):
+    """An API about which brokers of one cluster differ: most often a rolling upgrade seen half way."""
+
+    cluster: str
+    api_key: int
+    name: str
+    ranges: list[RangeAt]
+
+
+class Brokers(Listing):
+    """By cluster and id."""
+
+    items: list[BrokerItem]
+    differences: list[Difference]

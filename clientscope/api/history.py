@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from clientscope.api.clients import EffectiveSetting, SettingChange
+from clientscope.api.clients import EffectiveSetting, SeriesOfVersion, SettingChange
 from clientscope.api.common import Model
-from clientscope.api.series import SeriesOfVersion
 from clientscope.severities import Severity
 
 

@@ -37,12 +37,12 @@ def run(settings: ClientsSettings) -> int:
     api = Api(settings)
 
     def ask() -> Listed[ConnectedClient]:
-        found, left_out = clients.fetch(api, " ".join(settings.search))
+        found, left_out = clients.fetch_clients(api, " ".join(settings.search))
         return Listed(
             found,
             row=lambda item: item.model_dump(mode="json"),
             name=lambda item: item.key,
-            table=lambda items, wide: clients.table(items, time.time(), wide=wide),
+            table=lambda items, wide: clients.clients_table(items, time.time(), wide=wide),
             left_out=left_out,
         )
 

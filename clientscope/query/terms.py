@@ -1,12 +1,207 @@
-"""Terms of a parsed query, as values."""
+"""Fields of the grammar, terms of a parsed query as values, and the error of one that can't be read."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from string import ascii_lowercase, ascii_uppercase
 from typing import Literal
+
+from clientscope.errors import ClientscopeError
+from clientscope.risks import RISKS
+from clientscope.severities import SEVERITIES
+
+_SHOWN = 8
+
+
+class QueryError(ClientscopeError):
+    """A query, or an order, that can't be read.
+
+    Attributes:
+        position: where the mistake begins, in characters from 0.
+        length: of the mistake; 0 where something is missing.
+        expected: what is possible there.
+    """
+
+    def __init__(self, message: str, position: int, length: int, expected: Sequence[str] = ()) -> None:
+        hint = f"expected: {', '.join(expected[:_SHOWN])}{', …' * (len(expected) > _SHOWN)}" if expected else None
+        super().__init__(message, hint)
+        self.position = position
+        self.length = length
+        self.expected = tuple(expected)
+
+
+_NUMBERS = re.compile(r"v?(\d+(?:\.\d+)*)", re.ASCII)
+_PARTS = 8
+_DIGITS = 9
+
+
+def version_order(version: str) -> str | None:
+    """A text that compares as the version does: ``3.9.0-ccs`` as 3.9, and 3 as 3.0.0.
+
+    Returns:
+        None for a version that begins with no number, ``unknown`` among them: it holds in no comparison.
+    """
+    found = _NUMBERS.match(version)
+    if found is None:
+        return None
+    parts = [int(part[:_DIGITS]) for part in found[1].split(".")[:_PARTS]]
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return ".".join(f"{part:0{_DIGITS}}" for part in parts)
+
+
+NONE, NOT_JUDGED = "none", "not-judged"
+
+
+class FieldKind(Enum):
+    """What a field's values are."""
+
+    TEXT = "text"
+    VERSION = "version"
+    NUMBER = "number"
+    SEVERITY = "severity"
+    FINDING = "finding"
+    """A client's findings: the worst severity, a rule's code, ``none``, or ``not-judged``."""
+    TIME = "time"
+    CHOICE = "choice"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field.
+
+    Attributes:
+        about: in a few words, for help.
+        choices: of a CHOICE, its values.
+        within: the field that a term with an order needs beside it, since values of different ones don't compare.
+    """
+
+    name: str
+    kind: FieldKind
+    about: str
+    choices: tuple[str, ...] = ()
+    within: str = ""
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """Examples of what may follow the colon."""
+        return {
+            FieldKind.TEXT: ("text", "text*", '"text with spaces"', '""'),
+            FieldKind.VERSION: ("2.6.1", "2.6.*", "<2.6", ">=3"),
+            FieldKind.NUMBER: ("5", "<5", ">=5"),
+            FieldKind.SEVERITY: (*SEVERITIES, f">={SEVERITIES[-2]}"),
+            FieldKind.FINDING: (*SEVERITIES, f">={SEVERITIES[-2]}", "SK001", "AN1*", NONE, NOT_JUDGED),
+            FieldKind.TIME: ("<1h", ">7d", "2026-12-31", ">=2026-12-31T08:00"),
+            FieldKind.CHOICE: (*self.choices, '""'),
+        }[self.kind]
+
+
+Fields = Mapping[str, Field]
+
+
+def _fields(*fields: Field) -> Fields:
+    return {field.name: field for field in fields}
+
+
+CLIENTS: Fields = _fields(
+    Field("software", FieldKind.TEXT, "name of the client library that it announces, or that is underneath"),
+    Field("version", FieldKind.VERSION, "its version; compared within a library, so beside software:", within="software"),
+    Field("client_id", FieldKind.TEXT, "client.id"),
+    Field("application", FieldKind.TEXT, "client.id without its instance part"),
+    Field("owner", FieldKind.TEXT, "the team that it belongs to (owners.toml)"),
+    Field("principal", FieldKind.TEXT, "the name that it authenticated with"),
+    Field("address", FieldKind.TEXT, "IP address"),
+    Field("listener", FieldKind.TEXT, "the broker's listener"),
+    Field("protocol", FieldKind.TEXT, "security protocol"),
+    Field("broker", FieldKind.NUMBER, "the broker's id"),
+    Field("cluster", FieldKind.TEXT, "the cluster's id"),
+    Field("gateway", FieldKind.TEXT, "the gateway's id"),
+    Field("instance", FieldKind.TEXT, "client instance id (KIP-1324)"),
+    Field("finding", FieldKind.FINDING, "what is wrong with it: worst severity, a rule, none or not-judged"),
+    Field("risk", FieldKind.CHOICE, "what may happen by its findings", RISKS),
+    Field("connections", FieldKind.NUMBER, "how many it has open"),
+    Field("opened_per_minute", FieldKind.NUMBER, "how many it opened by minute, within the last five"),
+    Field("bytes_in_per_second", FieldKind.NUMBER, "bytes per second from it, at its gateway's last heartbeat"),
+    Field("bytes_out_per_second", FieldKind.NUMBER, "bytes per second to it, likewise"),
+    Field("active", FieldKind.TIME, "when bytes last passed, or how long ago: >1h of those that are idle"),
+    Field("since", FieldKind.TIME, "when the oldest of them was opened, or how long ago"),
+    Field("connected", FieldKind.CHOICE, "no of those that have gone; by default yes", ("yes", "no")),
+    Field("disconnected", FieldKind.TIME, "when it closed its last connection, or how long ago"),
+)
+"""Fields of a client, and of its connections.  Clients that have gone are left out unless ``connected`` or ``disconnected`` is asked
+for."""
+
+HISTORY_CLIENTS: Fields = _fields(
+    *(CLIENTS[name] for name in ("software", "version", "client_id", "application", "owner", "principal", "address")),
+    Field("broker", FieldKind.NUMBER, "the id of one that it was connected to"),
+    Field("connections", FieldKind.NUMBER, "how many it had in the time asked about"),
+    Field("open", FieldKind.NUMBER, "how many of them were open at its end"),
+    Field("first_seen", FieldKind.TIME, "when it was first seen in that time"),
+    Field("last_seen", FieldKind.TIME, "when it was last seen in that time"),
+)
+"""Fields of a client in history."""
+
+FINDINGS: Fields = _fields(
+    Field("code", FieldKind.TEXT, "the rule's"),
+    Field("name", FieldKind.TEXT, "the rule's name"),
+    Field("severity", FieldKind.SEVERITY, "how bad it is"),
+    Field("risk", FieldKind.CHOICE, "what may happen where nothing is done", RISKS),
+    Field("state", FieldKind.CHOICE, "what is to be done", ("open", "stopped", "resolved", "closed")),
+    Field("confidence", FieldKind.CHOICE, "low of what only looks like it", ("high", "low")),
+    Field("kind", FieldKind.CHOICE, "what it is about", ("setting", "leak", "fleet", "operation")),
+    Field("principal", FieldKind.TEXT, "of an application or client that has it"),
+    Field("client_id", FieldKind.TEXT, "of an application or client that has it"),
+    Field("owner", FieldKind.TEXT, "the team that it belongs to"),
+    Field("setting", FieldKind.TEXT, "a setting that it is about"),
+    Field("digest", FieldKind.TEXT, "keyed digest of a secret: its first digits and a star"),
+    Field("fingerprint", FieldKind.TEXT, "its first digits and a star"),
+    Field("clients", FieldKind.NUMBER, "how many have it now"),
+    Field("since", FieldKind.TIME, "when it was last opened, or how long ago"),
+)
+"""Fields of a finding."""
+
+HISTORY_FINDINGS: Fields = {name: field for name, field in FINDINGS.items() if name not in ("setting", "digest")}
+"""Fields of a finding in history, which has no settings."""
+
+CONNECTIONS: Fields = {
+    name: CLIENTS[name]
+    for name in ("software", "version", "client_id", "principal", "address", "listener", "protocol", "instance", "since")
+}
+"""Fields of a connection that a gateway knows by itself."""
+
+READINESS: Fields = _fields(
+    *(CLIENTS[name] for name in ("software", "version", "application", "owner", "principal")),
+    Field("verdict", FieldKind.CHOICE, "what becomes of it at brokers of the target", ("breaks", "unknown", "falls_back", "fine")),
+)
+"""Fields of a client that is judged for an upgrade."""
+
+RULES: Fields = _fields(
+    Field("code", FieldKind.TEXT, "the rule's"),
+    Field("name", FieldKind.TEXT, "the rule's name"),
+    Field("severity", FieldKind.SEVERITY, "the worst that it has"),
+    Field("risk", FieldKind.CHOICE, "what may happen where nothing is done", RISKS),
+    Field("type", FieldKind.TEXT, "a kind of client that it is for, such as producer"),
+    Field("library", FieldKind.TEXT, "a client library that it is for"),
+    Field("needs", FieldKind.TEXT, "what must be known to judge"),
+    Field("key", FieldKind.TEXT, "a setting that it is about"),
+)
+"""Fields of a rule."""
+
+BROKERS: Fields = _fields(
+    Field("software", FieldKind.TEXT, "name of what it runs"),
+    Field("version", FieldKind.VERSION, "its version"),
+    Field("broker", FieldKind.NUMBER, "its id"),
+    Field("cluster", FieldKind.TEXT, "the cluster's id"),
+    Field("host", FieldKind.TEXT, "where it can be reached"),
+    Field("rack", FieldKind.TEXT, "where it stands"),
+    Field("gateway", FieldKind.TEXT, "the gateway that reports it"),
+    Field("source", FieldKind.CHOICE, "how its software is known", ("declared", "jmx", "inferred", "unknown")),
+)
+"""Fields of a broker."""
+
 
 Operator = Literal["<", "<=", ">", ">=", "="]
 
@@ -65,7 +260,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Compare:
-    """A comparison; ``value`` is a number, or of a version `clientscope.query.versions.version_order`'s text."""
+    """A comparison; ``value`` is a number, or of a version `clientscope.query.terms.version_order`'s text."""
 
     operator: Operator
     value: int | str
@@ -97,7 +292,7 @@ class Term:
         field: None for a word that is searched for.
         any_of: at least one.
         position, length: its place, in characters.
-        library: it is about the library underneath (`clientscope.query.libraries`); of a client without one it holds never.
+        library: it is about the library underneath (`clientscope.query.matching`); of a client without one it holds never.
     """
 
     field: str | None

@@ -24,13 +24,12 @@ from clientscope.status.record import Condition, ProcessStatus
 from clientscope.status.writer import INTERVAL_S, StatusWriter
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.api.deciding import Deciding, DecisionWriter
-from sinks.dashboard.http import assets
-from sinks.dashboard.http.admission import access_of
-from sinks.dashboard.http.security import MOST_BODY_BYTES, is_loopback
+from sinks.dashboard.http import files
+from sinks.dashboard.http.access import access_of, is_loopback
+from sinks.dashboard.http.middleware import MOST_BODY_BYTES
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.state.fetching import PushFetcher
 from sinks.dashboard.state.one_client import OneClient
-from sinks.dashboard.state.reader import TOPICS, StateReader
+from sinks.dashboard.state.reader import TOPICS, PushFetcher, StateReader
 from sinks.dashboard.state.readiness import ReadinessView
 from sinks.dashboard.state.state import State
 
@@ -51,7 +50,7 @@ def run(settings: ServeSettings) -> None:
     """
     access = access_of(settings, split_address(settings.listen)[0])
     owned = owners.read_if_given(settings.owners)
-    files = assets.load()
+    assets = files.load()
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=TOPICS, writes=(STATUS,))
     host, listener = _bind(settings.listen)
@@ -70,7 +69,7 @@ def run(settings: ServeSettings) -> None:
 
     app = create_app(
         state,
-        files,
+        assets,
         now_ms,
         loopback_only=is_loopback(host),
         alive=reader.is_alive,

@@ -15,16 +15,13 @@ from clientscope.api.overview import Health
 from clientscope.bounded_http import refusals
 from clientscope.errors import ClientscopeError
 from clientscope.query import QueryError
-from sinks.dashboard.api import events, metrics, routes_access, routes_clients, routes_findings, routes_past, routes_readiness, routes_rules
-from sinks.dashboard.api import routes_live as routes
+from sinks.dashboard.api import metrics, routes, routes_past, streams
 from sinks.dashboard.api.deciding import Deciding
-from sinks.dashboard.http import data_docs
 from sinks.dashboard.http.access import LOCAL, Access
-from sinks.dashboard.http.assets import PAGE, Asset
-from sinks.dashboard.http.compression import CompressionMiddleware, HeadMiddleware
-from sinks.dashboard.http.security import SecurityMiddleware
+from sinks.dashboard.http.files import PAGE, Asset, data_docs_api, data_docs_pages
+from sinks.dashboard.http.middleware import CompressionMiddleware, HeadMiddleware, SecurityMiddleware
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.past.problems import RETRY_AFTER_S, NoAnswer
+from sinks.dashboard.past.tables import RETRY_AFTER_S, NoAnswer
 from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.readiness import ReadinessView
 from sinks.dashboard.state.state import State
@@ -73,20 +70,20 @@ def create_app(
     app.add_exception_handler(ClientscopeError, _refused)
     app.add_exception_handler(NoAnswer, _no_answer)
     for router in (
-        routes.routes(state, clock, stopping, events.Streams(refused.labels("listen", "event_streams").inc)),
-        routes_clients.routes(state, one_client or OneClient(state), clock),
-        routes_findings.routes(state, deciding or Deciding(), clock),
-        routes_readiness.routes(readiness or ReadinessView(state), clock),
-        routes_rules.routes(),
-        routes_access.routes(access, external_url or None),
+        routes.live_routes(state, clock, stopping, streams.Streams(refused.labels("listen", "event_streams").inc)),
+        routes.client_routes(state, one_client or OneClient(state), clock),
+        routes.finding_routes(state, deciding or Deciding(), clock),
+        routes.readiness_routes(readiness or ReadinessView(state), clock),
+        routes.rule_routes(),
+        routes.access_routes(access, external_url or None),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])
     app.include_router(routes_past.routes(past or Past(None), state, clock), prefix="/api/v1/history", tags=["v1"])
     app.include_router(_operations(state, alive, refused), include_in_schema=False)
     app.include_router(_page(assets), include_in_schema=False)
     if data_docs_dir is not None:
-        app.include_router(data_docs.api(data_docs_dir), prefix="/api/v1", tags=["v1"])
-        app.include_router(data_docs.pages(data_docs_dir), include_in_schema=False)
+        app.include_router(data_docs_api(data_docs_dir), prefix="/api/v1", tags=["v1"])
+        app.include_router(data_docs_pages(data_docs_dir), include_in_schema=False)
     return app
 
 

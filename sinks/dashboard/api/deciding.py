@@ -18,7 +18,7 @@ from clientscope.findings.record import Finding
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import DECISIONS
-from clientscope.report.findings.deciding import Closing, reason, require_decided
+from clientscope.report.deciding import Closing, reason, require_decided
 
 _CLIENT_ID = "clientscope-serve-decisions"
 

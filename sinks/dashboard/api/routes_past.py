@@ -21,10 +21,10 @@ from clientscope.api.history import (
 )
 from clientscope.errors import SettingsError
 from clientscope.query import HISTORY_CLIENTS, HISTORY_FINDINGS, parse
-from sinks.dashboard.api.export import FORMATS, csv_of, json_of
-from sinks.dashboard.api.routes_clients import Limit, Offset, Q, Sort
+from sinks.dashboard.api.routes import Limit, Offset, Q, Sort
+from sinks.dashboard.api.streams import FORMATS, csv_of, json_of
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.past.problems import Json
+from sinks.dashboard.past.tables import Json
 from sinks.dashboard.state.state import State
 
 MINUTE_MS, DAY_MS = 60_000, 86_400_000

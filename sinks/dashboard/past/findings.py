@@ -10,9 +10,7 @@ from clientscope.catalog.sensitive import shown
 from clientscope.findings.record import TO_DO
 from clientscope.query import HISTORY_FINDINGS, parse, parse_sort
 from clientscope.topic_values import SENTENCE_LENGTH, clean
-from sinks.dashboard.past.choosing import Choosing
-from sinks.dashboard.past.problems import Json, too_wide
-from sinks.dashboard.past.tables import Span, Tables, moment, text, within
+from sinks.dashboard.past.tables import Choosing, Json, Span, Tables, moment, text, too_wide, within
 from udfs.rules.registry import risks_of
 
 MOST_FINDINGS = 50_000

@@ -7,7 +7,7 @@ into conditions; `lists` and `groups` answer.  One connection, used by one threa
 from __future__ import annotations
 
 from sinks.dashboard.rows.lists import Lists
-from sinks.dashboard.rows.schema import Database
+from sinks.dashboard.rows.sql import Database
 from sinks.dashboard.rows.writing import Writing
 
 __all__ = ["Database", "Lists", "Writing"]

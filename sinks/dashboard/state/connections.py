@@ -8,15 +8,29 @@ from typing import cast
 from clientscope.api.overview import GatewayStatus
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.gauges import GatewayKey
+from clientscope.policy.redaction import ClientNames
 from clientscope.presence import GatewayProcess, Presence
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.records.client_key import Tenant, tenant_of
+from clientscope.records.codec import decode
 from clientscope.records.connection_record import ClientConnectionRecord, Passed
 from clientscope.records.enums import Kind
 from clientscope.topic_values import clean
 from sinks.dashboard.rows import Database, Lists, Writing
-from sinks.dashboard.rows.identity import ClientIdentity, OpenConnection
-from sinks.dashboard.state.series import MinuteTable, Version
+from sinks.dashboard.rows.writing import ClientIdentity, OpenConnection
+from sinks.dashboard.state.gauges import MinuteTable, Version
+
+_names = ClientNames()
+
+
+def event(value: bytes | None) -> ClientConnectionRecord:
+    """A record.
+
+    Raises:
+        RecordError: it is none.
+    """
+    return _names.of_record(decode(ClientConnectionRecord, value))
+
 
 _Open = tuple[int, str, int | None, int, Tenant]
 """What is needed of an open connection to know what a further record changes: number of its row, key of its client, ``opened_ms``,

@@ -13,8 +13,7 @@ from clientscope.fair_share import HeldEntry, too_many
 from clientscope.findings.record import TO_DO, Finding, State
 from clientscope.query import FINDINGS, Query, parse, parse_sort, term_text
 from clientscope.records.client_key import Tenant, tenant_of
-from clientscope.report.findings.counting import counts
-from clientscope.report.findings.selecting import SearchedFinding
+from clientscope.report.findings import SearchedFinding, counts
 from clientscope.severities import SEVERITIES
 from clientscope.topic_values import parse as parse_value
 from sinks.dashboard.rows.judging import Judging, of_finding

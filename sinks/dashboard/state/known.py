@@ -10,23 +10,177 @@ from dataclasses import dataclass
 from clientscope.api.common import Feed
 from clientscope.api.overview import Progress
 from clientscope.errors import RecordError
+from clientscope.policy.redaction import ClientNames
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.readiness.seen import SeenClients
+from clientscope.records.client_key import client_key
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import rank_of
+from clientscope.records.principals import authenticated
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.results import ResultValue
-from clientscope.topic_values import parse
+from clientscope.topic_values import clean, parse
 from sinks.dashboard.rows import Database
-from sinks.dashboard.rows.pushes import IndexedPush, PushIndex
-from sinks.dashboard.state import configs
-from sinks.dashboard.state.connection_events import event
-from sinks.dashboard.state.connections import ConnectionTable
-from sinks.dashboard.state.feed import Agreement, ChangeVersions, FeedStatus, RecordCounts
+from sinks.dashboard.rows.judging import IndexedPush, PushIndex
+from sinks.dashboard.state.connections import ConnectionTable, event
 from sinks.dashboard.state.findings import FindingTable
 from sinks.dashboard.state.gauges import GaugeTable
-from sinks.dashboard.state.pushes import PushTable
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.pushes import PushTable, pack
 from sinks.dashboard.state.status import StatusTable
+from udfs.kernels.applications import application_of
+
+
+@dataclass(frozen=True)
+class TopicRecord:
+    """One record of a topic.
+
+    Attributes:
+        timestamp_ms: LogAppendTime.
+        partition, offset: where it lies.
+    """
+
+    topic: str
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    partition: int = 0
+    offset: int = 0
+
+
+class FeedStatus:
+    """The progress of reading.
+
+    Attributes:
+        detail: why it isn't live; None where it is.
+        progress: while it catches up.
+        was_live: whether it ever was; before that tables are incomplete.
+        last_record_ms: Kafka's time of the newest record.
+    """
+
+    def __init__(self) -> None:
+        self.now: Feed = "starting"
+        self.detail: str | None = None
+        self.progress: Progress | None = None
+        self.was_live = False
+        self.last_record_ms: int | None = None
+
+    def became(self, now: Feed, detail: str | None = None, progress: Progress | None = None) -> bool:
+        """Sets the progress; returns whether it has changed."""
+        before = (self.now, self.detail, self.progress)
+        self.now, self.detail, self.progress = now, detail, progress
+        return before != (now, detail, progress)
+
+
+class ChangeVersions:
+    """Numbers that rise with each change, so that a caller that asks again knows whether there is news.
+
+    Attributes:
+        of: by topic, and ``checks``.
+        last_change_ms: Kafka's time of the newest change that people look for.
+    """
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.of: Counter[str] = Counter()
+        self.last_change_ms: int | None = None
+
+    def touch(self, what: str, at_ms: int | None) -> None:
+        """Something changed.
+
+        Args:
+            at_ms: None for what is no news to people.
+        """
+        self.total += 1
+        self.of[what] += 1
+        if at_ms is not None:
+            self.last_change_ms = max(at_ms, self.last_change_ms or 0)
+
+
+class Agreement:
+    """Whether two ways to the same numbers agree; a difference counts once it has lasted."""
+
+    def __init__(self, patience_ms: int) -> None:
+        self.disagree = False
+        self._patience_ms = patience_ms
+        self._since_ms: int | None = None
+
+    def look(self, agree: bool, now_ms: int) -> bool:
+        """Whether that changed what counts."""
+        self._since_ms = None if agree else self._since_ms or now_ms
+        before, self.disagree = self.disagree, not agree and now_ms - (self._since_ms or now_ms) >= self._patience_ms
+        return before != self.disagree
+
+
+class RecordCounts:
+    """Records that were read, by topic, and those that can't be decoded, by topic and reason."""
+
+    def __init__(self) -> None:
+        self.records: Counter[str] = Counter()
+        self.undecodable: Counter[tuple[str, str]] = Counter()
+
+
+MAX_KEY_BYTES = 1_024
+
+_names = ClientNames()
+
+
+def push(record: TopicRecord) -> IndexedPush:
+    """What the index has of a record, which is no tombstone.
+
+    Raises:
+        RecordError: it is no push, or its key is none.
+    """
+    read = _names.of_record(decode(ClientConfigRecord, record.value))
+    client_id = clean(read.client_id) if read.client_id else ""
+    return IndexedPush(
+        key=key_text(record.key),
+        partition=record.partition,
+        offset=record.offset,
+        pushed_ms=record.timestamp_ms,
+        client_id=client_id,
+        address=clean(read.client_address),
+        principal=clean(authenticated(read.principal) or ""),
+        application=application_of(client_id),
+        instance=read.client_instance_id,
+        software=clean(read.client_software_name),
+        version=clean(read.client_software_version),
+        rank=rank_of(read.origin),
+    )
+
+
+def key_text(key: bytes | None) -> str:
+    """A record's key as text: see `clientscope.records.client_key`.
+
+    Raises:
+        RecordError: the key is too long or missing.
+    """
+    if key is None or len(key) > MAX_KEY_BYTES:
+        raise RecordError("key")
+    return key.decode("utf-8", "replace")
+
+
+def judged(value: ResultValue, arrived_ms: int) -> IndexedPush:
+    """The index entry of the push that a result is about."""
+    client_id = value.client_id or ""
+    return IndexedPush(
+        key=client_key(value.cluster, value.principal, value.address, value.instance_id, value.gateway, value.epoch, value.connection),
+        partition=value.partition,
+        offset=value.offset,
+        pushed_ms=arrived_ms,
+        client_id=client_id,
+        address=value.address,
+        principal=authenticated(value.principal) or "",
+        application=application_of(client_id),
+        instance=value.instance_id,
+        software=value.software_name,
+        version=value.software_version,
+        judged=bool(value.rules or value.passed),
+        not_judged_by=pack(value.not_evaluable),
+        rank=rank_of(value.origin),
+    )
+
 
 DISAGREE_AFTER_MS = 5_000
 """For how long the gauges may differ from the gateways' records before that is worth telling: they are two ways through."""
@@ -172,10 +326,10 @@ class Known:
             self._index.put(value)
             return False  # what is shown of it changes with its result
         if record.topic == CONFIGS:
-            self._index.remove(configs.key_text(record.key))
+            self._index.remove(key_text(record.key))
             return False
         if isinstance(value, ResultValue):
-            self._index.put(configs.judged(value, record.timestamp_ms))
+            self._index.put(judged(value, record.timestamp_ms))
             return self._pushes.apply(value, record.timestamp_ms)
         assert value is not None
         new = self._seen.apply(value, record.timestamp_ms)
@@ -199,7 +353,7 @@ def _decoded(record: TopicRecord) -> _Decoded:
         if record.topic == CONNECTIONS:
             return event(record.value)
         if record.topic == CONFIGS:
-            return None if record.value is None else configs.push(record)
+            return None if record.value is None else push(record)
         if record.topic == RESULTS:
             return parse(ResultValue, record.value)
     except RecordError as error:

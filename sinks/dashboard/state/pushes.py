@@ -1,13 +1,33 @@
-"""Judged pushes, from ``clientscope.results``."""
+"""Judged pushes, from ``clientscope.results``, and the rules that could not judge one."""
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from typing import Any
 
-from clientscope.api.results import ResultRow, Verdict
+from clientscope.api.clients import UnjudgedRule
+from clientscope.api.findings import ResultRow, Verdict
 from clientscope.records.enums import Origin
 from clientscope.results import ResultValue
+from udfs.rules.engine.rule import NOT_EVALUABLE
+from udfs.rules.registry import EVERY_RULE
+
+_WHY = {rule.code: (rule.name, rule.message(NOT_EVALUABLE)) for rule in EVERY_RULE}
+_BIT = {rule.code: 1 << place for place, rule in enumerate(EVERY_RULE)}
+_BYTES = (len(EVERY_RULE) + 7) // 8
+
+
+def pack(codes: Iterable[str]) -> bytes:
+    """The rules of these codes; one that only another release's job knows is left out."""
+    return sum(_BIT.get(code, 0) for code in set(codes)).to_bytes(_BYTES, "big")
+
+
+def unpack(rules: bytes) -> list[UnjudgedRule]:
+    """By code, each with the reason."""
+    bits = int.from_bytes(rules, "big")
+    return [UnjudgedRule(code=code, name=name, why=why) for code, (name, why) in sorted(_WHY.items()) if bits & _BIT[code]]
+
 
 DAY_MS = 24 * 60 * 60 * 1000
 _MINUTE_MS = 60_000

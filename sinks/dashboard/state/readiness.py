@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from clientscope.api.readiness import ReadinessBy, ReadinessGroups, ReadinessItem
+from clientscope.api.overview import ReadinessBy, ReadinessGroups, ReadinessItem
 from clientscope.profiles.owners import Owners
 from clientscope.query import READINESS, parse
 from clientscope.readiness import Readiness, known_releases, target_release

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from clientscope.api.brokers import ApiRange, BrokerItem, Difference, RangeAt
+from clientscope.api.clients import ApiRange, BrokerItem, Difference, RangeAt
 from clientscope.api.overview import ProcessHealth
 from clientscope.catalog.releases import api_name
 from clientscope.query import BROKERS, Query, matches

@@ -11,7 +11,7 @@ from past_tables import HOUR_MS, append, connection
 from clientscope.api.gateway import GatewayConnection
 from clientscope.records.enums import Kind
 from clientscope.report.connections import matching
-from sinks.dashboard.past import clients
+from sinks.dashboard.past import connections
 from sinks.dashboard.past.tables import Span, Tables
 from sinks.dashboard.state.state import State
 
@@ -88,10 +88,10 @@ def searches(tmp_path_factory: pytest.TempPathFactory) -> list[Callable[[str], s
         every.append(GatewayConnection(**made, **at))  # type: ignore[arg-type]
     state.live()
     append(folder, "connections", rows)
-    past = clients.clients(Tables(folder), Span(NOW_MS - 2 * HOUR_MS, NOW_MS))
+    past = connections.clients(Tables(folder), Span(NOW_MS - 2 * HOUR_MS, NOW_MS))
     return [
         lambda q: {client.client_id for client in state.clients(100, q=q, now_ms=NOW_MS).items},
-        lambda q: {item["client_id"] for item in clients.page(past, q, "", 0, 100, NOW_MS)["items"]},
+        lambda q: {item["client_id"] for item in connections.page(past, q, "", 0, 100, NOW_MS)["items"]},
         lambda q: {each.client_id for each in matching(every, [q])},
     ]
 

@@ -23,7 +23,7 @@ from clientscope.local.process import free_port
 from clientscope.report.api import Api
 from clientscope.report.clients import FIELDS
 from sinks.dashboard.http.access import Access, Token
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 
 HOSTILE = "a\x1b[31mb[red]c"
 SECRET = "0123456789abcdef0123"

@@ -12,9 +12,8 @@ from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.query import HISTORY_CLIENTS, Query, matches, parse
 from clientscope.records.enums import Kind
-from sinks.dashboard.past import clients
-from sinks.dashboard.past.problems import NoAnswer
-from sinks.dashboard.past.tables import Span, Tables
+from sinks.dashboard.past import connections as clients
+from sinks.dashboard.past.tables import NoAnswer, Span, Tables
 
 HOSTILE = [
     "' OR 1=1 --",

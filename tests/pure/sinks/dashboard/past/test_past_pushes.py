@@ -12,9 +12,8 @@ from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, at, finding, push, sett
 from clientscope.query import HISTORY_FINDINGS
 from clientscope.records.enums import ValueState
 from sinks.dashboard.past import findings, pushes
-from sinks.dashboard.past.problems import NoAnswer
 from sinks.dashboard.past.pushes import Whose
-from sinks.dashboard.past.tables import Span, Tables
+from sinks.dashboard.past.tables import NoAnswer, Span, Tables
 
 SPAN = Span(NOW_MS - DAY_MS, NOW_MS)
 DIGEST = bytes(range(32))

@@ -23,7 +23,7 @@ from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.rows import writing
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 
 NAMES = ["orders-1", "Orders-2", "o%d_rs", 'a "b" \\c', "=1+1", "ünï", "x' OR 1=1 --", None, "", "orders-7c9f8b6d5d-x2b4k"]

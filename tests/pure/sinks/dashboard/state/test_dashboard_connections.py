@@ -14,7 +14,7 @@ from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.state.connections import ConnectionTable
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 
 

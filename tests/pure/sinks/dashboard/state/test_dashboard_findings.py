@@ -19,7 +19,8 @@ from clientscope.findings.record import Finding, Suppressed
 from clientscope.records.topics import FINDINGS
 from sinks.dashboard.api.metrics import registry
 from sinks.dashboard.state.findings import FindingChoice, FindingTable
-from sinks.dashboard.state.state import State, TopicRecord
+from sinks.dashboard.state.known import TopicRecord
+from sinks.dashboard.state.state import State
 
 SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="rules.toml:4")
 

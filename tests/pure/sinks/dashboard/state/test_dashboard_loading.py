@@ -14,7 +14,7 @@ from record_bytes import heartbeat
 from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.rows import writing
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 
 _GATEWAYS = ("gw1", "gw2")

@@ -15,14 +15,12 @@ from clientscope.catalog.configs import Type
 from clientscope.errors import EnvironmentProblem
 from clientscope.records.client_key import client_key
 from clientscope.records.enums import Kind, Origin, ValueState
-from sinks.dashboard.state.configs import push
-from sinks.dashboard.state.configuration import configuration
-from sinks.dashboard.state.fetching import Place
 from sinks.dashboard.state.findings import FindingChoice
-from sinks.dashboard.state.one_client import OneClient
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord, push
+from sinks.dashboard.state.one_client import OneClient, configuration
+from sinks.dashboard.state.pushes import pack, unpack
+from sinks.dashboard.state.reader import Place
 from sinks.dashboard.state.state import State
-from sinks.dashboard.state.unjudged import pack, unpack
 from udfs.rules.registry import EVERY_RULE
 
 SECRET = "hunter2-very-secret"

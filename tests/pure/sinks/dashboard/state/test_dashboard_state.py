@@ -14,8 +14,9 @@ from record_bytes import connection_record
 
 from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS, STATUS
+from sinks.dashboard.state.known import DISAGREE_AFTER_MS, TopicRecord
 from sinks.dashboard.state.pushes import DAY_MS
-from sinks.dashboard.state.state import DISAGREE_AFTER_MS, SOFTWARE_ROWS, State, TopicRecord
+from sinks.dashboard.state.state import SOFTWARE_ROWS, State
 
 NOW = 20 * DAY_MS
 

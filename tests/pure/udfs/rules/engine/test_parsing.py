@@ -10,7 +10,7 @@ import pytest
 from record_bytes import config_record, setting
 
 from clientscope.records.enums import Origin
-from sinks.dashboard.state.configuration import configuration
+from sinks.dashboard.state.one_client import configuration
 from udfs.decode import decode_pushes
 from udfs.kernels.results import results
 from udfs.pushes import Pushes
