@@ -6,7 +6,7 @@ from pydantic import Field
 
 from clientscope.api.clients import EffectiveSetting, SeriesOfVersion, SettingChange
 from clientscope.api.common import Model
-from clientscope.severities import Severity
+from clientscope.findings.record import Finding
 
 
 class PastThere(Model):
@@ -153,34 +153,7 @@ class PastClientFacts(Model):
     kinds: list[PastFactsOfKind] = Field(description="Empty where nothing was pushed in that time.")
 
 
-class PastFinding(Model):
-    """A finding in one of the states that were recorded of it."""
-
-    fingerprint: str
-    revision: int
-    code: str
-    name: str
-    kind: str
-    severity: Severity
-    confidence: str
-    state: str
-    message: str
-    principal: str | None
-    client_id: str | None
-    group: str | None
-    client_count: int
-    reopened: int
-    owner: str | None
-    decided_as: str | None
-    decided_by: str | None
-    recorded_ms: int = Field(description="When the job wrote that.")
-    first_seen_ms: int
-    last_seen_ms: int
-    opened_ms: int
-    ended_ms: int | None
-
-
 class PastFindings(PastListing):
-    """What to fix first first, unless `sort` says otherwise."""
+    """What to fix first first, unless `sort` says otherwise; each as the table has it, without settings, clients, places and evidence."""
 
-    items: list[PastFinding]
+    items: list[Finding]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import NamedTuple, get_args
+from typing import Any, Literal, TypeVar
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -17,11 +17,10 @@ from clientscope.api.findings import FindingList
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.findings.record import TO_DO, Application, Client, Finding, LeakPlace, State
 from clientscope.findings.wording import application, unmarked
-from clientscope.query import FINDINGS, Query, matches
+from clientscope.query import FINDINGS, Key, Query, matches
 from clientscope.report.api import Api
 from clientscope.report.text import age, capitalized, counted, plain, table, time_of
-from clientscope.risks import Risk
-from clientscope.severities import SEVERITIES, Severity
+from clientscope.severities import SEVERITIES
 from clientscope.topic_values import Setting
 
 
@@ -48,6 +47,8 @@ def listed(findings: Collection[Finding]) -> str:
     return said(Counter(sure)) + (f"; {doubtful:,} more of low confidence" if doubtful else "")
 
 
+Item = TypeVar("Item")
+
 SHORTEST_PREFIX = 6
 SHOWN_DIGITS = 8
 """Digits of a fingerprint in tables."""
@@ -56,88 +57,87 @@ _NEAR = 3
 _PREFIX = re.compile(r"[0-9a-f]{1,32}")
 
 
+STATES: tuple[State, ...] = ("open", "stopped", "resolved", "closed")
+Suppressed = Literal["no", "only", "all"]
+Confidence = Literal["high", "low", "all"]
+
+
 @dataclass(frozen=True)
-class ListedStates:
-    """Which of the findings that a search leaves ``clientscope findings`` lists.
+class FindingChoice:
+    """Which findings a list has, in the API and on the command line; a ``state:`` of the search ``q`` counts instead of ``states``."""
 
-    Attributes:
-        states: those that are listed.
-        suppressed: whether those are listed too that a suppression of the rules file hides.
-    """
+    states: frozenset[str] = frozenset(TO_DO)
+    confidence: Confidence = "all"
+    suppressed: Suppressed = "no"
+    q: str = ""
 
-    states: frozenset[str]
-    suppressed: bool
+    def takes(self, query: Query, state: State, confidence: str, suppressed: bool) -> bool:
+        """Whether a finding is listed if the search, ``q`` as it was read, leaves it."""
+        return (
+            (state in self.states or query.asks_for("state"))
+            and self.confidence in (confidence, "all")
+            and (self.suppressed == "all" or suppressed == (self.suppressed == "only"))
+        )
 
-    @classmethod
-    def of(cls, search: Query, every: bool) -> ListedStates:
-        """The states that a search asks for count instead of those that are listed by default; ``every`` lists all."""
-        return cls(frozenset(get_args(State) if every or search.asks_for("state") else TO_DO), every)
+    def chosen(self, query: Query, found: Iterable[Finding]) -> list[Finding]:
+        """Those of the findings that a search leaves that are listed, what to fix first first."""
+        taken = (each for each in found if self.takes(query, each.state, each.confidence, each.suppressed is not None))
+        return sorted(taken, key=lambda finding: finding.urgency)
 
-    def takes(self, finding: Finding) -> bool:
-        """Whether it is listed."""
-        return finding.state in self.states and (self.suppressed or finding.suppressed is None)
-
-    def left_out(self, found: Collection[Finding], chosen: int) -> Iterable[str]:
-        """The note on findings that the table leaves out, so that the table isn't taken for complete."""
-        in_state = [finding for finding in found if finding.state in self.states]
-        if hidden := 0 if self.suppressed else sum(finding.suppressed is not None for finding in in_state):
+    def left_out(self, query: Query, found: Collection[Finding], chosen: int) -> Iterable[str]:
+        """The note on findings that a table leaves out, so that the table isn't taken for complete."""
+        states = set(STATES) if query.asks_for("state") else self.states
+        in_state = [finding for finding in found if finding.state in states]
+        if hidden := 0 if self.suppressed == "all" else sum(finding.suppressed is not None for finding in in_state):
             yield f"{hidden} suppressed by the rules file; --all lists {'it' if hidden == 1 else 'them'}"
         if not found:
             yield "there are no findings at all: either nothing is wrong, or the streaming job has judged nothing yet"
         elif not chosen and (others := len(found) - len(in_state)):
-            yield f"none is {' or '.join(sorted(self.states))}; {others} in other states, which --all lists"
+            yield f"none is {' or '.join(sorted(states))}; {others} in other states, which --all lists"
 
 
-class SearchedFinding(NamedTuple):
-    """What the search looks at of a finding, in the lists of page and command line alike; ``words`` is in lower case.
+Searched = dict[str, Any]
+"""What searches and orders look at of a finding: by the grammar's fields, and ``words``, in lower case, for words alone."""
 
-    Its fields have the names that `clientscope.query.FINDINGS` gives them.
-    """
 
-    code: str
-    name: str
-    severity: Severity
-    risk: tuple[Risk, ...]
-    state: State
-    confidence: str
-    kind: str
-    principal: tuple[str, ...]
-    client_id: tuple[str, ...]
-    owner: str | None
-    setting: tuple[str, ...]
-    digest: tuple[str, ...]
-    fingerprint: str
-    clients: int
-    since: int
-    words: str
+def searched(finding: Finding) -> Searched:
+    """Of a finding that says what it risks."""
+    owner = finding.owner.team if finding.owner else None
+    named = tuple(sorted(principals(finding))), tuple(sorted(client_ids(finding)))
+    words = (finding.fingerprint, finding.code, finding.name, finding.message, owner or "", *named[0], *named[1])
+    return {
+        **{name: getattr(finding, name) for name in ("code", "name", "severity", "state", "confidence", "kind", "fingerprint")},
+        "risk": tuple(finding.risks),
+        "principal": named[0],
+        "client_id": named[1],
+        "owner": owner,
+        "setting": tuple(sorted({each.key for each in finding.settings} | {each.key for each in finding.places})),
+        "digest": tuple(sorted({each.digest for each in finding.settings if each.digest})),
+        "clients": finding.client_count,
+        "since": finding.opened_ms,
+        "last_seen": finding.last_seen_ms,
+        "ended": finding.ended_ms or 0,
+        "words": "\n".join(words).lower(),
+    }
 
-    @classmethod
-    def of(cls, finding: Finding) -> SearchedFinding:
-        """From a finding that says what it risks."""
-        owner = finding.owner.team if finding.owner else None
-        named = tuple(sorted(principals(finding))), tuple(sorted(client_ids(finding)))
-        words = (finding.fingerprint, finding.code, finding.name, finding.message, owner or "", *named[0], *named[1])
-        return cls(
-            finding.code,
-            finding.name,
-            finding.severity,
-            tuple(finding.risks),
-            finding.state,
-            finding.confidence,
-            finding.kind,
-            *named,
-            owner,
-            tuple(sorted({each.key for each in finding.settings} | {each.key for each in finding.places})),
-            tuple(sorted({each.digest for each in finding.settings if each.digest})),
-            finding.fingerprint,
-            finding.client_count,
-            finding.opened_ms,
-            "\n".join(words).lower(),
-        )
 
-    def matches(self, query: Query) -> bool:
-        """Whether a search leaves it."""
-        return not query.terms or matches(query, FINDINGS, self._asdict(), self.words)
+def is_found(query: Query, of: Searched) -> bool:
+    """Whether a search leaves a finding, in the lists of page, history and command line alike."""
+    return not query.terms or matches(query, FINDINGS, of, of["words"])
+
+
+SORTS = ("severity", "code", "state", "clients", "since", "last_seen")
+"""What the API's lists of findings can be sorted by."""
+
+
+def sort_findings(found: list[Item], keys: Sequence[Key], of: Callable[[Item], Searched]) -> None:
+    """Puts findings in an order; of equals the order stays."""
+    for key in reversed(keys):  # each is stable, so the first one decides
+        found.sort(key=lambda item: _rank(key.field, of(item)[key.field]), reverse=key.descending)
+
+
+def _rank(field: str, value: Any) -> Any:
+    return SEVERITIES.index(value) if field == "severity" else value
 
 
 def principals(finding: Finding) -> set[str]:
@@ -186,7 +186,6 @@ def _applications(finding: Finding) -> list[Application]:
     return [finding.application, *(place.application for place in finding.places)]
 
 
-STATES: tuple[State, ...] = ("open", "stopped", "resolved", "closed")
 _AT_ONCE = 1_000
 
 

@@ -46,17 +46,18 @@ def _list(settings: FindingsListSettings) -> int:
         SettingsError: the search is invalid.
     """
     from clientscope.clock import now_ms
-    from clientscope.query import FINDINGS, parse
+    from clientscope.query import FINDINGS
     from clientscope.report import api, findings, listing
     from udfs.rules.registry import with_risks
 
-    wanted = findings.ListedStates.of(api.parsed(settings.search, FINDINGS, now_ms()), settings.every)
+    api.parsed(settings.search, FINDINGS, now_ms())  # before anything is asked
+    choice = findings.FindingChoice(frozenset(findings.STATES), suppressed="all") if settings.every else findings.FindingChoice()
     read = _reader(settings)
 
     def ask() -> listing.Listed[Finding]:
-        query = parse(" ".join(settings.search), FINDINGS, now_ms())
-        every = [finding for finding in map(with_risks, read()) if findings.SearchedFinding.of(finding).matches(query)]
-        chosen = sorted(filter(wanted.takes, every), key=lambda finding: finding.urgency)
+        query = api.parsed(settings.search, FINDINGS, now_ms())
+        every = [finding for finding in map(with_risks, read()) if findings.is_found(query, findings.searched(finding))]
+        chosen = choice.chosen(query, every)
         how_many = (findings.listed(chosen),) if chosen and settings.output in ("table", "wide") else ()
         return listing.Listed(
             chosen,
@@ -64,7 +65,7 @@ def _list(settings: FindingsListSettings) -> int:
             name=lambda finding: finding.fingerprint,
             table=lambda items, wide: findings.findings_table(items, now_ms(), wide=wide) if items else None,
             cells=lambda finding: (findings.cells(finding),),
-            left_out=("no finding matches",) if query.terms and not every else (*how_many, *wanted.left_out(every, len(chosen))),
+            left_out=("no finding matches",) if query.terms and not every else (*how_many, *choice.left_out(query, every, len(chosen))),
         )
 
     listing.show(settings, findings.FIELDS, ask, findings.COLUMNS)

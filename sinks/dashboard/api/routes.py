@@ -23,12 +23,13 @@ from clientscope.api.findings import (
 from clientscope.api.overview import Login, Me, Overview, ReadinessBy, ReadinessGroups
 from clientscope.findings.record import TO_DO, Finding
 from clientscope.findings.record import State as FindingState
+from clientscope.report.findings import Confidence, FindingChoice, Suppressed
 from clientscope.severities import Severity
 from sinks.dashboard.api import streams
 from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.api.streams import FORMATS
 from sinks.dashboard.http.access import Access, Visitor, require_admin, visitor
-from sinks.dashboard.state.findings import Confidence, FindingChoice, FindingGroupBy, Suppressed
+from sinks.dashboard.state.findings import FindingGroupBy
 from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.readiness import NEWEST, ReadinessView
 from sinks.dashboard.state.state import State

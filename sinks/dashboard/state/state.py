@@ -32,10 +32,11 @@ from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import BROKERS, Query, parse
 from clientscope.readiness.seen import SeenClients
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from clientscope.report.findings import FindingChoice
 from sinks.dashboard.rows import lists as rows
 from sinks.dashboard.rows.judging import IndexedPush, key_of_client, tenant
 from sinks.dashboard.rows.lists import Lists, facets, group_sort, groups
-from sinks.dashboard.state.findings import FindingChoice, FindingGroupBy
+from sinks.dashboard.state.findings import FindingGroupBy
 from sinks.dashboard.state.gauges import MINUTE_MS
 from sinks.dashboard.state.known import Known
 from sinks.dashboard.state.pushes import unpack

@@ -22,7 +22,7 @@ from clientscope.query import Query
 from clientscope.report import deciding
 from clientscope.report import findings as shown_findings
 from clientscope.report.deciding import Closing
-from clientscope.report.findings import ListedStates, found_by
+from clientscope.report.findings import FindingChoice, found_by
 
 GIVEN = {"resolution": "rotated", "why": "a new one since Monday", "until": "", "by": "ada"}
 
@@ -109,8 +109,8 @@ SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="ru
     ],
 )
 def test_what_is_not_listed_is_said(findings: list[Finding], said: list[str]) -> None:
-    wanted = ListedStates.of(Query(), every=False)
-    assert list(wanted.left_out(findings, sum(map(wanted.takes, findings)))) == said
+    choice = FindingChoice()
+    assert list(choice.left_out(Query(), findings, len(choice.chosen(Query(), findings)))) == said
 
 
 HOSTILE = "=cmd|'/C calc'!A0\x1b[31m\u202e\n[red]x[/red]"

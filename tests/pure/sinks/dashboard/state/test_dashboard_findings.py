@@ -17,8 +17,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from clientscope.errors import RecordError
 from clientscope.findings.record import Finding, Suppressed
 from clientscope.records.topics import FINDINGS
+from clientscope.report.findings import FindingChoice
 from sinks.dashboard.api.metrics import registry
-from sinks.dashboard.state.findings import FindingChoice, FindingTable
+from sinks.dashboard.state.findings import FindingTable
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 

@@ -15,7 +15,7 @@ from clientscope.catalog.configs import Type
 from clientscope.errors import EnvironmentProblem
 from clientscope.records.client_key import client_key
 from clientscope.records.enums import Kind, Origin, ValueState
-from sinks.dashboard.state.findings import FindingChoice
+from clientscope.report.findings import FindingChoice
 from sinks.dashboard.state.known import TopicRecord, push
 from sinks.dashboard.state.one_client import OneClient, configuration
 from sinks.dashboard.state.pushes import pack, unpack
