@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -19,14 +20,16 @@ GroupBy = Literal["application", "owner", "principal", "software", "address", "b
 Source = Literal["pushed", "default", "redacted"]
 
 
-class FindingsSummary(Model):
+@dataclass(frozen=True, slots=True)
+class FindingsSummary:
     """What is open of a client, or stopped; none that is suppressed or of low confidence."""
 
-    worst: Severity | None = Field(description="Null where there is none.")
+    worst: Annotated[Severity | None, Field(description="Null where there is none.")]
     count: int
 
 
-class ConnectionRow(Model):
+@dataclass(frozen=True, slots=True)
+class ConnectionRow:
     """An open connection."""
 
     cluster: str
@@ -42,10 +45,10 @@ class ConnectionRow(Model):
     software_name: str
     software_version: str
     instance_id: str | None
-    opened_ms: int | None = Field(description="Null where it was opened before the records that were read.")
-    seen_ms: int = Field(description="When a record first had it.")
-    client: str = Field(default="", description="The `key` of its client.")
-    owner: str | None = Field(default=None, description="The team of its client.")
+    opened_ms: Annotated[int | None, Field(description="Null where it was opened before the records that were read.")]
+    seen_ms: Annotated[int, Field(description="When a record first had it.")]
+    client: Annotated[str, Field(description="The `key` of its client.")]
+    owner: Annotated[str | None, Field(description="The team of its client.")] = None
 
 
 class Connections(Listing):
@@ -54,10 +57,11 @@ class Connections(Listing):
     items: list[ConnectionRow]
 
 
-class ConnectedClient(Model):
+@dataclass(frozen=True, slots=True)
+class ConnectedClient:
     """Open connections that share an identity, or the last ones that did; `since_ms` is the oldest one's."""
 
-    key: str = Field(description="Names this client in addresses; the same as long as its identity is.")
+    key: Annotated[str, Field(description="Names this client in addresses; the same as long as its identity is.")]
     cluster: str
     broker: int
     gateway: str
@@ -69,20 +73,18 @@ class ConnectedClient(Model):
     software_name: str
     software_version: str
     instance_id: str | None
-    application: str | None = Field(description="client_id without its instance part.")
-    owner: str | None = Field(default=None, description="The team that owners.toml names; null where none fits.")
+    application: Annotated[str | None, Field(description="client_id without its instance part.")]
+    owner: Annotated[str | None, Field(description="The team that owners.toml names; null where none fits.")]
     connections: int
     since_ms: int
-    since_exact: bool = Field(description="False where it was opened before the records that were read.")
-    disconnected_ms: int | None = Field(default=None, description="When it closed its last connection; null while it has one.")
-    opened_per_minute: float = Field(default=0, description="Connections that it opened in the last five minutes, by minute.")
-    bytes_in_per_second: int | None = Field(
-        default=None, description="From the client, at the last heartbeat; null where it wasn't measured."
-    )
-    bytes_out_per_second: int | None = Field(default=None, description="To the client, likewise.")
-    active_ms: int | None = Field(default=None, description="The last heartbeat of its gateway in whose time any bytes passed.")
-    risks: list[Risk] = Field(default=[], description="What may happen by its findings.")
-    findings: FindingsSummary | None = Field(description="Null where its configuration was not judged: that is not clean.")
+    since_exact: Annotated[bool, Field(description="False where it was opened before the records that were read.")]
+    disconnected_ms: Annotated[int | None, Field(description="When it closed its last connection; null while it has one.")]
+    opened_per_minute: Annotated[float, Field(description="Connections that it opened in the last five minutes, by minute.")]
+    bytes_in_per_second: Annotated[int | None, Field(description="From the client, at the last heartbeat; null where it wasn't measured.")]
+    bytes_out_per_second: Annotated[int | None, Field(description="To the client, likewise.")]
+    active_ms: Annotated[int | None, Field(description="The last heartbeat of its gateway in whose time any bytes passed.")]
+    risks: Annotated[tuple[Risk, ...], Field(description="What may happen by its findings.")]
+    findings: Annotated[FindingsSummary | None, Field(description="Null where its configuration was not judged: that is not clean.")]
 
 
 class ClientList(Listing):

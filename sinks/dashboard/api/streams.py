@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import asdict, fields
 from itertools import islice
 from typing import TypeVar
 
@@ -113,7 +114,7 @@ _FULL_WIDTH = ("＝", "＋", "－", "＠")
 _ROWS_AT_ONCE = 200
 
 COLUMNS = (
-    *(name for name in ConnectedClient.model_fields if name != "findings"),
+    *(field.name for field in fields(ConnectedClient) if field.name != "findings"),
     "findings_worst",
     "findings_count",
 )
@@ -122,7 +123,7 @@ COLUMNS = (
 
 def inert(value: object) -> object:
     """A cell that no spreadsheet calculates: what would be a formula gets an apostrophe before it.  Several values are in one cell."""
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         value = " ".join(map(str, value))
     return f"'{value}" if isinstance(value, str) and value.startswith((*_FORMULA, *_FULL_WIDTH)) else value
 
@@ -134,7 +135,7 @@ def as_csv(clients: Iterator[ConnectedClient]) -> Iterator[str]:
 
 def as_json(clients: Iterator[ConnectedClient]) -> Iterator[str]:
     """One array, an object in each line."""
-    return json_of(client.model_dump() for client in clients)
+    return json_of(map(asdict, clients))
 
 
 def csv_of(columns: Sequence[str], rows: Iterator[list[object]]) -> Iterator[str]:
@@ -166,9 +167,8 @@ def _parts(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
 
 
 def _cells(client: ConnectedClient) -> list[object]:
-    values = client.model_dump(exclude={"findings"})
-    found = client.findings
-    return [*values.values(), found and found.worst, found and found.count]
+    *values, found = (getattr(client, field.name) for field in fields(client))
+    return [*values, found and found.worst, found and found.count]
 
 
 def _lines(rows: Iterable[Sequence[object]]) -> str:

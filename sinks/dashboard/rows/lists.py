@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from clientscope.api.clients import ClientGroup, ConnectedClient, ConnectionRow, Facet, FacetValue, FindingsSummary, GroupBy, GroupFindings
 from clientscope.query import CLIENTS, Key, Query, parse, parse_sort, term_text
 from clientscope.query.terms import NONE, NOT_JUDGED, fold
-from clientscope.risks import RISKS, Risk
+from clientscope.risks import RISKS
 from clientscope.severities import SEVERITIES
 from sinks.dashboard.rows.sql import (
     CLIENT_SORTS,
@@ -33,75 +33,21 @@ _FEW = 20
 
 CLIENT_COLUMNS = (
     "c.id, c.key, s.cluster, s.broker, s.gateway, s.listener, s.protocol, c.address, s.principal, c.client_id, s.software, s.version,"
-    " c.instance, c.application, s.owner, c.connections, c.since_ms, c.since_exact,"
-    f" c.worst, c.found, c.risks, {GONE_MS} AS gone_ms, c.opened, c.bytes_in, c.bytes_out, c.active_ms"
+    f" c.instance, c.application, s.owner, c.connections, c.since_ms, c.since_exact, {GONE_MS}, c.bytes_in, c.bytes_out, c.active_ms,"
+    " c.opened, c.risks, c.worst, c.found"
 )
-"""SQL of what is selected of a client, in the order of `ClientColumns`."""
+"""SQL of what is selected of a client: its number, then what `client` makes an answer of."""
 CONNECTION_COLUMNS = (
     "x.id, s.cluster, s.broker, s.gateway, x.epoch, x.connection, s.listener, s.protocol, c.address, s.principal, c.client_id,"
     " s.software, s.version, c.instance, x.opened_ms, x.seen_ms, c.key, s.owner"
 )
-"""SQL of what is selected of a connection, in the order of `ConnectionColumns`."""
+"""SQL of what is selected of a connection: its number, then the fields of `ConnectionRow`."""
 CLIENT_TABLES = "clients c JOIN shapes s ON s.id = c.shape"
-CONNECTION_TABLES = "connections x JOIN clients c ON c.id = x.client JOIN shapes s ON s.id = c.shape"
+CONNECTION_TABLES = "connections x JOIN clients c ON c.id = x.client AND x.open JOIN shapes s ON s.id = c.shape"
 """The tables of `CONNECTION_COLUMNS`; `CLIENT_TABLES` are those of `CLIENT_COLUMNS`."""
 
 Row = tuple[Any, ...]
 """A row as SQLite returns it: a plain tuple, since Python's garbage collector passes over plain tuples of numbers and texts."""
-
-
-class ClientColumns(NamedTuple):
-    """One row of `CLIENT_COLUMNS`, by name."""
-
-    id: int
-    key: str
-    cluster: str
-    broker: int
-    gateway: str
-    listener: str
-    protocol: str
-    address: str
-    principal: str | None
-    client_id: str | None
-    software: str
-    version: str
-    instance: str | None
-    application: str | None
-    owner: str | None
-    connections: int
-    since_ms: int
-    since_exact: int
-    worst: int | None
-    found: int
-    risks: str
-    gone_ms: int | None
-    opened: int
-    bytes_in: int | None
-    bytes_out: int | None
-    active_ms: int | None
-
-
-class ConnectionColumns(NamedTuple):
-    """One row of `CONNECTION_COLUMNS`, by name."""
-
-    id: int
-    cluster: str
-    broker: int
-    gateway: str
-    epoch: int
-    connection: int
-    listener: str
-    protocol: str
-    address: str
-    principal: str | None
-    client_id: str | None
-    software: str
-    version: str
-    instance: str | None
-    opened_ms: int | None
-    seen_ms: int
-    key: str
-    owner: str | None
 
 
 class _ValueCount(NamedTuple):
@@ -262,58 +208,17 @@ def connection_sort(text: str) -> tuple[Key, ...]:
 
 def client(row: Row) -> ConnectedClient:
     """A row of `Lists.client_rows` as an answer."""
-    found = ClientColumns(*row)
-    worst = found.worst
-    return ConnectedClient.model_construct(
-        key=found.key,
-        cluster=found.cluster,
-        broker=found.broker,
-        gateway=found.gateway,
-        listener=found.listener,
-        security_protocol=found.protocol,
-        address=found.address,
-        principal=found.principal,
-        client_id=found.client_id,
-        software_name=found.software,
-        software_version=found.version,
-        instance_id=found.instance,
-        application=found.application,
-        owner=found.owner,
-        connections=found.connections,
-        since_ms=found.since_ms,
-        since_exact=bool(found.since_exact),
-        disconnected_ms=found.gone_ms,
-        opened_per_minute=found.opened / MINUTES,
-        bytes_in_per_second=found.bytes_in,
-        bytes_out_per_second=found.bytes_out,
-        active_ms=found.active_ms,
-        risks=cast(list[Risk], found.risks.split()),
-        findings=None if worst is None else FindingsSummary(worst=SEVERITIES[worst] if worst >= 0 else None, count=found.found),
-    )
+    _, *shared, since_exact, gone_ms, bytes_in, bytes_out, active_ms, opened, risks, worst, found = row
+    findings = None if worst is None else FindingsSummary(worst=SEVERITIES[worst] if worst >= 0 else None, count=found)
+    rates = gone_ms, opened / MINUTES, bytes_in, bytes_out, active_ms
+    fields = *shared, bool(since_exact), *rates, tuple(risks.split()), findings
+    return ConnectedClient(*fields)
 
 
 def connection(row: Row) -> ConnectionRow:
     """A row of `Lists.connections` as an answer."""
-    found = ConnectionColumns(*row)
-    return ConnectionRow.model_construct(
-        cluster=found.cluster,
-        broker=found.broker,
-        gateway=found.gateway,
-        epoch=found.epoch,
-        connection=found.connection,
-        listener=found.listener,
-        security_protocol=found.protocol,
-        address=found.address,
-        principal=found.principal,
-        client_id=found.client_id,
-        software_name=found.software,
-        software_version=found.version,
-        instance_id=found.instance,
-        opened_ms=found.opened_ms,
-        seen_ms=found.seen_ms,
-        client=found.key,
-        owner=found.owner,
-    )
+    _, *fields = row
+    return ConnectionRow(*fields)
 
 
 def chunks(ids: Sequence[int], size: int = _CHUNK) -> Iterator[Sequence[int]]:

@@ -26,7 +26,7 @@ CREATE TABLE clients (
     worst INTEGER,                 -- a severity's place; -1 is none, NULL is not judged
     found INTEGER NOT NULL,        -- how many findings
     connections INTEGER NOT NULL,
-    since_ms INTEGER NOT NULL, since_exact INTEGER NOT NULL, seen_ms INTEGER NOT NULL,  -- of the oldest connection
+    since_ms INTEGER NOT NULL, since_exact INTEGER NOT NULL,  -- of the oldest connection
     label TEXT NOT NULL,           -- client_id for the order: those without one come last
     address TEXT NOT NULL,
     client_id TEXT, instance TEXT, application TEXT,
@@ -34,6 +34,7 @@ CREATE TABLE clients (
     codes TEXT NOT NULL,           -- of its findings, each between spaces
     risks TEXT NOT NULL,           -- likewise
     gone_ms INTEGER, gone_since_ms INTEGER, gone_exact INTEGER,  -- its last closing, and since when that connection was there
+    closing INTEGER,               -- the number of that closing
     bytes_in INTEGER, bytes_out INTEGER,  -- per second; NULL where its gateway hasn't said it yet
     active_ms INTEGER,             -- the last heartbeat that said of any
     opened INTEGER NOT NULL,       -- connections in the last minutes, of those that are closed too
@@ -41,8 +42,12 @@ CREATE TABLE clients (
 );
 CREATE TABLE connections (
     id INTEGER PRIMARY KEY,
-    client INTEGER NOT NULL, seen_ms INTEGER NOT NULL, connection INTEGER NOT NULL, epoch INTEGER NOT NULL, opened_ms INTEGER
+    client INTEGER NOT NULL, seen_ms INTEGER NOT NULL, connection INTEGER NOT NULL, epoch INTEGER NOT NULL, opened_ms INTEGER,
+    open INTEGER NOT NULL, closed_ms INTEGER, closing INTEGER  -- by number; both are NULL of one for which there was no room
 );
+CREATE INDEX connections_of_client ON connections (client, seen_ms, connection);
+CREATE INDEX connections_closed ON connections (opened_ms) WHERE NOT open;
+CREATE INDEX connections_by_closing ON connections (closing) WHERE closing IS NOT NULL;
 CREATE TABLE pushes (
     key TEXT PRIMARY KEY,
     partition INTEGER NOT NULL, offset INTEGER NOT NULL, pushed_ms INTEGER NOT NULL,
@@ -73,10 +78,9 @@ _INDICES = {
     "clients_of_application": "INDEX {} ON clients (application)",
     "clients_of_shape": "INDEX {} ON clients (shape, away, worst, connections)",
     "clients_of_address": "INDEX {} ON clients (address, away, worst, connections)",
-    "clients_that_left": "INDEX {} ON clients (gone_ms) WHERE away = 2",
-    "connections_of_client": "INDEX {} ON connections (client, seen_ms, connection)",
+    "clients_that_left": "INDEX {} ON clients (closing) WHERE away = 2",
 }
-"""Columns of clients and connections."""
+"""Columns of clients."""
 
 LISTED = "(SELECT value FROM json_each(?))"
 """What is in a list of any length, as `listed` makes it a parameter: so the statement is the same, and prepared once."""
@@ -121,7 +125,7 @@ class Database:
 
     @contextmanager
     def unindexed(self, wanted: bool) -> Iterator[None]:
-        """Makes the indices of clients and connections anew at the end, which for many rows takes less time than to keep them."""
+        """Makes the indices of clients anew at the end, which for many rows takes less time than to keep them."""
         if not wanted:
             yield
             return

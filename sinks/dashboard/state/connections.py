@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import cast
+from hashlib import blake2b
+from typing import Any, cast
 
+from clientscope.api.clients import ConnectionRow
 from clientscope.api.overview import GatewayStatus
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.gauges import GatewayKey
@@ -17,7 +19,6 @@ from clientscope.records.connection_record import ClientConnectionRecord, Passed
 from clientscope.records.enums import Kind
 from clientscope.topic_values import clean
 from sinks.dashboard.rows import Database, Lists, Writing
-from sinks.dashboard.rows.writing import ClientIdentity, OpenConnection
 from sinks.dashboard.state.gauges import MinuteTable, Version
 
 _names = ClientNames()
@@ -162,8 +163,7 @@ class ConnectionTable:
         opened_ms = int(record.timestamp_ms) if record.kind == Kind.OPENED else None
         if opened_ms is not None:
             self.minutes.opened(arrived_ms)
-        identity = _identity(process.key[2], record)
-        tenant = tenant_of(identity.principal, identity.address)
+        tenant = tenant_of(_optional(record.principal), clean(record.client_address))
         known = process.open.get(number)
         if known is None:
             if self._held >= self._limit and not self._make_room(tenant):
@@ -177,11 +177,12 @@ class ConnectionTable:
             opened_ms = opened_before_ms if opened_ms is None else opened_ms
             self._of_tenant[tenant_before] -= 1
         self._of_tenant[tenant] += 1
-        new = row, identity.key, opened_ms, seen_ms, tenant
+        opened = _opened(process.key[2], record, opened_ms, seen_ms)
+        new = row, opened.client, opened_ms, seen_ms, tenant
         process.open[number] = record.sequence, new
         if known is not None and known[1] == new:
             return False
-        self.writing.open(row, OpenConnection(identity, identity.key, record.gateway_epoch, number, opened_ms, seen_ms))
+        self.writing.open(row, opened)
         return True
 
     def _make_room(self, tenant: Tenant) -> bool:
@@ -226,17 +227,18 @@ def _optional(text: str | None) -> str | None:
     return None if text is None else clean(text)
 
 
-def _identity(gateway: str, record: ClientConnectionRecord) -> ClientIdentity:
-    return ClientIdentity(
-        cluster=clean(record.cluster_id),
-        broker=record.broker_id,
-        gateway=gateway,
-        listener=clean(record.listener_name),
-        protocol=clean(record.security_protocol),
-        principal=_optional(record.principal),
-        software=clean(record.client_software_name),
-        version=clean(record.client_software_version),
-        client_id=_optional(record.client_id),
-        address=clean(record.client_address),
-        instance=record.client_instance_id,
+def _opened(gateway: str, record: ClientConnectionRecord, opened_ms: int | None, seen_ms: int) -> ConnectionRow:
+    place: tuple[Any, ...] = clean(record.cluster_id), record.broker_id, gateway
+    names: tuple[Any, ...] = (
+        clean(record.listener_name),
+        clean(record.security_protocol),
+        clean(record.client_address),
+        _optional(record.principal),
+        _optional(record.client_id),
+        clean(record.client_software_name),
+        clean(record.client_software_version),
+        record.client_instance_id,
     )
+    key = blake2b(repr((*place, *names)).encode(), digest_size=12).hexdigest()
+    fields = *place, record.gateway_epoch, record.connection_id, *names, opened_ms, seen_ms, key
+    return ConnectionRow(*fields)

@@ -289,7 +289,7 @@ class Known:
                 if self._connections.expire(now_ms):
                     self._touch(CONNECTIONS, now_ms)
                 writing = self._connections.writing
-                if writing.judging.set_now(now_ms) | writing.openings.set_now(now_ms):
+                if writing.judging.set_now(now_ms) | writing.set_now(now_ms):
                     self._touch(CONNECTIONS, now_ms)
             if self._status.tick(now_ms):
                 self._touch(STATUS, now_ms)
