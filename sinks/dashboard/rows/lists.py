@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from clientscope.api.clients import ClientGroup, ConnectedClient, ConnectionRow, Facet, FacetValue, FindingsSummary, GroupBy, GroupFindings
-from clientscope.query import CLIENTS, Key, Query, parse, parse_sort, term_text
+from clientscope.query import Key, Query, parse_sort, term_text
 from clientscope.query.terms import NONE, NOT_JUDGED, fold
 from clientscope.risks import RISKS
 from clientscope.severities import SEVERITIES
@@ -77,14 +77,6 @@ class Lists:
     def __init__(self, database: Database, writing: Writing) -> None:
         self._database = database
         self._writing = writing
-
-    def parsed(self, q: str, now_ms: int) -> Query:
-        """A query about clients.
-
-        Raises:
-            QueryError: it can't be read.
-        """
-        return parse(q, CLIENTS, now_ms)
 
     def client_count(self) -> int:
         """Clients that are there."""
@@ -186,24 +178,6 @@ class Lists:
             number, *_ = row
             found[number] = row
         return [found[number] for number in ids if number in found]
-
-
-def client_sort(text: str) -> tuple[Key, ...]:
-    """What to sort clients by.
-
-    Raises:
-        QueryError: it can't be read.
-    """
-    return parse_sort(text, CLIENT_SORTS)
-
-
-def connection_sort(text: str) -> tuple[Key, ...]:
-    """What to sort connections by.
-
-    Raises:
-        QueryError: it can't be read.
-    """
-    return parse_sort(text, CONNECTION_SORTS)
 
 
 def client(row: Row) -> ConnectedClient:

@@ -113,11 +113,6 @@ class ConnectionTable:
         """Names of the gateways that fell silent without saying goodbye."""
         return sorted(key[2] for key, process in self._presence.processes.items() if process.gone_ms is not None and not process.has_left)
 
-    def counts(self) -> dict[str, int]:
-        """Open connections by gateway; only gateways that have any."""
-        there = (process for process in self._presence.processes.values() if process.open and process.gone_ms is None)
-        return {process.key[2]: len(process.open) for process in there}
-
     def _heartbeat(self, process: GatewayProcess[_Open], record: ClientConnectionRecord, arrived_ms: int) -> bool:
         key, is_first, was_gone = process.key, process.interval_ms is None, process.gone_ms is not None
         first = record.sequence - record.heartbeat_part

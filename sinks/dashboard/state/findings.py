@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, cast
 
 from clientscope.api.findings import FindingGroup
@@ -11,15 +11,16 @@ from clientscope.api.overview import OpenFindings
 from clientscope.errors import RecordError
 from clientscope.fair_share import HeldEntry, too_many
 from clientscope.findings.record import TO_DO, Finding, State
-from clientscope.query import FINDINGS, parse, parse_sort, term_text
+from clientscope.query import Key, Query, term_text
 from clientscope.records.client_key import Tenant, tenant_of
-from clientscope.report.findings import SORTS, FindingChoice, Searched, counts, is_found, searched, sort_findings
+from clientscope.report.findings import FindingChoice, Searched, counts, is_found, searched, sort_findings
 from clientscope.severities import SEVERITIES, Severity
 from clientscope.topic_values import parse as parse_value
 from sinks.dashboard.rows.judging import Judging, of_finding
 from udfs.rules.registry import with_risks
 
 MAX_KEY_BYTES = 256
+NO_QUERY = Query()
 
 FindingGroupBy = Literal["code", "principal", "owner", "severity", "risk"]
 
@@ -113,25 +114,18 @@ class FindingTable:
                 self._trim()
         return True
 
-    def find(self, choice: FindingChoice, offset: int, limit: int, sort: str = "", now_ms: int = 0) -> tuple[list[Finding], int]:
-        """A page of the findings chosen, what to fix first first unless ``sort`` says otherwise; and how many are chosen.
+    def find(
+        self, choice: FindingChoice, query: Query = NO_QUERY, sort: Sequence[Key] = (), offset: int = 0, limit: int | None = None
+    ) -> tuple[list[Finding], int]:
+        """A page of the findings chosen, what to fix first first unless ``sort`` says otherwise; and how many are chosen."""
+        chosen = self._chosen(choice, query)
+        sort_findings(chosen, sort, lambda kept: kept.searched)
+        return [kept.finding() for kept in chosen[offset:][:limit]], len(chosen)
 
-        Raises:
-            QueryError: ``choice.q`` or ``sort`` can't be read.
-        """
-        keys = parse_sort(sort, SORTS)
-        chosen = self._chosen(choice, now_ms)
-        sort_findings(chosen, keys, lambda kept: kept.searched)
-        return [kept.finding() for kept in chosen[offset : offset + limit]], len(chosen)
-
-    def grouped(self, choice: FindingChoice, group: FindingGroupBy, now_ms: int = 0) -> list[FindingGroup]:
-        """The findings chosen, put together; worst first.
-
-        Raises:
-            QueryError: ``choice.q`` can't be read.
-        """
+    def grouped(self, choice: FindingChoice, query: Query, group: FindingGroupBy) -> list[FindingGroup]:
+        """The findings chosen, put together; worst first."""
         of: dict[str | None, list[_Kept]] = {}
-        for kept in self._chosen(choice, now_ms):
+        for kept in self._chosen(choice, query):
             for label in kept.groups(group):
                 of.setdefault(label, []).append(kept)
         made = [_group(group, label, members) for label, members in of.items()]
@@ -142,8 +136,7 @@ class FindingTable:
         kept = self._kept.get(fingerprint.encode())
         return None if kept is None else kept.finding()
 
-    def _chosen(self, choice: FindingChoice, now_ms: int) -> list[_Kept]:
-        query = parse(choice.q, FINDINGS, now_ms)
+    def _chosen(self, choice: FindingChoice, query: Query) -> list[_Kept]:
         return [kept for kept in self._in_order() if choice.takes(query, *kept.counted[1:4]) and is_found(query, kept.searched)]
 
     def counts(self) -> dict[tuple[str, State], int]:

@@ -49,13 +49,6 @@ class GaugeTable:
         found = (row for row in self.gateways.values() if row.place == (cluster, broker, gateway))
         return next(found, None)
 
-    def counts(self) -> dict[str, int]:
-        """Connections by gateway."""
-        counts: Counter[str] = Counter()
-        for gauge in self.series.values():
-            counts[gauge.gateway] += gauge.connections
-        return dict(counts)
-
     def _put(self, table: dict[bytes, Kept], key: bytes, value: Kept | None) -> bool:
         if value is None:
             return table.pop(key, None) is not None

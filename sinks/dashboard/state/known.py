@@ -98,29 +98,6 @@ class ChangeVersions:
             self.last_change_ms = max(at_ms, self.last_change_ms or 0)
 
 
-class Agreement:
-    """Whether two ways to the same numbers agree; a difference counts once it has lasted."""
-
-    def __init__(self, patience_ms: int) -> None:
-        self.disagree = False
-        self._patience_ms = patience_ms
-        self._since_ms: int | None = None
-
-    def look(self, agree: bool, now_ms: int) -> bool:
-        """Whether that changed what counts."""
-        self._since_ms = None if agree else self._since_ms or now_ms
-        before, self.disagree = self.disagree, not agree and now_ms - (self._since_ms or now_ms) >= self._patience_ms
-        return before != self.disagree
-
-
-class RecordCounts:
-    """Records that were read, by topic, and those that can't be decoded, by topic and reason."""
-
-    def __init__(self) -> None:
-        self.records: Counter[str] = Counter()
-        self.undecodable: Counter[tuple[str, str]] = Counter()
-
-
 MAX_KEY_BYTES = 1_024
 
 _names = ClientNames()
@@ -182,9 +159,6 @@ def judged(value: ResultValue, arrived_ms: int) -> IndexedPush:
     )
 
 
-DISAGREE_AFTER_MS = 5_000
-"""For how long the gauges may differ from the gateways' records before that is worth telling: they are two ways through."""
-
 _Decoded = ClientConnectionRecord | ResultValue | IndexedPush | RecordError | None
 
 
@@ -221,10 +195,12 @@ class Known:
         self._status = StatusTable()
         self._series = self._connections.minutes
         self._seen = SeenClients()
-        self._counted = RecordCounts()
+        self._records: Counter[str] = Counter()
+        """Records that were read, by topic."""
+        self._undecodable: Counter[tuple[str, str]] = Counter()
+        """Those that can't be decoded, by topic and reason."""
         self._versions = ChangeVersions()
         self._feed = FeedStatus()
-        self._agreement = Agreement(DISAGREE_AFTER_MS)
 
     @property
     def database(self) -> Database:
@@ -242,12 +218,12 @@ class Known:
         decoded = [_decoded(record) for record in taken]  # which takes longest, and needs no lock
         with self._lock, self.database.batch():
             for record, value in zip(taken, decoded, strict=True):
-                self._counted.records[record.topic] += 1
+                self._records[record.topic] += 1
                 self._feed.last_record_ms = max(record.timestamp_ms, self._feed.last_record_ms or 0)
                 try:
                     changed = self._apply(record, value)
                 except RecordError as error:
-                    self._counted.undecodable[record.topic, error.reason] += 1
+                    self._undecodable[record.topic, error.reason] += 1
                     self._touch("checks", record.timestamp_ms)
                 else:
                     if changed:
@@ -293,9 +269,6 @@ class Known:
                     self._touch(CONNECTIONS, now_ms)
             if self._status.tick(now_ms):
                 self._touch(STATUS, now_ms)
-            agree = self._gauges.counts() == self._connections.counts()
-            if self._agreement.look(agree, now_ms):
-                self._touch("checks", now_ms)
 
     def feed(self) -> tuple[Feed, str | None]:
         """The progress of reading, and why it isn't live."""
@@ -308,8 +281,8 @@ class Known:
             return Counts(
                 pushes=dict(self._pushes.new_pushes()) if self._feed.was_live else {},
                 findings=dict(self._pushes.new_findings()) if self._feed.was_live else {},
-                records=dict(self._counted.records),
-                undecodable=dict(self._counted.undecodable),
+                records=dict(self._records),
+                undecodable=dict(self._undecodable),
                 dropped=dict(self._dropped()),
             )
 

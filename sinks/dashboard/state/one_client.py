@@ -17,7 +17,7 @@ from clientscope.records.enums import Origin, ValueState
 from clientscope.topic_values import clean
 from sinks.dashboard.rows.judging import IndexedPush
 from sinks.dashboard.state.reader import Fetch, Place
-from sinks.dashboard.state.state import MOST_STARTS, LastRead, State
+from sinks.dashboard.state.state import MOST_STARTS, State
 from udfs.decode import decode_pushes
 from udfs.pushes import Pushes
 from udfs.rules.engine import vocabulary as v
@@ -153,35 +153,27 @@ class OneClient:
 
     def detail(self, key: str, now_ms: int) -> ClientDetail | None:
         """All about the client of this key; None where there is no such client."""
-        seen = self._state.one_client(key)
-        if seen is None:
+        known = self._state.one_client(key)
+        if known is None:
             return None
-        read, why = self._configurations(seen)
-        own = _own(seen, read)
-        if own is None and not why:
-            why = _GONE if seen.push else _NEVER
-        judged = seen.client.findings is not None or bool(seen.findings)
-        return ClientDetail(
-            version=seen.version,
-            feed=seen.feed,
-            client=seen.client,
-            connected=seen.connected,
-            connections=list(seen.connections),
-            configuration=own,
-            why=why or None,
-            findings=list(seen.findings) if judged else None,
-            not_judged_by=seen.not_judged_by,
-            starts=[] if _is_seen(seen) else _starts(seen, read) if own else None,
-            starts_of="application" if seen.starts_of_application else "client",
-        )
+        detail, push, starts = known
+        if push is None:
+            return detail.model_copy(update={"why": _NEVER})
+        read, why = self._configurations(push, starts)
+        whole = detail.starts_of == "client"
+        own = _own(push, starts if whole else [], read)
+        update = {
+            "configuration": own,
+            "why": why or (_GONE if own is None else None),
+            "starts": [] if _is_seen(push) else _starts(push, starts, read) if own else None,
+        }
+        return detail.model_copy(update=update)
 
-    def _configurations(self, seen: LastRead) -> tuple[dict[Place, Configuration], str]:
+    def _configurations(self, push: IndexedPush, starts: Sequence[IndexedPush]) -> tuple[dict[Place, Configuration], str]:
         """What its pushes say, by place, and why there is nothing to say."""
-        if seen.push is None:
-            return {}, ""
         if self._fetch is None:
             return {}, "Configurations are not read here."
-        pushes = {_place(push): push for push in (seen.push, *seen.starts)}
+        pushes = {_place(each): each for each in (push, *starts)}
         try:
             values = self._fetch(list(pushes))
         except EnvironmentProblem as error:
@@ -192,30 +184,29 @@ class OneClient:
                 found[place] = configuration(value, pushes[place].pushed_ms)
             except RecordError as error:
                 why = f"Its record can't be decoded ({error.reason})."
-        return found, "" if _place(seen.push) in found else why
+        return found, "" if _place(push) in found else why
 
 
-def _is_seen(seen: LastRead) -> bool:
+def _is_seen(push: IndexedPush) -> bool:
     """Whether nothing of its configuration is known but what its requests show."""
-    return seen.push is not None and seen.push.rank > 0
+    return push.rank > 0
 
 
-def _own(seen: LastRead, read: Mapping[Place, Configuration]) -> Configuration | None:
+def _own(push: IndexedPush, starts: Sequence[IndexedPush], read: Mapping[Place, Configuration]) -> Configuration | None:
     """Its configuration. Each gateway sees the requests that pass it: what the newest record lacks is taken from the others."""
-    own = read.get(_place(seen.push)) if seen.push else None
-    if own is None or not _is_seen(seen) or seen.starts_of_application:
+    own = read.get(_place(push))
+    if own is None or not _is_seen(push):
         return own
-    others = [read[place] for place in map(_place, reversed(seen.starts)) if place in read]
+    others = [read[place] for place in map(_place, reversed(starts)) if place in read]
     settings = {setting.key: setting for each in (*others, own) if each.client_type == own.client_type for setting in each.settings}
     return own.model_copy(update={"settings": [settings[key] for key in sorted(settings)]})
 
 
-def _starts(seen: LastRead, read: Mapping[Place, Configuration]) -> list[ClientStart]:
+def _starts(push: IndexedPush, starts: Sequence[IndexedPush], read: Mapping[Place, Configuration]) -> list[ClientStart]:
     """The newest first; each compared with the one before of the same kind of client, since a producer and a consumer may share a name."""
-    assert seen.push is not None
-    kind = read[_place(seen.push)].client_type
-    alike = [push for push in seen.starts if (known := read.get(_place(push))) is None or known.client_type == kind]
-    return [_start(push, alike[number + 1 :], read, push == seen.push) for number, push in enumerate(alike[:MOST_STARTS])]
+    kind = read[_place(push)].client_type
+    alike = [each for each in starts if (known := read.get(_place(each))) is None or known.client_type == kind]
+    return [_start(each, alike[number + 1 :], read, each == push) for number, each in enumerate(alike[:MOST_STARTS])]
 
 
 def _start(push: IndexedPush, older: Sequence[IndexedPush], read: Mapping[Place, Configuration], this: bool) -> ClientStart:

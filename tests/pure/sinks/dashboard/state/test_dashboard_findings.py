@@ -150,7 +150,7 @@ def test_beyond_the_limit_the_least_urgent_go() -> None:
         one = recorded(made(number, severity=severities[number % 3]))
         table.apply(one.key, one.value)
     assert len(table) <= 110
-    found, total = table.find(FindingChoice(), 0, 100)
+    found, total = table.find(FindingChoice(), limit=100)
     assert total == len(table)
     assert {finding.severity for finding in found} == {"critical"}
     assert table.dropped["findings"] == 1_000 - len(table)
