@@ -188,7 +188,7 @@ def _is(condition: Condition, kind: FieldKind, value: Any) -> bool:
         return any(condition.matches(text) for text in (each or (None,)))
     if value is None or isinstance(condition, Is):
         return False
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return any(_is(condition, kind, each) for each in value)
     if isinstance(condition, Between):
         return bool(condition.first <= value < condition.end)

@@ -7,8 +7,9 @@ or still open at the span's end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +18,10 @@ import pyarrow.compute as pc
 
 from clientscope.catalog.sensitive import shown
 from clientscope.profiles.owners import NO_OWNERS, Owners
-from clientscope.query import HISTORY_CLIENTS, parse, parse_sort
+from clientscope.query import HISTORY_CLIENTS, matches, parse, parse_sort, version_order
 from clientscope.records.enums import OF_GATEWAYS, Kind
 from clientscope.topic_values import clean
-from sinks.dashboard.past.tables import Choosing, Json, Span, Tables, each, moment, text, too_wide, within
+from sinks.dashboard.past.tables import Json, Span, Tables, moment, text, too_wide, within
 from udfs.kernels.applications import application_of
 
 MINUTE_MS = 60_000
@@ -128,7 +129,6 @@ SORTS = (
     "connections",
     "open",
 )
-BROKERS_BETWEEN = " "
 FIRST = "-last_seen,client_id"
 """The default order."""
 
@@ -197,14 +197,17 @@ def _open_at(at_ms: int) -> str:
 def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> Json:
     """The clients that a query leaves, in an order: a part of the list, and its length.
 
+    Texts are compared without regard to the case of ASCII letters, and what is unknown comes last.
+
     Raises:
         QueryError: ``q`` or ``sort`` can't be read.
     """
-    choosing = _choosing(found)
-    chosen = choosing.sorted(choosing.chosen(parse(q, HISTORY_CLIENTS, now_ms)), parse_sort(sort or FIRST, SORTS))
-    rows = found.take(chosen.slice(offset, limit)).rename_columns([_NAMED.get(name, name) for name in found.column_names])
-    items = [{**item, "brokers": [*_numbers(item["brokers"])]} for item in rows.to_pylist()]
-    return {"total": len(chosen), "items": items}
+    keys = parse_sort(sort or FIRST, SORTS)
+    left = chosen(found, q, now_ms)
+    by = pa.table({key.field: _sorted_by(left, key.field) for key in keys})
+    order = [(key.field, "descending" if key.descending else "ascending", "at_end") for key in keys]
+    rows = left.take(pc.sort_indices(by, sort_keys=order).slice(offset, limit))
+    return {"total": left.num_rows, "items": rows.rename_columns([_NAMED.get(name, name) for name in rows.column_names]).to_pylist()}
 
 
 def chosen(found: pa.Table, q: str, now_ms: int) -> pa.Table:
@@ -213,17 +216,36 @@ def chosen(found: pa.Table, q: str, now_ms: int) -> pa.Table:
     Raises:
         QueryError: ``q`` can't be read.
     """
-    return found.filter(pa.array(_choosing(found).chosen(parse(q, HISTORY_CLIENTS, now_ms))))
+    query = parse(q, HISTORY_CLIENTS, now_ms)
+    if not query.terms:
+        return found
+    # In parts: all rows as Python's values would take many times the table's memory.
+    rows = (row for part in found.to_batches(max_chunksize=10_000) for row in part.to_pylist())
+    holds = [matches(query, HISTORY_CLIENTS, row, _words(row)) for row in rows]
+    return found.filter(pa.array(holds, pa.bool_()))
+
+
+def _words(row: dict[str, Any]) -> str:
+    return "\n".join(row[name] or "" for name in SHOWN_AS.values()).lower()
+
+
+def _sorted_by(found: pa.Table, field: str) -> pa.Array:
+    column = found[field].combine_chunks()
+    if field == "version":
+        return each(column, version_order)
+    return pc.ascii_lower(column) if pa.types.is_string(column.type) else column
+
+
+def each(column: pa.ChunkedArray | pa.Array, of: Callable[[str], str | None]) -> pa.Array:
+    """A column of texts made from another, of which few are distinct; null stays null."""
+    made = lru_cache(maxsize=None)(of)
+    return pa.array((None if value is None else made(value) for value in column.to_pylist()), pa.string())
 
 
 def identities(table: pa.Table) -> pa.ChunkedArray:
     """What `shown_identity` has, as one text for each row, so that clients of two tables can be compared."""
     columns = [pc.fill_null(table[name], _NONE) for name in SHOWN_AS.values()]
     return pc.binary_join_element_wise(*columns, _BETWEEN)
-
-
-def _choosing(found: pa.Table) -> Choosing:
-    return Choosing(found, HISTORY_CLIENTS, search=tuple(SHOWN_AS.values()), several={"broker": _numbers})
 
 
 _NAMED = {
@@ -249,7 +271,7 @@ def _shown(found: pa.Table, owners: Owners) -> pa.Table:
         {
             "client_id": identity["client_id"],
             "application": each(identity["client_id"], application_of),
-            "broker": each(found["brokers"], _in_order),
+            "broker": pa.array(map(_in_order, found["brokers"].to_pylist()), pa.list_(pa.int64())),
             "owner": _owners(owners, identity["principal"], identity["client_id"]),
             **{name: identity[name] for name in ("principal", "address", "software", "version")},
             "first_seen": first,
@@ -267,13 +289,9 @@ def _owners(owners: Owners, principals: pa.Array, client_ids: pa.Array) -> pa.Ar
     return pa.array(map(team_of, principals.to_pylist(), client_ids.to_pylist()), pa.string())
 
 
-def _in_order(brokers: str) -> str:
-    """Each broker once, as `BROKERS_BETWEEN` separates them."""
-    return BROKERS_BETWEEN.join(map(str, sorted(set(map(int, brokers.split(","))))))
-
-
-def _numbers(brokers: str) -> tuple[int, ...]:
-    return tuple(map(int, brokers.split(BROKERS_BETWEEN)))
+def _in_order(brokers: str) -> list[int]:
+    """Each broker once."""
+    return sorted(set(map(int, brokers.split(","))))
 
 
 def _ms(column: pa.ChunkedArray) -> pa.ChunkedArray:
