@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from http_attacks import get
 from page_state import found, live
 from patience import until
-from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
@@ -417,11 +417,11 @@ def test_f38_everything_listens_on_loopback_by_default(cls: type[config.Settings
 
 
 def test_f38_machines_pages_have_counts_and_nothing_for_debugging() -> None:
-    def fails(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    def fails(request: pages.Request) -> pages.Page:
         raise ValueError("canary-of-an-error")
 
     address = f"127.0.0.1:{free_port()}"
-    served = {"/metrics": make_wsgi_app(CollectorRegistry()), "/healthz": pages.probe(lambda: ""), "/fails": fails}
+    served = {"/metrics": pages.metrics(CollectorRegistry()), "/healthz": pages.probe(lambda: ""), "/fails": fails}
     stop = pages.serve("metrics-listen", address, served, refusals(CollectorRegistry()))
     try:
         until(lambda: get(f"http://{address}/metrics")[0], 200)
