@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
@@ -27,7 +28,6 @@ from clientscope.report.findings import Confidence, FindingChoice, Suppressed
 from clientscope.severities import Severity
 from sinks.dashboard.api import streams
 from sinks.dashboard.api.deciding import Deciding
-from sinks.dashboard.api.streams import FORMATS
 from sinks.dashboard.http.access import Access, Visitor, require_admin, visitor
 from sinks.dashboard.state.findings import FindingGroupBy
 from sinks.dashboard.state.one_client import OneClient
@@ -85,9 +85,7 @@ def client_routes(state: State, one_client: OneClient, clock: Callable[[], int])
         rows = state.export(q=q, sort=sort, now_ms=clock())
         if rows is None:
             raise HTTPException(503, "the topics are still being read", headers={"retry-after": "5"})
-        media_type, write = FORMATS[format]
-        headers = {"content-disposition": f'attachment; filename="clients.{format}"'}
-        return StreamingResponse(write(rows), media_type=media_type, headers=headers)
+        return streams.file_of("clients", format, streams.CLIENT_COLUMNS, map(asdict, rows))
 
     @router.get("/clients/{key}", responses={404: {"model": ApiProblem, "description": "no such client is known, or any more"}})
     def client(key: Key) -> ClientDetail:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import json
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, fields
+from dataclasses import fields
 from itertools import islice
-from typing import TypeVar
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from clientscope.api.clients import ConnectedClient
+from clientscope.report.listing import csv_line
 from sinks.dashboard.state.state import State
 
 INTERVAL_SECONDS = 0.25
@@ -105,73 +104,38 @@ async def stream(state: State, clock: Callable[[], int], stopping: Callable[[], 
         lasted += INTERVAL_SECONDS
 
 
-_Row = TypeVar("_Row")
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula, or what it skips before one (OWASP, CSV Injection)."""
-
-_FULL_WIDTH = ("＝", "＋", "－", "＠")
 _ROWS_AT_ONCE = 200
 
-COLUMNS = (
-    *(field.name for field in fields(ConnectedClient) if field.name != "findings"),
-    "findings_worst",
-    "findings_count",
-)
+_MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+
+CLIENT_COLUMNS = (*(field.name for field in fields(ConnectedClient) if field.name != "findings"), "findings_worst", "findings_count")
 """Columns of a CSV: the API's names.  ``findings_count`` is empty where the client was not judged, and 0 where it is clean."""
 
 
-def inert(value: object) -> object:
-    """A cell that no spreadsheet calculates: what would be a formula gets an apostrophe before it.  Several values are in one cell."""
-    if isinstance(value, (list, tuple)):
-        value = " ".join(map(str, value))
-    return f"'{value}" if isinstance(value, str) and value.startswith((*_FORMULA, *_FULL_WIDTH)) else value
+def file_of(name: str, format: str, columns: Sequence[str], rows: Iterator[Mapping[str, Any]]) -> StreamingResponse:
+    """A CSV of these columns, no cell of which is a formula; or one array of JSON, a row in each line."""
+    headers = {"content-disposition": f'attachment; filename="{name}.{format}"'}
+    return StreamingResponse(_written(format, columns, rows), media_type=_MEDIA_TYPES[format], headers=headers)
 
 
-def as_csv(clients: Iterator[ConnectedClient]) -> Iterator[str]:
-    """A header, then a line for each; lines end as RFC 4180 has it."""
-    return csv_of(COLUMNS, map(_cells, clients))
-
-
-def as_json(clients: Iterator[ConnectedClient]) -> Iterator[str]:
-    """One array, an object in each line."""
-    return json_of(map(asdict, clients))
-
-
-def csv_of(columns: Sequence[str], rows: Iterator[list[object]]) -> Iterator[str]:
-    """A header, then the rows, no cell of which is a formula."""
-    yield _lines([columns])
-    for part in _parts(rows):
-        yield _lines([[inert(cell) for cell in row] for row in part])
-
-
-def json_of(rows: Iterator[Mapping[str, object]]) -> Iterator[str]:
-    """One array, a row in each line."""
-    before = "[\n"
-    for part in _parts(rows):
-        yield before + ",\n".join(json.dumps(row, ensure_ascii=False) for row in part)
-        before = ",\n"
-    yield "[]\n" if before == "[\n" else "\n]\n"
-
-
-FORMATS: dict[str, tuple[str, Callable[[Iterator[ConnectedClient]], Iterator[str]]]] = {
-    "csv": ("text/csv; charset=utf-8", as_csv),
-    "json": ("application/json", as_json),
-}
-"""Format → its media type, and what writes it."""
-
-
-def _parts(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+def _written(format: str, columns: Sequence[str], rows: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    before = f"{csv_line(columns)}\r\n" if format == "csv" else "[\n"
     while part := list(islice(rows, _ROWS_AT_ONCE)):
-        yield part
+        if format == "csv":
+            yield before + "".join(f"{csv_line(map(_flat(row).get, columns))}\r\n" for row in part)
+            before = ""
+        else:
+            yield before + ",\n".join(json.dumps(row, ensure_ascii=False) for row in part)
+            before = ",\n"
+    yield before if format == "csv" else "[]\n" if before == "[\n" else "\n]\n"
 
 
-def _cells(client: ConnectedClient) -> list[object]:
-    *values, found = (getattr(client, field.name) for field in fields(client))
-    return [*values, found and found.worst, found and found.count]
-
-
-def _lines(rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    csv.writer(text).writerows(rows)
-    return text.getvalue()
+def _flat(row: Mapping[str, Any]) -> dict[str, object]:
+    """Several values are in one cell, and what is below a name in cells of its own."""
+    found: dict[str, object] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}_{below}": each for below, each in value.items()}
+        else:
+            found[name] = " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    return found
