@@ -21,6 +21,7 @@ from sinks.dashboard.rows.sql import (
     MINUTES,
     OF_SHAPES,
     Database,
+    Sql,
     listed,
     order,
     where,
@@ -28,9 +29,6 @@ from sinks.dashboard.rows.sql import (
 from sinks.dashboard.rows.writing import Writing
 
 _CHUNK = 500
-_FEW = 20
-"""One row in so many is few."""
-
 CLIENT_COLUMNS = (
     "c.id, c.key, s.cluster, s.broker, s.gateway, s.listener, s.protocol, c.address, s.principal, c.client_id, s.software, s.version,"
     f" c.instance, c.application, s.owner, c.connections, c.since_ms, c.since_exact, {GONE_MS}, c.bytes_in, c.bytes_out, c.active_ms,"
@@ -50,27 +48,6 @@ Row = tuple[Any, ...]
 """A row as SQLite returns it: a plain tuple, since Python's garbage collector passes over plain tuples of numbers and texts."""
 
 
-class _ValueCount(NamedTuple):
-    """How many clients have a value."""
-
-    value: Any
-    clients: int
-
-
-class _Chosen(NamedTuple):
-    """What a query leaves of clients.
-
-    Attributes:
-        few: whether it is so little that it is better put in order than found by going through an order.
-    """
-
-    condition: str
-    parameters: Sequence[Any]
-    clients: int
-    connections: int
-    few: bool
-
-
 class Lists:
     """Asks the tables.  Rows come as tuples; `client` and `connection` make answers of them, where no lock is held."""
 
@@ -88,12 +65,16 @@ class Lists:
 
     def clients(self, query: Query, sort: Sequence[Key], offset: int, limit: int) -> tuple[list[Row], int]:
         """Rows of a page of clients, and how many there are."""
-        chosen = self._chosen(query)
-        return self.client_rows(self._client_ids(chosen, sort, offset, limit)), chosen.clients
+        condition, parameters = self._where(query)
+        total = self._database.value(f"SELECT count(*) FROM clients c WHERE {condition}", *parameters)
+        return self.client_rows(self.client_ids(query, sort, offset, limit)), total
 
-    def all_clients(self, query: Query, sort: Sequence[Key]) -> list[int]:
-        """Numbers of all that a query leaves."""
-        return self._client_ids(self._chosen(query), sort, 0, -1)
+    def client_ids(self, query: Query, sort: Sequence[Key], offset: int = 0, limit: int = -1) -> list[int]:
+        """Numbers of a page of clients, or of all that a query leaves."""
+        condition, parameters = self._where(query)
+        by = order(sort, CLIENT_SORTS)
+        tables = CLIENT_TABLES if "s." in by else "clients c"
+        return self._numbers(f"SELECT c.id FROM {tables} WHERE {condition} ORDER BY {by}", parameters, offset, limit)
 
     def client_rows(self, ids: Sequence[int]) -> list[Row]:
         """Their rows, in this order; without those that have gone."""
@@ -101,73 +82,22 @@ class Lists:
 
     def connections(self, query: Query, sort: Sequence[Key], offset: int, limit: int, key: str = "") -> tuple[list[Row], int]:
         """Rows of a page of connections, and how many there are."""
-        chosen = self._chosen(query, key)
-        if offset >= chosen.connections:
-            return [], chosen.connections
-        by = order(sort, CONNECTION_SORTS, ("c.label", "c.address", "c.key", "x.seen_ms", "x.connection"), not chosen.few)
+        condition, parameters = self._where(query, key)
+        total = self._database.value(f"SELECT sum(c.connections) FROM clients c WHERE {condition}", *parameters) or 0
+        by = order(sort, CONNECTION_SORTS, ("c.label", "c.address", "c.key", "x.seen_ms", "x.connection"))
         # Not all columns at once: what is sorted is carried along.
-        ids = self._numbers(
-            f"SELECT x.id FROM {CONNECTION_TABLES} WHERE {chosen.condition} ORDER BY {by}", chosen.parameters, offset, limit
-        )
-        return self._in_order(f"SELECT {CONNECTION_COLUMNS} FROM {CONNECTION_TABLES} WHERE x.id", ids), chosen.connections
+        ids = self._numbers(f"SELECT x.id FROM {CONNECTION_TABLES} WHERE {condition} ORDER BY {by}", parameters, offset, limit)
+        return self._in_order(f"SELECT {CONNECTION_COLUMNS} FROM {CONNECTION_TABLES} WHERE x.id", ids), total
 
     def one(self, key: str) -> Row | None:
         """The row of the client of this key, whether it is connected or has gone."""
         row: Row | None = self._database.row(f"SELECT {CLIENT_COLUMNS} FROM {CLIENT_TABLES} WHERE c.away <> {LOST} AND c.key = ?", key)
         return row
 
-    def _chosen(self, query: Query, key: str = "") -> _Chosen:
+    def _where(self, query: Query, key: str = "") -> Sql:
         """What a query, and a client's key where there is one, leave."""
         condition, parameters = where(query, self._writing.judging.codes())
-        if key:
-            condition, parameters = f"{condition} AND c.key = ?", [*parameters, key]
-        if not query.terms and not key:
-            clients, connections = self._database.row(f"SELECT count(*), sum(connections) FROM clients c WHERE {condition}", *parameters)
-            return _Chosen(condition, parameters, clients, connections or 0, few=False)
-        # To look through all clients for a word takes longest, so it is done once.
-        numbers, clients, connections = self._database.row(
-            f"SELECT group_concat(c.id), count(*), sum(c.connections) FROM clients c WHERE {condition}", *parameters
-        )
-        if few := clients * _FEW <= self.client_count():
-            condition, parameters = f"c.id IN {LISTED}", [f"[{numbers or ''}]"]
-        return _Chosen(condition, parameters, clients, connections or 0, few)
-
-    def _client_ids(self, chosen: _Chosen, sort: Sequence[Key], offset: int, limit: int) -> list[int]:
-        if offset >= chosen.clients:
-            return []
-        condition, parameters = chosen.condition, chosen.parameters
-        if sort and sort[0].field in OF_SHAPES and limit > 0 and not chosen.few:
-            # Shapes are few: they tell among which of them the page lies, and only their clients are put in order.
-            between, values, before = self._between(chosen, sort[0], offset, limit)
-            condition, parameters = f"{condition} AND c.shape IN (SELECT id FROM shapes s WHERE {between})", [*parameters, *values]
-            offset -= before
-        by = order(sort, CLIENT_SORTS, by_index=not chosen.few)
-        tables = CLIENT_TABLES if "s." in by else "clients c"
-        return self._numbers(f"SELECT c.id FROM {tables} WHERE {condition} ORDER BY {by}", parameters, offset, limit)
-
-    def _between(self, chosen: _Chosen, key: Key, offset: int, limit: int) -> tuple[str, list[Any], int]:
-        """A condition on ``shapes s`` that leaves those that a page of this order is of, and how many clients come before them."""
-        column = CLIENT_SORTS[key.field]
-        rows = self._database.rows(
-            f"SELECT {column} AS value, sum(n) FROM"
-            f" (SELECT c.shape, count(*) AS n FROM clients c WHERE {chosen.condition} GROUP BY c.shape) t"
-            f" JOIN shapes s ON s.id = t.shape GROUP BY {column} ORDER BY {order([key], CLIENT_SORTS, ())}",
-            *chosen.parameters,
-        )
-        counts = [_ValueCount(*row) for row in rows]
-        before = 0
-        while before + counts[0].clients <= offset:
-            before += counts.pop(0).clients
-        (first, there), end = counts[0], counts[0].value
-        for value, count in counts[1:]:
-            if before + there >= offset + limit:
-                break
-            there, end = there + count, value
-        if first is None:
-            return f"{column} IS NULL", [], before
-        if end is None:
-            return f"({column} {'<=' if key.descending else '>='} ? OR {column} IS NULL)", [first], before
-        return f"{column} BETWEEN ? AND ?", [end, first] if key.descending else [first, end], before
+        return (f"{condition} AND c.key = ?", [*parameters, key]) if key else (condition, parameters)
 
     def _numbers(self, select: str, parameters: Sequence[Any], offset: int, limit: int) -> list[int]:
         return [number for (number,) in self._database.rows(f"{select} LIMIT ? OFFSET ?", *parameters, limit, offset)]
@@ -201,9 +131,6 @@ def chunks(ids: Sequence[int], size: int = _CHUNK) -> Iterator[Sequence[int]]:
         yield ids[begin : begin + size]
 
 
-FACETS = ("software", "version", "owner", "principal", "listener", "protocol", "broker", "cluster", "gateway")
-"""Fields with counts, beside ``risk`` and ``finding``; each is a column of ``shapes``."""
-
 _GROUPED_BY: dict[GroupBy, tuple[str, ...]] = {
     "application": ("application",),
     "owner": ("owner",),
@@ -212,7 +139,6 @@ _GROUPED_BY: dict[GroupBy, tuple[str, ...]] = {
     "address": ("address",),
     "broker": ("cluster", "broker"),
 }
-_OF_SHAPES = frozenset(FACETS)
 _AS_THEY_ARE = frozenset({"address", "broker"})
 """Never empty, and written in one way."""
 _SORTS = {"label": "", "clients": "clients", "connections": "connections", "finding": "worst"}
@@ -254,7 +180,7 @@ def groups(
     # As a query compares: without regard to case, and nothing is the same as an empty text.
     shown = ", ".join(column if column in _AS_THEY_ARE else f"min({column}) AS {column}" for column in columns)
     by = ", ".join(column if column in _AS_THEY_ARE else f"ifnull({column}, '') COLLATE NOCASE" for column in columns)
-    if _OF_SHAPES.issuperset(columns):
+    if set(OF_SHAPES).issuperset(columns):
         grouped = (
             f"SELECT {shown}, {_SUMS_OF_SUMS} FROM (SELECT shape, {SUM_COLUMNS} FROM clients c WHERE {condition} GROUP BY shape) t"
             f" JOIN shapes s ON s.id = t.shape GROUP BY {by}"
@@ -294,13 +220,13 @@ def facets(database: Database, query: Query, codes: Collection[str], limit: int)
     """The most frequent values of each field among the clients that a query leaves, and how many these are."""
     condition, parameters = where(query, codes)
     rows = database.rows(
-        f"SELECT {', '.join(f's.{field}' for field in FACETS)}, t.risks, t.worst, t.n FROM"
+        f"SELECT {', '.join(f's.{field}' for field in OF_SHAPES)}, t.risks, t.worst, t.n FROM"
         f" (SELECT c.shape, c.risks, c.worst, count(*) AS n FROM clients c WHERE {condition} GROUP BY c.shape, c.risks, c.worst) t"
         " JOIN shapes s ON s.id = t.shape",
         *parameters,
     )
-    *columns, risks, worsts, counts = zip(*rows, strict=True) if rows else [()] * (len(FACETS) + 3)
-    found = [_facet(field, _counted(column, counts), limit) for field, column in zip(FACETS, columns, strict=True)]
+    *columns, risks, worsts, counts = zip(*rows, strict=True) if rows else [()] * (len(OF_SHAPES) + 3)
+    found = [_facet(field, _counted(column, counts), limit) for field, column in zip(OF_SHAPES, columns, strict=True)]
     at_risk = Counter(dict.fromkeys(RISKS, 0))
     for of, count in zip(risks, counts, strict=True):
         at_risk.update(dict.fromkeys(of.split(), count))

@@ -160,10 +160,7 @@ def listed(values: Iterable[int | str]) -> str:
 
 Sql = tuple[str, list[Any]]
 
-OF_SHAPES = {
-    "software": "software", "version": "version", "principal": "principal", "listener": "listener", "protocol": "protocol",
-    "broker": "broker", "cluster": "cluster", "gateway": "gateway", "owner": "owner",
-}  # fmt: skip
+OF_SHAPES = ("software", "version", "owner", "principal", "listener", "protocol", "broker", "cluster", "gateway")
 """Fields that are columns of ``shapes``."""
 
 _OF_LIBRARY = {"software": "library", "version": "library_version"}
@@ -179,7 +176,7 @@ _AWAY = {"yes": HERE, "no": GONE}
 _IN_ORDER = ("c.label", "c.address", "c.key")
 
 CLIENT_SORTS: dict[str, str] = {
-    **{field: f"s.{column} COLLATE NOCASE" for field, column in OF_SHAPES.items()},
+    **{field: f"s.{field} COLLATE NOCASE" for field in OF_SHAPES},
     **_OF_CLIENTS,
     "client_id": "c.label",
     "version": "s.version_order",
@@ -250,21 +247,16 @@ def _all(parts: Iterable[Sql]) -> Sql:
     return " AND ".join(conditions), parameters
 
 
-def order(keys: Sequence[Key], columns: dict[str, str], last: Sequence[str] = _IN_ORDER, by_index: bool = True) -> str:
-    """An ORDER BY that leaves nothing open; by default by client id, address and key.
-
-    Args:
-        by_index: rows may be read in this order.  That is slow where few of them are wanted: a + keeps SQLite from it.
-    """
-    parts = [f"{columns[key.field]} {'DESC' if key.descending else 'ASC'} NULLS LAST" for key in keys]
-    return ("" if by_index else "+") + ", ".join([*parts, *last])
+def order(keys: Sequence[Key], columns: dict[str, str], last: Sequence[str] = _IN_ORDER) -> str:
+    """An ORDER BY that leaves nothing open; by default by client id, address and key."""
+    return ", ".join([*(f"{columns[key.field]} {'DESC' if key.descending else 'ASC'} NULLS LAST" for key in keys), *last])
 
 
 def _of_term(term: Term, codes: Collection[str]) -> Sql:
     if term.field is None:
         return _any(_word(each) for each in term.any_of)
     if term.field in OF_SHAPES:
-        column = _OF_LIBRARY[term.field] if term.library else OF_SHAPES[term.field]
+        column = _OF_LIBRARY[term.field] if term.library else term.field
         condition, values = _any(_condition(each, column) for each in term.any_of)
         return (f"({column} IS NOT NULL AND {condition})" if term.library else condition), values
     kind = CLIENTS[term.field].kind

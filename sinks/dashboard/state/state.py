@@ -256,7 +256,7 @@ class State(Known):
         with self._lock:
             if not self._feed.was_live:
                 return None
-            ids = self._reading.all_clients(query, keys)
+            ids = self._reading.client_ids(query, keys)
         return self._exported(ids)
 
     def _exported(self, ids: list[int]) -> Iterator[ConnectedClient]:
