@@ -146,10 +146,6 @@ SUM_COLUMNS = (
     "count(*) AS clients, sum(connections) AS connections, count(*) - count(worst) AS unjudged, max(worst) AS worst, sum(worst >= 0) AS bad"
 )
 """SQL of what is selected of a group, in the order of `SumColumns`."""
-_SUMS_OF_SUMS = ", ".join(
-    f"{how}(t.{name}) AS {name}"
-    for name, how in {"clients": "sum", "connections": "sum", "unjudged": "sum", "worst": "max", "bad": "sum"}.items()
-)
 
 
 class SumColumns(NamedTuple):
@@ -180,13 +176,7 @@ def groups(
     # As a query compares: without regard to case, and nothing is the same as an empty text.
     shown = ", ".join(column if column in _AS_THEY_ARE else f"min({column}) AS {column}" for column in columns)
     by = ", ".join(column if column in _AS_THEY_ARE else f"ifnull({column}, '') COLLATE NOCASE" for column in columns)
-    if set(OF_SHAPES).issuperset(columns):
-        grouped = (
-            f"SELECT {shown}, {_SUMS_OF_SUMS} FROM (SELECT shape, {SUM_COLUMNS} FROM clients c WHERE {condition} GROUP BY shape) t"
-            f" JOIN shapes s ON s.id = t.shape GROUP BY {by}"
-        )
-    else:
-        grouped = f"SELECT {shown}, {SUM_COLUMNS} FROM clients c WHERE {condition} GROUP BY {by}"
+    grouped = f"SELECT {shown}, {SUM_COLUMNS} FROM {CLIENT_TABLES} WHERE {condition} GROUP BY {by}"
     order = ", ".join([*(_ordered(key, columns) for key in sort), "connections DESC", *(f"{column} NULLS LAST" for column in columns)])
     made = f"WITH made AS MATERIALIZED ({grouped}) SELECT (SELECT count(*) FROM made)"  # once for the page and for how many there are
     rows = database.rows(f"{made}, * FROM made ORDER BY {order} LIMIT ? OFFSET ?", *parameters, limit, offset)
