@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr
 
 from clientscope.api.common import Feed, Listing, Model
 from clientscope.api.findings import Input
-from clientscope.status.record import Condition
+from clientscope.status.record import ProcessStatus
 
 
 class Progress(Model):
@@ -61,21 +61,10 @@ class OpenFindings(Model):
     to_rotate: int = Field(default=0, description="Leaked secrets to rotate, also those that are no longer pushed.")
 
 
-class ProcessHealth(Model):
-    """How one of our processes is, or one query of the job, as it says itself (`clientscope.status`)."""
+class ProcessHealth(ProcessStatus):
+    """How one of our processes is, or one query of the job, as it says itself (`clientscope.status`); ``told_ms`` is Kafka's time."""
 
-    kind: str = Field(description="gateway, stream, query, deliver or serve.")
-    id: str
-    condition: Condition
-    reason: str = Field(description="Why it isn't ok, in one sentence; empty where it is.")
-    version: str
     stale: bool = Field(description="It is silent for longer than it should be: what it said last counts no longer.")
-    started_ms: int
-    told_ms: int = Field(description="Kafka's time of what it said last.")
-    lag_records: int | None = Field(description="What it has still to read; null where that means nothing, or isn't known.")
-    lag_ms: int | None = Field(description="How old the oldest of that is.")
-    last_record_ms: int | None = Field(description="Kafka's time of the newest record that it read or wrote.")
-    figures: dict[str, int | float] = Field(description="Further numbers, for people.")
 
 
 class Check(Model):

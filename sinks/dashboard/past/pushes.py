@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -43,28 +43,29 @@ ORDERED = f'CASE WHEN {_LATEST} - "timestamp" < INTERVAL \'1 hour\' THEN {_LATES
 NEWEST_FIRST = 'ordered DESC, "partition", "offset" DESC'
 
 
-class PushRow(TypedDict):
-    """A row of the table ``pushes``, as far as it is read here beside its settings."""
-
-    client_instance_id: str | None
-    client_id: str | None
-    principal: str | None
-    client_address: str
-    client_software_name: str
-    client_software_version: str
-    origin: Origin
-
-
 class PastPush(NamedTuple):
-    """A push: its row, and the configuration in it."""
+    """A push, and the configuration in it, judged again: what was taken for no secret then may be one by today's rules."""
 
-    row: PushRow
+    record: ClientConfigRecord
     configuration: Configuration
+
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> PastPush:
+        """From a row of the table ``pushes``."""
+        names = {field.name for field in fields(ClientConfigRecord)} & row.keys()
+        said = {name: row[name] for name in names} | {"version": 1, "origin": Origin(row["origin"])}
+        record = ClientConfigRecord(**said, **compact(map(_recorded, row["configs"])))
+        return cls(record, of_decoded(push_columns([record], [None], None), int(row["timestamp"].timestamp() * 1000)))
 
     @property
     def software(self) -> tuple[str, str]:
         """Name and version."""
-        return self.row["client_software_name"], self.row["client_software_version"]
+        return self.record.client_software_name, self.record.client_software_version
+
+    @property
+    def rank(self) -> int:
+        """Above 0 of what was only seen of requests."""
+        return rank_of(self.record.origin)
 
 
 @dataclass(frozen=True)
@@ -122,13 +123,8 @@ def pushes_at(tables: Tables, span: Span, places: pa.Table) -> list[PastPush]:
     wanted = list(zip(*(places[name].to_pylist() for name in columns), strict=True))
     at = " OR ".join(f'("partition" = {int(partition)} AND "offset" = {int(offset)})' for partition, offset, _ in wanted) or "FALSE"
     rows: pa.Table = tables.ask("pushes", f"SELECT * FROM pushes WHERE {within(span, 'timestamp')} AND ({at})")  # noqa: S608 - numbers
-    found = dict(zip(zip(*(rows[name].to_pylist() for name in columns), strict=True), _read(rows), strict=True))
+    found = {tuple(row[name] for name in columns): PastPush.of(row) for row in rows.to_pylist()}
     return [found[place] for place in wanted if place in found]
-
-
-def _read(rows: pa.Table) -> list[PastPush]:
-    pushed: list[PushRow] = rows.select(list(PushRow.__annotations__)).to_pylist()
-    return [PastPush(row, _configuration(rows, number)) for number, row in enumerate(pushed)]
 
 
 def condition(tables: Tables, span: Span, whose: Whose, table: str = "pushes") -> str | None:
@@ -150,15 +146,6 @@ def _is(value: str | None) -> str:
     return "IS NULL" if value is None else f"= {text(value)}"
 
 
-def _configuration(rows: pa.Table, number: int) -> Configuration:
-    """What one pushed, judged again: what was taken for no secret then may be one by today's rules."""
-    (row,) = rows.slice(number, 1).to_pylist()
-    names = {field.name for field in fields(ClientConfigRecord)} & row.keys()
-    said = {name: row[name] for name in names} | {"version": 1, "origin": Origin(row["origin"])}
-    record = ClientConfigRecord(**said, **compact(map(_recorded, row["configs"])))
-    return of_decoded(push_columns([record], [None], None), int(row["timestamp"].timestamp() * 1000))
-
-
 def _recorded(row: dict[str, Any]) -> RecordedSetting:
     """A setting as the table has it."""
     state = ValueState(row["value_state"])
@@ -174,14 +161,14 @@ def _recorded(row: dict[str, Any]) -> RecordedSetting:
 
 def seen_start(push: PastPush, settings: bool = False) -> Json:
     """A push as it may be shown, compared with nothing."""
-    row, now = push
+    said, now = push
     return {
-        "instance_id": row["client_instance_id"],
-        "client_id": clean(shown(row["client_id"])) if row["client_id"] else None,
-        "principal": clean(shown(row["principal"], "principal")) if row["principal"] else None,
-        "address": clean(row["client_address"]),
-        "software_name": clean(shown(row["client_software_name"], "client_software_name")),
-        "software_version": clean(shown(row["client_software_version"], "client_software_version")),
+        "instance_id": said.client_instance_id,
+        "client_id": clean(shown(said.client_id)) if said.client_id else None,
+        "principal": clean(shown(said.principal, "principal")) if said.principal else None,
+        "address": clean(said.client_address),
+        "software_name": clean(shown(said.client_software_name, "client_software_name")),
+        "software_version": clean(shown(said.client_software_version, "client_software_version")),
         "pushed_ms": now.pushed_ms,
         "seen": now.origin != "pushed",
         "client_type": now.client_type,
@@ -219,11 +206,11 @@ def comparable(push: PastPush, earlier: Sequence[PastPush]) -> PastPush | None:
         other
         for other in earlier
         if other.configuration.client_type == push.configuration.client_type
-        and other.row["principal"] == push.row["principal"]
-        and rank_of(other.row["origin"]) == rank_of(push.row["origin"])
+        and other.record.principal == push.record.principal
+        and other.rank == push.rank
     ]
-    same = [other for other in alike if other.row["client_id"] == push.row["client_id"]]
-    here = (other for other in same if other.row["client_address"] == push.row["client_address"])
+    same = [other for other in alike if other.record.client_id == push.record.client_id]
+    here = (other for other in same if other.record.client_address == push.record.client_address)
     return next(here, next(iter(same or alike), None))
 
 
@@ -309,19 +296,15 @@ def _newest(tables: Tables, span: Span, month: Span, whose: Whose) -> tuple[list
     read = pushes_at(tables, span, found)
     newest: dict[tuple[Any, ...], PastPush] = {}
     for push in read:
-        row = push.row
-        kind = row["client_id"], row["principal"], row["client_address"], rank_of(row["origin"]), push.configuration.client_type
+        of = push.record
+        kind = of.client_id, of.principal, of.client_address, push.rank, push.configuration.client_type
         newest[kind] = _completed(newest[kind], push) if kind in newest else push
     return list(newest.values()), found["total"][0].as_py() - len(read) if found.num_rows else 0
 
 
-def _is_seen(push: PastPush) -> bool:
-    return rank_of(push.row["origin"]) > 0
-
-
 def _completed(push: PastPush, older: PastPush) -> PastPush:
     """What was seen of a client, with the settings that only its older record has; a start is whole."""
-    if not _is_seen(push):
+    if not push.rank:
         return push
     settings = {each.key: each for one in (older, push) for each in one.configuration.settings if each.reported}
     return push._replace(configuration=push.configuration.model_copy(update={"settings": [*settings.values()]}))
@@ -331,9 +314,9 @@ def _difference(before: PastPush | None, push: PastPush) -> Json | None:
     """None where what was seen has not changed."""
     changed = None
     if before is not None:
-        same = before.row["client_id"] == push.row["client_id"]  # that another instance has another name is no change
+        same = before.record.client_id == push.record.client_id  # that another instance has another name is no change
         changed = [change for change in seen_changes(before, push) if same or change["key"] != _OWN_NAME]
-    if _is_seen(push):
+    if push.rank:
         changed = [change for change in changed or () if None not in change.values()]
         if before is None or not (changed or before.software != push.software):
             return None

@@ -138,20 +138,8 @@ def _with_queries(status: ProcessStatus, queries: list[ProcessStatus]) -> Proces
 def _health(status: ProcessStatus, at_ms: int, now_ms: int) -> ProcessHealth:
     stale = _is_stale(status, at_ms, now_ms)
     silent = f"Nothing was heard of it for {(now_ms - at_ms) // 1000} seconds."
-    return ProcessHealth(
-        kind=status.kind,
-        id=status.id,
-        condition=status.condition,
-        reason=silent if stale else status.reason,
-        version=status.release,
-        stale=stale,
-        started_ms=status.started_ms,
-        told_ms=at_ms,
-        lag_records=status.lag_records,
-        lag_ms=status.lag_ms,
-        last_record_ms=status.last_record_ms,
-        figures=status.figures,
-    )
+    told = {**dict(status), "told_ms": at_ms, "reason": silent if stale else status.reason}
+    return ProcessHealth.model_construct(**told, stale=stale)
 
 
 def _broker(status: BrokerStatus, at_ms: int, now_ms: int) -> BrokerItem:
