@@ -238,7 +238,6 @@ class PushIndex:
     """The newest push of each client, at most ``limit``.
 
     Beyond it, entries of tenants above their share go first, counted in ``dropped``.
-    What `put` and `remove` take in comes into the table by `flush`.
     """
 
     def __init__(self, database: Database, judging: Judging, limit: int = 200_000) -> None:
@@ -247,38 +246,20 @@ class PushIndex:
         self._judging = judging
         self._limit = limit
         self._count = 0
-        self._noted: list[tuple[str, IndexedPush | None]] = []
 
     def put(self, push: IndexedPush) -> None:
-        """A push, or its result; whichever comes first makes the row."""
-        self._noted.append((push.key, push))
+        """A push, or its result, whichever comes first makes the row; its client is judged again."""
+        row = self._database.row("SELECT * FROM pushes WHERE key = ?", push.key)
+        self._database.run(_INSERT, *(push if row is None else _newer(IndexedPush(*row), push)))
+        self._count += row is None
+        if self._count > self._limit + self._limit // 20:
+            self._trim()
+        self._judging.pushed(push.client_id, push.address)
 
     def remove(self, key: str) -> None:
         """A tombstone, under its record's key: that client is gone for long."""
-        self._noted.append((key, None))
-
-    def flush(self) -> None:
-        """Writes everything noted since the last call into the table, in order, and judges those clients again."""
-        noted, self._noted = self._noted, []
-        if not noted:
-            return
-        keys = {key for key, _ in noted}
-        rows = self._database.rows(f"SELECT * FROM pushes WHERE key IN {LISTED}", listed(keys))
-        before = {push.key: push for push in (IndexedPush(*row) for row in rows)}
-        now = before.copy()
-        for key, push in noted:
-            if push is None:
-                now.pop(key, None)
-            else:
-                now[key] = _newer(now.get(key), push)
-        gone = [push for key, push in before.items() if key not in now]
-        new = [push for key, push in now.items() if push is not before.get(key)]
-        self._database.run(f"DELETE FROM pushes WHERE key IN {LISTED}", listed(push.key for push in gone))
-        self._database.many(_INSERT, new)
-        self._count += len(now) - len(before)
-        if self._count > self._limit + self._limit // 20:
-            self._trim()
-        for client_id, address in {(push.client_id, push.address): None for push in (*gone, *new)}:
+        for client_id, address in self._database.rows("DELETE FROM pushes WHERE key = ? RETURNING client_id, address", key):
+            self._count -= 1
             self._judging.pushed(client_id, address)
 
     def of_client(self, client_id: str, address: str, principal: str, key: str | None) -> IndexedPush | None:
@@ -335,10 +316,8 @@ class PushIndex:
         self.dropped["pushes"] += gone
 
 
-def _newer(before: IndexedPush | None, push: IndexedPush) -> IndexedPush:
+def _newer(before: IndexedPush, push: IndexedPush) -> IndexedPush:
     """Which of two under one key is the newer one."""
-    if before is None:
-        return push
     if (before.partition, before.offset) == (push.partition, push.offset):  # of push and result, the push is the older one
         result = before if push.judged is None else push
         return push._replace(

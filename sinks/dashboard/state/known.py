@@ -228,7 +228,6 @@ class Known:
                 else:
                     if changed:
                         self._touch(record.topic, record.timestamp_ms)
-            self._index.flush()
             writing = self._connections.writing
             if self._feed.was_live or writing.is_due:  # before that there are no requests, and much at once is faster
                 writing.flush()
