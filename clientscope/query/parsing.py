@@ -318,21 +318,16 @@ def _conditions(scanner: Scanner, field: Field, now_ms: int) -> tuple[Condition,
     while True:
         begin = scanner.at
         match = scanner.match(_OPERATOR)
-        operator = cast(Operator, match[0]) if match else None
         if match:
             scanner.at = match.end()
         if scanner.is_at_break():
             raise QueryError(f"{field.name}: has no value", scanner.at, 0, field.expected)
-        value = scanner.value(stops=" ,")
-        found.append(_READ[field.kind](field, operator, value, now_ms, begin))
+        given = _Given(field, cast(Operator, match[0] if match else "="), scanner.value(stops=" ,"), now_ms, begin)
+        found.append(_READ[field.kind](given))
         if len(found) > MOST_VALUES:
             raise QueryError(f"at most {MOST_VALUES} values", begin, scanner.at - begin)
         if not scanner.take(","):
             return tuple(found)
-
-
-def _wrong(field: Field, value: SearchValue, begin: int, what: str) -> QueryError:
-    return QueryError(what, begin, value.end - begin, field.expected)
 
 
 def _bounded(value: SearchValue) -> Pattern:
@@ -341,71 +336,86 @@ def _bounded(value: SearchValue) -> Pattern:
     return Pattern(value.parts)
 
 
-def _text(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    if operator not in (None, "="):
-        raise _wrong(field, value, begin, f"{field.name} has no order: {operator} means nothing here")
-    return _bounded(value)
+@dataclass(frozen=True)
+class _Given:
+    """What stands behind a field and its colon; without an operator it is ``=``."""
+
+    field: Field
+    operator: Operator
+    value: SearchValue
+    now_ms: int
+    begin: int
+
+    @property
+    def word(self) -> str:
+        return (self.value.text or "").lower()
+
+    def wrong(self, what: str) -> QueryError:
+        return QueryError(what, self.begin, self.value.end - self.begin, self.field.expected)
 
 
-def _version(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    if operator in (None, "="):
-        return _bounded(value)
-    order = version_order(value.text) if value.text and _VERSION.fullmatch(value.text) else None
+def _text(given: _Given) -> Condition:
+    if given.operator != "=":
+        raise given.wrong(f"{given.field.name} has no order: {given.operator} means nothing here")
+    return _bounded(given.value)
+
+
+def _version(given: _Given) -> Condition:
+    text = given.value.text
+    if given.operator == "=":
+        return _bounded(given.value)
+    order = version_order(text) if text and _VERSION.fullmatch(text) else None
     if order is None:
-        raise _wrong(field, value, begin, "this is no version to compare with")
-    return Compare(operator, order)
+        raise given.wrong("this is no version to compare with")
+    return Compare(given.operator, order)
 
 
-def _number(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    if value.text is None or not _NUMBER.fullmatch(value.text):
-        raise _wrong(field, value, begin, f"{field.name} is a number")
-    return Compare(operator or "=", int(value.text))
+def _number(given: _Given) -> Condition:
+    if not _NUMBER.fullmatch(given.value.text or ""):
+        raise given.wrong(f"{given.field.name} is a number")
+    return Compare(given.operator, int(given.word))
 
 
-def _severity(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    word = (value.text or "").lower()
-    if word not in SEVERITIES:
-        raise _wrong(field, value, begin, "this is no severity")
-    return Compare(operator or "=", [*SEVERITIES].index(word))
+def _severity(given: _Given) -> Condition:
+    if given.word not in SEVERITIES:
+        raise given.wrong("this is no severity")
+    return Compare(given.operator, [*SEVERITIES].index(given.word))
 
 
-def _finding(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    word = (value.text or "").lower()
-    if word in SEVERITIES or operator not in (None, "="):
-        return _severity(field, operator, value, now_ms, begin)
-    if word in (NONE, NOT_JUDGED):
-        return Is(word)
-    pattern = _bounded(value)
-    if not value.quoted and not re.fullmatch(r"[a-z]{2}\d{0,4}", word) and value.text is not None:
-        raise _wrong(field, value, begin, "this is no severity, nor a rule's code")
+def _finding(given: _Given) -> Condition:
+    if given.word in SEVERITIES or given.operator != "=":
+        return _severity(given)
+    if given.word in (NONE, NOT_JUDGED):
+        return Is(given.word)
+    pattern, value = _bounded(given.value), given.value
+    if not value.quoted and not re.fullmatch(r"[a-z]{2}\d{0,4}", given.word) and value.text is not None:
+        raise given.wrong("this is no severity, nor a rule's code")
     return pattern
 
 
-def _choice(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    word = (value.text or "").lower()
-    if operator not in (None, "=") or (word not in field.choices and not value.quoted):
-        raise _wrong(field, value, begin, f"{field.name} is one of {', '.join(field.choices)}")
-    return Pattern((word,))
+def _choice(given: _Given) -> Condition:
+    choices = given.field.choices
+    if given.operator != "=" or (given.word not in choices and not given.value.quoted):
+        raise given.wrong(f"{given.field.name} is one of {', '.join(choices)}")
+    return Pattern((given.word,))
 
 
-def _time(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    text = value.text or ""
-    if (duration := _DURATION.fullmatch(text)) and operator not in (None, "="):
-        assert operator is not None
-        return Compare(_FLIPPED[operator], now_ms - int(duration[1]) * _UNITS_MS[duration[2]])
+def _time(given: _Given) -> Condition:
+    text, operator = given.value.text or "", given.operator
+    if (duration := _DURATION.fullmatch(text)) and operator != "=":
+        return Compare(_FLIPPED[operator], given.now_ms - int(duration[1]) * _UNITS_MS[duration[2]])
     try:
         at = datetime.fromisoformat(text)
         first = int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
     except (ValueError, OverflowError):
-        raise _wrong(field, value, begin, f"{field.name} is a date, or < or > and how long ago") from None
-    if operator not in (None, "="):
-        assert operator is not None
+        raise given.wrong(f"{given.field.name} is a date, or < or > and how long ago") from None
+    if operator != "=":
         return Compare(operator, first)
     whole = timedelta(days=1) if _DATE.fullmatch(text) else timedelta(minutes=1)
     return Between(first, first + int(whole.total_seconds() * 1000))
 
 
-_READ: dict[FieldKind, Callable[[Field, Operator | None, SearchValue, int, int], Condition]] = {
+_READ: dict[FieldKind, Callable[[_Given], Condition]] = {
     FieldKind.TEXT: _text,
     FieldKind.VERSION: _version,
     FieldKind.NUMBER: _number,
