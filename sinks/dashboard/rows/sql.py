@@ -45,6 +45,12 @@ CREATE TABLE connections (
     client INTEGER NOT NULL, seen_ms INTEGER NOT NULL, connection INTEGER NOT NULL, epoch INTEGER NOT NULL, opened_ms INTEGER,
     open INTEGER NOT NULL, closed_ms INTEGER, closing INTEGER  -- by number; both are NULL of one for which there was no room
 );
+CREATE UNIQUE INDEX clients_in_order ON clients (label, address, key);
+CREATE INDEX clients_by_connections ON clients (connections DESC, label, address, key);
+CREATE INDEX clients_of_application ON clients (application);
+CREATE INDEX clients_of_shape ON clients (shape, away, worst, connections);
+CREATE INDEX clients_of_address ON clients (address, away, worst, connections);
+CREATE INDEX clients_that_left ON clients (closing) WHERE away = 2;
 CREATE INDEX connections_of_client ON connections (client, seen_ms, connection);
 CREATE INDEX connections_closed ON connections (opened_ms) WHERE NOT open;
 CREATE INDEX connections_by_closing ON connections (closing) WHERE closing IS NOT NULL;
@@ -72,16 +78,6 @@ HERE, LOST, GONE = range(3)
 GONE_MS = f"(CASE WHEN c.away = {GONE} THEN c.gone_ms END)"
 """SQL of when a client left that has gone."""
 
-_INDICES = {
-    "clients_in_order": "UNIQUE INDEX {} ON clients (label, address, key)",
-    "clients_by_connections": "INDEX {} ON clients (connections DESC, label, address, key)",
-    "clients_of_application": "INDEX {} ON clients (application)",
-    "clients_of_shape": "INDEX {} ON clients (shape, away, worst, connections)",
-    "clients_of_address": "INDEX {} ON clients (address, away, worst, connections)",
-    "clients_that_left": "INDEX {} ON clients (closing) WHERE away = 2",
-}
-"""Columns of clients."""
-
 LISTED = "(SELECT value FROM json_each(?))"
 """What is in a list of any length, as `listed` makes it a parameter: so the statement is the same, and prepared once."""
 
@@ -100,7 +96,6 @@ class Database:
         weakref.finalize(self, self._connection.close)  # else Python closes it too, but with a ResourceWarning since 3.13
         self._connection.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;")
         self._connection.executescript(_TABLES)
-        self._make_indices()
 
     def run(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
         """Runs one statement."""
@@ -124,19 +119,6 @@ class Database:
         return found
 
     @contextmanager
-    def unindexed(self, wanted: bool) -> Iterator[None]:
-        """Makes the indices of clients anew at the end, which for many rows takes less time than to keep them."""
-        if not wanted:
-            yield
-            return
-        for name in _INDICES:
-            self._connection.execute(f"DROP INDEX {name}")
-        try:
-            yield
-        finally:
-            self._make_indices()
-
-    @contextmanager
     def batch(self) -> Iterator[None]:
         """Puts many changes into one transaction; may be nested."""
         if self._connection.in_transaction:
@@ -147,10 +129,6 @@ class Database:
             yield
         finally:
             self._connection.execute("COMMIT")
-
-    def _make_indices(self) -> None:
-        for name, what in _INDICES.items():
-            self._connection.execute(f"CREATE {what.format(name)}")
 
 
 def listed(values: Iterable[int | str]) -> str:
@@ -200,38 +178,16 @@ def where(query: Query, codes: Collection[str]) -> Sql:
     Args:
         codes: of all findings there are, to find those that a pattern means.
     """
-    # All that is asked of shapes at once: few rows are looked at, and of clients one number each.
-    of_shapes = [part for part in query.terms if _is_of_shapes(part)]
-    others = [part for part in query.terms if not _is_of_shapes(part)]
     asks_for_gone = query.asks_for("connected") or query.asks_for("disconnected")
     # likely: else an index that has ``away`` and not what is asked for seems cheaper than the table.
-    conditions: list[Sql] = [(f"c.away <> {LOST}" if asks_for_gone else f"likely(c.away = {HERE})", [])]
-    if of_shapes:
-        condition, values = _all(_part(part, codes) for part in of_shapes)
-        conditions.append((f"c.shape IN (SELECT id FROM shapes WHERE {condition})", values))
-    return _all([*conditions, *(_of_clients(part, codes) for part in others)])
-
-
-def _is_of_shapes(part: Term | Choice) -> bool:
-    """Whether rows of ``shapes`` alone decide it."""
-    if isinstance(part, Choice):
-        return all(_is_of_shapes(each) for query in part.any_of for each in query.terms)
-    return part.field in OF_SHAPES
-
-
-def _of_clients(part: Term | Choice, codes: Collection[str]) -> Sql:
-    """A condition on ``clients c``, where a part of it may be of ``shapes``."""
-    if isinstance(part, Choice):
-        return _opposite(part, _any(_all(_of_clients(each, codes) for each in query.terms) for query in part.any_of))
-    condition, values = _part(part, codes)
-    return (f"c.shape IN (SELECT id FROM shapes WHERE {condition})", values) if part.field in OF_SHAPES else (condition, values)
+    there: Sql = f"c.away <> {LOST}" if asks_for_gone else f"likely(c.away = {HERE})", []
+    return _all([there, *(_part(part, codes) for part in query.terms)])
 
 
 def _part(part: Term | Choice, codes: Collection[str]) -> Sql:
-    """A condition on the table that a part is of; a choice here has one such table."""
-    if isinstance(part, Choice):
-        return _opposite(part, _any(_all(_part(each, codes) for each in query.terms) for query in part.any_of))
-    return _opposite(part, _of_term(part, codes))
+    if isinstance(part, Term):
+        return _opposite(part, _of_term(part, codes))
+    return _opposite(part, _any(_all(_part(each, codes) for each in query.terms) for query in part.any_of))
 
 
 def _opposite(part: Term | Choice, of: Sql) -> Sql:
@@ -258,7 +214,9 @@ def _of_term(term: Term, codes: Collection[str]) -> Sql:
     if term.field in OF_SHAPES:
         column = _OF_LIBRARY[term.field] if term.library else term.field
         condition, values = _any(_condition(each, column) for each in term.any_of)
-        return (f"({column} IS NOT NULL AND {condition})" if term.library else condition), values
+        # Few rows are looked at so, and of clients one number each.
+        condition = f"{column} IS NOT NULL AND {condition}" if term.library else condition
+        return f"c.shape IN (SELECT id FROM shapes WHERE {condition})", values
     kind = CLIENTS[term.field].kind
     if term.field == "connected":
         return _any(_connected(each) for each in term.any_of)

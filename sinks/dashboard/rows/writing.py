@@ -26,9 +26,6 @@ CLOSED_KEPT = 100_000
 MOST_WAITING = 50_000
 """Closed connections that wait for a flush; those that are open have a bound of their own."""
 
-MANY = 5_000
-"""Connections into empty tables that are worth making the indices anew."""
-
 _MINUTE_MS = 60_000
 
 _OWNERS_KEPT = 20_000
@@ -106,8 +103,7 @@ class Writing:
         traffic, self._traffic = self._traffic, {}
         if not (opened or closed or traffic):
             return
-        # Empty tables are filled faster without indices, and those are made once.
-        with self._database.batch(), self._database.unindexed(not self._clients and len(opened) > MANY):
+        with self._database.batch():
             rows = self._database.rows(f"SELECT DISTINCT client FROM connections WHERE id IN {LISTED}", listed([*opened, *closed]))
             numbers = self._numbers(opened.values())
             self._database.many(
