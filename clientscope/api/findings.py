@@ -89,7 +89,7 @@ class ResultRow(ResultValue):
 
 
 class Results(Listing):
-    """Newest first, of the last day; the newest thousand, the newest thousand with findings, and the newest thousand that were pushed."""
+    """Newest first, of the last day; the newest thousand, and the newest thousand that were pushed."""
 
     items: list[ResultRow]
 

@@ -113,9 +113,9 @@ def live_routes(state: State, clock: Callable[[], int], stopping: Callable[[], b
         return state.gauges(limit)
 
     @router.get("/results")
-    def results(limit: Limit = 100, fired: bool = False, pushed: bool = False) -> Results:
-        """The rules' verdicts on each configuration; with `fired`, only of those on which a rule fired; with `pushed`, only of pushes."""
-        return state.results(limit, fired, pushed)
+    def results(limit: Limit = 100, pushed: bool = False) -> Results:
+        """The rules' verdicts on each configuration; with `pushed`, only of pushes."""
+        return state.results(limit, pushed)
 
     @router.get("/brokers", responses=WRONG_QUERY)
     def brokers(q: Q = "") -> Brokers:

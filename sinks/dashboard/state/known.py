@@ -190,7 +190,7 @@ class Known:
         self._connections = ConnectionTable(connection_limit, owners=owners)
         judging = self._connections.writing.judging
         self._index = PushIndex(self._connections.database, judging, push_limit)
-        self._pushes = PushTable(result_limit)
+        self._pushes = PushTable(result_limit, is_counting=False)
         self._findings = FindingTable(finding_limit, judging=judging)
         self._status = StatusTable()
         self._series = self._connections.minutes
@@ -243,7 +243,7 @@ class Known:
             if not self._feed.was_live:
                 self._connections.writing.flush()
                 self._feed.was_live = True
-                self._pushes.begin_to_count()
+                self._pushes.is_counting = True
             self._set_feed("live", None, None)
 
     def unreachable(self, detail: str) -> None:
@@ -278,8 +278,8 @@ class Known:
         """For ``/metrics``."""
         with self._lock:
             return Counts(
-                pushes=dict(self._pushes.new_pushes()) if self._feed.was_live else {},
-                findings=dict(self._pushes.new_findings()) if self._feed.was_live else {},
+                pushes=dict(+self._pushes.pushes),
+                findings=dict(self._pushes.findings),
                 records=dict(self._records),
                 undecodable=dict(self._undecodable),
                 dropped=dict(self._dropped()),

@@ -343,9 +343,9 @@ class State(Known):
                 pushes=self._pushes_by_minute(now_ms, minutes) if self._feed.was_live else nothing,
             )
 
-    def results(self, limit: int, fired_only: bool = False, pushed_only: bool = False) -> Results:
+    def results(self, limit: int, pushed_only: bool = False) -> Results:
         """See `Results`."""
-        return self._listed(Results, RESULTS, lambda: _page(self._pushes.results(fired_only, pushed_only), 0, limit))
+        return self._listed(Results, RESULTS, lambda: _page(self._pushes.results(pushed_only), 0, limit))
 
     def findings(self, choice: FindingChoice, offset: int, limit: int, sort: str = "", now_ms: int = 0) -> FindingList:
         """See `FindingList`."""

@@ -39,7 +39,7 @@ def test_overview(client: TestClient, state: State) -> None:
     assert body["software"] == [row]
 
 
-LISTS = {"gauges": 1, "connections": 1, "clients": 1, "results": 2, "results?fired=true": 1, "findings": 1, "readiness": 1, "brokers": 1}
+LISTS = {"gauges": 1, "connections": 1, "clients": 1, "results": 2, "results?pushed=true": 2, "findings": 1, "readiness": 1, "brokers": 1}
 
 
 @pytest.mark.parametrize(("name", "total"), LISTS.items())
