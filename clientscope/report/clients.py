@@ -27,7 +27,7 @@ from clientscope.report import text
 from clientscope.report.api import Api, UnknownResource
 from clientscope.report.findings import COLOURS, SHOWN_DIGITS
 from clientscope.report.listing import is_narrow
-from clientscope.report.text import age, counted, plain, table, time_of
+from clientscope.report.text import age, counted, grid, plain, redacted, table, time_of
 
 FIELDS = (
     "key", "client_id", "software_name", "software_version", "principal", "address", "listener", "security_protocol", "broker", "cluster",
@@ -167,7 +167,7 @@ def _title(detail: ClientDetail) -> Text:
 
 
 def _facts(detail: ClientDetail, now_s: float) -> Table:
-    made = _grid()
+    made = grid()
     for name, said in _pairs(detail.client, detail.connected, now_s):
         made.add_row(name, plain(said))
     return made
@@ -206,7 +206,7 @@ def _sections(detail: ClientDetail, now_s: float) -> Iterator[tuple[str, Rendera
     if detail.why:
         yield "Configuration" if detail.configuration is None else "Starts", plain(detail.why)
     if detail.connections:
-        opened = _grid()
+        opened = grid()
         for each in detail.connections:
             since = "before the records that were read" if each.opened_ms is None else time_of(each.opened_ms)
             opened.add_row(f"{each.connection}", plain(f"broker {each.broker} by {each.gateway}, opened {since}"))
@@ -214,7 +214,7 @@ def _sections(detail: ClientDetail, now_s: float) -> Iterator[tuple[str, Rendera
 
 
 def _finding(finding: Finding) -> Iterable[RenderableType]:
-    about = _grid()
+    about = grid()
     about.add_row(
         plain(f"{finding.severity} {finding.code}", COLOURS[finding.severity]),
         plain(unmarked(finding.message)) if finding.message else plain(finding.name),
@@ -242,11 +242,7 @@ def _settings(settings: Iterable[EffectiveSetting]) -> Table:
 
 def _value(setting: EffectiveSetting) -> str:
     if setting.source == "redacted":
-        known = [(setting.reason or "withheld").replace("_", " ")]
-        known += [f"{setting.length} bytes"] * (setting.length is not None) + [f"digest {(setting.digest or '')[:16]}…"] * bool(
-            setting.digest
-        )
-        return f"redacted ({', '.join(known)})"
+        return redacted(setting.reason or "withheld", setting.length, setting.digest)
     value = "unknown" if setting.value is None else setting.value
     return value if setting.pushed is None else f"{value} (pushed as {setting.pushed})"
 
@@ -256,7 +252,7 @@ def _source(setting: EffectiveSetting) -> str:
 
 
 def _starts(starts: Iterable[ClientStart]) -> Table:
-    made = _grid()
+    made = grid()
     for start in starts:
         who = f"{start.client_id or 'no client.id'}, {start.software_name} {start.software_version}, {start.address}"
         made.add_row(time_of(start.pushed_ms), plain(f"{who}{', this client' if start.this else ''}"))
@@ -277,10 +273,3 @@ def _changes(changes: Sequence[SettingChange] | None) -> Iterator[Text]:
                 yield plain(f"- {change.key} = {change.before}")
             if change.after is not None:
                 yield plain(f"+ {change.key} = {change.after}")
-
-
-def _grid() -> Table:
-    made = Table.grid(padding=(0, 2))
-    made.add_column(no_wrap=True, style="dim")
-    made.add_column(overflow="fold")
-    return made

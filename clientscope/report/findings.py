@@ -19,7 +19,7 @@ from clientscope.findings.record import TO_DO, Application, Client, Finding, Lea
 from clientscope.findings.wording import application, unmarked
 from clientscope.query import FINDINGS, Key, Query, matches
 from clientscope.report.api import Api
-from clientscope.report.text import age, capitalized, counted, plain, table, time_of
+from clientscope.report.text import age, capitalized, counted, grid, plain, redacted, table, time_of
 from clientscope.severities import SEVERITIES
 from clientscope.topic_values import Setting
 
@@ -286,9 +286,7 @@ def details(finding: Finding, now_ms: int) -> RenderableType:
 
 
 def _facts(finding: Finding, now_ms: int) -> Table:
-    view = Table.grid(padding=(0, 2))
-    view.add_column(no_wrap=True, style="dim")
-    view.add_column(overflow="fold")
+    view = grid()
     for name, text in _pairs(finding, now_ms):
         view.add_row(name, plain(text))
     return view
@@ -334,10 +332,9 @@ def _reopened(times: int) -> str:
 def _setting(setting: Setting) -> Text:
     if setting.value is not None:
         return plain(f"{setting.key} = {setting.value}{f' ({setting.origin})' if setting.origin else ''}")
-    known = [f"{setting.length} bytes"] * (setting.length is not None) + [f"digest {(setting.digest or '')[:16]}…"] * bool(setting.digest)
     if setting.reason is None:
         return plain(f"{setting.key}{f' ({setting.origin})' if setting.origin else ''}")
-    return plain(f"{setting.key} = redacted ({', '.join([setting.reason.replace('_', ' '), *known])})")
+    return plain(f"{setting.key} = {redacted(setting.reason, setting.length, setting.digest)}")
 
 
 def _place(place: LeakPlace) -> Text:
