@@ -18,7 +18,9 @@ from clientscope.records.codec import decode
 from clientscope.records.connection_record import ClientConnectionRecord, Passed
 from clientscope.records.enums import Kind
 from clientscope.topic_values import clean
-from sinks.dashboard.rows import Database, Lists, Writing
+from sinks.dashboard.rows.lists import Lists
+from sinks.dashboard.rows.sql import Database
+from sinks.dashboard.rows.writing import Writing
 from sinks.dashboard.state.gauges import MinuteTable, Version
 
 _names = ClientNames()

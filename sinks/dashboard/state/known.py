@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from clientscope.api.common import Feed
 from clientscope.api.overview import Progress
@@ -22,8 +23,8 @@ from clientscope.records.principals import authenticated
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.results import ResultValue
 from clientscope.topic_values import clean, parse
-from sinks.dashboard.rows import Database
 from sinks.dashboard.rows.judging import IndexedPush, PushIndex
+from sinks.dashboard.rows.sql import Database
 from sinks.dashboard.state.connections import ConnectionTable, event
 from sinks.dashboard.state.findings import FindingTable
 from sinks.dashboard.state.gauges import GaugeTable
@@ -49,53 +50,17 @@ class TopicRecord:
     offset: int = 0
 
 
-class FeedStatus:
+class FeedStatus(NamedTuple):
     """The progress of reading.
 
     Attributes:
         detail: why it isn't live; None where it is.
         progress: while it catches up.
-        was_live: whether it ever was; before that tables are incomplete.
-        last_record_ms: Kafka's time of the newest record.
     """
 
-    def __init__(self) -> None:
-        self.now: Feed = "starting"
-        self.detail: str | None = None
-        self.progress: Progress | None = None
-        self.was_live = False
-        self.last_record_ms: int | None = None
-
-    def became(self, now: Feed, detail: str | None = None, progress: Progress | None = None) -> bool:
-        """Sets the progress; returns whether it has changed."""
-        before = (self.now, self.detail, self.progress)
-        self.now, self.detail, self.progress = now, detail, progress
-        return before != (now, detail, progress)
-
-
-class ChangeVersions:
-    """Numbers that rise with each change, so that a caller that asks again knows whether there is news.
-
-    Attributes:
-        of: by topic, and ``checks``.
-        last_change_ms: Kafka's time of the newest change that people look for.
-    """
-
-    def __init__(self) -> None:
-        self.total = 0
-        self.of: Counter[str] = Counter()
-        self.last_change_ms: int | None = None
-
-    def touch(self, what: str, at_ms: int | None) -> None:
-        """Something changed.
-
-        Args:
-            at_ms: None for what is no news to people.
-        """
-        self.total += 1
-        self.of[what] += 1
-        if at_ms is not None:
-            self.last_change_ms = max(at_ms, self.last_change_ms or 0)
+    now: Feed = "starting"
+    detail: str | None = None
+    progress: Progress | None = None
 
 
 MAX_KEY_BYTES = 1_024
@@ -199,8 +164,15 @@ class Known:
         """Records that were read, by topic."""
         self._undecodable: Counter[tuple[str, str]] = Counter()
         """Those that can't be decoded, by topic and reason."""
-        self._versions = ChangeVersions()
+        self._versions: Counter[str] = Counter()
+        """By topic, and ``checks``, a number that rises with each change, so that a caller that asks again knows whether there is news."""
+        self._version = 0
+        self._last_change_ms: int | None = None
+        """Kafka's time of the newest change that people look for."""
+        self._last_record_ms: int | None = None
         self._feed = FeedStatus()
+        self._was_live = False
+        """Whether all was ever read; before that tables are incomplete."""
 
     @property
     def database(self) -> Database:
@@ -210,7 +182,7 @@ class Known:
     @property
     def version(self) -> int:
         """Rises with every change."""
-        return self._versions.total
+        return self._version
 
     def apply(self, records: Iterable[TopicRecord]) -> None:
         """Takes records, in the order of their partitions.  One that can't be decoded is counted, by reason, and skipped."""
@@ -219,7 +191,7 @@ class Known:
         with self._lock, self.database.batch():
             for record, value in zip(taken, decoded, strict=True):
                 self._records[record.topic] += 1
-                self._feed.last_record_ms = max(record.timestamp_ms, self._feed.last_record_ms or 0)
+                self._last_record_ms = max(record.timestamp_ms, self._last_record_ms or 0)
                 try:
                     changed = self._apply(record, value)
                 except RecordError as error:
@@ -229,27 +201,27 @@ class Known:
                     if changed:
                         self._touch(record.topic, record.timestamp_ms)
             writing = self._connections.writing
-            if self._feed.was_live or writing.is_due:  # before that there are no requests, and much at once is faster
+            if self._was_live or writing.is_due:  # before that there are no requests, and much at once is faster
                 writing.flush()
 
     def catching_up(self, read: int, total: int) -> None:
         """The topics are being read, from the start or after they could not be reached."""
         with self._lock:
-            self._set_feed("catching_up", None, Progress(read=min(read, total), total=total))
+            self._set_feed(FeedStatus("catching_up", progress=Progress(read=min(read, total), total=total)))
 
     def live(self) -> None:
         """Every topic has been read to its end."""
         with self._lock:
-            if not self._feed.was_live:
+            if not self._was_live:
                 self._connections.writing.flush()
-                self._feed.was_live = True
+                self._was_live = True
                 self._pushes.is_counting = True
-            self._set_feed("live", None, None)
+            self._set_feed(FeedStatus("live"))
 
     def unreachable(self, detail: str) -> None:
         """The topics can't be read; ``detail`` says why.  What is known stays, marked as stale."""
         with self._lock:
-            self._set_feed("unreachable", detail, None)
+            self._set_feed(FeedStatus("unreachable", detail))
 
     def tick(self, now_ms: int) -> None:
         """Lets time do its work; about once a second."""
@@ -312,11 +284,14 @@ class Known:
         return sum((table.dropped for table in tables), Counter())
 
     def _touch(self, what: str, at_ms: int) -> None:
-        self._versions.touch(what, None if what == STATUS else at_ms)  # a repeated status is no news
+        self._version += 1
+        self._versions[what] += 1
+        if what != STATUS:  # a repeated status is no news to people
+            self._last_change_ms = max(at_ms, self._last_change_ms or 0)
 
-    def _set_feed(self, feed: Feed, detail: str | None, progress: Progress | None) -> None:
-        if self._feed.became(feed, detail, progress):
-            self._versions.total += 1
+    def _set_feed(self, feed: FeedStatus) -> None:
+        self._version += feed != self._feed
+        self._feed = feed
 
 
 def _decoded(record: TopicRecord) -> _Decoded:

@@ -93,14 +93,14 @@ class State(Known):
                 self._overview = self._make_overview(now_ms)
             update = {
                 "now_ms": now_ms,
-                "last_record_ms": self._feed.last_record_ms,
-                "health": self._status.health(now_ms) if self._feed.was_live else [],
-                "pushes_per_minute": self._pushes_of_minute(now_ms) if self._feed.was_live else None,
+                "last_record_ms": self._last_record_ms,
+                "health": self._status.health(now_ms) if self._was_live else [],
+                "pushes_per_minute": self._pushes_of_minute(now_ms) if self._was_live else None,
             }
             return self._overview.model_copy(update=update)
 
     def _make_overview(self, now_ms: int) -> Overview:
-        known, nothing_judged = self._feed.was_live, self._nothing_judged()
+        known, nothing_judged = self._was_live, self._nothing_judged()
         rows: Counter[tuple[str, str, str]] = Counter()
         for g in self._gauges.series.values() if known else ():
             rows[g.listener, g.software_name, g.software_version] += g.connections
@@ -109,18 +109,18 @@ class State(Known):
         return Overview(
             version=self.version,
             versions=Versions(
-                gauges=self._versions.of[GAUGES],
-                connections=self._versions.of[CONNECTIONS],
-                results=self._versions.of[RESULTS],
-                findings=self._versions.of[FINDINGS],
-                status=self._versions.of[STATUS],
+                gauges=self._versions[GAUGES],
+                connections=self._versions[CONNECTIONS],
+                results=self._versions[RESULTS],
+                findings=self._versions[FINDINGS],
+                status=self._versions[STATUS],
             ),
             feed=self._feed.now,
             feed_detail=self._feed.detail,
             progress=self._feed.progress,
             now_ms=now_ms,
-            last_record_ms=self._feed.last_record_ms,
-            last_change_ms=self._versions.last_change_ms,
+            last_record_ms=self._last_record_ms,
+            last_change_ms=self._last_change_ms,
             clusters=sorted({g.cluster for g in gateways} | {g.cluster for g in self._gauges.series.values()}) if known else [],
             connections=rows.total() if known else None,
             software_versions=len({row[1:] for row in rows}) if known else None,
@@ -199,8 +199,8 @@ class State(Known):
     ) -> Answer:
         """A list: of what is read under the lock, and shown outside of it; unknown before the topics were read to their ends."""
         with self._lock:
-            version, feed = self._versions.of[topic], self._feed.now
-            items, total = read() if self._feed.was_live else ([], None)
+            version, feed = self._versions[topic], self._feed.now
+            items, total = read() if self._was_live else ([], None)
         items = [*map(shown, items)] if shown else items
         return answer.model_construct(version=version, feed=feed, total=total, offset=offset, items=items, **more)
 
@@ -239,11 +239,11 @@ class State(Known):
         """See `Facets`."""
         query = parse(q, CLIENTS, now_ms)
         with self._lock:
-            version, feed = self._versions.of[CONNECTIONS] + self._versions.of[FINDINGS], self._feed.now
+            version, feed = self._versions[CONNECTIONS] + self._versions[FINDINGS], self._feed.now
             kept = self._facets.get((q, limit))
             if kept and kept[0].feed == feed and (kept[0].version == version or 0 < now_ms - kept[1] < _FACETS_KEPT_MS):
                 return kept[0]
-            items, total = facets(self.database, query, self._codes(), limit) if self._feed.was_live else ([], None)
+            items, total = facets(self.database, query, self._codes(), limit) if self._was_live else ([], None)
             found = Facets(version=version, feed=feed, total=total, items=items)
             if len(self._facets) >= _FACETS_KEPT:
                 self._facets.clear()
@@ -254,7 +254,7 @@ class State(Known):
         """All clients that ``q`` leaves, as they are when each is reached; None while the topics are being read for the first time."""
         query, keys = parse(q, CLIENTS, now_ms), parse_sort(sort, CLIENT_SORTS)
         with self._lock:
-            if not self._feed.was_live:
+            if not self._was_live:
                 return None
             ids = self._reading.client_ids(query, keys)
         return self._exported(ids)
@@ -277,7 +277,7 @@ class State(Known):
             With it its last push, and pushes of its starts, the newest first, one more than is shown.
         """
         with self._lock:
-            row = self._reading.one(key) if self._feed.was_live else None
+            row = self._reading.one(key) if self._was_live else None
             if row is None:
                 return None
             client = rows.client(row)
@@ -289,7 +289,7 @@ class State(Known):
             found = sorted(filter(None, map(self._findings.one, fingerprints)), key=lambda finding: finding.urgency)
             opened, _ = self._reading.connections(Query(), (), 0, MOST_CONNECTIONS, key)
             detail = ClientDetail(
-                version=self._versions.of[CONNECTIONS],
+                version=self._versions[CONNECTIONS],
                 feed=self._feed.now,
                 client=client,
                 connected=client.disconnected_ms is None,
@@ -317,9 +317,9 @@ class State(Known):
         """What gateways have seen of clients, for upgrade readiness."""
         with self._lock:
             return SeenNow(
-                version=self._versions.of[CONNECTIONS],
+                version=self._versions[CONNECTIONS],
                 feed=self._feed.now,
-                known=self._feed.was_live,
+                known=self._was_live,
                 clients=self._seen.copy(),
                 releases=self._status.releases(),
             )
@@ -329,8 +329,8 @@ class State(Known):
         with self._lock:
             minutes = self._series.minutes(now_ms, count)
             nothing: list[int | None] = [None] * count
-            total, versions, other = self._series.connections(minutes) if self._feed.was_live else (nothing, [], nothing)
-            opened, closed = self._series.changes(minutes) if self._feed.was_live else (nothing, nothing)
+            total, versions, other = self._series.connections(minutes) if self._was_live else (nothing, [], nothing)
+            opened, closed = self._series.changes(minutes) if self._was_live else (nothing, nothing)
             return Series(
                 version=self.version,
                 feed=self._feed.now,
@@ -340,7 +340,7 @@ class State(Known):
                 other=other,
                 opened=opened,
                 closed=closed,
-                pushes=self._pushes_by_minute(now_ms, minutes) if self._feed.was_live else nothing,
+                pushes=self._pushes_by_minute(now_ms, minutes) if self._was_live else nothing,
             )
 
     def results(self, limit: int, pushed_only: bool = False) -> Results:
@@ -365,19 +365,19 @@ class State(Known):
     def finding_counts(self) -> dict[tuple[str, FindingState], int] | None:
         """Findings by severity and state; None while nothing is known of them, or nothing was judged."""
         with self._lock:
-            if not self._feed.was_live or self._nothing_judged():
+            if not self._was_live or self._nothing_judged():
                 return None
             return dict(self._findings.counts())
 
     def series(self) -> list[Gauge]:
         """The gauges as they are; none before the feed was first live."""
         with self._lock:
-            return list(self._gauges.series.values()) if self._feed.was_live else []
+            return list(self._gauges.series.values()) if self._was_live else []
 
     def gateway_values(self) -> list[GatewayGauge]:
         """The topic's record of each gateway; nothing before the feed was first live."""
         with self._lock:
-            return list(self._gauges.gateways.values()) if self._feed.was_live else []
+            return list(self._gauges.gateways.values()) if self._was_live else []
 
 
 def _page(items: list[Item], offset: int = 0, limit: int | None = None) -> tuple[list[Item], int]:
