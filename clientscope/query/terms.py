@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from string import ascii_lowercase, ascii_uppercase
+from types import MappingProxyType
 from typing import Literal
 
 from clientscope.errors import ClientscopeError
@@ -74,14 +75,12 @@ class Field:
     """One field.
 
     Attributes:
-        about: in a few words, for help.
         choices: of a CHOICE, its values.
         within: the field that a term with an order needs beside it, since values of different ones don't compare.
     """
 
     name: str
     kind: FieldKind
-    about: str
     choices: tuple[str, ...] = ()
     within: str = ""
 
@@ -100,66 +99,73 @@ class Field:
 
 
 Fields = Mapping[str, Field]
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-def _fields(*fields: Field) -> Fields:
-    return {field.name: field for field in fields}
+def _fields(within: Mapping[str, str] = NOTHING, /, **kinds: FieldKind | tuple[str, ...]) -> dict[str, Field]:
+    """Fields by name: each with its kind, or with the values of a choice."""
+    return {
+        name: Field(name, FieldKind.CHOICE, kind) if isinstance(kind, tuple) else Field(name, kind, within=within.get(name, ""))
+        for name, kind in kinds.items()
+    }
 
 
-CLIENTS: Fields = _fields(
-    Field("software", FieldKind.TEXT, "name of the client library that it announces, or that is underneath"),
-    Field("version", FieldKind.VERSION, "its version; compared within a library, so beside software:", within="software"),
-    Field("client_id", FieldKind.TEXT, "client.id"),
-    Field("application", FieldKind.TEXT, "client.id without its instance part"),
-    Field("owner", FieldKind.TEXT, "the team that it belongs to (owners.toml)"),
-    Field("principal", FieldKind.TEXT, "the name that it authenticated with"),
-    Field("address", FieldKind.TEXT, "IP address"),
-    Field("listener", FieldKind.TEXT, "the broker's listener"),
-    Field("protocol", FieldKind.TEXT, "security protocol"),
-    Field("broker", FieldKind.NUMBER, "the broker's id"),
-    Field("cluster", FieldKind.TEXT, "the cluster's id"),
-    Field("gateway", FieldKind.TEXT, "the gateway's id"),
-    Field("instance", FieldKind.TEXT, "client instance id (KIP-1324)"),
-    Field("finding", FieldKind.FINDING, "what is wrong with it: worst severity, a rule, none or not-judged"),
-    Field("risk", FieldKind.CHOICE, "what may happen by its findings", RISKS),
-    Field("connections", FieldKind.NUMBER, "how many it has open"),
-    Field("opened_per_minute", FieldKind.NUMBER, "how many it opened by minute, within the last five"),
-    Field("bytes_in_per_second", FieldKind.NUMBER, "bytes per second from it, at its gateway's last heartbeat"),
-    Field("bytes_out_per_second", FieldKind.NUMBER, "bytes per second to it, likewise"),
-    Field("active", FieldKind.TIME, "when bytes last passed, or how long ago: >1h of those that are idle"),
-    Field("since", FieldKind.TIME, "when the oldest of them was opened, or how long ago"),
-    Field("connected", FieldKind.CHOICE, "no of those that have gone; by default yes", ("yes", "no")),
-    Field("disconnected", FieldKind.TIME, "when it closed its last connection, or how long ago"),
+CLIENTS: dict[str, Field] = _fields(
+    {"version": "software"},
+    software=FieldKind.TEXT,  # name of the client library that it announces, or that is underneath
+    version=FieldKind.VERSION,  # its version; compared within a library, so beside software:
+    client_id=FieldKind.TEXT,  # client.id
+    application=FieldKind.TEXT,  # client.id without its instance part
+    owner=FieldKind.TEXT,  # the team that it belongs to (owners.toml)
+    principal=FieldKind.TEXT,  # the name that it authenticated with
+    address=FieldKind.TEXT,  # IP address
+    listener=FieldKind.TEXT,  # the broker's listener
+    protocol=FieldKind.TEXT,  # security protocol
+    broker=FieldKind.NUMBER,  # the broker's id
+    cluster=FieldKind.TEXT,  # the cluster's id
+    gateway=FieldKind.TEXT,  # the gateway's id
+    instance=FieldKind.TEXT,  # client instance id (KIP-1324)
+    finding=FieldKind.FINDING,  # what is wrong with it: worst severity, a rule, none or not-judged
+    risk=RISKS,  # what may happen by its findings
+    connections=FieldKind.NUMBER,  # how many it has open
+    opened_per_minute=FieldKind.NUMBER,  # how many it opened by minute, within the last five
+    bytes_in_per_second=FieldKind.NUMBER,  # bytes per second from it, at its gateway's last heartbeat
+    bytes_out_per_second=FieldKind.NUMBER,  # bytes per second to it, likewise
+    active=FieldKind.TIME,  # when bytes last passed, or how long ago: >1h of those that are idle
+    since=FieldKind.TIME,  # when the oldest of them was opened, or how long ago
+    connected=("yes", "no"),  # no of those that have gone; by default yes
+    disconnected=FieldKind.TIME,  # when it closed its last connection, or how long ago
 )
 """Fields of a client, and of its connections.  Clients that have gone are left out unless ``connected`` or ``disconnected`` is asked
 for."""
 
-HISTORY_CLIENTS: Fields = _fields(
-    *(CLIENTS[name] for name in ("software", "version", "client_id", "application", "owner", "principal", "address")),
-    Field("broker", FieldKind.NUMBER, "the id of one that it was connected to"),
-    Field("connections", FieldKind.NUMBER, "how many it had in the time asked about"),
-    Field("open", FieldKind.NUMBER, "how many of them were open at its end"),
-    Field("first_seen", FieldKind.TIME, "when it was first seen in that time"),
-    Field("last_seen", FieldKind.TIME, "when it was last seen in that time"),
+HISTORY_CLIENTS: Fields = {
+    name: CLIENTS[name] for name in ("software", "version", "client_id", "application", "owner", "principal", "address")
+} | _fields(
+    broker=FieldKind.NUMBER,  # the id of one that it was connected to
+    connections=FieldKind.NUMBER,  # how many it had in the time asked about
+    open=FieldKind.NUMBER,  # how many of them were open at its end
+    first_seen=FieldKind.TIME,  # when it was first seen in that time
+    last_seen=FieldKind.TIME,  # when it was last seen in that time
 )
 """Fields of a client in history."""
 
-FINDINGS: Fields = _fields(
-    Field("code", FieldKind.TEXT, "the rule's"),
-    Field("name", FieldKind.TEXT, "the rule's name"),
-    Field("severity", FieldKind.SEVERITY, "how bad it is"),
-    Field("risk", FieldKind.CHOICE, "what may happen where nothing is done", RISKS),
-    Field("state", FieldKind.CHOICE, "what is to be done", ("open", "stopped", "resolved", "closed")),
-    Field("confidence", FieldKind.CHOICE, "low of what only looks like it", ("high", "low")),
-    Field("kind", FieldKind.CHOICE, "what it is about", ("setting", "leak", "fleet", "operation")),
-    Field("principal", FieldKind.TEXT, "of an application or client that has it"),
-    Field("client_id", FieldKind.TEXT, "of an application or client that has it"),
-    Field("owner", FieldKind.TEXT, "the team that it belongs to"),
-    Field("setting", FieldKind.TEXT, "a setting that it is about"),
-    Field("digest", FieldKind.TEXT, "keyed digest of a secret: its first digits and a star"),
-    Field("fingerprint", FieldKind.TEXT, "its first digits and a star"),
-    Field("clients", FieldKind.NUMBER, "how many have it now"),
-    Field("since", FieldKind.TIME, "when it was last opened, or how long ago"),
+FINDINGS: dict[str, Field] = _fields(
+    code=FieldKind.TEXT,  # the rule's
+    name=FieldKind.TEXT,  # the rule's name
+    severity=FieldKind.SEVERITY,  # how bad it is
+    risk=RISKS,  # what may happen where nothing is done
+    state=("open", "stopped", "resolved", "closed"),  # what is to be done
+    confidence=("high", "low"),  # low of what only looks like it
+    kind=("setting", "leak", "fleet", "operation"),  # what it is about
+    principal=FieldKind.TEXT,  # of an application or client that has it
+    client_id=FieldKind.TEXT,  # of an application or client that has it
+    owner=FieldKind.TEXT,  # the team that it belongs to
+    setting=FieldKind.TEXT,  # a setting that it is about
+    digest=FieldKind.TEXT,  # keyed digest of a secret: its first digits and a star
+    fingerprint=FieldKind.TEXT,  # its first digits and a star
+    clients=FieldKind.NUMBER,  # how many have it now
+    since=FieldKind.TIME,  # when it was last opened, or how long ago
 )
 """Fields of a finding."""
 
@@ -172,33 +178,32 @@ CONNECTIONS: Fields = {
 }
 """Fields of a connection that a gateway knows by itself."""
 
-READINESS: Fields = _fields(
-    *(CLIENTS[name] for name in ("software", "version", "application", "owner", "principal")),
-    Field("verdict", FieldKind.CHOICE, "what becomes of it at brokers of the target", ("breaks", "unknown", "falls_back", "fine")),
+READINESS: Fields = {name: CLIENTS[name] for name in ("software", "version", "application", "owner", "principal")} | _fields(
+    verdict=("breaks", "unknown", "falls_back", "fine"),  # what becomes of it at brokers of the target
 )
 """Fields of a client that is judged for an upgrade."""
 
-RULES: Fields = _fields(
-    Field("code", FieldKind.TEXT, "the rule's"),
-    Field("name", FieldKind.TEXT, "the rule's name"),
-    Field("severity", FieldKind.SEVERITY, "the worst that it has"),
-    Field("risk", FieldKind.CHOICE, "what may happen where nothing is done", RISKS),
-    Field("type", FieldKind.TEXT, "a kind of client that it is for, such as producer"),
-    Field("library", FieldKind.TEXT, "a client library that it is for"),
-    Field("needs", FieldKind.TEXT, "what must be known to judge"),
-    Field("key", FieldKind.TEXT, "a setting that it is about"),
+RULES: dict[str, Field] = _fields(
+    code=FieldKind.TEXT,  # the rule's
+    name=FieldKind.TEXT,  # the rule's name
+    severity=FieldKind.SEVERITY,  # the worst that it has
+    risk=RISKS,  # what may happen where nothing is done
+    type=FieldKind.TEXT,  # a kind of client that it is for, such as producer
+    library=FieldKind.TEXT,  # a client library that it is for
+    needs=FieldKind.TEXT,  # what must be known to judge
+    key=FieldKind.TEXT,  # a setting that it is about
 )
 """Fields of a rule."""
 
-BROKERS: Fields = _fields(
-    Field("software", FieldKind.TEXT, "name of what it runs"),
-    Field("version", FieldKind.VERSION, "its version"),
-    Field("broker", FieldKind.NUMBER, "its id"),
-    Field("cluster", FieldKind.TEXT, "the cluster's id"),
-    Field("host", FieldKind.TEXT, "where it can be reached"),
-    Field("rack", FieldKind.TEXT, "where it stands"),
-    Field("gateway", FieldKind.TEXT, "the gateway that reports it"),
-    Field("source", FieldKind.CHOICE, "how its software is known", ("declared", "jmx", "inferred", "unknown")),
+BROKERS: dict[str, Field] = _fields(
+    software=FieldKind.TEXT,  # name of what it runs
+    version=FieldKind.VERSION,  # its version
+    broker=FieldKind.NUMBER,  # its id
+    cluster=FieldKind.TEXT,  # the cluster's id
+    host=FieldKind.TEXT,  # where it can be reached
+    rack=FieldKind.TEXT,  # where it stands
+    gateway=FieldKind.TEXT,  # the gateway that reports it
+    source=("declared", "jmx", "inferred", "unknown"),  # how its software is known
 )
 """Fields of a broker."""
 
