@@ -66,9 +66,7 @@ def create_app(
     app.add_middleware(CompressionMiddleware)
     app.add_middleware(HeadMiddleware)
     app.add_middleware(SecurityMiddleware, loopback_only=loopback_only, access=access)
-    app.add_exception_handler(QueryError, _wrong_query)
     app.add_exception_handler(ClientscopeError, _refused)
-    app.add_exception_handler(NoAnswer, _no_answer)
     for router in (
         routes.live_routes(state, clock, stopping, streams.Streams(refused.labels("listen", "event_streams").inc)),
         routes.client_routes(state, one_client or OneClient(state), clock),
@@ -87,21 +85,14 @@ def create_app(
     return app
 
 
-def _wrong_query(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, QueryError)
-    problem = QueryProblem(detail=str(error), position=error.position, length=error.length, expected=list(error.expected))
-    return JSONResponse(problem.model_dump(), status_code=400)
-
-
 def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, ClientscopeError)
-    return JSONResponse(ApiProblem(detail=str(error), hint=error.hint).model_dump(), status_code=400)
-
-
-def _no_answer(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, NoAnswer)
-    headers = {"retry-after": str(RETRY_AFTER_S)} if error.status == 503 else None
-    return JSONResponse(ApiProblem(detail=str(error), hint=error.hint).model_dump(), status_code=error.status, headers=headers)
+    if isinstance(error, QueryError):
+        wrong = QueryProblem(detail=str(error), position=error.position, length=error.length, expected=list(error.expected))
+        return JSONResponse(wrong.model_dump(), status_code=400)
+    status = error.status if isinstance(error, NoAnswer) else 400
+    headers = {"retry-after": str(RETRY_AFTER_S)} if status == 503 else None
+    return JSONResponse(ApiProblem(detail=str(error), hint=error.hint).model_dump(), status_code=status, headers=headers)
 
 
 def _operations(state: State, alive: Callable[[], bool], refused: Counter) -> APIRouter:

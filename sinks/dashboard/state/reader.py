@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import Any, Protocol
+from typing import Any
 
 from kafka import TopicPartition
 from kafka.errors import KafkaError
@@ -158,16 +158,8 @@ Place = tuple[int, int]
 _fetch_log = logging.getLogger(__name__)
 
 
-class Fetch(Protocol):
-    """Reads records."""
-
-    def __call__(self, places: Sequence[Place]) -> Mapping[Place, bytes]:
-        """The values that are still there.
-
-        Raises:
-            EnvironmentProblem: Kafka can't be read within the deadline.
-        """
-        ...
+Fetch = Callable[[Sequence[Place]], Mapping[Place, bytes]]
+"""Reads the values of records that are still there; raises EnvironmentProblem where Kafka can't be read within the deadline."""
 
 
 class PushFetcher:
