@@ -54,13 +54,6 @@ class CloseRequest(Input):
     until: Annotated[str | None, Field(max_length=32, description="Last day, in UTC, of `accepted`: 2026-12-31.")] = None
 
 
-class AcceptRequest(Input):
-    """The risk is known and taken, until a date."""
-
-    why: Annotated[str, Field(max_length=4_000)]
-    until: Annotated[str, Field(max_length=32, description="Last day, in UTC: 2026-12-31.")]
-
-
 class ReopenRequest(Input):
     """Takes a decision back."""
 

@@ -12,7 +12,6 @@ from starlette.responses import StreamingResponse
 from clientscope.api.clients import Brokers, ClientDetail, ClientGroups, ClientList, Connections, Facets, GaugeList, GroupBy, Series
 from clientscope.api.common import ApiProblem, QueryProblem
 from clientscope.api.findings import (
-    AcceptRequest,
     CloseRequest,
     DecisionTaken,
     FindingGroups,
@@ -197,11 +196,6 @@ def finding_routes(state: State, deciding: Deciding, clock: Callable[[], int]) -
     def close(fingerprint: Fingerprint, asked: CloseRequest, name: Annotated[str, Depends(require_admin)]) -> DecisionTaken:
         """Closes it by a person's decision."""
         return deciding.close(_known(fingerprint), asked.resolution, asked.why, asked.until, name, clock())
-
-    @router.post("/findings/{fingerprint}/accept", responses=_CHANGES)
-    def accept(fingerprint: Fingerprint, asked: AcceptRequest, name: Annotated[str, Depends(require_admin)]) -> DecisionTaken:
-        """Takes the risk until a date."""
-        return deciding.close(_known(fingerprint), "accepted", asked.why, asked.until, name, clock())
 
     @router.post("/findings/{fingerprint}/reopen", responses=_CHANGES)
     def reopen(fingerprint: Fingerprint, asked: ReopenRequest, name: Annotated[str, Depends(require_admin)]) -> DecisionTaken:
