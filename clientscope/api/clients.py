@@ -135,12 +135,9 @@ class Facet(Model):
     other_values: int = Field(description="How many other values there are.")
 
 
-class Facets(Model):
-    """Counts for narrowing a list."""
+class Facets(Listing):
+    """Counts for narrowing a list, whose ``total`` clients they are of."""
 
-    version: int
-    feed: Feed
-    total: int | None = Field(description="Clients that `q` leaves; null while it is not known.")
     items: list[Facet]
 
 
@@ -149,13 +146,15 @@ class EffectiveSetting(Model):
 
     key: str
     value: str | None = Field(description="What holds; null where it isn't known, or was withheld.")
-    pushed: str | None = Field(description="What the client said, where that isn't `value`: its own spelling, or undone by other settings.")
+    pushed: str | None = Field(
+        default=None, description="What the client said, where that isn't `value`: its own spelling, or undone by other settings."
+    )
     source: Source = Field(description="`default` is the client library's, pushed by the client or known from its release.")
     reported: bool = Field(description="False of a default that the client left out.")
     type: str | None = Field(description="Of Kafka's ConfigDef.Type, such as INT; null where neither client nor catalogue says.")
-    reason: str | None = Field(description="Why the value was withheld, in one word; null where it wasn't.")
-    length: int | None = Field(description="Of a withheld value, in bytes.")
-    digest: str | None = Field(description="Of a withheld value, under the installation's key, in hexadecimal.")
+    reason: str | None = Field(default=None, description="Why the value was withheld, in one word; null where it wasn't.")
+    length: int | None = Field(default=None, description="Of a withheld value, in bytes.")
+    digest: str | None = Field(default=None, description="Of a withheld value, under the installation's key, in hexadecimal.")
 
 
 class Configuration(Model):
@@ -177,15 +176,20 @@ class SettingChange(Model):
     after: str | None = Field(description="Null where it isn't there any more.")
 
 
-class ClientStart(Model):
-    """One start of the application: what it pushed then."""
+class Start(Model):
+    """One start of an application: what pushed then, and when."""
 
     instance_id: str | None
     client_id: str | None
     address: str
     software_name: str
     software_version: str
-    pushed_ms: int
+    pushed_ms: int = Field(description="Kafka's time.")
+
+
+class ClientStart(Start):
+    """One start of a client's application, as what changed since the start before."""
+
     this: bool = Field(description="It is this client's own.")
     changes: list[SettingChange] | None = Field(description="To the start before; null of the oldest, and where one of both is gone.")
 
@@ -206,13 +210,13 @@ class ClientDetail(Model):
     client: ConnectedClient
     connected: bool = Field(description="False: it has gone, and this is how it was last seen.")
     connections: list[ConnectionRow] = Field(description="The oldest first, at most a hundred.")
-    configuration: Configuration | None
-    why: str | None = Field(description="Why `configuration` or `starts` is null, in one sentence.")
+    configuration: Configuration | None = None
+    why: str | None = Field(default=None, description="Why `configuration` or `starts` is null, in one sentence.")
     findings: list[Finding] | None = Field(description="What to fix first first; null where it was not judged.")
     not_judged_by: list[UnjudgedRule] | None = Field(
         default=None, description="Rules that could not judge its last push; null where no result of it is kept."
     )
-    starts: list[ClientStart] | None = Field(description="The newest first, at most ten; null where they could not be read.")
+    starts: list[ClientStart] | None = Field(default=None, description="The newest first, at most ten; null where they could not be read.")
     starts_of: Literal["client", "application"] = Field(description="`application`: starts at other addresses are among them.")
 
 

@@ -101,8 +101,12 @@ class Overview(Model):
     software_other: int = Field(description="Connections of the rows that are left out of `software`.")
     gateways: list[GatewayStatus]
     checks: list[Check]
-    pushes_per_minute: int | None = Field(description="Those of `pushes` in the last whole minute; null where that isn't known.")
-    health: list[ProcessHealth] = Field(description="Of each process that reports its status; empty if none does, which is a problem.")
+    pushes_per_minute: int | None = Field(
+        default=None, description="Those of `pushes` in the last whole minute; null where that isn't known."
+    )
+    health: list[ProcessHealth] = Field(
+        default=[], description="Of each process that reports its status; empty if none does, which is a problem."
+    )
 
 
 class Health(Model):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from clientscope.api.clients import ClientGroup, ConnectedClient, ConnectionRow, Facet, FacetValue, FindingsSummary, GroupBy, GroupFindings
 from clientscope.query import Key, Query, parse_sort, term_text
@@ -145,17 +145,7 @@ _SORTS = {"label": "", "clients": "clients", "connections": "connections", "find
 SUM_COLUMNS = (
     "count(*) AS clients, sum(connections) AS connections, count(*) - count(worst) AS unjudged, max(worst) AS worst, sum(worst >= 0) AS bad"
 )
-"""SQL of what is selected of a group, in the order of `SumColumns`."""
-
-
-class SumColumns(NamedTuple):
-    """One row of `SUM_COLUMNS`, by name."""
-
-    clients: int
-    connections: int
-    unjudged: int
-    worst: int | None
-    bad: int | None
+"""SQL of what is selected of a group, after what its clients share."""
 
 
 def group_sort(text: str) -> tuple[Key, ...]:
@@ -181,7 +171,7 @@ def groups(
     made = f"WITH made AS MATERIALIZED ({grouped}) SELECT (SELECT count(*) FROM made)"  # once for the page and for how many there are
     rows = database.rows(f"{made}, * FROM made ORDER BY {order} LIMIT ? OFFSET ?", *parameters, limit, offset)
     total = next((count for count, *_ in rows), None)
-    found = [_group(columns, named[: len(columns)], SumColumns(*named[len(columns) :])) for _, *named in rows]
+    found = [_group(columns, *named) for _, *named in rows]
     return found, database.value(made, *parameters) if total is None else total
 
 
@@ -191,18 +181,17 @@ def _ordered(key: Key, columns: Sequence[str]) -> str:
     return ", ".join(f"{name} {direction} NULLS LAST" for name in names)
 
 
-def _group(columns: Sequence[str], values: Sequence[Any], sums: SumColumns) -> ClientGroup:
-    worst = sums.worst
+def _group(columns: Sequence[str], *selected: Any) -> ClientGroup:
+    *values, clients, connections, unjudged, worst, bad = selected
     named = [str(value) for value in values if value not in (None, "")]
+    found = GroupFindings(worst=SEVERITIES[worst] if worst is not None and worst >= 0 else None, clients=bad or 0)
     return ClientGroup.model_construct(
         label=" ".join(named) if named else None,
         q=" ".join(term_text(column, value) for column, value in zip(columns, values, strict=True)),
-        clients=sums.clients,
-        connections=sums.connections,
-        not_judged=sums.unjudged,
-        findings=None
-        if sums.unjudged == sums.clients
-        else GroupFindings(worst=SEVERITIES[worst] if worst is not None and worst >= 0 else None, clients=sums.bad or 0),
+        clients=clients,
+        connections=connections,
+        not_judged=unjudged,
+        findings=None if unjudged == clients else found,
     )
 
 

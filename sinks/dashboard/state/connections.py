@@ -65,6 +65,7 @@ class ConnectionTable:
         self._held = 0
         self._of_tenant: Counter[Tenant] = Counter()
         self._rows = 0
+        self._by_kind = {Kind.HEARTBEAT: self._heartbeat, Kind.TRAFFIC: self._traffic, Kind.CLOSED: self._close}
 
     def apply(self, record: ClientConnectionRecord, arrived_ms: int) -> bool:
         """Takes one record; ``arrived_ms`` is Kafka's time.  Returns whether anything changed."""
@@ -73,14 +74,8 @@ class ConnectionTable:
         process = self._presence.process(key, record.gateway_epoch, arrived_ms)
         if process is None:
             return False
-        is_new = process is not known
-        if record.kind == Kind.HEARTBEAT:
-            return self._heartbeat(process, record, arrived_ms) or is_new
-        if record.kind == Kind.TRAFFIC:
-            return self._traffic(process, record, arrived_ms) or is_new
-        if record.kind == Kind.CLOSED:
-            return self._close(process, record, arrived_ms) or is_new
-        return self._upsert(process, record, arrived_ms) or is_new
+        apply = self._by_kind.get(record.kind, self._upsert)
+        return apply(process, record, arrived_ms) or process is not known
 
     def expire(self, now_ms: int) -> bool:
         """Hides the connections of lost gateways.  Only to be called when the topic has been read to its end."""

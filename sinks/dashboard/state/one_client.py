@@ -113,17 +113,7 @@ def _setting(key: str, raw: dict[str, Any], effective: str | None) -> EffectiveS
 def _left_out(effective: Effective) -> list[EffectiveSetting]:
     """Defaults that the client has and didn't tell, where its push shows that it leaves them out."""
     return [
-        EffectiveSetting(
-            key=key,
-            value=effective.text_of(key, 0),
-            pushed=None,
-            source="default",
-            reported=False,
-            type=TYPES[key].name,
-            reason=None,
-            length=None,
-            digest=None,
-        )
+        EffectiveSetting(key=key, value=effective.text_of(key, 0), source="default", reported=False, type=TYPES[key].name)
         for key, row in effective.rows.items()
         if effective.states[row, 0] == DEFAULT and effective.positions[row, 0] < 0
     ]

@@ -136,8 +136,6 @@ class State(Known):
             software_other=rows.total() - sum(count for _, count in largest),
             gateways=gateways,
             checks=self._checks() if known else [],
-            pushes_per_minute=None,
-            health=[],
         )
 
     def _pushes_of_minute(self, now_ms: int) -> int | None:
@@ -294,11 +292,8 @@ class State(Known):
                 client=client,
                 connected=client.disconnected_ms is None,
                 connections=[*map(rows.connection, opened)],
-                configuration=None,
-                why=None,
                 findings=found if found or client.findings is not None else None,
                 not_judged_by=None if push is None or push.not_judged_by is None else unpack(push.not_judged_by),
-                starts=None,
                 starts_of="application" if of_application else "client",
             )
             return detail, push, starts
