@@ -14,7 +14,7 @@ from clientscope.clock import now_ms
 from clientscope.records.connection_record import SeriesCount
 from clientscope.records.enums import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 
 BATCH = 2_000

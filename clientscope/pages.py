@@ -1,4 +1,4 @@
-"""HTTP pages for machines: probes, metrics, and JSON on loopback; WSGI applications in a few threads.
+"""HTTP pages for machines: probes, metrics, and JSON on loopback; functions that are called in a few threads.
 
 On ``metrics-listen`` of gateway, job and deliver: ``/metrics``, ``/healthz``, ``/readyz``; counts and nothing of any one client.
 """
@@ -6,17 +6,17 @@ On ``metrics-listen`` of gateway, job and deliver: ``/metrics``, ``/healthz``, `
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prometheus_client import Counter
+from prometheus_client import CollectorRegistry, Counter
+from prometheus_client.exposition import choose_encoder
 
 from clientscope import tokens
 from clientscope.config_types import split_address
@@ -25,7 +25,33 @@ from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsErr
 if TYPE_CHECKING:
     from clientscope import bounded_http
 
-App = WSGIApplication
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class Request(NamedTuple):
+    """What a page is asked, as far as these pages look at it; names of headers are in lower case."""
+
+    method: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+    @property
+    def names_loopback(self) -> bool:
+        """Whether it names this machine itself."""
+        return _is_loopback(self.headers.get("host", "").rpartition(":")[0])
+
+
+class Page(NamedTuple):
+    """What a page answers."""
+
+    content: bytes
+    media_type: str
+    status: int = 200
+    headers: Mapping[str, str] = NO_HEADERS
+
+
+App = Callable[[Request], Page]
+"""A page: called in a thread, and may block."""
 
 _THREADS = 4
 _MOST_BODY_BYTES = 1024
@@ -72,7 +98,7 @@ def serve(
 
 
 class _Pages:
-    """An ASGI application of WSGI ones, by path."""
+    """An ASGI application of pages, by path."""
 
     def __init__(self, pages: Mapping[str, App], pool: ThreadPoolExecutor, whole_body: Callable[..., Awaitable[bytes | None]]) -> None:
         self._pages = pages
@@ -84,58 +110,40 @@ class _Pages:
             body = await self._whole_body(receive, _MOST_BODY_BYTES)
         except ConnectionAbortedError:
             return
-        page = self._pages.get(scope["path"], self._nothing) if body is not None else _too_much
-        environ = _environ(scope, body or b"")
-        status, headers, content = await asyncio.get_running_loop().run_in_executor(self._pool, _run, page, environ)
-        if body is None:
-            headers.append((b"connection", b"close"))
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": content})
+        app = self._pages.get(scope["path"], self._nothing) if body is not None else _too_much
+        headers: dict[str, str] = {}
+        for name, value in ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]):
+            headers[name] = f"{headers[name]},{value}" if name in headers else value  # several are none that names us, nor a token
+        page = await asyncio.get_running_loop().run_in_executor(self._pool, app, Request(scope["method"], headers, body or b""))
+        sent = {"content-type": page.media_type, "content-length": str(len(page.content)), **page.headers}
+        encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()]
+        await send({"type": "http.response.start", "status": page.status, "headers": encoded})
+        await send({"type": "http.response.body", "body": page.content})
 
-    def _nothing(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        return _refusal(start_response, "404 Not Found", f"there is {', '.join(self._pages)}")
-
-
-def _too_much(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    return _refusal(start_response, "413 Content Too Large", f"at most {_MOST_BODY_BYTES} bytes")
+    def _nothing(self, request: Request) -> Page:
+        return _text(404, f"there is {', '.join(self._pages)}")
 
 
-def _environ(scope: Mapping[str, Any], body: bytes) -> WSGIEnvironment:
-    """A request as WSGI has it (PEP 3333), as far as these pages ask for it."""
-    environ = {
-        "REQUEST_METHOD": scope["method"],
-        "PATH_INFO": scope["path"],
-        "QUERY_STRING": scope["query_string"].decode("latin-1"),
-        "CONTENT_LENGTH": str(len(body)),
-        "wsgi.input": io.BytesIO(body),
-    }
-    for name, value in scope["headers"]:
-        key = "HTTP_" + name.decode("latin-1").upper().replace("-", "_")
-        environ[key] = f"{environ[key]},{value.decode('latin-1')}" if key in environ else value.decode("latin-1")
-    return environ
+def _too_much(request: Request) -> Page:
+    return _text(413, f"at most {_MOST_BODY_BYTES} bytes", {"connection": "close"})
 
 
-def _run(page: App, environ: WSGIEnvironment) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
-    """A page's status, headers and content, with its length."""
-    started: list[tuple[str, list[tuple[str, str]]]] = []
+def metrics(registry: CollectorRegistry) -> App:
+    """What Prometheus reads, in the form that it asks for."""
 
-    def start_response(status: str, headers: list[tuple[str, str]], _: object = None, /) -> Callable[[bytes], object]:
-        started.append((status, headers))
-        return lambda _: None  # PEP 3333's write, which none of these pages uses
+    def answer(request: Request) -> Page:
+        encode, media_type = choose_encoder(request.headers.get("accept", ""))
+        return Page(encode(registry), media_type)
 
-    content = b"".join(page(environ, start_response))
-    ((status, headers),) = started
-    sent = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-    return int(status[:3]), [*sent, (b"content-length", str(len(content)).encode())], content
+    return answer
 
 
 def probe(problem: Callable[[], str], state: Callable[[], str] = lambda: "ok") -> App:
     """200 and the ``state`` where ``problem`` has nothing to say, else 503 and what it says."""
 
-    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    def answer(request: Request) -> Page:
         text = problem()
-        start_response("503 Service Unavailable" if text else "200 OK", [("Content-Type", "text/plain; charset=utf-8")])
-        return [f"{text or state()}\n".encode()]
+        return _text(503 if text else 200, text or state())
 
     return answer
 
@@ -146,15 +154,13 @@ def listing(content: Callable[[], Any]) -> App:
     Only for requests that name this machine itself, or a page in a browser could have its own name point here.
     """
 
-    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if not _names_loopback(environ):
-            return _refusal(start_response, "403 Forbidden", "ask under 127.0.0.1, [::1] or localhost")
+    def answer(request: Request) -> Page:
+        if not request.names_loopback:
+            return _text(403, "ask under 127.0.0.1, [::1] or localhost")
         try:
-            body = json.dumps(content()).encode()
+            return Page(json.dumps(content()).encode(), "application/json", headers={"cache-control": "no-store"})
         except ClientscopeError as error:
-            return _refusal(start_response, "503 Service Unavailable", str(error))
-        start_response("200 OK", [("Content-Type", "application/json"), ("Cache-Control", "no-store")])
-        return [body]
+            return _text(503, str(error))
 
     return answer
 
@@ -169,31 +175,28 @@ def switch(state: Callable[[], bool], turn: Callable[[bool], object], token_file
     """
     shown = listing(state)
 
-    def refusal(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes] | None:
+    def refusal(request: Request) -> Page | None:
         if token_file is None:
-            return _refusal(start_response, "403 Forbidden", "no token may do this: set admin_token_file, or send a signal")
+            return _text(403, "no token may do this: set admin_token_file, or send a signal")
         try:
             known = tokens.read(token_file, "admin_token_file")
         except SettingsError as error:
-            return _refusal(start_response, "503 Service Unavailable", str(error))
-        if tokens.is_one_of(tokens.bearer(environ.get("HTTP_AUTHORIZATION", "")), known):
+            return _text(503, str(error))
+        if tokens.is_one_of(tokens.bearer(request.headers.get("authorization", "")), known):
             return None
         refused.labels("admin-listen", "token").inc()
-        return _refusal(start_response, "401 Unauthorized", "this needs Authorization: Bearer TOKEN", ("WWW-Authenticate", "Bearer"))
+        return _text(401, "this needs Authorization: Bearer TOKEN", {"www-authenticate": "Bearer"})
 
-    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if environ["REQUEST_METHOD"] == "GET" or not _names_loopback(environ):
-            return shown(environ, start_response)
-        if environ["REQUEST_METHOD"] != "PUT":
-            return _refusal(start_response, "400 Bad Request", "PUT true, or PUT false")
-        if (denied := refusal(environ, start_response)) is not None:
+    def answer(request: Request) -> Page:
+        if request.method == "GET" or not request.names_loopback:
+            return shown(request)
+        if request.method == "PUT" and (denied := refusal(request)) is not None:
             return denied
-        body = environ["wsgi.input"].read().strip()
-        if body not in (b"true", b"false"):
-            return _refusal(start_response, "400 Bad Request", "PUT true, or PUT false")
+        body = request.body.strip()
+        if request.method != "PUT" or body not in (b"true", b"false"):
+            return _text(400, "PUT true, or PUT false")
         turn(body == b"true")
-        start_response("202 Accepted", [("Content-Type", "application/json")])
-        return [body]
+        return Page(body, "application/json", 202)
 
     return answer
 
@@ -206,13 +209,8 @@ def require_loopback(setting: str, address: str) -> None:
         )
 
 
-def _names_loopback(environ: Mapping[str, Any]) -> bool:
-    return _is_loopback(environ.get("HTTP_HOST", "").rpartition(":")[0])
-
-
-def _refusal(start_response: Any, status: str, text: str, *headers: tuple[str, str]) -> Iterable[bytes]:
-    start_response(status, [("Content-Type", "text/plain; charset=utf-8"), *headers])
-    return [f"{text}\n".encode()]
+def _text(status: int, text: str, headers: Mapping[str, str] = NO_HEADERS) -> Page:
+    return Page(f"{text}\n".encode(), "text/plain; charset=utf-8", status, headers)
 
 
 def _is_loopback(host: str) -> bool:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pyspark
 from kafka.errors import KafkaError, TransactionalIdAuthorizationFailedError
-from prometheus_client import make_wsgi_app
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -232,7 +231,7 @@ class _Job:
 
     def serve(self, address: str) -> Callable[[], None]:
         """Answers probes and Prometheus; returns what stops that."""
-        app = make_wsgi_app(self.metrics.registry)
+        app = pages.metrics(self.metrics.registry)
         healthz = pages.probe(self._stuck, lambda: self.supervisor.problems() or "ok")
         served = {"/metrics": app, "/healthz": healthz, "/readyz": pages.probe(self.supervisor.problems)}
         return pages.serve("metrics-listen", address, served, refusals(self.metrics.registry))

@@ -1,15 +1,17 @@
-"""API models of findings, and of decisions about them. Times are in ms since the epoch, UTC."""
+"""API models of findings, decisions about them, judged pushes and rules. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 from clientscope.api.common import Listing, Model
 from clientscope.findings.decisions import Resolution
 from clientscope.findings.record import Finding
+from clientscope.results import ResultValue
+from clientscope.risks import Risk
 from clientscope.severities import Severity
 
 
@@ -52,13 +54,6 @@ class CloseRequest(Input):
     until: Annotated[str | None, Field(max_length=32, description="Last day, in UTC, of `accepted`: 2026-12-31.")] = None
 
 
-class AcceptRequest(Input):
-    """The risk is known and taken, until a date."""
-
-    why: Annotated[str, Field(max_length=4_000)]
-    until: Annotated[str, Field(max_length=32, description="Last day, in UTC: 2026-12-31.")]
-
-
 class ReopenRequest(Input):
     """Takes a decision back."""
 
@@ -75,3 +70,39 @@ class DecisionTaken(Model):
     until: date | None
     at_ms: int
     warnings: list[str] = Field(description="What you may not have thought of.")
+
+
+Verdict = Literal["findings", "clean", "partly_judged", "not_judged"]
+
+
+class ResultRow(ResultValue):
+    """The verdict of every rule on one configuration, pushed or seen otherwise."""
+
+    verdict: Verdict = Field(description="`not_judged` where no rule could judge it: that is not clean.")
+
+
+class Results(Listing):
+    """Newest first, of the last day; the newest thousand, and the newest thousand that were pushed."""
+
+    items: list[ResultRow]
+
+
+class RulePage(Model):
+    """What a rule finds, why that matters, and what to do.  In texts, ``…`` in two backticks is code."""
+
+    code: str
+    name: str = Field(description="The bad pattern.")
+    title: str
+    severity: Severity = Field(description="The worst that it gives.")
+    risks: list[Risk]
+    client_types: list[str] = Field(description="Which clients it judges: producer, consumer, …")
+    needs: str = Field(description="What must be known to judge by it.")
+    keys: list[str] = Field(description="The settings that it looks at.")
+    what: str
+    why: str
+    example: str
+    use_instead: str
+    source: list[str] = Field(description="A line for each source.")
+    links: list[str] = Field(description="The addresses in `source`.")
+    fired: str = Field(description="What it says of a client that it fires on, with the default thresholds.")
+    not_evaluable: str = Field(description="What it says of a client that it can't judge.")

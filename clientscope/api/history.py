@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from clientscope.api.clients import EffectiveSetting, SettingChange
+from clientscope.api.clients import EffectiveSetting, SeriesOfVersion, SettingChange, Start
 from clientscope.api.common import Model
-from clientscope.api.series import SeriesOfVersion
-from clientscope.severities import Severity
+from clientscope.findings.record import Finding
 
 
 class PastThere(Model):
@@ -16,13 +15,18 @@ class PastThere(Model):
     configured: bool = Field(description="False: start serve with --history-dir, the streaming job's.")
 
 
-class PastSeries(Model):
-    """Connections over time; every list is as long as `points`, and null is a step of which nothing was recorded, never zero."""
+class PastSteps(Model):
+    """A time asked about, in steps."""
 
     from_ms: int
     to_ms: int
     step_ms: int
     points: list[int] = Field(description="When each step begins.")
+
+
+class PastSeries(PastSteps):
+    """Connections over time; every list is as long as `points`, and null is a step of which nothing was recorded, never zero."""
+
     connections: list[int | None] = Field(
         description="The most that were open at once in a step, by the minute; with `q`, all that were open at any moment of it."
     )
@@ -73,16 +77,10 @@ class PastClients(PastListing, PastSpan):
     items: list[PastClient]
 
 
-class PastStart(Model):
+class PastStart(Start):
     """One configuration that a client pushed at its start, as what changed since the one before."""
 
-    instance_id: str | None
-    client_id: str | None
     principal: str | None
-    address: str
-    software_name: str
-    software_version: str
-    pushed_ms: int = Field(description="Kafka's time.")
     seen: bool = Field(default=False, description="In a difference: settings that its requests showed, rather than a start.")
     client_type: str | None = Field(description="producer, consumer, …, as its settings show; null if they don't.")
     settings: int = Field(description="How many it pushed.")
@@ -143,45 +141,14 @@ class PastFactsOfKind(Model):
     facts: list[PastFact] = Field(description="Those that any of them said.")
 
 
-class PastClientFacts(Model):
+class PastClientFacts(PastSteps):
     """Facts from clients' own metrics (KIP-714)."""
 
-    from_ms: int
-    to_ms: int
-    step_ms: int
-    points: list[int] = Field(description="When each step begins.")
     recorded: bool = Field(description="Whether the job has ever recorded clients' metrics: it does with `--client-telemetry`.")
     kinds: list[PastFactsOfKind] = Field(description="Empty where nothing was pushed in that time.")
 
 
-class PastFinding(Model):
-    """A finding in one of the states that were recorded of it."""
-
-    fingerprint: str
-    revision: int
-    code: str
-    name: str
-    kind: str
-    severity: Severity
-    confidence: str
-    state: str
-    message: str
-    principal: str | None
-    client_id: str | None
-    group: str | None
-    client_count: int
-    reopened: int
-    owner: str | None
-    decided_as: str | None
-    decided_by: str | None
-    recorded_ms: int = Field(description="When the job wrote that.")
-    first_seen_ms: int
-    last_seen_ms: int
-    opened_ms: int
-    ended_ms: int | None
-
-
 class PastFindings(PastListing):
-    """What to fix first first, unless `sort` says otherwise."""
+    """What to fix first first, unless `sort` says otherwise; each as the table has it, without settings, clients, places and evidence."""
 
-    items: list[PastFinding]
+    items: list[Finding]

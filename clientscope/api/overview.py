@@ -1,13 +1,14 @@
-"""API models of the overview and of readiness. Times are in ms since the epoch, UTC."""
+"""API models of the overview, of readiness, and of the current user. Times are in ms since the epoch, UTC."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
-from clientscope.api.common import Feed, Model
-from clientscope.status.record import Condition
+from clientscope.api.common import Feed, Listing, Model
+from clientscope.api.findings import Input
+from clientscope.status.record import ProcessStatus
 
 
 class Progress(Model):
@@ -60,21 +61,10 @@ class OpenFindings(Model):
     to_rotate: int = Field(default=0, description="Leaked secrets to rotate, also those that are no longer pushed.")
 
 
-class ProcessHealth(Model):
-    """How one of our processes is, or one query of the job, as it says itself (`clientscope.status`)."""
+class ProcessHealth(ProcessStatus):
+    """How one of our processes is, or one query of the job, as it says itself (`clientscope.status`); ``told_ms`` is Kafka's time."""
 
-    kind: str = Field(description="gateway, stream, query, deliver or serve.")
-    id: str
-    condition: Condition
-    reason: str = Field(description="Why it isn't ok, in one sentence; empty where it is.")
-    version: str
     stale: bool = Field(description="It is silent for longer than it should be: what it said last counts no longer.")
-    started_ms: int
-    told_ms: int = Field(description="Kafka's time of what it said last.")
-    lag_records: int | None = Field(description="What it has still to read; null where that means nothing, or isn't known.")
-    lag_ms: int | None = Field(description="How old the oldest of that is.")
-    last_record_ms: int | None = Field(description="Kafka's time of the newest record that it read or wrote.")
-    figures: dict[str, int | float] = Field(description="Further numbers, for people.")
 
 
 class Check(Model):
@@ -111,8 +101,12 @@ class Overview(Model):
     software_other: int = Field(description="Connections of the rows that are left out of `software`.")
     gateways: list[GatewayStatus]
     checks: list[Check]
-    pushes_per_minute: int | None = Field(description="Those of `pushes` in the last whole minute; null where that isn't known.")
-    health: list[ProcessHealth] = Field(description="Of each process that reports its status; empty if none does, which is a problem.")
+    pushes_per_minute: int | None = Field(
+        default=None, description="Those of `pushes` in the last whole minute; null where that isn't known."
+    )
+    health: list[ProcessHealth] = Field(
+        default=[], description="Of each process that reports its status; empty if none does, which is a problem."
+    )
 
 
 class Health(Model):
@@ -121,3 +115,64 @@ class Health(Model):
     status: Literal["ok", "unavailable"]
     feed: Feed
     detail: str | None
+
+
+ReadinessBy = Literal["application", "owner", "principal", "software"]
+ReadinessName = Literal["breaks", "unknown", "falls_back", "fine"]
+
+
+class ReadinessItem(Model):
+    """Clients that share something, and their worst verdict."""
+
+    label: str | None = Field(description="What they share; null where they have none.")
+    verdict: ReadinessName
+    clients: int
+    with_verdict: int = Field(description="How many of them have the worst verdict.")
+    breaks: int
+    unknown: int
+    falls_back: int
+    fine: int
+    application: str = Field(description="Of the clients with the worst verdict, as what follows; after three, names are counted.")
+    owner: str = Field(description="Empty for none.")
+    principal: str
+    software: str
+    last_old_ms: int | None = Field(
+        description="When one last used a version that the target doesn't serve, at the latest; null for never."
+    )
+    last_seen_ms: int | None = Field(description="When something was last recorded of one of them.")
+    reason: str
+    advice: str = Field(description="What to do; empty if there is nothing to do.")
+
+
+class ReadinessGroups(Listing):
+    """Groups of clients by whether they work with brokers of another release: the worst verdict first."""
+
+    by: ReadinessBy
+    target: str = Field(description="The release, such as 4.4.0.")
+    targets: list[str] = Field(description="Releases to ask about, the newest first.")
+    verdicts: dict[str, int] = Field(description="Clients by verdict, the worst first; those that no client has are left out.")
+    last_old_ms: int | None = Field(description="As of an item, of all clients.")
+    first_ms: int | None = Field(description="When the first record was written that this is known by.")
+    unread: int = Field(description="Addresses of connections of which nothing was read, or that sent nothing; no clients of the list.")
+    forgotten: int = Field(description="Records and clients that did not fit into memory; they aren't among the clients.")
+    release_known: bool = Field(description="Whether the release of every cluster's brokers is known; else some clients can't be judged.")
+    items: list[ReadinessItem]
+
+
+Role = Literal["reader", "admin"]
+Authentication = Literal["none", "token", "proxy"]
+
+
+class Me(Model):
+    """The current user, and what that user may do."""
+
+    name: str | None = Field(description="Null before signing in.")
+    role: Role | None
+    authentication: Authentication = Field(description="`token`: sign in with `login`; `proxy`: a reverse proxy says who it is.")
+    external_url: str | None = Field(description="Where this page is reached from elsewhere; null if not set.")
+
+
+class Login(Input):
+    """A token, to be exchanged for a cookie."""
+
+    token: Annotated[SecretStr, Field(max_length=1_024)]

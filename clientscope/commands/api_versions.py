@@ -27,24 +27,25 @@ def run(settings: ApiVersionsSettings) -> int:
         EnvironmentProblem: no broker answers at the bootstrap servers.
         SettingsError: an unknown API.
     """
-    from dataclasses import asdict
+    from functools import partial
 
-    from clientscope.cluster.api_versions import Cluster, ask
+    from clientscope.cluster.api_versions import BrokerAnswer, Cluster, ask
+    from clientscope.cluster.comparison import compare
     from clientscope.kafka.access import KafkaAccess
     from clientscope.report import brokers
     from clientscope.report.listing import Listed, show
 
     chosen = brokers.choose_apis(settings.api)  # before any broker is asked
 
-    def look() -> Listed[brokers.BrokerLine]:
+    def look() -> Listed[BrokerAnswer]:
         cluster = ask(KafkaAccess.of(settings).client_arguments())
-        by_id = {answer.broker.id: answer for answer in cluster.answers}
+        row = partial(brokers.api_row, cluster.cluster_id, compare(cluster.answers, chosen))
         return Listed(
-            brokers.api_lines(cluster, chosen),
-            row=asdict,
-            name=lambda line: str(line.broker),
-            table=lambda found, _wide: brokers.api_report(Cluster(cluster.cluster_id, [by_id[line.broker] for line in found]), chosen),
-            cells=brokers.api_cells,
+            cluster.answers,
+            row=row,
+            name=lambda answer: str(answer.broker.id),
+            table=lambda found, _wide: brokers.api_report(Cluster(cluster.cluster_id, [*found]), chosen),
+            cells=lambda answer: brokers.api_cells(row(answer)),
         )
 
     show(settings, brokers.API_FIELDS, look, brokers.API_COLUMNS)

@@ -33,14 +33,14 @@ def _show(settings: ClientShowSettings) -> int:
 
     from rich.console import Console
 
-    from clientscope.report import client, listing
+    from clientscope.report import clients, listing
     from clientscope.report.api import Api
 
-    found = client.fetch(Api(settings), settings.client)
+    found = clients.fetch_client(Api(settings), settings.client)
     if settings.output == "json":
         print(found.model_dump_json(indent=2))
     else:
-        view = client.view(found, time.time())
+        view = clients.client_view(found, time.time())
         listing.console(Console(), view).print(view)
     return 0
 

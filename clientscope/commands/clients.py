@@ -28,6 +28,7 @@ def run(settings: ClientsSettings) -> int:
         SettingsError: the search is invalid; says where.
     """
     import time
+    from dataclasses import asdict
 
     from clientscope.api.clients import ConnectedClient
     from clientscope.report import clients
@@ -37,12 +38,12 @@ def run(settings: ClientsSettings) -> int:
     api = Api(settings)
 
     def ask() -> Listed[ConnectedClient]:
-        found, left_out = clients.fetch(api, " ".join(settings.search))
+        found, left_out = clients.fetch_clients(api, " ".join(settings.search))
         return Listed(
             found,
-            row=lambda item: item.model_dump(mode="json"),
+            row=asdict,
             name=lambda item: item.key,
-            table=lambda items, wide: clients.table(items, time.time(), wide=wide),
+            table=lambda items, wide: clients.clients_table(items, time.time(), wide=wide),
             left_out=left_out,
         )
 

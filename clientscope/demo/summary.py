@@ -10,8 +10,7 @@ from rich.text import Text
 
 from clientscope.demo.watch import Snapshot
 from clientscope.findings.wording import unmarked
-from clientscope.report.findings.counting import said
-from clientscope.report.findings.table import COLOURS
+from clientscope.report.findings import COLOURS, said
 from clientscope.report.text import plain
 
 _BAR = 24

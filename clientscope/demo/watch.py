@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from clientscope.findings.record import Finding
 from clientscope.kafka.reader import TopicReader
 from clientscope.records.topics import FINDINGS, GAUGES, RESULTS
-from clientscope.report.findings.counting import is_counted
+from clientscope.report.findings import is_counted
 from clientscope.topic_values import parse
 
 Series = tuple[str, str]
@@ -29,7 +29,7 @@ class Snapshot:
         connections: on listener CLIENT, those at zero left out.
         pushes: rows of pushes on ``clientscope.results``; no others count.
         pushing: the software names of the clients that pushed.
-        findings: those that count (`clientscope.report.findings.counting`), the most urgent first.
+        findings: those that count (`clientscope.report.findings`), the most urgent first.
     """
 
     connections: dict[Series, int] = field(default_factory=dict)

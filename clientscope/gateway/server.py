@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 import uvloop
-from prometheus_client import make_wsgi_app
 
 from clientscope import pages, tokens, topics
 from clientscope.api.gateway import GATEWAY_CONNECTIONS
@@ -79,7 +78,7 @@ async def _serve(settings: GatewaySettings, place: GatewayPlace, template: Templ
     stop_metrics = pages.serve(
         "metrics-listen",
         settings.metrics_listen,
-        {"/metrics": make_wsgi_app(metrics.registry), "/healthz": pages.probe(gateway.health), "/readyz": pages.probe(gateway.readiness)},
+        {"/metrics": pages.metrics(metrics.registry), "/healthz": pages.probe(gateway.health), "/readyz": pages.probe(gateway.readiness)},
         refused,
     )
     admin = {

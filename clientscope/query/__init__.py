@@ -12,8 +12,9 @@ Texts are compared without regard to the case of ASCII letters.  Pure: no I/O, n
 
 from __future__ import annotations
 
-from clientscope.query.error import QueryError
-from clientscope.query.fields import (
+from clientscope.query.matching import library_of, matches
+from clientscope.query.parsing import Key, parse, parse_sort
+from clientscope.query.terms import (
     BROKERS,
     CLIENTS,
     CONNECTIONS,
@@ -22,16 +23,20 @@ from clientscope.query.fields import (
     HISTORY_FINDINGS,
     READINESS,
     RULES,
+    Between,
+    Choice,
+    Compare,
     Field,
     FieldKind,
     Fields,
+    Is,
+    Pattern,
+    Query,
+    QueryError,
+    Term,
+    term_text,
+    version_order,
 )
-from clientscope.query.libraries import library_of
-from clientscope.query.matching import matches
-from clientscope.query.parsing import parse
-from clientscope.query.sorting import Key, parse_sort
-from clientscope.query.terms import Between, Choice, Compare, Is, Pattern, Query, Term, term_text
-from clientscope.query.versions import version_order
 
 __all__ = [
     "BROKERS",

@@ -1,21 +1,183 @@
-"""Parser: text into terms, with the place of every mistake."""
+"""Parser: text into terms, and into an order, with the place of every mistake."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
-from typing import cast
+from typing import NamedTuple, cast
 
-from clientscope.query.error import QueryError
-from clientscope.query.fields import NONE, NOT_JUDGED, Field, FieldKind, Fields
-from clientscope.query.libraries import require_library, with_libraries
-from clientscope.query.scanning import Scanner, SearchValue
-from clientscope.query.terms import Between, Choice, Compare, Condition, Is, Operator, Pattern, Query, Term
-from clientscope.query.versions import version_order
+from clientscope.query.matching import require_library, with_libraries
+from clientscope.query.terms import (
+    NONE,
+    NOT_JUDGED,
+    Between,
+    Choice,
+    Compare,
+    Condition,
+    Field,
+    FieldKind,
+    Fields,
+    Is,
+    Operator,
+    Pattern,
+    Query,
+    QueryError,
+    Term,
+    version_order,
+)
 from clientscope.severities import SEVERITIES
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_ESCAPED = ('"', "\\")
+
+
+@dataclass(frozen=True)
+class SearchValue:
+    """A value as it was written.
+
+    Attributes:
+        parts: between its stars.
+        quoted: whether any of it stood in quotes.
+        begin, end: its place.
+    """
+
+    parts: tuple[str, ...]
+    quoted: bool
+    begin: int
+    end: int
+
+    @property
+    def text(self) -> str | None:
+        """None where there is a star in it."""
+        return self.parts[0] if len(self.parts) == 1 else None
+
+
+class Scanner:
+    """A place in a text.
+
+    Attributes:
+        at: the place, in characters from 0.
+        depth: how many parentheses are open here.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.at = 0
+        self.depth = 0
+        if control := _CONTROL.search(text):
+            raise QueryError("control characters are not allowed here", control.start(), 1)
+
+    def skip_space(self) -> bool:
+        """Goes past white space; returns whether anything follows."""
+        while self.at < len(self._text) and self._text[self.at].isspace():
+            self.at += 1
+        return self.at < len(self._text)
+
+    def is_at_break(self) -> bool:
+        """Whether nothing follows here, or white space, a comma, or the end of what is in parentheses."""
+        return self.at >= len(self._text) or self._text[self.at].isspace() or self._text[self.at] == "," or self.is_at_end()
+
+    def is_at_end(self) -> bool:
+        """Whether what is in parentheses ends here."""
+        return self.depth > 0 and self._text.startswith(")", self.at)
+
+    def take(self, character: str) -> bool:
+        """Goes past a character, if it is here."""
+        found = self._text.startswith(character, self.at)
+        self.at += len(character) * found
+        return found
+
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """What a pattern finds here; goes nowhere."""
+        return pattern.match(self._text, self.at)
+
+    def value(self, stops: str) -> SearchValue:
+        """The value that begins here.
+
+        Args:
+            stops: what ends it outside of quotes: a space in it means any white space.  So does a parenthesis that was opened before it.
+
+        Raises:
+            QueryError: a quote is not closed.
+        """
+        begin, parts, piece, quoted, own = self.at, [], "", False, 0
+        while self.at < len(self._text):
+            character = self._text[self.at]
+            if (" " in stops and character.isspace()) or character in stops or (not own and self.is_at_end()):
+                break
+            self.at += 1
+            own = max(0, own + (character == "(") - (character == ")"))
+            if character == '"':
+                quoted = True
+                piece += self._in_quotes(self.at - 1)
+            elif character == "*":
+                parts.append(piece)
+                piece = ""
+            else:
+                piece += character
+        parts.append(piece)
+        return SearchValue(_without_repeated_stars(parts), quoted, begin, self.at)
+
+    def _in_quotes(self, begin: int) -> str:
+        found = ""
+        while self.at < len(self._text):
+            character = self._text[self.at]
+            self.at += 1
+            if character == '"':
+                return found
+            if character == "\\" and self._text[self.at : self.at + 1] in _ESCAPED:
+                character = self._text[self.at]
+                self.at += 1
+            found += character
+        raise QueryError("this quote is not closed", begin, len(self._text) - begin, ('"',))
+
+
+def _without_repeated_stars(parts: list[str]) -> tuple[str, ...]:
+    """``a**b`` is ``a*b``: an empty part between two others says nothing."""
+    return tuple(part for number, part in enumerate(parts) if part or number in (0, len(parts) - 1))
+
+
+MOST_KEYS = 5
+
+
+class Key(NamedTuple):
+    """One field to sort by."""
+
+    field: str
+    descending: bool = False
+
+
+def parse_sort(text: str, fields: Collection[str]) -> tuple[Key, ...]:
+    """What to sort by, the most important first; nothing for an empty text.
+
+    Raises:
+        QueryError: a field that can't be sorted by, or one twice, or too many.
+    """
+    found: list[Key] = []
+    at = 0
+    for part in text.split(",") if text.strip() else ():
+        name = part.strip()
+        begin = at + part.find(name) if name else at
+        at += len(part) + 1
+        key = Key(name.removeprefix("-").lower(), name.startswith("-"))
+        if key.field not in fields:
+            near = get_close_matches(key.field, fields, 3)
+            raise QueryError(
+                f"this can't be sorted by {key.field[:64]!r}",
+                begin,
+                len(name),
+                (*near, *sorted(each for each in fields if each not in near)),
+            )
+        if any(each.field == key.field for each in found):
+            raise QueryError(f"{key.field} is there twice", begin, len(name))
+        found.append(key)
+        if len(found) > MOST_KEYS:
+            raise QueryError(f"at most {MOST_KEYS} fields", begin, len(name))
+    return tuple(found)
+
 
 LONGEST = 1_000
 """Characters of a query."""
@@ -156,21 +318,16 @@ def _conditions(scanner: Scanner, field: Field, now_ms: int) -> tuple[Condition,
     while True:
         begin = scanner.at
         match = scanner.match(_OPERATOR)
-        operator = cast(Operator, match[0]) if match else None
         if match:
             scanner.at = match.end()
         if scanner.is_at_break():
             raise QueryError(f"{field.name}: has no value", scanner.at, 0, field.expected)
-        value = scanner.value(stops=" ,")
-        found.append(_READ[field.kind](field, operator, value, now_ms, begin))
+        given = _Given(field, cast(Operator, match[0] if match else "="), scanner.value(stops=" ,"), now_ms, begin)
+        found.append(_READ[field.kind](given))
         if len(found) > MOST_VALUES:
             raise QueryError(f"at most {MOST_VALUES} values", begin, scanner.at - begin)
         if not scanner.take(","):
             return tuple(found)
-
-
-def _wrong(field: Field, value: SearchValue, begin: int, what: str) -> QueryError:
-    return QueryError(what, begin, value.end - begin, field.expected)
 
 
 def _bounded(value: SearchValue) -> Pattern:
@@ -179,71 +336,86 @@ def _bounded(value: SearchValue) -> Pattern:
     return Pattern(value.parts)
 
 
-def _text(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    if operator not in (None, "="):
-        raise _wrong(field, value, begin, f"{field.name} has no order: {operator} means nothing here")
-    return _bounded(value)
+@dataclass(frozen=True)
+class _Given:
+    """What stands behind a field and its colon; without an operator it is ``=``."""
+
+    field: Field
+    operator: Operator
+    value: SearchValue
+    now_ms: int
+    begin: int
+
+    @property
+    def word(self) -> str:
+        return (self.value.text or "").lower()
+
+    def wrong(self, what: str) -> QueryError:
+        return QueryError(what, self.begin, self.value.end - self.begin, self.field.expected)
 
 
-def _version(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    if operator in (None, "="):
-        return _bounded(value)
-    order = version_order(value.text) if value.text and _VERSION.fullmatch(value.text) else None
+def _text(given: _Given) -> Condition:
+    if given.operator != "=":
+        raise given.wrong(f"{given.field.name} has no order: {given.operator} means nothing here")
+    return _bounded(given.value)
+
+
+def _version(given: _Given) -> Condition:
+    text = given.value.text
+    if given.operator == "=":
+        return _bounded(given.value)
+    order = version_order(text) if text and _VERSION.fullmatch(text) else None
     if order is None:
-        raise _wrong(field, value, begin, "this is no version to compare with")
-    return Compare(operator, order)
+        raise given.wrong("this is no version to compare with")
+    return Compare(given.operator, order)
 
 
-def _number(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    if value.text is None or not _NUMBER.fullmatch(value.text):
-        raise _wrong(field, value, begin, f"{field.name} is a number")
-    return Compare(operator or "=", int(value.text))
+def _number(given: _Given) -> Condition:
+    if not _NUMBER.fullmatch(given.value.text or ""):
+        raise given.wrong(f"{given.field.name} is a number")
+    return Compare(given.operator, int(given.word))
 
 
-def _severity(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    word = (value.text or "").lower()
-    if word not in SEVERITIES:
-        raise _wrong(field, value, begin, "this is no severity")
-    return Compare(operator or "=", [*SEVERITIES].index(word))
+def _severity(given: _Given) -> Condition:
+    if given.word not in SEVERITIES:
+        raise given.wrong("this is no severity")
+    return Compare(given.operator, [*SEVERITIES].index(given.word))
 
 
-def _finding(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    word = (value.text or "").lower()
-    if word in SEVERITIES or operator not in (None, "="):
-        return _severity(field, operator, value, now_ms, begin)
-    if word in (NONE, NOT_JUDGED):
-        return Is(word)
-    pattern = _bounded(value)
-    if not value.quoted and not re.fullmatch(r"[a-z]{2}\d{0,4}", word) and value.text is not None:
-        raise _wrong(field, value, begin, "this is no severity, nor a rule's code")
+def _finding(given: _Given) -> Condition:
+    if given.word in SEVERITIES or given.operator != "=":
+        return _severity(given)
+    if given.word in (NONE, NOT_JUDGED):
+        return Is(given.word)
+    pattern, value = _bounded(given.value), given.value
+    if not value.quoted and not re.fullmatch(r"[a-z]{2}\d{0,4}", given.word) and value.text is not None:
+        raise given.wrong("this is no severity, nor a rule's code")
     return pattern
 
 
-def _choice(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    word = (value.text or "").lower()
-    if operator not in (None, "=") or (word not in field.choices and not value.quoted):
-        raise _wrong(field, value, begin, f"{field.name} is one of {', '.join(field.choices)}")
-    return Pattern((word,))
+def _choice(given: _Given) -> Condition:
+    choices = given.field.choices
+    if given.operator != "=" or (given.word not in choices and not given.value.quoted):
+        raise given.wrong(f"{given.field.name} is one of {', '.join(choices)}")
+    return Pattern((given.word,))
 
 
-def _time(field: Field, operator: Operator | None, value: SearchValue, now_ms: int, begin: int) -> Condition:
-    text = value.text or ""
-    if (duration := _DURATION.fullmatch(text)) and operator not in (None, "="):
-        assert operator is not None
-        return Compare(_FLIPPED[operator], now_ms - int(duration[1]) * _UNITS_MS[duration[2]])
+def _time(given: _Given) -> Condition:
+    text, operator = given.value.text or "", given.operator
+    if (duration := _DURATION.fullmatch(text)) and operator != "=":
+        return Compare(_FLIPPED[operator], given.now_ms - int(duration[1]) * _UNITS_MS[duration[2]])
     try:
         at = datetime.fromisoformat(text)
         first = int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
     except (ValueError, OverflowError):
-        raise _wrong(field, value, begin, f"{field.name} is a date, or < or > and how long ago") from None
-    if operator not in (None, "="):
-        assert operator is not None
+        raise given.wrong(f"{given.field.name} is a date, or < or > and how long ago") from None
+    if operator != "=":
         return Compare(operator, first)
     whole = timedelta(days=1) if _DATE.fullmatch(text) else timedelta(minutes=1)
     return Between(first, first + int(whole.total_seconds() * 1000))
 
 
-_READ: dict[FieldKind, Callable[[Field, Operator | None, SearchValue, int, int], Condition]] = {
+_READ: dict[FieldKind, Callable[[_Given], Condition]] = {
     FieldKind.TEXT: _text,
     FieldKind.VERSION: _version,
     FieldKind.NUMBER: _number,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import fields
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -117,73 +118,40 @@ def silent(answers: Iterable[BrokerAnswer]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class SupportedApi:
-    """An API that a broker supports, from one version to another.
+def api_row(cluster_id: str, compared: Comparison, answer: BrokerAnswer) -> dict[str, Any]:
+    """A broker, and what it supports, as JSON has it; None is what isn't known.
 
-    Attributes:
-        differs: whether another broker of the cluster supports other versions.
+    An API ``differs`` if another broker of the cluster supports other versions.
     """
-
-    key: int
-    name: str | None
-    min: int
-    max: int
-    differs: bool
-
-
-@dataclass(frozen=True)
-class BrokerLine:
-    """A broker, and what it supports; None is what isn't known."""
-
-    cluster: str
-    broker: int
-    host: str
-    port: int
-    rack: str | None
-    state: str
-    reason: str | None
-    version: int | None
-    apis: tuple[SupportedApi, ...]
-    supported_features: dict[str, int]
-    finalized_features: dict[str, int]
-    finalized_features_epoch: int | None
+    return {
+        "cluster": cluster_id,
+        "broker": answer.broker.id,
+        "host": answer.broker.host,
+        "port": answer.broker.port,
+        "rack": answer.broker.rack,
+        "state": str(answer.state),
+        "reason": answer.reason or None,
+        "version": answer.version,
+        "apis": [
+            dict(zip(_API, (key, api_name(key), *answer.ranges[key], key in compared.differing), strict=True))
+            for key in compared.keys
+            if key in answer.ranges
+        ],
+        "supported_features": dict(answer.supported),
+        "finalized_features": dict(answer.finalized),
+        "finalized_features_epoch": answer.finalized_epoch,
+    }
 
 
-def api_lines(cluster: Cluster, chosen: Collection[int] | None) -> list[BrokerLine]:
-    """One for each broker."""
-    compared = compare(cluster.answers, chosen)
-    return [
-        BrokerLine(
-            cluster=cluster.cluster_id,
-            broker=answer.broker.id,
-            host=answer.broker.host,
-            port=answer.broker.port,
-            rack=answer.broker.rack,
-            state=str(answer.state),
-            reason=answer.reason or None,
-            version=answer.version,
-            apis=tuple(
-                SupportedApi(key, api_name(key), *answer.ranges[key], differs=key in compared.differing)
-                for key in compared.keys
-                if key in answer.ranges
-            ),
-            supported_features=dict(answer.supported),
-            finalized_features=dict(answer.finalized),
-            finalized_features_epoch=answer.finalized_epoch,
-        )
-        for answer in cluster.answers
-    ]
+_API = ("key", "name", "min", "max", "differs")
+API_COLUMNS = (*API_FIELDS, *(f"api_{name}" for name in _API))
+"""Of CSV, as `api_cells` has them."""
 
 
-API_COLUMNS = (*API_FIELDS, *(f"api_{field.name}" for field in fields(SupportedApi)))
-"""Of CSV, as `cells` has them."""
-
-
-def api_cells(line: BrokerLine) -> list[dict[str, object]]:
-    """A broker's line as CSV has it: a line for each of its APIs."""
-    of_broker: dict[str, object] = {name: getattr(line, name) for name in API_FIELDS}
-    return [of_broker | {f"api_{name}": value for name, value in asdict(api).items()} for api in line.apis] or [of_broker]
+def api_cells(row: Mapping[str, Any]) -> list[dict[str, object]]:
+    """A broker's row as CSV has it: a line for each of its APIs."""
+    of_broker = {name: row[name] for name in API_FIELDS}
+    return [of_broker | {f"api_{name}": value for name, value in api.items()} for api in row["apis"]] or [of_broker]
 
 
 def _fit(answer: BrokerAnswer) -> str:

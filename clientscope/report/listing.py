@@ -101,7 +101,7 @@ _WIDEST = 100_000
 _NARROW = 100
 """Columns of a terminal from which on a table has all that it has by default."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection)."""
 
 _VERDICTS = tuple(reversed(Readiness))

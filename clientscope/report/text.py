@@ -31,6 +31,24 @@ def table(headings: Iterable[str], *, folds: Container[str] = (), right: Contain
     return view
 
 
+def grid() -> Table:
+    """Pairs of a name and a text, without rows yet."""
+    made = Table.grid(padding=(0, 2))
+    made.add_column(no_wrap=True, style="dim")
+    made.add_column(overflow="fold")
+    return made
+
+
+def redacted(reason: str, length: int | None, digest: str | None) -> str:
+    """A value that was withheld: ``redacted (key infix, 90 bytes, digest abab…)``."""
+    known = [reason.replace("_", " ")]
+    if length is not None:
+        known.append(f"{length} bytes")
+    if digest:
+        known.append(f"digest {digest[:16]}…")
+    return f"redacted ({', '.join(known)})"
+
+
 def ids(numbers: Iterable[int]) -> str:
     """Broker ids: ``1``, ``1 and 2``, ``1–3 and 7``; three or more in a row are a range."""
     runs: list[list[int]] = []

@@ -6,6 +6,7 @@ import logging
 import signal
 import socket
 import threading
+from functools import partial
 
 from prometheus_client import CollectorRegistry
 
@@ -24,13 +25,12 @@ from clientscope.status.record import Condition, ProcessStatus
 from clientscope.status.writer import INTERVAL_S, StatusWriter
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.api.deciding import Deciding, DecisionWriter
-from sinks.dashboard.http import assets
-from sinks.dashboard.http.admission import access_of
-from sinks.dashboard.http.security import MOST_BODY_BYTES, is_loopback
+from sinks.dashboard.http import files
+from sinks.dashboard.http.access import access_of, is_loopback
+from sinks.dashboard.http.middleware import MOST_BODY_BYTES
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.state.fetching import PushFetcher
 from sinks.dashboard.state.one_client import OneClient
-from sinks.dashboard.state.reader import TOPICS, StateReader
+from sinks.dashboard.state.reader import TOPICS, PushFetcher, StateReader
 from sinks.dashboard.state.readiness import ReadinessView
 from sinks.dashboard.state.state import State
 
@@ -51,7 +51,7 @@ def run(settings: ServeSettings) -> None:
     """
     access = access_of(settings, split_address(settings.listen)[0])
     owned = owners.read_if_given(settings.owners)
-    files = assets.load()
+    assets = files.load()
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=TOPICS, writes=(STATUS,))
     host, listener = _bind(settings.listen)
@@ -70,7 +70,7 @@ def run(settings: ServeSettings) -> None:
 
     app = create_app(
         state,
-        files,
+        assets,
         now_ms,
         loopback_only=is_loopback(host),
         alive=reader.is_alive,
@@ -85,7 +85,9 @@ def run(settings: ServeSettings) -> None:
         refused=refused,
     )
     server = Server(Listener("listen", BOUNDS, refused).config(app, timeout_graceful_shutdown=_GRACE_SECONDS))
-    status = StatusWriter(kafka, "clientscope-serve", ServeStatus(state, f"{socket.gethostname()}:{listener.getsockname()[1]}"))
+    status = StatusWriter(
+        kafka, "clientscope-serve", partial(serve_status, state, f"{socket.gethostname()}:{listener.getsockname()[1]}", now_ms())
+    )
     previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         reader.start()
@@ -102,33 +104,27 @@ def run(settings: ServeSettings) -> None:
             signal.signal(number, handler)
 
 
-class ServeStatus:
+_CONDITIONS: dict[Feed, Condition] = {"live": "ok", "starting": "starting", "catching_up": "starting", "unreachable": "failed"}
+
+
+def serve_status(state: State, name: str, started_ms: int) -> list[ProcessStatus]:
     """How this copy of serve is, for ``clientscope.status``."""
-
-    def __init__(self, state: State, name: str) -> None:
-        self._state, self._name, self._started_ms = state, name, now_ms()
-
-    def __call__(self) -> list[ProcessStatus]:
-        """The current status."""
-        feed, detail = self._state.feed()
-        conditions: dict[Feed, Condition] = {"live": "ok", "starting": "starting", "catching_up": "starting", "unreachable": "failed"}
-        overview = self._state.overview(now_ms())
-        progress = overview.progress
-        return [
-            ProcessStatus(
-                kind="serve",
-                id=self._name,
-                condition=conditions[feed],
-                reason=detail or "",
-                release=__version__,
-                started_ms=self._started_ms,
-                told_ms=now_ms(),
-                interval_ms=int(INTERVAL_S * 1000),
-                lag_records=progress.total - progress.read if progress else 0 if feed == "live" else None,
-                last_record_ms=overview.last_record_ms,
-                figures={},
-            )
-        ]
+    overview = state.overview(now_ms())
+    progress = overview.progress
+    status = ProcessStatus(
+        kind="serve",
+        id=name,
+        condition=_CONDITIONS[overview.feed],
+        reason=overview.feed_detail or "",
+        release=__version__,
+        started_ms=started_ms,
+        told_ms=now_ms(),
+        interval_ms=int(INTERVAL_S * 1000),
+        lag_records=progress.total - progress.read if progress else 0 if overview.feed == "live" else None,
+        last_record_ms=overview.last_record_ms,
+        figures={},
+    )
+    return [status]
 
 
 def _announce(state: State, server: Server, url: str) -> None:

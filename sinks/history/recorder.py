@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
-from datetime import UTC, date, datetime
-from typing import TypedDict
+from datetime import UTC, datetime
+from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
@@ -54,34 +54,6 @@ _WITHOUT_NAMES = {"delta.dataSkippingNumIndexedCols": "1"}
 """Delta keeps statistics in its log; with them, names that clients chose would remain there."""
 
 
-class RecordedFinding(TypedDict):
-    """A row of `FINDING_ROWS`."""
-
-    date: date
-    recorded: datetime
-    fingerprint: str
-    revision: int
-    code: str
-    name: str
-    kind: str
-    severity: str
-    confidence: str
-    state: str
-    message: str
-    principal: str | None
-    client_id: str | None
-    group: str | None
-    client_count: int
-    first_seen: datetime
-    last_seen: datetime
-    opened: datetime
-    ended: datetime | None
-    reopened: int
-    owner: str | None
-    decided_as: str | None
-    decided_by: str | None
-
-
 class Recorder:
     """Feeds both tables until stopped.
 
@@ -96,7 +68,7 @@ class Recorder:
         self._kafka, self._period_s, self._clock = kafka, period_s, clock
         self._tables = f"{history_dir}/gauges", f"{history_dir}/findings"
         self._series: dict[str, Gauge] = {}
-        self._findings: list[RecordedFinding] = []
+        self._findings: list[dict[str, Any]] = []
         self._written: set[str] = set()
         self._erased: set[str] = set()
         self._revisions: dict[str, int] | None = None
@@ -246,7 +218,7 @@ def _at(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
-def _finding_row(finding: Finding, now: datetime) -> RecordedFinding:
+def _finding_row(finding: Finding, now: datetime) -> dict[str, Any]:
     of = finding.application
     return {
         "date": now.date(),

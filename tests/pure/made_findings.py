@@ -7,7 +7,7 @@ from typing import Any
 from clientscope.findings.record import Alert, Application, Client, Finding, FindingOwner, LeakPlace, Reach
 from clientscope.records.topics import FINDINGS
 from clientscope.topic_values import Setting
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 
 NOW_MS = 1_790_000_000_000
 """2026-09-21T14:13:20Z."""

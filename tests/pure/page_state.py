@@ -15,8 +15,8 @@ from clientscope.records.enums import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.status.record import ProcessStatus
 from sinks.dashboard.api.app import create_app
-from sinks.dashboard.http import assets
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.http import files
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 
 NOW_MS = 1_795_330_000_000
@@ -86,7 +86,7 @@ def process(kind: Any = "query", name: str = "results", *, at_ms: int = NOW_MS, 
 
 def browser(state: State, now_ms: Callable[[], int] = lambda: NOW_MS, **parts: Any) -> TestClient:
     """A browser of the page that shows this, on the same machine."""
-    return TestClient(create_app(state, assets.load(), now_ms, loopback_only=True, **parts), base_url="http://localhost")
+    return TestClient(create_app(state, files.load(), now_ms, loopback_only=True, **parts), base_url="http://localhost")
 
 
 def answers(http: TestClient, paths: Iterable[str], brief: Callable[[Any], Any] = lambda body: body) -> str:

@@ -12,7 +12,7 @@ import uvicorn
 from clientscope.clock import now_ms
 from clientscope.local.process import free_port
 from sinks.dashboard.api.app import create_app
-from sinks.dashboard.http import assets
+from sinks.dashboard.http import files
 from sinks.dashboard.http.access import LOCAL, Access
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.state.one_client import OneClient
@@ -34,7 +34,7 @@ def serving(
     known, past = values or {}, Past(history_dir and str(history_dir))
     app = create_app(
         state,
-        assets.load(),
+        files.load(),
         now_ms if at_ms is None else lambda: at_ms,
         loopback_only=True,
         one_client=OneClient(state, lambda places: {place: known[place] for place in places if place in known}),

@@ -21,7 +21,7 @@ from clientscope.profiles.owners import Owner, Owners
 from clientscope.records.enums import Kind, ValueState
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.status.record import BrokerStatus, ProcessStatus
-from sinks.dashboard.state.state import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 MINUTE_MS = 60_000

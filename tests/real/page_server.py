@@ -16,11 +16,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from clientscope.clock import now_ms
 from sinks.dashboard.api.app import LOCAL, create_app
 from sinks.dashboard.api.deciding import Deciding
-from sinks.dashboard.http import assets
+from sinks.dashboard.http import files
 from sinks.dashboard.http.access import Access
 from sinks.dashboard.past.asking import Past
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.one_client import OneClient
-from sinks.dashboard.state.state import State, TopicRecord
+from sinks.dashboard.state.state import State
 
 Decision = tuple[str, bytes | None]
 """Of a fingerprint; None takes one back."""
@@ -103,7 +104,7 @@ def serving(
     decisions: list[Decision] = []
     app = create_app(
         state,
-        assets.load(),
+        files.load(),
         now_ms,
         loopback_only=True,
         stopping=stopping.is_set,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clientscope.records.topics import STATUS
 from clientscope.status.record import BrokerStatus, ProcessStatus
-from sinks.dashboard.state.state import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 
 CLUSTER = "prod-eu-1"
 GATEWAYS = ("gw-1", "gw-2", "gw-3")

@@ -35,8 +35,7 @@ from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
 from clientscope.demo.watch import DemoWatch, jmx_connections
 from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS, TELEMETRY
-from sinks.dashboard.past.differences import differences
-from sinks.dashboard.past.pushes import Whose, starts
+from sinks.dashboard.past.pushes import Whose, differences, starts
 from sinks.dashboard.past.tables import Span, Tables
 
 CANARY = "canary-path-83b1"

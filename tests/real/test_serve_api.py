@@ -23,7 +23,7 @@ from record_bytes import setting
 from clientscope.local.process import free_port
 from clientscope.records.client_key import client_key
 from clientscope.records.topics import DECISIONS
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 
 TOKEN = "a-token-of-the-tests-only"
 FINGERPRINT = f"{0x5E4E:032x}"

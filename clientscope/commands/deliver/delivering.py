@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from prometheus_client import make_wsgi_app
-
 from clientscope import pages, topics
 from clientscope.bounded_http import refusals
 from clientscope.commands.deliver import DeliverSettings
@@ -45,7 +43,7 @@ def run(settings: DeliverSettings) -> int:
     topics.verify(kafka, *USED_BY["deliver"])
     delivery = Deliveries(kafka, receivers, external_url)
     served = {
-        "/metrics": make_wsgi_app(delivery.metrics.registry),
+        "/metrics": pages.metrics(delivery.metrics.registry),
         "/healthz": pages.probe(delivery.health),
         "/readyz": pages.probe(delivery.ready),
     }

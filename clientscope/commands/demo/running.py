@@ -32,7 +32,7 @@ from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
 from clientscope.local.java import java
 from clientscope.local.process import free_port, require_free, spawn, tail
-from clientscope.report.findings.counting import said
+from clientscope.report.findings import said
 from clientscope.report.text import counted
 from streaming.releases import installed
 

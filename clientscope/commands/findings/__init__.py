@@ -46,31 +46,29 @@ def _list(settings: FindingsListSettings) -> int:
         SettingsError: the search is invalid.
     """
     from clientscope.clock import now_ms
-    from clientscope.query import FINDINGS, parse
-    from clientscope.report import api, listing
-    from clientscope.report.findings import table
-    from clientscope.report.findings.counting import listed
-    from clientscope.report.findings.selecting import ListedStates, SearchedFinding
+    from clientscope.query import FINDINGS
+    from clientscope.report import api, findings, listing
     from udfs.rules.registry import with_risks
 
-    wanted = ListedStates.of(api.parsed(settings.search, FINDINGS, now_ms()), settings.every)
+    api.parsed(settings.search, FINDINGS, now_ms())  # before anything is asked
+    choice = findings.FindingChoice(frozenset(findings.STATES), suppressed="all") if settings.every else findings.FindingChoice()
     read = _reader(settings)
 
     def ask() -> listing.Listed[Finding]:
-        query = parse(" ".join(settings.search), FINDINGS, now_ms())
-        every = [finding for finding in map(with_risks, read()) if SearchedFinding.of(finding).matches(query)]
-        chosen = sorted(filter(wanted.takes, every), key=lambda finding: finding.urgency)
-        how_many = (listed(chosen),) if chosen and settings.output in ("table", "wide") else ()
+        query = api.parsed(settings.search, FINDINGS, now_ms())
+        every = [finding for finding in map(with_risks, read()) if findings.is_found(query, findings.searched(finding))]
+        chosen = choice.chosen(query, every)
+        how_many = (findings.listed(chosen),) if chosen and settings.output in ("table", "wide") else ()
         return listing.Listed(
             chosen,
             row=lambda finding: finding.model_dump(mode="json"),
             name=lambda finding: finding.fingerprint,
-            table=lambda findings, wide: table.findings(findings, now_ms(), wide=wide) if findings else None,
-            cells=lambda finding: (table.cells(finding),),
-            left_out=("no finding matches",) if query.terms and not every else (*how_many, *wanted.left_out(every, len(chosen))),
+            table=lambda items, wide: findings.findings_table(items, now_ms(), wide=wide) if items else None,
+            cells=lambda finding: (findings.cells(finding),),
+            left_out=("no finding matches",) if query.terms and not every else (*how_many, *choice.left_out(query, every, len(chosen))),
         )
 
-    listing.show(settings, table.FIELDS, ask, table.COLUMNS)
+    listing.show(settings, findings.FIELDS, ask, findings.COLUMNS)
     return 0
 
 
@@ -81,11 +79,11 @@ def _reader(settings: FindingsListSettings) -> Callable[[], list[Finding]]:
     from clientscope.kafka.access import KafkaAccess
     from clientscope.records.topics import FINDINGS
     from clientscope.report.api import Api
-    from clientscope.report.findings import fetching
+    from clientscope.report.findings import every
 
     if (page := settings.page()) is not None:
         api = Api(page)
-        return lambda: fetching.every(api, " ".join(settings.search))
+        return lambda: every(api, " ".join(settings.search))
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=(FINDINGS,))
     return lambda: topic.read(kafka)
@@ -115,8 +113,7 @@ def _show(settings: FindingsShowSettings) -> int:
     from clientscope.kafka.access import KafkaAccess
     from clientscope.records.topics import FINDINGS
     from clientscope.report import listing
-    from clientscope.report.findings import table
-    from clientscope.report.findings.selecting import found_by
+    from clientscope.report.findings import details, found_by
 
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=(FINDINGS,))
@@ -124,7 +121,7 @@ def _show(settings: FindingsShowSettings) -> int:
     if settings.output == "json":
         print(finding.model_dump_json(indent=2))
     else:
-        view = table.details(finding, now_ms())
+        view = details(finding, now_ms())
         listing.console(Console(), view).print(view)
     return 0
 
@@ -159,10 +156,8 @@ def _who_has(settings: FindingsWhoHasSettings) -> int:
     from clientscope import core_dumps
     from clientscope.digest import DigestKey
     from clientscope.errors import SettingsError
-    from clientscope.report import listing
+    from clientscope.report import listing, who_has
     from clientscope.report.api import Api
-    from clientscope.report.findings import who_has
-    from clientscope.report.findings.who_has import read_digests
 
     if settings.digest_key_file is None:
         raise SettingsError(
@@ -170,7 +165,7 @@ def _who_has(settings: FindingsWhoHasSettings) -> int:
         )
     api, key = Api(settings), DigestKey.read(settings.digest_key_file)
     core_dumps.forbid()
-    found = who_has.fetch(api, read_digests(key))
+    found = who_has.fetch(api, who_has.read_digests(key))
     if settings.output == "json":
         print(json.dumps([finding.model_dump(mode="json") for finding in found], ensure_ascii=False, indent=2))
         print(who_has.ONLY_THE_BROKER if found else who_has.NOBODY, file=sys.stderr)
@@ -213,7 +208,8 @@ def _close(settings: FindingsCloseSettings) -> int:
     from clientscope.commands.findings import topic
     from clientscope.kafka.access import KafkaAccess
     from clientscope.records.topics import DECISIONS, FINDINGS
-    from clientscope.report.findings import deciding, table
+    from clientscope.report import deciding
+    from clientscope.report.findings import printable
 
     kafka, at_ms = KafkaAccess.of(settings), now_ms()
     decide = deciding.Closing.of(settings.resolution, settings.why, settings.until, settings.by, at_ms)
@@ -222,7 +218,7 @@ def _close(settings: FindingsCloseSettings) -> int:
     decisions = [decide.decision(finding) for finding in findings]
     topic.write(kafka, {decision.fingerprint: decision.model_dump_json(exclude_none=True).encode() for decision in decisions}, {})
     for finding in findings:
-        print(f"closed {finding.fingerprint} as {settings.resolution}: {table.printable(finding.message)}")
+        print(f"closed {finding.fingerprint} as {settings.resolution}: {printable(finding.message)}")
         for warning in decide.warnings(finding):
             print(f"{finding.fingerprint[:8]}: {warning}", file=sys.stderr)
     print("the streaming job applies it within seconds", file=sys.stderr)
@@ -253,7 +249,8 @@ def _reopen(settings: FindingsReopenSettings) -> int:
     from clientscope.kafka.access import KafkaAccess
     from clientscope.kafka.compacted import read_compacted
     from clientscope.records.topics import DECISIONS, FINDINGS
-    from clientscope.report.findings import deciding, table
+    from clientscope.report import deciding
+    from clientscope.report.findings import printable
 
     kafka = KafkaAccess.of(settings)
     by, why = deciding.who(settings.by), deciding.reason(settings.why)
@@ -264,7 +261,7 @@ def _reopen(settings: FindingsReopenSettings) -> int:
         deciding.require_decided(finding, decided)
     topic.write(kafka, {finding.fingerprint: None for finding in findings}, {"by": by, "why": why})
     for finding in findings:
-        print(f"reopened {finding.fingerprint}: {table.printable(finding.message)}")
+        print(f"reopened {finding.fingerprint}: {printable(finding.message)}")
     print("the streaming job applies it within seconds", file=sys.stderr)
     return 0
 

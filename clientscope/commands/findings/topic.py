@@ -15,7 +15,7 @@ from clientscope.kafka.admin import no_broker
 from clientscope.kafka.compacted import read_compacted
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import DECISIONS, FINDINGS
-from clientscope.report.findings.selecting import found_by
+from clientscope.report.findings import found_by
 from clientscope.topic_values import parse
 
 CLIENT_ID = "clientscope-findings"

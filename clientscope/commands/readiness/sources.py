@@ -30,7 +30,7 @@ from clientscope.readiness.seen import MOST_CLIENTS, MOST_LISTS, MOST_UNREAD, Se
 from clientscope.records.topics import CONNECTIONS, STATUS
 from clientscope.status.record import BrokerStatus
 from clientscope.topic_values import parse
-from sinks.dashboard.state.connection_events import event
+from sinks.dashboard.state.connections import event
 from udfs.kernels.applications import application_of
 
 

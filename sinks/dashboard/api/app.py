@@ -15,16 +15,13 @@ from clientscope.api.overview import Health
 from clientscope.bounded_http import refusals
 from clientscope.errors import ClientscopeError
 from clientscope.query import QueryError
-from sinks.dashboard.api import events, metrics, routes_access, routes_clients, routes_findings, routes_past, routes_readiness, routes_rules
-from sinks.dashboard.api import routes_live as routes
+from sinks.dashboard.api import metrics, routes, routes_past, streams
 from sinks.dashboard.api.deciding import Deciding
-from sinks.dashboard.http import data_docs
 from sinks.dashboard.http.access import LOCAL, Access
-from sinks.dashboard.http.assets import PAGE, Asset
-from sinks.dashboard.http.compression import CompressionMiddleware, HeadMiddleware
-from sinks.dashboard.http.security import SecurityMiddleware
+from sinks.dashboard.http.files import PAGE, Asset, data_docs_api, data_docs_pages
+from sinks.dashboard.http.middleware import CompressionMiddleware, HeadMiddleware, SecurityMiddleware
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.past.problems import RETRY_AFTER_S, NoAnswer
+from sinks.dashboard.past.tables import RETRY_AFTER_S, NoAnswer
 from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.readiness import ReadinessView
 from sinks.dashboard.state.state import State
@@ -69,42 +66,33 @@ def create_app(
     app.add_middleware(CompressionMiddleware)
     app.add_middleware(HeadMiddleware)
     app.add_middleware(SecurityMiddleware, loopback_only=loopback_only, access=access)
-    app.add_exception_handler(QueryError, _wrong_query)
     app.add_exception_handler(ClientscopeError, _refused)
-    app.add_exception_handler(NoAnswer, _no_answer)
     for router in (
-        routes.routes(state, clock, stopping, events.Streams(refused.labels("listen", "event_streams").inc)),
-        routes_clients.routes(state, one_client or OneClient(state), clock),
-        routes_findings.routes(state, deciding or Deciding(), clock),
-        routes_readiness.routes(readiness or ReadinessView(state), clock),
-        routes_rules.routes(),
-        routes_access.routes(access, external_url or None),
+        routes.live_routes(state, clock, stopping, streams.Streams(refused.labels("listen", "event_streams").inc)),
+        routes.client_routes(state, one_client or OneClient(state), clock),
+        routes.finding_routes(state, deciding or Deciding(), clock),
+        routes.readiness_routes(readiness or ReadinessView(state), clock),
+        routes.rule_routes(),
+        routes.access_routes(access, external_url or None),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])
     app.include_router(routes_past.routes(past or Past(None), state, clock), prefix="/api/v1/history", tags=["v1"])
     app.include_router(_operations(state, alive, refused), include_in_schema=False)
     app.include_router(_page(assets), include_in_schema=False)
     if data_docs_dir is not None:
-        app.include_router(data_docs.api(data_docs_dir), prefix="/api/v1", tags=["v1"])
-        app.include_router(data_docs.pages(data_docs_dir), include_in_schema=False)
+        app.include_router(data_docs_api(data_docs_dir), prefix="/api/v1", tags=["v1"])
+        app.include_router(data_docs_pages(data_docs_dir), include_in_schema=False)
     return app
-
-
-def _wrong_query(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, QueryError)
-    problem = QueryProblem(detail=str(error), position=error.position, length=error.length, expected=list(error.expected))
-    return JSONResponse(problem.model_dump(), status_code=400)
 
 
 def _refused(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, ClientscopeError)
-    return JSONResponse(ApiProblem(detail=str(error), hint=error.hint).model_dump(), status_code=400)
-
-
-def _no_answer(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, NoAnswer)
-    headers = {"retry-after": str(RETRY_AFTER_S)} if error.status == 503 else None
-    return JSONResponse(ApiProblem(detail=str(error), hint=error.hint).model_dump(), status_code=error.status, headers=headers)
+    if isinstance(error, QueryError):
+        wrong = QueryProblem(detail=str(error), position=error.position, length=error.length, expected=list(error.expected))
+        return JSONResponse(wrong.model_dump(), status_code=400)
+    status = error.status if isinstance(error, NoAnswer) else 400
+    headers = {"retry-after": str(RETRY_AFTER_S)} if status == 503 else None
+    return JSONResponse(ApiProblem(detail=str(error), hint=error.hint).model_dump(), status_code=status, headers=headers)
 
 
 def _operations(state: State, alive: Callable[[], bool], refused: Counter) -> APIRouter:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from fastapi import HTTPException
 from kafka.errors import KafkaError
@@ -18,21 +18,16 @@ from clientscope.findings.record import Finding
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import DECISIONS
-from clientscope.report.findings.deciding import Closing, reason, require_decided
+from clientscope.report.deciding import Closing, reason, require_decided
 
 _CLIENT_ID = "clientscope-serve-decisions"
 
 
-class Write(Protocol):
-    """Writes a decision."""
+Write = Callable[[str, bytes | None, Mapping[str, str]], None]
+"""Writes a decision under its fingerprint, with headers, and returns once it is kept; None takes a decision back.
 
-    def __call__(self, fingerprint: str, value: bytes | None, headers: Mapping[str, str]) -> None:
-        """Returns once it is kept; None takes a decision back.
-
-        Raises:
-            EnvironmentProblem: it could not be written; says why.
-        """
-        ...
+Raises EnvironmentProblem where it could not be written, and says why.
+"""
 
 
 class DecisionWriter:

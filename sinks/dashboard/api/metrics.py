@@ -54,7 +54,7 @@ class StateCollector(Collector):
             "clientscope_results",
             "Configurations judged since serve was up to date, by origin: pushed, observed or request_log.",
             ("origin",),
-            {(origin,): count for origin, count in counts.pushes.items()},
+            counts.pushes,
         )
         yield _counter(
             "clientscope_rules_fired",
@@ -67,7 +67,7 @@ class StateCollector(Collector):
             "clientscope_serve_records_read",
             "Records read from clientscope's topics since serve started.",
             ("topic",),
-            {(topic,): count for topic, count in counts.records.items()},
+            counts.records,
         )
         yield _counter(
             "clientscope_serve_records_undecodable",
@@ -79,7 +79,7 @@ class StateCollector(Collector):
             "clientscope_serve_records_dropped",
             "Records dropped because a table in memory was full.",
             ("kind",),
-            {(kind,): count for kind, count in counts.dropped.items()},
+            counts.dropped,
         )
         yield GaugeMetricFamily(
             "clientscope_serve_up_to_date",
@@ -146,5 +146,5 @@ def fold(gauges: Iterable[Gauge], limit: int) -> tuple[dict[_Series, int], int]:
 def _counter(name: str, text: str, labels: tuple[str, ...], values: Mapping[Any, int]) -> CounterMetricFamily:
     family = CounterMetricFamily(name, text, labels=labels)
     for label_values, count in sorted(values.items()):
-        family.add_metric(label_values, count)
+        family.add_metric((label_values,) if isinstance(label_values, str) else label_values, count)
     return family

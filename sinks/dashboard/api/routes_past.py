@@ -21,10 +21,10 @@ from clientscope.api.history import (
 )
 from clientscope.errors import SettingsError
 from clientscope.query import HISTORY_CLIENTS, HISTORY_FINDINGS, parse
-from sinks.dashboard.api.export import FORMATS, csv_of, json_of
-from sinks.dashboard.api.routes_clients import Limit, Offset, Q, Sort
+from sinks.dashboard.api.routes import Limit, Offset, Q, Sort
+from sinks.dashboard.api.streams import file_of
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.past.problems import Json
+from sinks.dashboard.past.tables import Json
 from sinks.dashboard.state.state import State
 
 MINUTE_MS, DAY_MS = 60_000, 86_400_000
@@ -148,10 +148,7 @@ def routes(past: Past, state: State, clock: Callable[[], int]) -> APIRouter:
             for offset in range(ROWS_AT_ONCE, first["total"], ROWS_AT_ONCE):
                 yield from part(offset)["items"]
 
-        columns = tuple(PastClient.model_fields)
-        lines = json_of(rows()) if format == "json" else csv_of(columns, ([row[name] for name in columns] for row in rows()))
-        headers = {"content-disposition": f'attachment; filename="clients-seen.{format}"'}
-        return StreamingResponse(lines, media_type=FORMATS[format][0], headers=headers)
+        return file_of("clients-seen", format, tuple(PastClient.model_fields), rows())
 
     @router.get("/starts", responses=_WRONG)
     def starts(

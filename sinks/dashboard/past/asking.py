@@ -11,7 +11,7 @@ from typing import Any
 
 from clientscope.local.answering import AnsweringProcess, NoReply, environment_for, environment_without_secrets
 from clientscope.query import QueryError
-from sinks.dashboard.past.problems import Json, NoAnswer
+from sinks.dashboard.past.tables import Json, NoAnswer
 
 DEADLINE_S = 20.0
 WAIT_S = 25.0
@@ -59,7 +59,7 @@ class Past:
         return None if self._process is None else self._process.pid
 
     def ask(self, question: str, **arguments: Any) -> Json:
-        """Asks one of `sinks.dashboard.past.questions`.
+        """Asks one of `sinks.dashboard.past.process`.
 
         Raises:
             NoAnswer: with what to do.

@@ -2,53 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pyarrow as pa
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from clientscope.catalog.sensitive import shown
-from clientscope.findings.record import TO_DO
+from clientscope.findings.record import TO_DO, Application, Finding
 from clientscope.query import HISTORY_FINDINGS, parse, parse_sort
-from clientscope.topic_values import SENTENCE_LENGTH, clean
-from sinks.dashboard.past.choosing import Choosing
-from sinks.dashboard.past.problems import Json, too_wide
-from sinks.dashboard.past.tables import Span, Tables, moment, text, within
-from udfs.rules.registry import risks_of
+from clientscope.report.findings import SORTS, Searched, is_found, searched, sort_findings
+from sinks.dashboard.past.tables import Json, Span, Tables, moment, text, too_wide, within
+from udfs.rules.registry import with_risks
 
 MOST_FINDINGS = 50_000
 
-SORTS = ("severity", "code", "state", "clients", "since", "last_seen", "ended")
-FIRST = "-severity,-clients,since"
-
 ENDED = ("resolved", "closed")
 
-_TIMES = ("recorded", "first_seen", "last_seen", "opened", "ended")
-_TEXTS = (
-    "fingerprint",
-    "code",
-    "name",
-    "kind",
-    "severity",
-    "confidence",
-    "state",
-    "principal",
-    "group",
-    "owner",
-    "decided_as",
-    "decided_by",
-)
-_COUNTS = ("revision", "client_count", "reopened")
-_SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in (*_TEXTS, "client_id", "message", "risk")),
-        *((name, pa.int64()) for name in (*_COUNTS, *(f"{name}_ms" for name in _TIMES))),
-        *((name, pa.int64()) for name in ("clients", "since", "last_seen", "first_seen", "ended")),
-    ]
-)
-_ONLY_TO_CHOOSE_BY = ("risk", "clients", "since", "last_seen", "first_seen", "ended")
+
+class PastFinding(NamedTuple):
+    """A finding, and what searches look at of it."""
+
+    searched: Searched
+    finding: Finding
 
 
-def at_a_time(tables: Tables, at_ms: int) -> pa.Table:
+def at_a_time(tables: Tables, at_ms: int) -> list[PastFinding]:
     """The findings that were to be fixed then.
 
     Raises:
@@ -60,7 +36,7 @@ def at_a_time(tables: Tables, at_ms: int) -> pa.Table:
     return _read(tables, f"SELECT * FROM ({newest}) WHERE state IN ({', '.join(map(text, TO_DO))}) LIMIT {MOST_FINDINGS + 1}")  # noqa: S608
 
 
-def ended(tables: Tables, span: Span) -> pa.Table:
+def ended(tables: Tables, span: Span) -> list[PastFinding]:
     """The findings that were resolved or closed in a span; one that came back in between is there for each time.
 
     Raises:
@@ -76,37 +52,43 @@ def ended(tables: Tables, span: Span) -> pa.Table:
     return _read(tables, f"SELECT * FROM ({sql}) LIMIT {MOST_FINDINGS + 1}")  # noqa: S608
 
 
-def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> Json:
+def page(found: list[PastFinding], q: str, sort: str, offset: int, limit: int, now_ms: int) -> Json:
     """The findings that a query leaves, in an order: a part of the list, and its length.
 
     Raises:
         QueryError: ``q`` or ``sort`` can't be read.
     """
-    words = ("fingerprint", "code", "name", "message", "owner", "principal", "client_id")
-    choosing = Choosing(found, HISTORY_FINDINGS, search=words, several={"risk": str.split})
-    chosen = choosing.sorted(choosing.chosen(parse(q, HISTORY_FINDINGS, now_ms)), parse_sort(sort or FIRST, SORTS))
-    return {"total": len(chosen), "items": found.drop_columns(list(_ONLY_TO_CHOOSE_BY)).take(chosen.slice(offset, limit)).to_pylist()}
+    query, keys = parse(q, HISTORY_FINDINGS, now_ms), parse_sort(sort or "-severity,-clients,since", (*SORTS, "ended"))
+    chosen = [each for each in found if is_found(query, each.searched)]
+    sort_findings(chosen, keys, lambda each: each.searched)
+    return {"total": len(chosen), "items": [each.finding.model_dump(mode="json") for each in chosen[offset : offset + limit]]}
 
 
-def _read(tables: Tables, sql: str) -> pa.Table:
+def _read(tables: Tables, sql: str) -> list[PastFinding]:
     rows = tables.ask("findings", sql).to_pylist()
     if len(rows) > MOST_FINDINGS:
         raise too_wide(f"there are more than {MOST_FINDINGS:,} findings")
-    return pa.Table.from_pylist([_row(row) for row in rows], _SCHEMA)
+    made = (with_risks(_finding(row)) for row in rows)
+    return [PastFinding(searched(finding), finding) for finding in made]
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """A row in the form that may be shown: the job has redacted and bounded it, but others may write such rows."""
-    made: dict[str, Any] = {name: None if row[name] is None else clean(row[name]) for name in _TEXTS}
-    made |= {name: row[name] for name in _COUNTS}
-    made |= {f"{name}_ms": None if row[name] is None else int(row[name].timestamp() * 1000) for name in _TIMES}
-    made["client_id"] = None if row["client_id"] is None else clean(shown(row["client_id"]))
-    made["message"] = clean(row["message"] or "", SENTENCE_LENGTH)
-    return made | {
-        "risk": " ".join(risks_of(row["code"])),
-        "clients": row["client_count"],
-        "since": made["opened_ms"],
-        "first_seen": made["first_seen_ms"],
-        "last_seen": made["last_seen_ms"],
-        "ended": made["ended_ms"],
-    }
+def _finding(row: dict[str, Any]) -> Finding:
+    """The finding of a row, as far as the table has it; the job has redacted and bounded it, but others may write such rows."""
+    recorded_ms, end_ms = (_ms(row[name]) for name in ("recorded", "ended"))
+    of = Application(principal=row["principal"], client_id=row["client_id"] and shown(row["client_id"]), group=row["group"])
+    decided = {"resolution": row["decided_as"], "by": row["decided_by"] or "", "why": "", "at_ms": recorded_ms}
+    return Finding.model_validate(
+        {
+            **{name: value for name, value in row.items() if name not in ("owner", "ended")},
+            "message": row["message"] or "",
+            "application": of,
+            **{f"{name}_ms": _ms(row[name]) for name in ("first_seen", "last_seen", "opened")},
+            "ended_ms": recorded_ms if end_ms is None and row["state"] in ENDED else end_ms,
+            "owner": row["owner"] and {"team": row["owner"], "contact": ""},
+            "decided": row["decided_as"] and decided,
+        }
+    )
+
+
+def _ms(at: datetime | None) -> int | None:
+    return None if at is None else int(at.timestamp() * 1000)

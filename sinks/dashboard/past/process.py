@@ -11,17 +11,125 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from clientscope import core_dumps
 from clientscope.profiles import owners
+from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import QueryError
-from sinks.dashboard.past.problems import Json, NoAnswer
-from sinks.dashboard.past.questions import Questions
-from sinks.dashboard.past.tables import Unreadable
+from sinks.dashboard.past import connections, findings, pushes
+from sinks.dashboard.past.findings import PastFinding
+from sinks.dashboard.past.pushes import Whose
+from sinks.dashboard.past.tables import Json, NoAnswer, Span, Tables, Unreadable
+
+KEPT_S = 300.0
+"""The longest time that an answer is kept; a client that was erased from the tables may remain in answers for so long.
+
+An answer about a time that isn't wholly in its table is kept for that version of the table alone.
+"""
+
+_MOST_KEPT = 3
+
+
+class Questions:
+    """Answers questions about the tables below a folder; for one thread.
+
+    Args:
+        clock: seconds.
+        owners: of the clients in them.
+    """
+
+    def __init__(self, folder: str, clock: Callable[[], float], owners: Owners = NO_OWNERS) -> None:
+        self._tables = Tables(folder)
+        self._owners = owners
+        self._clock = clock
+        self._kept: dict[tuple[Any, ...], tuple[float, Any, int | None]] = {}
+
+    def answer(self, question: str, arguments: dict[str, Any]) -> Json:
+        """The answer, as JSON has it.
+
+        Raises:
+            NoAnswer: the tables can't say.
+            QueryError: ``q`` or ``sort`` can't be read.
+        """
+        given = dict(arguments)
+        if "span" in given:
+            given["span"] = Span(*given["span"])
+        if "whose" in given:
+            given["whose"] = Whose(**given["whose"])
+        answer: Json = getattr(self, f"_{question}")(**given)
+        return answer
+
+    def _series(self, span: Span, q: str = "", now_ms: int = 0) -> Json:
+        if not q.strip():
+            return connections.series(self._tables, span)
+        chosen = connections.chosen(self._all_clients(span)[0], q, now_ms)
+        found, _ = self._once("lifetimes", span, lambda: connections.lifetimes(self._tables, span))
+        return connections.chosen_series(self._tables, span, found, chosen)
+
+    def _clients(self, span: Span, **chosen: Any) -> Json:
+        found, complete_ms = self._all_clients(span)
+        return {**connections.page(found, **chosen), "complete_ms": complete_ms}
+
+    def _all_clients(self, span: Span) -> tuple[pa.Table, int | None]:
+        return self._once("clients", span, lambda: connections.clients(self._tables, span, self._owners))
+
+    def _starts(self, span: Span, whose: Whose, **chosen: Any) -> Json:
+        complete_ms = self._pushes_until(span)
+        return {**pushes.starts(self._tables, span, whose, **chosen), "complete_ms": complete_ms}
+
+    def _differences(self, span: Span, whose: Whose) -> Json:
+        complete_ms = self._pushes_until(span)
+        return {**pushes.differences(self._tables, span, whose), "complete_ms": complete_ms}
+
+    def _pushes_until(self, span: Span) -> int | None:
+        """When the newest push was taken; none may have come since."""
+        later, newest_ms = self._tables.written("pushes", span)
+        return span.to_ms if later else newest_ms
+
+    def _client_facts(self, span: Span, whose: Whose) -> Json:
+        return pushes.client_facts(self._tables, span, whose)
+
+    def _findings_at(self, at_ms: int, **chosen: Any) -> Json:
+        return findings.page(self._of_findings(("at", at_ms), lambda: findings.at_a_time(self._tables, at_ms)), **chosen)
+
+    def _findings_ended(self, span: Span, **chosen: Any) -> Json:
+        return findings.page(self._of_findings(("ended", *span), lambda: findings.ended(self._tables, span)), **chosen)
+
+    def _of_findings(self, key: tuple[Any, ...], ask: Callable[[], list[PastFinding]]) -> list[PastFinding]:
+        key = (*key, self._tables.version("findings"))
+        found: list[PastFinding] = (self._known(key) or self._keep(key, ask(), None))[0]
+        return found
+
+    def _once(self, question: str, span: Span, ask: Callable[[], pa.Table]) -> tuple[pa.Table, int | None]:
+        """An answer from the table ``connections``, and until when it is complete."""
+        key: tuple[Any, ...] = (question, *span)
+        found = self._known(key)
+        if found is None:
+            version = self._tables.version("connections")
+            later, newest_ms = self._tables.written("connections", span)
+            complete_ms = span.to_ms if later and newest_ms is not None else newest_ms
+            if not later:
+                key = (*key, version)
+            found = self._known(key) or self._keep(key, ask(), complete_ms)
+        return found
+
+    def _known(self, key: tuple[Any, ...]) -> tuple[Any, int | None] | None:
+        now = self._clock()
+        self._kept = {other: kept for other, kept in self._kept.items() if now - kept[0] < KEPT_S}
+        return self._kept[key][1:] if key in self._kept else None
+
+    def _keep(self, key: tuple[Any, ...], found: Any, complete_ms: int | None) -> tuple[Any, int | None]:
+        while len(self._kept) >= _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[key] = self._clock(), found, complete_ms
+        return found, complete_ms
+
 
 _NICE = 5
 

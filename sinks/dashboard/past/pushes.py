@@ -1,4 +1,4 @@
-"""Starts in a period, from the table ``pushes``, each as the difference from the one before.
+"""Starts in a period, differences between two times, and facts from clients' own metrics, of an application or a client.
 
 A start is what a client pushed.  What others saw of its requests has few settings, and comes again while it runs:
 it is no start, and a start is never compared with it.
@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from clientscope.api.clients import Configuration
+from clientscope.catalog.client_facts import FACTS, How
 from clientscope.catalog.sensitive import shown
 from clientscope.policy.redaction import type_name
 from clientscope.records.config_record import ClientConfigRecord, RecordedSetting, Redaction, compact, reason_name
 from clientscope.records.enums import Origin, ValueState, rank_of
 from clientscope.topic_values import clean
-from sinks.dashboard.past.problems import Json, too_wide
-from sinks.dashboard.past.tables import Span, Tables, text, within
-from sinks.dashboard.state.configuration import of_record
-from sinks.dashboard.state.starts import changes
+from sinks.dashboard.past.connections import points, step_of
+from sinks.dashboard.past.tables import Json, NoAnswer, Span, Tables, text, too_wide, within
+from sinks.dashboard.state.one_client import changes, of_record
 from udfs.kernels.applications import application_of
 
 MOST_NAMES = 1_000
@@ -42,28 +42,29 @@ ORDERED = f'CASE WHEN {_LATEST} - "timestamp" < INTERVAL \'1 hour\' THEN {_LATES
 NEWEST_FIRST = 'ordered DESC, "partition", "offset" DESC'
 
 
-class PushRow(TypedDict):
-    """A row of the table ``pushes``, as far as it is read here beside its settings."""
-
-    client_instance_id: str | None
-    client_id: str | None
-    principal: str | None
-    client_address: str
-    client_software_name: str
-    client_software_version: str
-    origin: Origin
-
-
 class PastPush(NamedTuple):
-    """A push: its row, and the configuration in it."""
+    """A push, and the configuration in it, judged again: what was taken for no secret then may be one by today's rules."""
 
-    row: PushRow
+    record: ClientConfigRecord
     configuration: Configuration
+
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> PastPush:
+        """From a row of the table ``pushes``."""
+        names = {field.name for field in fields(ClientConfigRecord)} & row.keys()
+        said = {name: row[name] for name in names} | {"version": 1, "origin": Origin(row["origin"])}
+        record = ClientConfigRecord(**said, **compact(map(_recorded, row["configs"])))
+        return cls(record, of_record(record, int(row["timestamp"].timestamp() * 1000)))
 
     @property
     def software(self) -> tuple[str, str]:
         """Name and version."""
-        return self.row["client_software_name"], self.row["client_software_version"]
+        return self.record.client_software_name, self.record.client_software_version
+
+    @property
+    def rank(self) -> int:
+        """Above 0 of what was only seen of requests."""
+        return rank_of(self.record.origin)
 
 
 @dataclass(frozen=True)
@@ -121,13 +122,8 @@ def pushes_at(tables: Tables, span: Span, places: pa.Table) -> list[PastPush]:
     wanted = list(zip(*(places[name].to_pylist() for name in columns), strict=True))
     at = " OR ".join(f'("partition" = {int(partition)} AND "offset" = {int(offset)})' for partition, offset, _ in wanted) or "FALSE"
     rows: pa.Table = tables.ask("pushes", f"SELECT * FROM pushes WHERE {within(span, 'timestamp')} AND ({at})")  # noqa: S608 - numbers
-    found = dict(zip(zip(*(rows[name].to_pylist() for name in columns), strict=True), _read(rows), strict=True))
+    found = {tuple(row[name] for name in columns): PastPush.of(row) for row in rows.to_pylist()}
     return [found[place] for place in wanted if place in found]
-
-
-def _read(rows: pa.Table) -> list[PastPush]:
-    pushed: list[PushRow] = rows.select(list(PushRow.__annotations__)).to_pylist()
-    return [PastPush(row, _configuration(rows, number)) for number, row in enumerate(pushed)]
 
 
 def condition(tables: Tables, span: Span, whose: Whose, table: str = "pushes") -> str | None:
@@ -149,15 +145,6 @@ def _is(value: str | None) -> str:
     return "IS NULL" if value is None else f"= {text(value)}"
 
 
-def _configuration(rows: pa.Table, number: int) -> Configuration:
-    """What one pushed, judged again: what was taken for no secret then may be one by today's rules."""
-    (row,) = rows.slice(number, 1).to_pylist()
-    names = {field.name for field in fields(ClientConfigRecord)} & row.keys()
-    said = {name: row[name] for name in names} | {"version": 1, "origin": Origin(row["origin"])}
-    record = ClientConfigRecord(**said, **compact(map(_recorded, row["configs"])))
-    return of_record(record, int(row["timestamp"].timestamp() * 1000))
-
-
 def _recorded(row: dict[str, Any]) -> RecordedSetting:
     """A setting as the table has it."""
     state = ValueState(row["value_state"])
@@ -173,14 +160,14 @@ def _recorded(row: dict[str, Any]) -> RecordedSetting:
 
 def seen_start(push: PastPush, settings: bool = False) -> Json:
     """A push as it may be shown, compared with nothing."""
-    row, now = push
+    said, now = push
     return {
-        "instance_id": row["client_instance_id"],
-        "client_id": clean(shown(row["client_id"])) if row["client_id"] else None,
-        "principal": clean(shown(row["principal"], "principal")) if row["principal"] else None,
-        "address": clean(row["client_address"]),
-        "software_name": clean(shown(row["client_software_name"], "client_software_name")),
-        "software_version": clean(shown(row["client_software_version"], "client_software_version")),
+        "instance_id": said.client_instance_id,
+        "client_id": clean(shown(said.client_id)) if said.client_id else None,
+        "principal": clean(shown(said.principal, "principal")) if said.principal else None,
+        "address": clean(said.client_address),
+        "software_name": clean(shown(said.client_software_name, "client_software_name")),
+        "software_version": clean(shown(said.client_software_version, "client_software_version")),
         "pushed_ms": now.pushed_ms,
         "seen": now.origin != "pushed",
         "client_type": now.client_type,
@@ -218,9 +205,199 @@ def comparable(push: PastPush, earlier: Sequence[PastPush]) -> PastPush | None:
         other
         for other in earlier
         if other.configuration.client_type == push.configuration.client_type
-        and other.row["principal"] == push.row["principal"]
-        and rank_of(other.row["origin"]) == rank_of(push.row["origin"])
+        and other.record.principal == push.record.principal
+        and other.rank == push.rank
     ]
-    same = [other for other in alike if other.row["client_id"] == push.row["client_id"]]
-    here = (other for other in same if other.row["client_address"] == push.row["client_address"])
+    same = [other for other in alike if other.record.client_id == push.record.client_id]
+    here = (other for other in same if other.record.client_address == push.record.client_address)
     return next(here, next(iter(same or alike), None))
+
+
+DAY_MS = 86_400_000
+LOOK_BACK_DAYS = (1, 7, 30)
+"""Before the period; the next one is looked at only if there is a start that the last one has nothing to compare with."""
+
+MOST_COMPARED = 200
+"""Records of each side that are decoded, the newest."""
+
+_NAMED = 10
+"""client.ids of one difference that are named; the others are counted."""
+
+_OWN_NAME = "client.id"
+
+_NAMES = "concat_ws(' ', '', client_id, principal, client_software_name)"
+
+# One name may be a producer's and a consumer's, and records of what was seen have different settings: so the newest of each kind is read,
+# as far as the number of settings, the first and the last one tell kinds apart. Whole settings would not fit into memory.
+_KIND = "client_id, principal, client_address, origin, settings, first, last"
+_ROW = f"""
+    SELECT "partition", "offset", "timestamp", {_KIND}, {ORDERED} FROM (
+        SELECT *, cardinality(configs) AS settings, configs[1]['config_key'] AS first, configs[-1]['config_key'] AS last
+        FROM pushes WHERE {{where}}
+    )
+"""  # noqa: S608 - names of columns
+
+
+def differences(tables: Tables, span: Span, whose: Whose) -> Json:
+    """What a period has changed, the newest first; clients that changed alike are one difference.
+
+    Raises:
+        NoAnswer: see `Tables.ask`; or an application has too many client.ids.
+    """
+    month = Span(max(0, span.from_ms - LOOK_BACK_DAYS[-1] * DAY_MS), span.to_ms)
+    now, unread = _newest(tables, span, month, whose)
+    before, cut = _before(tables, span, month, whose, now) if now else ([], 0)
+    found = []
+    for push in now:
+        base = comparable(push, before)
+        if base is None and cut:
+            unread += 1  # what to compare it with may be among what was not read
+        elif one := _difference(base, push):
+            found.append(one)
+    return {"unread": unread, "items": _together(found)}
+
+
+def _before(tables: Tables, span: Span, month: Span, whose: Whose, now: Sequence[PastPush]) -> tuple[list[PastPush], int]:
+    """`_newest` before the period, of as many days as are needed."""
+    found: tuple[list[PastPush], int] = [], 0
+    for days in LOOK_BACK_DAYS:
+        try:
+            found = _newest(tables, Span(max(0, span.from_ms - days * DAY_MS), span.from_ms), month, whose)
+        except NoAnswer as problem:
+            if problem.kind != "wide" or not found[0]:
+                raise
+            break  # what fewer days have is enough to be compared with
+        if all(comparable(push, found[0]) for push in now):
+            break
+    return found
+
+
+def _newest(tables: Tables, span: Span, month: Span, whose: Whose) -> tuple[list[PastPush], int]:
+    """The newest record of each client, the newest first, and how many were not read; of what was seen only for clients without a start."""
+    theirs = condition(tables, span, whose)
+    if theirs is None:
+        return [], 0
+    starting = f"SELECT {_NAMES} FROM pushes WHERE {within(month, 'timestamp')} AND {STARTED}"  # noqa: S608 - numbers
+    where = f"{within(span, 'timestamp')} AND {theirs} AND ({STARTED} OR {_NAMES} NOT IN ({starting}))"
+    found = tables.ask(
+        "pushes",
+        f"""
+        SELECT "partition", "offset", "timestamp", total FROM (
+            SELECT *, count(*) OVER () AS total, row_number() OVER (PARTITION BY client_id, principal ORDER BY {NEWEST_FIRST}) AS turn
+            FROM (
+                SELECT *, row_number() OVER (PARTITION BY {_KIND} ORDER BY {NEWEST_FIRST}) AS newest
+                FROM ({_ROW.format(where=where)})
+            ) WHERE newest = 1
+            ORDER BY turn, {NEWEST_FIRST} LIMIT {MOST_COMPARED}
+        ) ORDER BY {NEWEST_FIRST}
+        """,  # noqa: S608 - quoted there
+    )
+    read = pushes_at(tables, span, found)
+    newest: dict[tuple[Any, ...], PastPush] = {}
+    for push in read:
+        of = push.record
+        kind = of.client_id, of.principal, of.client_address, push.rank, push.configuration.client_type
+        newest[kind] = _completed(newest[kind], push) if kind in newest else push
+    return list(newest.values()), found["total"][0].as_py() - len(read) if found.num_rows else 0
+
+
+def _completed(push: PastPush, older: PastPush) -> PastPush:
+    """What was seen of a client, with the settings that only its older record has; a start is whole."""
+    if not push.rank:
+        return push
+    settings = {each.key: each for one in (older, push) for each in one.configuration.settings if each.reported}
+    return push._replace(configuration=push.configuration.model_copy(update={"settings": [*settings.values()]}))
+
+
+def _difference(before: PastPush | None, push: PastPush) -> Json | None:
+    """None where what was seen has not changed."""
+    changed = None
+    if before is not None:
+        same = before.record.client_id == push.record.client_id  # that another instance has another name is no change
+        changed = [change for change in seen_changes(before, push) if same or change["key"] != _OWN_NAME]
+    if push.rank:
+        changed = [change for change in changed or () if None not in change.values()]
+        if before is None or not (changed or before.software != push.software):
+            return None
+    start = seen_start(push)
+    return {
+        "client_type": start["client_type"],
+        "principal": start["principal"],
+        "client_ids": [start["client_id"]],
+        "before": None if before is None else seen_start(before),
+        "after": start,
+        "changes": changed,
+    }
+
+
+def _together(found: Sequence[Json]) -> list[Json]:
+    """Those of several clients that changed in the same way as one."""
+    together: dict[tuple[Any, ...], Json] = {}
+    for one in found:
+        names = together.setdefault(_way(one), one)["client_ids"]
+        if one["client_ids"][0] not in names:
+            names += one["client_ids"]
+    return [{**one, "clients": len(one["client_ids"]), "client_ids": one["client_ids"][:_NAMED]} for one in together.values()]
+
+
+def _way(one: Json) -> tuple[Any, ...]:
+    software = [None if start is None else (start["software_name"], start["software_version"]) for start in (one["before"], one["after"])]
+    changed = None if one["changes"] is None else tuple(tuple(change.values()) for change in one["changes"])
+    return one["after"]["seen"], one["client_type"], one["principal"], *software, changed
+
+
+MOST_POINTS = 120
+"""Steps are longer than the interval at which clients push, or every other step would be a gap."""
+
+_OF_INSTANCE: dict[How, str] = {"greatest": "max", "least": "min", "mean": "avg", "rate": "avg", "count": "sum"}
+_OF_ALL: dict[How, str] = {"greatest": "max", "least": "min", "mean": "avg", "rate": "sum", "count": "sum"}
+_INSTANCE = "client_instance_id, principal, client_address"
+
+
+def client_facts(tables: Tables, span: Span, whose: Whose) -> Json:
+    """What these clients said, as in `clientscope.api.history.PastClientFacts`.
+
+    Raises:
+        NoAnswer: see `Tables.ask`, but for a missing table, which most sites don't have; or an application has too many client.ids.
+    """
+    step_ms = step_of(span, MOST_POINTS)
+    starts = points(span, step_ms)
+    answer: Json = {
+        "from_ms": span.from_ms, "to_ms": span.to_ms, "step_ms": step_ms, "points": list(starts), "recorded": True, "kinds": [],
+    }  # fmt: skip
+    try:
+        theirs = condition(tables, span, whose, "client_facts")
+    except NoAnswer as problem:
+        if problem.kind != "missing":
+            raise
+        return {**answer, "recorded": False}
+    if theirs is None:
+        return answer
+    where = f"{within(span, 'timestamp')} AND client_kind IS NOT NULL AND {theirs}"
+    step = f'CAST("timestamp" AS BIGINT) / {step_ms * 1000} AS step'
+    of_instance = ", ".join(f"{_OF_INSTANCE[fact.how]}({fact.name}) AS {fact.name}" for fact in FACTS)
+    of_all = ", ".join(f"{_OF_ALL[fact.how]}({fact.name}) AS {fact.name}" for fact in FACTS)
+    sql = (
+        f"SELECT client_kind, step, {of_all} FROM "  # noqa: S608 - quoted there
+        f"(SELECT client_kind, {step}, {of_instance} FROM client_facts WHERE {where} GROUP BY client_kind, step, {_INSTANCE}) "
+        "GROUP BY client_kind, step"
+    )
+    found = tables.ask("client_facts", sql).to_pylist()
+    of_kinds = f"SELECT client_kind, {_INSTANCE} FROM client_facts WHERE {where} GROUP BY client_kind, {_INSTANCE}"  # noqa: S608 - quoted there
+    counted = f"SELECT client_kind, count(*) AS n FROM ({of_kinds}) GROUP BY client_kind ORDER BY client_kind DESC"  # noqa: S608
+    for kind, instances in ((row["client_kind"], row["n"]) for row in tables.ask("client_facts", counted).to_pylist()):
+        rows = {row["step"] - starts.start // step_ms: row for row in found if row["client_kind"] == kind}
+        facts: list[Json] = [
+            {
+                "name": fact.name,
+                "curve": fact.curve,
+                "line": fact.line,
+                "unit": fact.unit,
+                "setting": fact.setting,
+                "values": [rows[place][fact.name] if place in rows else None for place in range(len(starts))],
+            }
+            for fact in FACTS
+        ]
+        said = [fact for fact in facts if any(value is not None for value in fact["values"])]
+        answer["kinds"].append({"kind": kind, "instances": instances, "facts": said})
+    return answer

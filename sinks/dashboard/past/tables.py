@@ -1,15 +1,49 @@
-"""Delta tables read through DataFusion: bounded memory, pruned by days, and all SQL literals written in one place."""
+"""Delta tables read through DataFusion: bounded memory, pruned by days, SQL literals written in one place; and why there is no answer."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from sinks.dashboard.past.problems import NoAnswer, too_wide
+from clientscope.errors import ClientscopeError
+
+Json = dict[str, Any]
+"""A JSON object.  An answer, or a part of one, has the fields of its model in `clientscope.api.history`, which serve checks it by."""
+
+Kind = Literal["off", "missing", "unreadable", "wide", "late", "busy"]
+
+STATUSES: dict[Kind, int] = {"off": 404, "missing": 404, "unreadable": 503, "wide": 400, "late": 503, "busy": 503}
+"""HTTP statuses.  503 means that a retry may succeed."""
+
+RETRY_AFTER_S = 10
+
+
+class NoAnswer(ClientscopeError):
+    """A question that could not be answered.
+
+    Attributes:
+        kind: ``off`` (no history is configured), ``missing`` (no such table yet), ``unreadable``, ``wide`` (too much for the memory that
+            a question may take), ``late`` (not within the deadline) or ``busy`` (too many ask).
+    """
+
+    def __init__(self, kind: Kind, message: str, hint: str) -> None:
+        super().__init__(message, hint)
+        self.kind = kind
+
+    @property
+    def status(self) -> int:
+        """HTTP status of the response."""
+        return STATUSES[self.kind]
+
+
+def too_wide(what: str) -> NoAnswer:
+    """The question is refused rather than answered in part."""
+    return NoAnswer("wide", what, "ask for a shorter range")
+
 
 MEMORY_BYTES = 256 * 1024 * 1024
 """What sorting, joining and grouping may take; buffers of the files that are being read come to it."""

@@ -1,4 +1,4 @@
-"""Problems of each client on its row: findings, and judged pushes.
+"""Problems of each client on its row, by findings and judged pushes, and the index of pushes.
 
 A finding names up to ten clients; where it has more, or is of a leak that stopped, it is of its whole application.  A client counts as
 judged where a rule could judge its last push: by the push's result, which is kept for a day; a push older than that counts as judged
@@ -7,16 +7,18 @@ where anything ever was, since the job judges all pushes that are there at each 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from clientscope.fair_share import shares
 from clientscope.findings.record import Finding
-from clientscope.records.client_key import client_key
+from clientscope.records.client_key import Tenant, client_key, is_anonymous, tenant_of
 from clientscope.records.principals import ANONYMOUS, authenticated
-from clientscope.report.findings.counting import is_counted
+from clientscope.report.findings import is_counted
 from clientscope.risks import RISKS, Risk
 from clientscope.severities import SEVERITIES
-from sinks.dashboard.rows.schema import NO_CLIENT_ID, Database
+from sinks.dashboard.rows.sql import LISTED, NO_CLIENT_ID, Database, listed
 from udfs.rules.registry import with_risks
 
 RESULT_KEPT_MS = 24 * 60 * 60 * 1000
@@ -187,3 +189,142 @@ class Judging:
                 self._database.run("UPDATE clients SET worst = ?, found = ?, codes = ?, risks = ? WHERE id = ?", *now, client)
                 changed = True
         return changed
+
+
+class IndexedPush(NamedTuple):
+    """One client's newest push; texts are empty for none.
+
+    Attributes:
+        key: `clientscope.records.client_key.client_key` of the client.
+        pushed_ms: Kafka's time.
+        instance: its instance id; None where it has none.
+        judged: whether a rule could judge it; None where its result was not read.
+        not_judged_by: the rules that could not (`sinks.dashboard.state.pushes`); None likewise.
+        rank: `clientscope.records.enums.rank_of` its origin: what a client pushes counts before what was seen of it.
+    """
+
+    key: str
+    partition: int
+    offset: int
+    pushed_ms: int
+    client_id: str
+    address: str
+    principal: str
+    application: str
+    instance: str | None
+    software: str
+    version: str
+    judged: bool | None = None
+    not_judged_by: bytes | None = None
+    rank: int = 0
+
+
+_INSERT = f"INSERT OR REPLACE INTO pushes VALUES ({', '.join('?' * len(IndexedPush._fields))})"
+
+_NEAR = 50
+_LATEST = "max(pushed_ms) OVER (PARTITION BY partition ORDER BY offset)"
+
+
+def _newest_first(where: str) -> str:
+    """SQL of pushes. Within a partition the offset decides, as the next leader's clock may be behind; unless the topic was made again.
+
+    It takes the condition's parameters, and how many pushes are wanted; those further away in time are not looked at.
+    """
+    near = f"SELECT * FROM pushes WHERE {where} ORDER BY rank, pushed_ms DESC LIMIT {_NEAR}"
+    return f"SELECT * FROM ({near}) ORDER BY rank, iif({_LATEST} - pushed_ms < 3600000, {_LATEST}, pushed_ms) DESC, offset DESC LIMIT ?"
+
+
+class PushIndex:
+    """The newest push of each client, at most ``limit``.
+
+    Beyond it, entries of tenants above their share go first, counted in ``dropped``.
+    """
+
+    def __init__(self, database: Database, judging: Judging, limit: int = 200_000) -> None:
+        self.dropped: Counter[str] = Counter()
+        self._database = database
+        self._judging = judging
+        self._limit = limit
+        self._count = 0
+
+    def put(self, push: IndexedPush) -> None:
+        """A push, or its result, whichever comes first makes the row; its client is judged again."""
+        row = self._database.row("SELECT * FROM pushes WHERE key = ?", push.key)
+        self._database.run(_INSERT, *(push if row is None else _newer(IndexedPush(*row), push)))
+        self._count += row is None
+        if self._count > self._limit + self._limit // 20:
+            self._trim()
+        self._judging.pushed(push.client_id, push.address)
+
+    def remove(self, key: str) -> None:
+        """A tombstone, under its record's key: that client is gone for long."""
+        for client_id, address in self._database.rows("DELETE FROM pushes WHERE key = ? RETURNING client_id, address", key):
+            self._count -= 1
+            self._judging.pushed(client_id, address)
+
+    def of_client(self, client_id: str, address: str, principal: str, key: str | None) -> IndexedPush | None:
+        """The push of a client: of this key where it has an instance id, or else under its names, what it pushed before what was seen."""
+        row = self._database.row("SELECT * FROM pushes WHERE key = ?", key) if key else None
+        if row is None:
+            row = self._database.row(_newest_first("client_id = ? AND address = ? AND principal = ?"), client_id, address, principal, 1)
+        return None if row is None else IndexedPush(*row)
+
+    def has_any(self, from_ms: int) -> bool:
+        """Whether a client's newest push is of that time or later."""
+        return self._database.row("SELECT 1 FROM pushes WHERE pushed_ms >= ? LIMIT 1", from_ms) is not None
+
+    def starts(self, push: IndexedPush, limit: int) -> tuple[list[IndexedPush], bool]:
+        """The newest pushes of a client, from its address; or where there is but one, of its application; and whether it is the latter."""
+        own = self._database.rows(
+            _newest_first("client_id = ? AND address = ? AND principal = ? AND rank = ?"),
+            push.client_id,
+            push.address,
+            push.principal,
+            push.rank,
+            limit,
+        )
+        if len(own) > 1 or not push.application:
+            return [IndexedPush(*row) for row in own], False
+        rows = self._database.rows(
+            _newest_first("application = ? AND principal = ? AND rank = ?"),
+            push.application,
+            push.principal,
+            push.rank,
+            limit,
+        )
+        return [IndexedPush(*row) for row in rows], len(rows) > len(own)
+
+    def _trim(self) -> None:
+        """The oldest entries of tenants above their share (`clientscope.fair_share`) go."""
+        counts = self._database.rows("SELECT principal, address, count(*) FROM pushes GROUP BY principal, iif(principal = '', address, '')")
+        used: Counter[Tenant] = Counter()
+        networks: dict[Tenant, list[str]] = {}
+        for principal, address, count in counts:
+            tenant = tenant_of(principal or None, address)
+            used[tenant] += count
+            networks.setdefault(tenant, []).append(address)
+        gone = 0
+        for tenant, share in shares(used, self._limit).items():
+            if used[tenant] <= share:
+                continue
+            of = "principal = ''" if is_anonymous(tenant) else "principal = ?"
+            of, named = (f"{of} AND address IN {LISTED}", listed(networks[tenant])) if is_anonymous(tenant) else (of, tenant[1:])
+            which = f"SELECT key FROM pushes WHERE {of} ORDER BY pushed_ms LIMIT ?"
+            self._database.run(f"DELETE FROM pushes WHERE key IN ({which})", named, used[tenant] - share)
+            gone += used[tenant] - share
+        self._count -= gone
+        self.dropped["pushes"] += gone
+
+
+def _newer(before: IndexedPush, push: IndexedPush) -> IndexedPush:
+    """Which of two under one key is the newer one."""
+    if (before.partition, before.offset) == (push.partition, push.offset):  # of push and result, the push is the older one
+        result = before if push.judged is None else push
+        return push._replace(
+            pushed_ms=min(before.pushed_ms, push.pushed_ms),
+            judged=result.judged,
+            not_judged_by=result.not_judged_by,
+        )
+    if before.offset > push.offset and before.pushed_ms >= push.pushed_ms:  # a topic that is made again begins with low offsets
+        return before
+    return push

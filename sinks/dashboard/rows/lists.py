@@ -1,115 +1,51 @@
-"""Lists of clients and connections: filtered, ordered and paged."""
+"""Lists of clients and connections: filtered, ordered, paged; grouped, and counted by value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
-from clientscope.api.clients import ConnectedClient, ConnectionRow, FindingsSummary
-from clientscope.query import CLIENTS, Key, Query, parse, parse_sort
-from clientscope.risks import Risk
+from clientscope.api.clients import ClientGroup, ConnectedClient, ConnectionRow, Facet, FacetValue, FindingsSummary, GroupBy, GroupFindings
+from clientscope.query import Key, Query, parse_sort, term_text
+from clientscope.query.terms import NONE, NOT_JUDGED, fold
+from clientscope.risks import RISKS
 from clientscope.severities import SEVERITIES
-from sinks.dashboard.rows.openings import MINUTES
-from sinks.dashboard.rows.schema import GONE_MS, HERE, LISTED, LOST, Database, listed
-from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS, OF_SHAPES, order, where
+from sinks.dashboard.rows.sql import (
+    CLIENT_SORTS,
+    CONNECTION_SORTS,
+    GONE_MS,
+    HERE,
+    LISTED,
+    LOST,
+    MINUTES,
+    OF_SHAPES,
+    Database,
+    Sql,
+    listed,
+    order,
+    where,
+)
 from sinks.dashboard.rows.writing import Writing
 
 _CHUNK = 500
-_FEW = 20
-"""One row in so many is few."""
-
 CLIENT_COLUMNS = (
     "c.id, c.key, s.cluster, s.broker, s.gateway, s.listener, s.protocol, c.address, s.principal, c.client_id, s.software, s.version,"
-    " c.instance, c.application, s.owner, c.connections, c.since_ms, c.since_exact,"
-    f" c.worst, c.found, c.risks, {GONE_MS} AS gone_ms, c.opened, c.bytes_in, c.bytes_out, c.active_ms"
+    f" c.instance, c.application, s.owner, c.connections, c.since_ms, c.since_exact, {GONE_MS}, c.bytes_in, c.bytes_out, c.active_ms,"
+    " c.opened, c.risks, c.worst, c.found"
 )
-"""SQL of what is selected of a client, in the order of `ClientColumns`."""
+"""SQL of what is selected of a client: its number, then what `client` makes an answer of."""
 CONNECTION_COLUMNS = (
     "x.id, s.cluster, s.broker, s.gateway, x.epoch, x.connection, s.listener, s.protocol, c.address, s.principal, c.client_id,"
     " s.software, s.version, c.instance, x.opened_ms, x.seen_ms, c.key, s.owner"
 )
-"""SQL of what is selected of a connection, in the order of `ConnectionColumns`."""
+"""SQL of what is selected of a connection: its number, then the fields of `ConnectionRow`."""
 CLIENT_TABLES = "clients c JOIN shapes s ON s.id = c.shape"
-CONNECTION_TABLES = "connections x JOIN clients c ON c.id = x.client JOIN shapes s ON s.id = c.shape"
+CONNECTION_TABLES = "connections x JOIN clients c ON c.id = x.client AND x.open JOIN shapes s ON s.id = c.shape"
 """The tables of `CONNECTION_COLUMNS`; `CLIENT_TABLES` are those of `CLIENT_COLUMNS`."""
 
 Row = tuple[Any, ...]
 """A row as SQLite returns it: a plain tuple, since Python's garbage collector passes over plain tuples of numbers and texts."""
-
-
-class ClientColumns(NamedTuple):
-    """One row of `CLIENT_COLUMNS`, by name."""
-
-    id: int
-    key: str
-    cluster: str
-    broker: int
-    gateway: str
-    listener: str
-    protocol: str
-    address: str
-    principal: str | None
-    client_id: str | None
-    software: str
-    version: str
-    instance: str | None
-    application: str | None
-    owner: str | None
-    connections: int
-    since_ms: int
-    since_exact: int
-    worst: int | None
-    found: int
-    risks: str
-    gone_ms: int | None
-    opened: int
-    bytes_in: int | None
-    bytes_out: int | None
-    active_ms: int | None
-
-
-class ConnectionColumns(NamedTuple):
-    """One row of `CONNECTION_COLUMNS`, by name."""
-
-    id: int
-    cluster: str
-    broker: int
-    gateway: str
-    epoch: int
-    connection: int
-    listener: str
-    protocol: str
-    address: str
-    principal: str | None
-    client_id: str | None
-    software: str
-    version: str
-    instance: str | None
-    opened_ms: int | None
-    seen_ms: int
-    key: str
-    owner: str | None
-
-
-class _ValueCount(NamedTuple):
-    """How many clients have a value."""
-
-    value: Any
-    clients: int
-
-
-class _Chosen(NamedTuple):
-    """What a query leaves of clients.
-
-    Attributes:
-        few: whether it is so little that it is better put in order than found by going through an order.
-    """
-
-    condition: str
-    parameters: Sequence[Any]
-    clients: int
-    connections: int
-    few: bool
 
 
 class Lists:
@@ -118,14 +54,6 @@ class Lists:
     def __init__(self, database: Database, writing: Writing) -> None:
         self._database = database
         self._writing = writing
-
-    def parsed(self, q: str, now_ms: int) -> Query:
-        """A query about clients.
-
-        Raises:
-            QueryError: it can't be read.
-        """
-        return parse(q, CLIENTS, now_ms)
 
     def client_count(self) -> int:
         """Clients that are there."""
@@ -137,12 +65,16 @@ class Lists:
 
     def clients(self, query: Query, sort: Sequence[Key], offset: int, limit: int) -> tuple[list[Row], int]:
         """Rows of a page of clients, and how many there are."""
-        chosen = self._chosen(query)
-        return self.client_rows(self._client_ids(chosen, sort, offset, limit)), chosen.clients
+        condition, parameters = self._where(query)
+        total = self._database.value(f"SELECT count(*) FROM clients c WHERE {condition}", *parameters)
+        return self.client_rows(self.client_ids(query, sort, offset, limit)), total
 
-    def all_clients(self, query: Query, sort: Sequence[Key]) -> list[int]:
-        """Numbers of all that a query leaves."""
-        return self._client_ids(self._chosen(query), sort, 0, -1)
+    def client_ids(self, query: Query, sort: Sequence[Key], offset: int = 0, limit: int = -1) -> list[int]:
+        """Numbers of a page of clients, or of all that a query leaves."""
+        condition, parameters = self._where(query)
+        by = order(sort, CLIENT_SORTS)
+        tables = CLIENT_TABLES if "s." in by else "clients c"
+        return self._numbers(f"SELECT c.id FROM {tables} WHERE {condition} ORDER BY {by}", parameters, offset, limit)
 
     def client_rows(self, ids: Sequence[int]) -> list[Row]:
         """Their rows, in this order; without those that have gone."""
@@ -150,73 +82,22 @@ class Lists:
 
     def connections(self, query: Query, sort: Sequence[Key], offset: int, limit: int, key: str = "") -> tuple[list[Row], int]:
         """Rows of a page of connections, and how many there are."""
-        chosen = self._chosen(query, key)
-        if offset >= chosen.connections:
-            return [], chosen.connections
-        by = order(sort, CONNECTION_SORTS, ("c.label", "c.address", "c.key", "x.seen_ms", "x.connection"), not chosen.few)
+        condition, parameters = self._where(query, key)
+        total = self._database.value(f"SELECT sum(c.connections) FROM clients c WHERE {condition}", *parameters) or 0
+        by = order(sort, CONNECTION_SORTS, ("c.label", "c.address", "c.key", "x.seen_ms", "x.connection"))
         # Not all columns at once: what is sorted is carried along.
-        ids = self._numbers(
-            f"SELECT x.id FROM {CONNECTION_TABLES} WHERE {chosen.condition} ORDER BY {by}", chosen.parameters, offset, limit
-        )
-        return self._in_order(f"SELECT {CONNECTION_COLUMNS} FROM {CONNECTION_TABLES} WHERE x.id", ids), chosen.connections
+        ids = self._numbers(f"SELECT x.id FROM {CONNECTION_TABLES} WHERE {condition} ORDER BY {by}", parameters, offset, limit)
+        return self._in_order(f"SELECT {CONNECTION_COLUMNS} FROM {CONNECTION_TABLES} WHERE x.id", ids), total
 
     def one(self, key: str) -> Row | None:
         """The row of the client of this key, whether it is connected or has gone."""
         row: Row | None = self._database.row(f"SELECT {CLIENT_COLUMNS} FROM {CLIENT_TABLES} WHERE c.away <> {LOST} AND c.key = ?", key)
         return row
 
-    def _chosen(self, query: Query, key: str = "") -> _Chosen:
+    def _where(self, query: Query, key: str = "") -> Sql:
         """What a query, and a client's key where there is one, leave."""
         condition, parameters = where(query, self._writing.judging.codes())
-        if key:
-            condition, parameters = f"{condition} AND c.key = ?", [*parameters, key]
-        if not query.terms and not key:
-            clients, connections = self._database.row(f"SELECT count(*), sum(connections) FROM clients c WHERE {condition}", *parameters)
-            return _Chosen(condition, parameters, clients, connections or 0, few=False)
-        # To look through all clients for a word takes longest, so it is done once.
-        numbers, clients, connections = self._database.row(
-            f"SELECT group_concat(c.id), count(*), sum(c.connections) FROM clients c WHERE {condition}", *parameters
-        )
-        if few := clients * _FEW <= self.client_count():
-            condition, parameters = f"c.id IN {LISTED}", [f"[{numbers or ''}]"]
-        return _Chosen(condition, parameters, clients, connections or 0, few)
-
-    def _client_ids(self, chosen: _Chosen, sort: Sequence[Key], offset: int, limit: int) -> list[int]:
-        if offset >= chosen.clients:
-            return []
-        condition, parameters = chosen.condition, chosen.parameters
-        if sort and sort[0].field in OF_SHAPES and limit > 0 and not chosen.few:
-            # Shapes are few: they tell among which of them the page lies, and only their clients are put in order.
-            between, values, before = self._between(chosen, sort[0], offset, limit)
-            condition, parameters = f"{condition} AND c.shape IN (SELECT id FROM shapes s WHERE {between})", [*parameters, *values]
-            offset -= before
-        by = order(sort, CLIENT_SORTS, by_index=not chosen.few)
-        tables = CLIENT_TABLES if "s." in by else "clients c"
-        return self._numbers(f"SELECT c.id FROM {tables} WHERE {condition} ORDER BY {by}", parameters, offset, limit)
-
-    def _between(self, chosen: _Chosen, key: Key, offset: int, limit: int) -> tuple[str, list[Any], int]:
-        """A condition on ``shapes s`` that leaves those that a page of this order is of, and how many clients come before them."""
-        column = CLIENT_SORTS[key.field]
-        rows = self._database.rows(
-            f"SELECT {column} AS value, sum(n) FROM"
-            f" (SELECT c.shape, count(*) AS n FROM clients c WHERE {chosen.condition} GROUP BY c.shape) t"
-            f" JOIN shapes s ON s.id = t.shape GROUP BY {column} ORDER BY {order([key], CLIENT_SORTS, ())}",
-            *chosen.parameters,
-        )
-        counts = [_ValueCount(*row) for row in rows]
-        before = 0
-        while before + counts[0].clients <= offset:
-            before += counts.pop(0).clients
-        (first, there), end = counts[0], counts[0].value
-        for value, count in counts[1:]:
-            if before + there >= offset + limit:
-                break
-            there, end = there + count, value
-        if first is None:
-            return f"{column} IS NULL", [], before
-        if end is None:
-            return f"({column} {'<=' if key.descending else '>='} ? OR {column} IS NULL)", [first], before
-        return f"{column} BETWEEN ? AND ?", [end, first] if key.descending else [first, end], before
+        return (f"{condition} AND c.key = ?", [*parameters, key]) if key else (condition, parameters)
 
     def _numbers(self, select: str, parameters: Sequence[Any], offset: int, limit: int) -> list[int]:
         return [number for (number,) in self._database.rows(f"{select} LIMIT ? OFFSET ?", *parameters, limit, offset)]
@@ -229,81 +110,135 @@ class Lists:
         return [found[number] for number in ids if number in found]
 
 
-def client_sort(text: str) -> tuple[Key, ...]:
-    """What to sort clients by.
-
-    Raises:
-        QueryError: it can't be read.
-    """
-    return parse_sort(text, CLIENT_SORTS)
-
-
-def connection_sort(text: str) -> tuple[Key, ...]:
-    """What to sort connections by.
-
-    Raises:
-        QueryError: it can't be read.
-    """
-    return parse_sort(text, CONNECTION_SORTS)
-
-
 def client(row: Row) -> ConnectedClient:
     """A row of `Lists.client_rows` as an answer."""
-    found = ClientColumns(*row)
-    worst = found.worst
-    return ConnectedClient.model_construct(
-        key=found.key,
-        cluster=found.cluster,
-        broker=found.broker,
-        gateway=found.gateway,
-        listener=found.listener,
-        security_protocol=found.protocol,
-        address=found.address,
-        principal=found.principal,
-        client_id=found.client_id,
-        software_name=found.software,
-        software_version=found.version,
-        instance_id=found.instance,
-        application=found.application,
-        owner=found.owner,
-        connections=found.connections,
-        since_ms=found.since_ms,
-        since_exact=bool(found.since_exact),
-        disconnected_ms=found.gone_ms,
-        opened_per_minute=found.opened / MINUTES,
-        bytes_in_per_second=found.bytes_in,
-        bytes_out_per_second=found.bytes_out,
-        active_ms=found.active_ms,
-        risks=cast(list[Risk], found.risks.split()),
-        findings=None if worst is None else FindingsSummary(worst=SEVERITIES[worst] if worst >= 0 else None, count=found.found),
-    )
+    _, *shared, since_exact, gone_ms, bytes_in, bytes_out, active_ms, opened, risks, worst, found = row
+    findings = None if worst is None else FindingsSummary(worst=SEVERITIES[worst] if worst >= 0 else None, count=found)
+    rates = gone_ms, opened / MINUTES, bytes_in, bytes_out, active_ms
+    fields = *shared, bool(since_exact), *rates, tuple(risks.split()), findings
+    return ConnectedClient(*fields)
 
 
 def connection(row: Row) -> ConnectionRow:
     """A row of `Lists.connections` as an answer."""
-    found = ConnectionColumns(*row)
-    return ConnectionRow.model_construct(
-        cluster=found.cluster,
-        broker=found.broker,
-        gateway=found.gateway,
-        epoch=found.epoch,
-        connection=found.connection,
-        listener=found.listener,
-        security_protocol=found.protocol,
-        address=found.address,
-        principal=found.principal,
-        client_id=found.client_id,
-        software_name=found.software,
-        software_version=found.version,
-        instance_id=found.instance,
-        opened_ms=found.opened_ms,
-        seen_ms=found.seen_ms,
-        client=found.key,
-        owner=found.owner,
-    )
+    _, *fields = row
+    return ConnectionRow(*fields)
 
 
 def chunks(ids: Sequence[int], size: int = _CHUNK) -> Iterator[Sequence[int]]:
     """Parts of a long list."""
     for begin in range(0, len(ids), size):
         yield ids[begin : begin + size]
+
+
+_GROUPED_BY: dict[GroupBy, tuple[str, ...]] = {
+    "application": ("application",),
+    "owner": ("owner",),
+    "principal": ("principal",),
+    "software": ("software", "version"),
+    "address": ("address",),
+    "broker": ("cluster", "broker"),
+}
+_AS_THEY_ARE = frozenset({"address", "broker"})
+"""Never empty, and written in one way."""
+_SORTS = {"label": "", "clients": "clients", "connections": "connections", "finding": "worst"}
+SUM_COLUMNS = (
+    "count(*) AS clients, sum(connections) AS connections, count(*) - count(worst) AS unjudged, max(worst) AS worst, sum(worst >= 0) AS bad"
+)
+"""SQL of what is selected of a group, after what its clients share."""
+
+
+def group_sort(text: str) -> tuple[Key, ...]:
+    """What to sort groups by.
+
+    Raises:
+        QueryError: it can't be read.
+    """
+    return parse_sort(text, _SORTS)
+
+
+def groups(
+    database: Database, query: Query, codes: Collection[str], group: GroupBy, sort: Sequence[Key], offset: int, limit: int
+) -> tuple[list[ClientGroup], int]:
+    """A page of groups, most connections first unless ``sort`` says otherwise, and how many there are."""
+    condition, parameters = where(query, codes)
+    columns = _GROUPED_BY[group]
+    # As a query compares: without regard to case, and nothing is the same as an empty text.
+    shown = ", ".join(column if column in _AS_THEY_ARE else f"min({column}) AS {column}" for column in columns)
+    by = ", ".join(column if column in _AS_THEY_ARE else f"ifnull({column}, '') COLLATE NOCASE" for column in columns)
+    grouped = f"SELECT {shown}, {SUM_COLUMNS} FROM {CLIENT_TABLES} WHERE {condition} GROUP BY {by}"
+    order = ", ".join([*(_ordered(key, columns) for key in sort), "connections DESC", *(f"{column} NULLS LAST" for column in columns)])
+    made = f"WITH made AS MATERIALIZED ({grouped}) SELECT (SELECT count(*) FROM made)"  # once for the page and for how many there are
+    rows = database.rows(f"{made}, * FROM made ORDER BY {order} LIMIT ? OFFSET ?", *parameters, limit, offset)
+    total = next((count for count, *_ in rows), None)
+    found = [_group(columns, *named) for _, *named in rows]
+    return found, database.value(made, *parameters) if total is None else total
+
+
+def _ordered(key: Key, columns: Sequence[str]) -> str:
+    direction = "DESC" if key.descending else "ASC"
+    names = columns if key.field == "label" else (_SORTS[key.field],)
+    return ", ".join(f"{name} {direction} NULLS LAST" for name in names)
+
+
+def _group(columns: Sequence[str], *selected: Any) -> ClientGroup:
+    *values, clients, connections, unjudged, worst, bad = selected
+    named = [str(value) for value in values if value not in (None, "")]
+    found = GroupFindings(worst=SEVERITIES[worst] if worst is not None and worst >= 0 else None, clients=bad or 0)
+    return ClientGroup.model_construct(
+        label=" ".join(named) if named else None,
+        q=" ".join(term_text(column, value) for column, value in zip(columns, values, strict=True)),
+        clients=clients,
+        connections=connections,
+        not_judged=unjudged,
+        findings=None if unjudged == clients else found,
+    )
+
+
+def facets(database: Database, query: Query, codes: Collection[str], limit: int) -> tuple[list[Facet], int]:
+    """The most frequent values of each field among the clients that a query leaves, and how many these are."""
+    condition, parameters = where(query, codes)
+    rows = database.rows(
+        f"SELECT {', '.join(f's.{field}' for field in OF_SHAPES)}, t.risks, t.worst, t.n FROM"
+        f" (SELECT c.shape, c.risks, c.worst, count(*) AS n FROM clients c WHERE {condition} GROUP BY c.shape, c.risks, c.worst) t"
+        " JOIN shapes s ON s.id = t.shape",
+        *parameters,
+    )
+    *columns, risks, worsts, counts = zip(*rows, strict=True) if rows else [()] * (len(OF_SHAPES) + 3)
+    found = [_facet(field, _counted(column, counts), limit) for field, column in zip(OF_SHAPES, columns, strict=True)]
+    at_risk = Counter(dict.fromkeys(RISKS, 0))
+    for of, count in zip(risks, counts, strict=True):
+        at_risk.update(dict.fromkeys(of.split(), count))
+    values = [FacetValue(value=risk, clients=count, q=f"risk:{risk}") for risk, count in at_risk.items() if count]
+    found.append(Facet(field="risk", values=values, others=0, other_values=0))
+    worst = _counted(worsts, counts)
+    by_severity = sorted(worst.items(), key=lambda item: -2 if item[0] is None else item[0], reverse=True)
+    values = [FacetValue(value=_severity(place), clients=count, q=f"finding:{_severity(place)}") for place, count in by_severity]
+    found.append(Facet(field="finding", values=values, others=0, other_values=0))
+    return found, sum(counts)
+
+
+def _counted(values: Sequence[Any], counts: Sequence[int]) -> dict[Any, int]:
+    found: dict[Any, int] = {}
+    for value, count in zip(values, counts, strict=True):
+        found[value] = found.get(value, 0) + count
+    return found
+
+
+def _facet(field: str, counts: Mapping[str | int | None, int], limit: int) -> Facet:
+    """As a query compares: without regard to case, and nothing is the same as an empty text."""
+    alike: dict[str, tuple[str, int]] = {}
+    for value, count in counts.items():
+        text = "" if value is None else str(value)
+        label, before = alike.get(fold(text), (text, 0))
+        alike[fold(text)] = min(label, text), before + count
+    most = sorted(alike.values(), key=lambda item: (-item[1], item[0]))
+    shown, rest = most[:limit], most[limit:]
+    values = [FacetValue(value=text or None, clients=count, q=term_text(field, text)) for text, count in shown]
+    return Facet(field=field, values=values, others=sum(count for _, count in rest), other_values=len(rest))
+
+
+def _severity(place: int | None) -> str:
+    if place is None:
+        return NOT_JUDGED
+    return NONE if place < 0 else SEVERITIES[place]

@@ -1,53 +1,41 @@
-"""Writer of rows for opened and closed connections: gathered first, and written in batches by `Writing.flush`."""
+"""Writer of rows for opened and closed connections: gathered first, and written in batches by `Writing.flush`.
+
+What is said of a client is made of its connections' rows, in SQL.  A connection that was closed keeps its row for as long as it counts as
+opened lately.
+"""
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
-from itertools import islice
-from typing import NamedTuple
 
+from clientscope.api.clients import ConnectionRow
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import library_of, version_order
 from clientscope.records.connection_record import Passed
-from sinks.dashboard.rows.identity import SHARED, ClientIdentity, OpenConnection, opened_since
 from sinks.dashboard.rows.judging import Judging
-from sinks.dashboard.rows.openings import Openings
-from sinks.dashboard.rows.schema import GONE, HERE, LISTED, LOST, NO_CLIENT_ID, Database, listed
+from sinks.dashboard.rows.sql import GONE, LISTED, LOST, MINUTES, NO_CLIENT_ID, Database, listed
 from udfs.kernels.applications import application_of
 
 GONE_KEPT = 10_000
 """Clients that have gone and can still be found."""
 
+CLOSED_KEPT = 100_000
+"""Closed connections that still count as opened lately; if more are closed within minutes, clients have opened more than is said."""
+
 MOST_WAITING = 50_000
-"""Clients that have gone, and openings by minute, that wait for a flush; those that are connected have a bound of their own."""
+"""Closed connections that wait for a flush; those that are open have a bound of their own."""
 
-MANY = 5_000
-"""Connections into empty tables that are worth making the indices anew."""
-
-_INSERT_CLIENT = f"INSERT INTO clients VALUES ({', '.join('?' * 25)})"
+_MINUTE_MS = 60_000
 
 _OWNERS_KEPT = 20_000
 """Principals and client ids whose owner isn't looked for again."""
 
 Shape = tuple[str | int | None, ...]
-"""What a client shares with many: the first eight values of its identity, and its owner."""
+"""What a client shares with many: the columns of ``shapes`` up to its owner."""
 
-
-class _Known(NamedTuple):
-    """A client that is in the table; ``seen_ms`` is its oldest connection's."""
-
-    number: int
-    seen_ms: int
-    away: int
-
-
-class _Closing(NamedTuple):
-    """The end of a connection; ``order`` says which of several came last."""
-
-    order: int
-    at_ms: int
+_OPENED = "(SELECT count(*) FROM connections WHERE client = clients.id AND opened_ms >= ?)"
+"""How many connections a client opened since a time."""
 
 
 class Writing:
@@ -59,55 +47,28 @@ class Writing:
     def __init__(self, database: Database, owners: Owners = NO_OWNERS) -> None:
         self._owner_of = lru_cache(_OWNERS_KEPT)(owners.team_of)
         self.judging = Judging(database)
-        self.openings = Openings(database)
         self._database = database
         self._shapes: dict[Shape, int] = {}
-        self._shape_of: dict[int, Shape] = {}
-        self._members: Counter[int] = Counter()
-        """Clients of each shape."""
         self._lost: set[str] = set()
-        self._gone: OrderedDict[int, None] = OrderedDict()
-        """Numbers of the clients that have gone, the last one last."""
         self._clients = 0
         """The highest number of a client."""
-        self._newest = self._stored = 0
-        """The highest number of a connection's row, and of one that was ever in the table: rows above that are only in memory."""
-        self._closings = 0
-        self._opened: dict[int, OpenConnection] = {}
-        self._moved: set[int] = set()
-        """Rows that are another client's now."""
-        self._closed: dict[int, _Closing] = {}
-        self._passed: dict[str, tuple[OpenConnection, _Closing]] = {}
-        """Connections that closed before they came into the table, the last one of each client."""
+        self._minute = 0
+        """The newest one in which a connection opened, or the present one."""
+        self._closings = self._written = 0
+        """How many closings there were, and how many of them are in the tables."""
+        self._opened: dict[int, ConnectionRow] = {}
+        self._closed: dict[int, tuple[int | None, int | None]] = {}
+        """Row → when it was closed, and which closing that was; None for want of room."""
         self._traffic: dict[str, tuple[Mapping[str, Passed], int]] = {}
 
-    def open(self, row: int, opened: OpenConnection) -> None:
+    def open(self, row: int, opened: ConnectionRow) -> None:
         """A connection is there, or in place of what was row ``row``.  Numbers of rows rise, and none is used again."""
-        before = self._opened.get(row)
-        if opened.opened_ms is not None:
-            if row > self._newest or before is not None:
-                self.openings.opened(opened.key, opened.opened_ms)
-            else:
-                self.openings.moved(row, opened.key, opened.opened_ms)
-            if before is not None and before.opened_ms is not None:
-                self.openings.opened(before.key, before.opened_ms, -1)
-        self._newest = max(self._newest, row)
-        if row <= self._stored:
-            self._moved.add(row)
         self._opened[row] = opened
 
     def close(self, row: int, at_ms: int | None) -> None:
         """A connection was closed at this time, and with its last one the client is gone; or, without a time, there is no room for it."""
-        opened = self._opened.pop(row, None)
-        if at_ms is None:
-            self._moved.add(row)
-            return
-        self._closings += 1
-        closing = _Closing(self._closings, at_ms)
-        if opened is not None:
-            self._passed[opened.key] = opened, closing
-        if row <= self._stored and row not in self._moved:
-            self._closed[row] = closing
+        self._closings += at_ms is not None
+        self._closed[row] = at_ms, None if at_ms is None else self._closings
 
     def traffic(self, gateway: str, rates: Mapping[str, Passed], at_ms: int) -> None:
         """Notes what a gateway has measured: bytes per second of its clients by their keys; the others were idle."""
@@ -117,9 +78,7 @@ class Writing:
         """Hides the connected clients of a gateway that is lost, or shows them again."""
         (self._lost.add if lost else self._lost.discard)(gateway)
         self._database.run(
-            f"UPDATE clients SET away = ? WHERE away <> {GONE} AND shape IN (SELECT id FROM shapes WHERE gateway = ?)",
-            LOST if lost else HERE,
-            gateway,
+            f"UPDATE clients SET away = ? WHERE away <> {GONE} AND shape IN (SELECT id FROM shapes WHERE gateway = ?)", lost, gateway
         )
 
     def forget_gateway(self, gateway: str) -> None:
@@ -127,34 +86,41 @@ class Writing:
         if gateway in self._lost:
             self.lose_gateway(gateway, False)
 
+    def set_now(self, now_ms: int) -> bool:
+        """Lets openings grow old; returns whether that changed anything."""
+        before, self._minute = self._minute, max(self._minute, now_ms // _MINUTE_MS)
+        return self._minute > before and self._forget_openings()
+
     @property
     def is_due(self) -> bool:
         """Whether so much of clients that left, or came for moments, waits for `flush` that it shouldn't wait longer."""
-        return len(self._passed) + self.openings.held > MOST_WAITING
+        return len(self._closed) > MOST_WAITING
 
     def flush(self) -> None:
         """Writes all changes since the last call into the tables."""
         opened, self._opened = self._opened, {}
-        moved, self._moved = self._moved, set()
         closed, self._closed = self._closed, {}
-        passed, self._passed = self._passed, {}
         traffic, self._traffic = self._traffic, {}
-        if not (opened or moved or closed or passed or traffic):
+        if not (opened or closed or traffic):
             return
-        # Empty tables are filled faster without indices, and those are made once.
-        with self._database.batch(), self._database.unindexed(not self._clients and len(opened) > MANY):
-            counts, oldest, left = self._delete({*closed, *moved}, closed)
-            numbers = self._insert(opened, counts, oldest)
+        with self._database.batch():
+            rows = self._database.rows(f"SELECT DISTINCT client FROM connections WHERE id IN {LISTED}", listed([*opened, *closed]))
+            numbers = self._numbers(opened.values())
             self._database.many(
-                "UPDATE clients SET connections = connections + ? WHERE id = ?", ((n, each) for each, n in counts.items() if n)
+                "INSERT OR REPLACE INTO connections VALUES (?, ?, ?, ?, ?, ?, 1, NULL, NULL)",
+                ((row, numbers[x.client], x.seen_ms, x.connection, x.epoch, x.opened_ms) for row, x in opened.items()),
             )
-            self._set_oldest(oldest)
-            numbers |= self._pass(passed, left)
-            self._leave([client for client, count in counts.items() if count < 0], left)
-            self.openings.flush(numbers)
+            self._database.many(
+                "UPDATE connections SET open = 0, closed_ms = ?, closing = ? WHERE id = ?", ((*end, row) for row, end in closed.items())
+            )
+            newest = max((each.opened_ms for each in opened.values() if each.opened_ms is not None), default=0) // _MINUTE_MS
+            is_later, self._minute = newest > self._minute, max(newest, self._minute)
+            self._sum_up({*numbers.values(), *(client for (client,) in rows)})
+            if is_later:
+                self._forget_openings()
             for gateway, measured in traffic.items():
                 self._measure(gateway, *measured)
-        self._stored = max(self._stored, *opened, 0)
+        self._written = self._closings
         self.judging.has_clients = self._clients > 0
 
     def _measure(self, gateway: str, rates: Mapping[str, Passed], at_ms: int) -> None:
@@ -168,181 +134,115 @@ class Writing:
             ((*passed, at_ms, key) for key, passed in rates.items()),
         )
 
-    def _delete(
-        self, rows: Iterable[int], closed: Mapping[int, _Closing]
-    ) -> tuple[Counter[int], set[int], dict[int, tuple[_Closing, tuple[int, bool]]]]:
-        """Deletes connections.
-
-        Returns:
-            By how many their clients' counts change; clients that may have another oldest connection; and of those that closed any, the
-            last closing and since when that connection was there.
-        """
-        found = self._database.rows(f"DELETE FROM connections WHERE id IN {LISTED} RETURNING id, client, opened_ms, seen_ms", listed(rows))
-        opened_in = self.openings.take_moved()
-        counts: Counter[int] = Counter()
-        left: dict[int, tuple[_Closing, tuple[int, bool]]] = {}
-        for row, client, opened_ms, seen_ms in found:
-            counts[client] -= 1
-            if row in opened_in and opened_ms is not None:
-                self.openings.not_opened(client, opened_in[row])
-            closing = closed.get(row)
-            if closing is not None and (client not in left or left[client][0] < closing):
-                left[client] = closing, opened_since(opened_ms, seen_ms)
-        return counts, set(counts), left
-
-    def _insert(self, opened: Mapping[int, OpenConnection], counts: Counter[int], oldest: set[int]) -> dict[str, int]:
-        """Inserts connections, and those clients that aren't there; returns the clients' numbers."""
-        keys = {each.key: None for each in opened.values()}
-        known = self._known([*keys, *self.openings.waiting])
-        numbers = {key: each.number for key, each in known.items()}
-        for key in keys:
+    def _numbers(self, opened: Collection[ConnectionRow]) -> dict[str, int]:
+        """The numbers of the clients of these connections, by their keys; those that aren't there are inserted."""
+        of = {each.client: each for each in opened}
+        numbers: dict[str, int] = dict(self._database.rows(f"SELECT key, id FROM clients WHERE key IN {LISTED}", listed(of)))
+        new = []
+        for key, one in of.items():
             if key not in numbers:
                 self._clients += 1
                 numbers[key] = self._clients
-        back: set[int] = set()
-        new: dict[str, OpenConnection] = {}
-        of_new: Counter[str] = Counter()
-        for each in opened.values():
-            key = each.key
-            if key in known:
-                number, seen_ms, away = known[key]
-                counts[number] += 1
-                if away == GONE:
-                    back.add(number)
-                if away == GONE or each.seen_ms <= seen_ms:
-                    oldest.add(number)
-                continue
-            of_new[key] += 1
-            before = new.get(key)
-            if before is None or (each.seen_ms, each.connection) < (before.seen_ms, before.connection):
-                new[key] = each
-        self._database.many(_INSERT_CLIENT, [self._client(numbers[key], each, of_new[key]) for key, each in new.items()])
-        self._database.many(
-            "INSERT INTO connections VALUES (?, ?, ?, ?, ?, ?)",
-            ((row, numbers[each.key], each.seen_ms, each.connection, each.epoch, each.opened_ms) for row, each in opened.items()),
-        )
-        for number in back:
-            del self._gone[number]
+                new.append(self._client(self._clients, one))
+        self._database.many(f"INSERT INTO clients VALUES ({', '.join('?' * 25)})", new)
+        return numbers
+
+    def _sum_up(self, clients: Collection[int]) -> None:
+        """Makes rows of clients what their connections say.
+
+        Those without a connection that ever closed one have gone.  Others without one are removed: their connections turned out to be of
+        another client, or there was no room for them.  Of those that have gone, the first go.
+        """
+        ids = listed(clients)
         self._database.run(
-            f"UPDATE clients SET away = (SELECT gateway IN {LISTED} FROM shapes WHERE id = shape) WHERE id IN {LISTED}",
-            listed(self._lost),
-            listed(back),
+            "UPDATE clients SET (connections, opened) = (SELECT ifnull(sum(open), 0), count(*) FILTER (WHERE opened_ms >= ?)"
+            f" FROM connections WHERE client = clients.id) WHERE id IN {LISTED}",
+            self._since_ms(),
+            ids,
         )
-        return numbers
+        self._database.run(
+            "UPDATE clients SET (since_ms, since_exact) = (SELECT ifnull(opened_ms, seen_ms), opened_ms IS NOT NULL FROM connections"
+            " WHERE client = clients.id AND open ORDER BY seen_ms, connection LIMIT 1),"
+            f" away = (SELECT gateway IN {LISTED} FROM shapes WHERE id = shape) WHERE id IN {LISTED} AND connections > 0",
+            listed(self._lost),
+            ids,
+        )
+        self._database.run(
+            "UPDATE clients SET gone_ms = x.closed_ms, gone_since_ms = ifnull(opened_ms, x.seen_ms), gone_exact = opened_ms IS NOT NULL,"
+            " closing = x.closing FROM (SELECT *, max(closing) FROM connections WHERE closing > ? GROUP BY +client) x"  # +: by no index
+            " WHERE x.client = clients.id",
+            self._written,
+        )
+        self._database.run(
+            f"UPDATE clients SET away = {GONE}, since_ms = gone_since_ms, since_exact = gone_exact, bytes_in = NULL, bytes_out = NULL"
+            f" WHERE id IN {LISTED} AND connections = 0 AND gone_ms IS NOT NULL",
+            ids,
+        )
+        over = f"SELECT id FROM clients WHERE away = {GONE} ORDER BY closing DESC LIMIT -1 OFFSET {GONE_KEPT}"
+        shapes = {
+            shape
+            for which, parameters in ((f"id IN {LISTED} AND connections = 0 AND gone_ms IS NULL", [ids]), (f"id IN ({over})", []))
+            for (shape,) in self._database.rows(f"DELETE FROM clients WHERE {which} RETURNING shape", *parameters)
+        }
+        unused = f"id IN {LISTED} AND NOT EXISTS (SELECT 1 FROM clients WHERE shape = shapes.id)"
+        if gone := {number for (number,) in self._database.rows(f"DELETE FROM shapes WHERE {unused} RETURNING id", listed(shapes))}:
+            self._shapes = {shape: number for shape, number in self._shapes.items() if number not in gone}
 
-    def _known(self, keys: list[str]) -> dict[str, _Known]:
-        """Those clients that are there."""
-        if not self._clients:
-            return {}
-        rows = self._database.rows(f"SELECT key, id, seen_ms, away FROM clients WHERE key IN {LISTED}", listed(keys))
-        return {key: _Known(*found) for key, *found in rows}
+    def _since_ms(self) -> int:
+        """When the minutes began in which openings count."""
+        return (self._minute - MINUTES + 1) * _MINUTE_MS
 
-    def _pass(
-        self, passed: Mapping[str, tuple[OpenConnection, _Closing]], left: dict[int, tuple[_Closing, tuple[int, bool]]]
-    ) -> dict[str, int]:
-        """Inserts clients that have gone before they came into the table; notes in ``left`` those that are there.  Their numbers."""
-        known = self._known(list(passed))
-        numbers = {key: each.number for key, each in known.items()}
-        for key, (opened, closing) in passed.items():
-            if key not in known:
-                self._clients += 1
-                numbers[key] = self._clients
-                self._database.many(_INSERT_CLIENT, [self._client(self._clients, opened, 0)])
-            number = numbers[key]
-            if number not in left or left[number][0] < closing:
-                left[number] = closing, opened.since
-        return numbers
+    def _forget_openings(self) -> bool:
+        """Removes what was closed, and is no opening of the last minutes; returns whether a client's number has changed."""
+        since_ms = self._since_ms()
+        changed = self._database.run(f"UPDATE clients SET opened = {_OPENED} WHERE opened > 0 AND opened <> {_OPENED}", since_ms, since_ms)
+        over = f"SELECT id FROM connections WHERE NOT open ORDER BY opened_ms DESC LIMIT -1 OFFSET {CLOSED_KEPT}"
+        self._database.run("DELETE FROM connections WHERE NOT open AND ifnull(opened_ms, 0) < ?", since_ms)
+        self._database.run(f"DELETE FROM connections WHERE id IN ({over})")
+        return changed.rowcount > 0
 
-    def _client(self, number: int, oldest: OpenConnection, connections: int) -> tuple[str | int | None, ...]:
-        """A row of ``clients``."""
-        identity = oldest.identity
-        application = application_of(identity.client_id) if identity.client_id else None
-        searched = (identity.client_id, identity.principal, identity.address, identity.software, identity.version)
+    def _client(self, number: int, of: ConnectionRow) -> tuple[str | int | None, ...]:
+        """A row of ``clients``, before anything was summed up."""
+        application = application_of(of.client_id) if of.client_id else None
+        searched = (of.client_id, of.principal, of.address, of.software_name, of.software_version)
         worst, found, codes, risks = self.judging.of_client(
-            identity.principal, identity.client_id or "", identity.address, application or "", identity.instance, identity.cluster
+            of.principal, of.client_id or "", of.address, application or "", of.instance_id, of.cluster
         )
         return (
             number,
-            self._shape(identity),
-            LOST if identity.gateway in self._lost else HERE,
+            self._shape(of),
+            LOST,
             worst,
             found,
-            connections,
-            *oldest.since,
-            oldest.seen_ms,
-            identity.client_id or NO_CLIENT_ID,
-            identity.address,
-            identity.client_id,
-            identity.instance,
+            *(0,) * 3,
+            of.client_id or NO_CLIENT_ID,
+            of.address,
+            of.client_id,
+            of.instance_id,
             application,
-            oldest.key,
+            of.client,
             codes,
             risks,
-            *(None,) * 6,
+            *(None,) * 7,
             0,
             "\n".join(text for text in searched if text).lower(),
         )
 
-    def _shape(self, identity: ClientIdentity) -> int:
-        shape = (*identity[:SHARED], self._owner_of(identity.principal, identity.client_id))
+    def _shape(self, of: ConnectionRow) -> int:
+        names = of.principal, of.software_name, of.software_version
+        shape = (of.cluster, of.broker, of.gateway, of.listener, of.security_protocol, *names, self._owner_of(of.principal, of.client_id))
         number = self._shapes.get(shape)
         if number is None:
-            library, version = library_of(identity.software, identity.version)
+            library, version = library_of(of.software_name, of.software_version)
             cursor = self._database.run(
                 "INSERT INTO shapes (cluster, broker, gateway, listener, protocol, principal, software, version, owner, version_order,"
                 " library, library_version, library_order) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 *shape,
-                version_order(identity.version),
+                version_order(of.software_version),
                 library,
                 version,
                 version and version_order(version),
             )
             assert cursor.lastrowid is not None
             number = self._shapes[shape] = cursor.lastrowid
-            self._shape_of[number] = shape
-        self._members[number] += 1
         return number
-
-    def _leave(self, fewer: list[int], left: Mapping[int, tuple[_Closing, tuple[int, bool]]]) -> None:
-        """Notes which clients have gone: those without a connection that ever closed one.
-
-        Without a connection, and removed, are also those whose connections turned out to be others'; and those that left first.
-        """
-        closings = sorted((closing, client, since) for client, (closing, since) in left.items())
-        self._database.many(
-            "UPDATE clients SET gone_ms = ?, gone_since_ms = ?, gone_exact = ? WHERE id = ?",
-            ((closing.at_ms, *since, client) for closing, client, since in closings),
-        )
-        found = self._database.rows(f"SELECT id FROM clients WHERE id IN {LISTED} AND connections = 0", listed({*fewer, *left}))
-        without = [client for (client,) in found]
-        gone = self._database.rows(
-            f"UPDATE clients SET away = {GONE}, since_ms = gone_since_ms, since_exact = gone_exact, bytes_in = NULL, bytes_out = NULL"
-            f" WHERE id IN {LISTED} AND gone_ms IS NOT NULL RETURNING id",
-            listed(without),
-        )
-        there = {client for (client,) in gone}
-        self._remove([client for client in without if client not in there])
-        for client in (*(there - left.keys()), *(client for _, client, _ in closings if client in there)):
-            self._gone[client] = None
-            self._gone.move_to_end(client)
-        over = list(islice(self._gone, max(0, len(self._gone) - GONE_KEPT)))
-        for client in over:
-            del self._gone[client]
-        self._remove(over)
-
-    def _remove(self, clients: list[int]) -> None:
-        """Removes clients, and shapes without a client."""
-        for (number,) in self._database.rows(f"DELETE FROM clients WHERE id IN {LISTED} RETURNING shape", listed(clients)):
-            self._members[number] -= 1
-            if not self._members[number]:
-                shape = self._shape_of.pop(number)
-                del self._members[number], self._shapes[shape]
-                self._database.run("DELETE FROM shapes WHERE id = ?", number)
-
-    def _set_oldest(self, clients: Iterable[int]) -> None:
-        """Since when clients are there, without those that have gone."""
-        self._database.run(
-            "UPDATE clients SET (since_ms, since_exact, seen_ms) = (SELECT ifnull(opened_ms, seen_ms), opened_ms IS NOT NULL, seen_ms"
-            f" FROM connections WHERE client = clients.id ORDER BY seen_ms, connection LIMIT 1) WHERE connections > 0 AND id IN {LISTED}",
-            listed(clients),
-        )

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import cast
+from hashlib import blake2b
+from typing import Any, cast
 
+from clientscope.api.clients import ConnectionRow
 from clientscope.api.overview import GatewayStatus
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.gauges import GatewayKey
+from clientscope.policy.redaction import ClientNames
 from clientscope.presence import GatewayProcess, Presence
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.records.client_key import Tenant, tenant_of
+from clientscope.records.codec import decode
 from clientscope.records.connection_record import ClientConnectionRecord, Passed
 from clientscope.records.enums import Kind
 from clientscope.topic_values import clean
-from sinks.dashboard.rows import Database, Lists, Writing
-from sinks.dashboard.rows.identity import ClientIdentity, OpenConnection
-from sinks.dashboard.state.series import MinuteTable, Version
+from sinks.dashboard.rows.lists import Lists
+from sinks.dashboard.rows.sql import Database
+from sinks.dashboard.rows.writing import Writing
+from sinks.dashboard.state.gauges import MinuteTable, Version
+
+_names = ClientNames()
+
+
+def event(value: bytes | None) -> ClientConnectionRecord:
+    """A record.
+
+    Raises:
+        RecordError: it is none.
+    """
+    return _names.of_record(decode(ClientConnectionRecord, value))
+
 
 _Open = tuple[int, str, int | None, int, Tenant]
 """What is needed of an open connection to know what a further record changes: number of its row, key of its client, ``opened_ms``,
@@ -48,6 +65,7 @@ class ConnectionTable:
         self._held = 0
         self._of_tenant: Counter[Tenant] = Counter()
         self._rows = 0
+        self._by_kind = {Kind.HEARTBEAT: self._heartbeat, Kind.TRAFFIC: self._traffic, Kind.CLOSED: self._close}
 
     def apply(self, record: ClientConnectionRecord, arrived_ms: int) -> bool:
         """Takes one record; ``arrived_ms`` is Kafka's time.  Returns whether anything changed."""
@@ -56,14 +74,8 @@ class ConnectionTable:
         process = self._presence.process(key, record.gateway_epoch, arrived_ms)
         if process is None:
             return False
-        is_new = process is not known
-        if record.kind == Kind.HEARTBEAT:
-            return self._heartbeat(process, record, arrived_ms) or is_new
-        if record.kind == Kind.TRAFFIC:
-            return self._traffic(process, record, arrived_ms) or is_new
-        if record.kind == Kind.CLOSED:
-            return self._close(process, record, arrived_ms) or is_new
-        return self._upsert(process, record, arrived_ms) or is_new
+        apply = self._by_kind.get(record.kind, self._upsert)
+        return apply(process, record, arrived_ms) or process is not known
 
     def expire(self, now_ms: int) -> bool:
         """Hides the connections of lost gateways.  Only to be called when the topic has been read to its end."""
@@ -97,11 +109,6 @@ class ConnectionTable:
     def lost(self) -> list[str]:
         """Names of the gateways that fell silent without saying goodbye."""
         return sorted(key[2] for key, process in self._presence.processes.items() if process.gone_ms is not None and not process.has_left)
-
-    def counts(self) -> dict[str, int]:
-        """Open connections by gateway; only gateways that have any."""
-        there = (process for process in self._presence.processes.values() if process.open and process.gone_ms is None)
-        return {process.key[2]: len(process.open) for process in there}
 
     def _heartbeat(self, process: GatewayProcess[_Open], record: ClientConnectionRecord, arrived_ms: int) -> bool:
         key, is_first, was_gone = process.key, process.interval_ms is None, process.gone_ms is not None
@@ -148,8 +155,7 @@ class ConnectionTable:
         opened_ms = int(record.timestamp_ms) if record.kind == Kind.OPENED else None
         if opened_ms is not None:
             self.minutes.opened(arrived_ms)
-        identity = _identity(process.key[2], record)
-        tenant = tenant_of(identity.principal, identity.address)
+        tenant = tenant_of(_optional(record.principal), clean(record.client_address))
         known = process.open.get(number)
         if known is None:
             if self._held >= self._limit and not self._make_room(tenant):
@@ -163,11 +169,12 @@ class ConnectionTable:
             opened_ms = opened_before_ms if opened_ms is None else opened_ms
             self._of_tenant[tenant_before] -= 1
         self._of_tenant[tenant] += 1
-        new = row, identity.key, opened_ms, seen_ms, tenant
+        opened = _opened(process.key[2], record, opened_ms, seen_ms)
+        new = row, opened.client, opened_ms, seen_ms, tenant
         process.open[number] = record.sequence, new
         if known is not None and known[1] == new:
             return False
-        self.writing.open(row, OpenConnection(identity, identity.key, record.gateway_epoch, number, opened_ms, seen_ms))
+        self.writing.open(row, opened)
         return True
 
     def _make_room(self, tenant: Tenant) -> bool:
@@ -212,17 +219,18 @@ def _optional(text: str | None) -> str | None:
     return None if text is None else clean(text)
 
 
-def _identity(gateway: str, record: ClientConnectionRecord) -> ClientIdentity:
-    return ClientIdentity(
-        cluster=clean(record.cluster_id),
-        broker=record.broker_id,
-        gateway=gateway,
-        listener=clean(record.listener_name),
-        protocol=clean(record.security_protocol),
-        principal=_optional(record.principal),
-        software=clean(record.client_software_name),
-        version=clean(record.client_software_version),
-        client_id=_optional(record.client_id),
-        address=clean(record.client_address),
-        instance=record.client_instance_id,
+def _opened(gateway: str, record: ClientConnectionRecord, opened_ms: int | None, seen_ms: int) -> ConnectionRow:
+    place: tuple[Any, ...] = clean(record.cluster_id), record.broker_id, gateway
+    names: tuple[Any, ...] = (
+        clean(record.listener_name),
+        clean(record.security_protocol),
+        clean(record.client_address),
+        _optional(record.principal),
+        _optional(record.client_id),
+        clean(record.client_software_name),
+        clean(record.client_software_version),
+        record.client_instance_id,
     )
+    key = blake2b(repr((*place, *names)).encode(), digest_size=12).hexdigest()
+    fields = *place, record.gateway_epoch, record.connection_id, *names, opened_ms, seen_ms, key
+    return ConnectionRow(*fields)

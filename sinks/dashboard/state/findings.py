@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, cast
 
 from clientscope.api.findings import FindingGroup
@@ -11,40 +11,24 @@ from clientscope.api.overview import OpenFindings
 from clientscope.errors import RecordError
 from clientscope.fair_share import HeldEntry, too_many
 from clientscope.findings.record import TO_DO, Finding, State
-from clientscope.query import FINDINGS, Query, parse, parse_sort, term_text
+from clientscope.query import Key, Query, term_text
 from clientscope.records.client_key import Tenant, tenant_of
-from clientscope.report.findings.counting import counts
-from clientscope.report.findings.selecting import SearchedFinding
-from clientscope.severities import SEVERITIES
+from clientscope.report.findings import FindingChoice, Searched, counts, is_found, searched, sort_findings
+from clientscope.severities import SEVERITIES, Severity
 from clientscope.topic_values import parse as parse_value
 from sinks.dashboard.rows.judging import Judging, of_finding
 from udfs.rules.registry import with_risks
 
 MAX_KEY_BYTES = 256
+NO_QUERY = Query()
 
-"""Severities of findings to fix first."""
-
-Suppressed = Literal["no", "only", "all"]
-Confidence = Literal["high", "low", "all"]
 FindingGroupBy = Literal["code", "principal", "owner", "severity", "risk"]
 
 
-class FindingChoice(NamedTuple):
-    """Which findings are asked for; ``q`` is a search, of which a ``state:`` counts instead of ``states``."""
-
-    states: frozenset[str] = frozenset(TO_DO)
-    confidence: Confidence = "all"
-    suppressed: Suppressed = "no"
-    q: str = ""
-
-
 class _Counted(NamedTuple):
-    """What findings are counted by.
+    """What findings are counted by."""
 
-    Attributes:
-    """
-
-    severity: str
+    severity: Severity
     state: State
     confidence: str
     suppressed: bool
@@ -52,12 +36,11 @@ class _Counted(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """A finding as bytes, which take a seventh of the memory, and what it is chosen, grouped and ordered by."""
+    """A finding as bytes, which take a seventh of the memory, and what it is searched, counted and ordered by."""
 
-    searched: SearchedFinding
+    searched: Searched
+    counted: _Counted
     urgency: tuple[int, int, int, int, int, str]
-    suppressed: bool
-    last_seen_ms: int
     tenant: Tenant
     text: bytes
 
@@ -65,42 +48,20 @@ class _Kept(NamedTuple):
     def of(cls, recorded: Finding) -> _Kept:
         finding = with_risks(recorded)
         return cls(
-            SearchedFinding.of(finding),
+            searched(finding),
+            _Counted(finding.severity, finding.state, finding.confidence, finding.suppressed is not None, finding.kind == "leak"),
             finding.urgency,
-            finding.suppressed is not None,
-            finding.last_seen_ms,
             tenant_of(finding.application.principal, finding.clients[0].address if finding.clients else ""),
             finding.model_dump_json(exclude_defaults=True).encode(),
         )
 
-    @property
-    def counted(self) -> _Counted:
-        of = self.searched
-        return _Counted(of.severity, of.state, of.confidence, self.suppressed, of.kind == "leak")
-
-    def chosen(self, choice: FindingChoice, query: Query) -> bool:
-        of = self.searched
-        return (
-            (of.state in choice.states or query.asks_for("state"))
-            and choice.confidence in (of.confidence, "all")
-            and (choice.suppressed == "all" or self.suppressed == (choice.suppressed == "only"))
-            and of.matches(query)
-        )
+    def finding(self) -> Finding:
+        return Finding.model_validate_json(self.text)
 
     def groups(self, group: FindingGroupBy) -> tuple[str | None, ...]:
         """The groups that it is in; one at least."""
-        found: str | tuple[str, ...] | None = getattr(self.searched, group)
-        return found or (None,) if isinstance(found, tuple) else (found,)
-
-
-_SORTED_BY: dict[str, Callable[[_Kept], int | str]] = {
-    "severity": lambda kept: SEVERITIES.index(kept.searched.severity),
-    "code": lambda kept: kept.searched.code,
-    "state": lambda kept: kept.searched.state,
-    "clients": lambda kept: kept.searched.clients,
-    "since": lambda kept: kept.searched.since,
-    "last_seen": lambda kept: kept.last_seen_ms,
-}
+        found = self.searched[group]
+        return (found or (None,)) if isinstance(found, tuple) else (found,)
 
 
 class FindingTable:
@@ -153,26 +114,18 @@ class FindingTable:
                 self._trim()
         return True
 
-    def find(self, choice: FindingChoice, offset: int, limit: int, sort: str = "", now_ms: int = 0) -> tuple[list[Finding], int]:
-        """A page of the findings chosen, what to fix first first unless ``sort`` says otherwise; and how many are chosen.
+    def find(
+        self, choice: FindingChoice, query: Query = NO_QUERY, sort: Sequence[Key] = (), offset: int = 0, limit: int | None = None
+    ) -> tuple[list[Finding], int]:
+        """A page of the findings chosen, what to fix first first unless ``sort`` says otherwise; and how many are chosen."""
+        chosen = self._chosen(choice, query)
+        sort_findings(chosen, sort, lambda kept: kept.searched)
+        return [kept.finding() for kept in chosen[offset:][:limit]], len(chosen)
 
-        Raises:
-            QueryError: ``choice.q`` or ``sort`` can't be read.
-        """
-        keys = parse_sort(sort, _SORTED_BY)
-        chosen = self._chosen(choice, now_ms)
-        for key in reversed(keys):  # each is stable, so the first one decides
-            chosen.sort(key=_SORTED_BY[key.field], reverse=key.descending)
-        return [Finding.model_validate_json(kept.text) for kept in chosen[offset : offset + limit]], len(chosen)
-
-    def grouped(self, choice: FindingChoice, group: FindingGroupBy, now_ms: int = 0) -> list[FindingGroup]:
-        """The findings chosen, put together; worst first.
-
-        Raises:
-            QueryError: ``choice.q`` can't be read.
-        """
+    def grouped(self, choice: FindingChoice, query: Query, group: FindingGroupBy) -> list[FindingGroup]:
+        """The findings chosen, put together; worst first."""
         of: dict[str | None, list[_Kept]] = {}
-        for kept in self._chosen(choice, now_ms):
+        for kept in self._chosen(choice, query):
             for label in kept.groups(group):
                 of.setdefault(label, []).append(kept)
         made = [_group(group, label, members) for label, members in of.items()]
@@ -181,11 +134,10 @@ class FindingTable:
     def one(self, fingerprint: str) -> Finding | None:
         """The finding of this fingerprint."""
         kept = self._kept.get(fingerprint.encode())
-        return None if kept is None else Finding.model_validate_json(kept.text)
+        return None if kept is None else kept.finding()
 
-    def _chosen(self, choice: FindingChoice, now_ms: int) -> list[_Kept]:
-        query = parse(choice.q, FINDINGS, now_ms)
-        return [kept for kept in self._in_order() if kept.chosen(choice, query)]
+    def _chosen(self, choice: FindingChoice, query: Query) -> list[_Kept]:
+        return [kept for kept in self._in_order() if choice.takes(query, *kept.counted[1:4]) and is_found(query, kept.searched)]
 
     def counts(self) -> dict[tuple[str, State], int]:
         """How many there are by severity and state; none that is suppressed or of low confidence."""
@@ -232,9 +184,9 @@ class FindingTable:
                 continue
             # What has ended goes first, then by severity; of equals the one that the fewest clients have.
             held = [
-                HeldEntry(key, kept.tenant, -_rank(kept), kept.searched.clients, size(kept))
+                HeldEntry(key, kept.tenant, -_rank(kept), kept.searched["clients"], size(kept))
                 for key, kept in self._kept.items()
-                if kept.searched.kind != "operation"
+                if kept.searched["kind"] != "operation"
             ]
             gone = too_many(held, room)
             for each in gone:
@@ -260,15 +212,15 @@ def _rank(kept: _Kept) -> int:
 
 
 def _group(group: FindingGroupBy, label: str | None, members: list[_Kept]) -> FindingGroup:
-    worst = max(members, key=lambda kept: SEVERITIES.index(kept.searched.severity))
-    of_rule = Finding.model_validate_json(worst.text) if group == "code" else None
+    worst = max(members, key=lambda kept: SEVERITIES.index(kept.counted.severity))
+    of_rule = worst.finding() if group == "code" else None
     return FindingGroup(
         label="–" if label is None else label,
         q=term_text(group, label),
         findings=len(members),
-        worst=worst.searched.severity,
-        clients=sum(kept.searched.clients for kept in members),
-        to_do=sum(kept.searched.state in TO_DO for kept in members),
+        worst=worst.counted.severity,
+        clients=sum(kept.searched["clients"] for kept in members),
+        to_do=sum(kept.counted.state in TO_DO for kept in members),
         name=of_rule.name if of_rule else None,
         use_instead=of_rule.use_instead if of_rule else None,
     )

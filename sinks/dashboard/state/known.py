@@ -6,30 +6,123 @@ import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from clientscope.api.common import Feed
 from clientscope.api.overview import Progress
 from clientscope.errors import RecordError
+from clientscope.policy.redaction import ClientNames
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.readiness.seen import SeenClients
+from clientscope.records.client_key import client_key
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import rank_of
+from clientscope.records.principals import authenticated
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.results import ResultValue
-from clientscope.topic_values import parse
-from sinks.dashboard.rows import Database
-from sinks.dashboard.rows.pushes import IndexedPush, PushIndex
-from sinks.dashboard.state import configs
-from sinks.dashboard.state.connection_events import event
-from sinks.dashboard.state.connections import ConnectionTable
-from sinks.dashboard.state.feed import Agreement, ChangeVersions, FeedStatus, RecordCounts
+from clientscope.topic_values import clean, parse
+from sinks.dashboard.rows.judging import IndexedPush, PushIndex
+from sinks.dashboard.rows.sql import Database
+from sinks.dashboard.state.connections import ConnectionTable, event
 from sinks.dashboard.state.findings import FindingTable
 from sinks.dashboard.state.gauges import GaugeTable
-from sinks.dashboard.state.pushes import PushTable
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.pushes import PushTable, pack
 from sinks.dashboard.state.status import StatusTable
+from udfs.kernels.applications import application_of
 
-DISAGREE_AFTER_MS = 5_000
-"""For how long the gauges may differ from the gateways' records before that is worth telling: they are two ways through."""
+
+@dataclass(frozen=True)
+class TopicRecord:
+    """One record of a topic.
+
+    Attributes:
+        timestamp_ms: LogAppendTime.
+        partition, offset: where it lies.
+    """
+
+    topic: str
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    partition: int = 0
+    offset: int = 0
+
+
+class FeedStatus(NamedTuple):
+    """The progress of reading.
+
+    Attributes:
+        detail: why it isn't live; None where it is.
+        progress: while it catches up.
+    """
+
+    now: Feed = "starting"
+    detail: str | None = None
+    progress: Progress | None = None
+
+
+MAX_KEY_BYTES = 1_024
+
+_names = ClientNames()
+
+
+def push(record: TopicRecord) -> IndexedPush:
+    """What the index has of a record, which is no tombstone.
+
+    Raises:
+        RecordError: it is no push, or its key is none.
+    """
+    read = _names.of_record(decode(ClientConfigRecord, record.value))
+    client_id = clean(read.client_id) if read.client_id else ""
+    return IndexedPush(
+        key=key_text(record.key),
+        partition=record.partition,
+        offset=record.offset,
+        pushed_ms=record.timestamp_ms,
+        client_id=client_id,
+        address=clean(read.client_address),
+        principal=clean(authenticated(read.principal) or ""),
+        application=application_of(client_id),
+        instance=read.client_instance_id,
+        software=clean(read.client_software_name),
+        version=clean(read.client_software_version),
+        rank=rank_of(read.origin),
+    )
+
+
+def key_text(key: bytes | None) -> str:
+    """A record's key as text: see `clientscope.records.client_key`.
+
+    Raises:
+        RecordError: the key is too long or missing.
+    """
+    if key is None or len(key) > MAX_KEY_BYTES:
+        raise RecordError("key")
+    return key.decode("utf-8", "replace")
+
+
+def judged(value: ResultValue, arrived_ms: int) -> IndexedPush:
+    """The index entry of the push that a result is about."""
+    client_id = value.client_id or ""
+    return IndexedPush(
+        key=client_key(value.cluster, value.principal, value.address, value.instance_id, value.gateway, value.epoch, value.connection),
+        partition=value.partition,
+        offset=value.offset,
+        pushed_ms=arrived_ms,
+        client_id=client_id,
+        address=value.address,
+        principal=authenticated(value.principal) or "",
+        application=application_of(client_id),
+        instance=value.instance_id,
+        software=value.software_name,
+        version=value.software_version,
+        judged=bool(value.rules or value.passed),
+        not_judged_by=pack(value.not_evaluable),
+        rank=rank_of(value.origin),
+    )
+
 
 _Decoded = ClientConnectionRecord | ResultValue | IndexedPush | RecordError | None
 
@@ -62,15 +155,24 @@ class Known:
         self._connections = ConnectionTable(connection_limit, owners=owners)
         judging = self._connections.writing.judging
         self._index = PushIndex(self._connections.database, judging, push_limit)
-        self._pushes = PushTable(result_limit)
+        self._pushes = PushTable(result_limit, is_counting=False)
         self._findings = FindingTable(finding_limit, judging=judging)
         self._status = StatusTable()
         self._series = self._connections.minutes
         self._seen = SeenClients()
-        self._counted = RecordCounts()
-        self._versions = ChangeVersions()
+        self._records: Counter[str] = Counter()
+        """Records that were read, by topic."""
+        self._undecodable: Counter[tuple[str, str]] = Counter()
+        """Those that can't be decoded, by topic and reason."""
+        self._versions: Counter[str] = Counter()
+        """By topic, and ``checks``, a number that rises with each change, so that a caller that asks again knows whether there is news."""
+        self._version = 0
+        self._last_change_ms: int | None = None
+        """Kafka's time of the newest change that people look for."""
+        self._last_record_ms: int | None = None
         self._feed = FeedStatus()
-        self._agreement = Agreement(DISAGREE_AFTER_MS)
+        self._was_live = False
+        """Whether all was ever read; before that tables are incomplete."""
 
     @property
     def database(self) -> Database:
@@ -80,7 +182,7 @@ class Known:
     @property
     def version(self) -> int:
         """Rises with every change."""
-        return self._versions.total
+        return self._version
 
     def apply(self, records: Iterable[TopicRecord]) -> None:
         """Takes records, in the order of their partitions.  One that can't be decoded is counted, by reason, and skipped."""
@@ -88,39 +190,38 @@ class Known:
         decoded = [_decoded(record) for record in taken]  # which takes longest, and needs no lock
         with self._lock, self.database.batch():
             for record, value in zip(taken, decoded, strict=True):
-                self._counted.records[record.topic] += 1
-                self._feed.last_record_ms = max(record.timestamp_ms, self._feed.last_record_ms or 0)
+                self._records[record.topic] += 1
+                self._last_record_ms = max(record.timestamp_ms, self._last_record_ms or 0)
                 try:
                     changed = self._apply(record, value)
                 except RecordError as error:
-                    self._counted.undecodable[record.topic, error.reason] += 1
+                    self._undecodable[record.topic, error.reason] += 1
                     self._touch("checks", record.timestamp_ms)
                 else:
                     if changed:
                         self._touch(record.topic, record.timestamp_ms)
-            self._index.flush()
             writing = self._connections.writing
-            if self._feed.was_live or writing.is_due:  # before that there are no requests, and much at once is faster
+            if self._was_live or writing.is_due:  # before that there are no requests, and much at once is faster
                 writing.flush()
 
     def catching_up(self, read: int, total: int) -> None:
         """The topics are being read, from the start or after they could not be reached."""
         with self._lock:
-            self._set_feed("catching_up", None, Progress(read=min(read, total), total=total))
+            self._set_feed(FeedStatus("catching_up", progress=Progress(read=min(read, total), total=total)))
 
     def live(self) -> None:
         """Every topic has been read to its end."""
         with self._lock:
-            if not self._feed.was_live:
+            if not self._was_live:
                 self._connections.writing.flush()
-                self._feed.was_live = True
-                self._pushes.begin_to_count()
-            self._set_feed("live", None, None)
+                self._was_live = True
+                self._pushes.is_counting = True
+            self._set_feed(FeedStatus("live"))
 
     def unreachable(self, detail: str) -> None:
         """The topics can't be read; ``detail`` says why.  What is known stays, marked as stale."""
         with self._lock:
-            self._set_feed("unreachable", detail, None)
+            self._set_feed(FeedStatus("unreachable", detail))
 
     def tick(self, now_ms: int) -> None:
         """Lets time do its work; about once a second."""
@@ -135,13 +236,10 @@ class Known:
                 if self._connections.expire(now_ms):
                     self._touch(CONNECTIONS, now_ms)
                 writing = self._connections.writing
-                if writing.judging.set_now(now_ms) | writing.openings.set_now(now_ms):
+                if writing.judging.set_now(now_ms) | writing.set_now(now_ms):
                     self._touch(CONNECTIONS, now_ms)
             if self._status.tick(now_ms):
                 self._touch(STATUS, now_ms)
-            agree = self._gauges.counts() == self._connections.counts()
-            if self._agreement.look(agree, now_ms):
-                self._touch("checks", now_ms)
 
     def feed(self) -> tuple[Feed, str | None]:
         """The progress of reading, and why it isn't live."""
@@ -152,10 +250,10 @@ class Known:
         """For ``/metrics``."""
         with self._lock:
             return Counts(
-                pushes=dict(self._pushes.new_pushes()) if self._feed.was_live else {},
-                findings=dict(self._pushes.new_findings()) if self._feed.was_live else {},
-                records=dict(self._counted.records),
-                undecodable=dict(self._counted.undecodable),
+                pushes=dict(+self._pushes.pushes),
+                findings=dict(self._pushes.findings),
+                records=dict(self._records),
+                undecodable=dict(self._undecodable),
                 dropped=dict(self._dropped()),
             )
 
@@ -172,10 +270,10 @@ class Known:
             self._index.put(value)
             return False  # what is shown of it changes with its result
         if record.topic == CONFIGS:
-            self._index.remove(configs.key_text(record.key))
+            self._index.remove(key_text(record.key))
             return False
         if isinstance(value, ResultValue):
-            self._index.put(configs.judged(value, record.timestamp_ms))
+            self._index.put(judged(value, record.timestamp_ms))
             return self._pushes.apply(value, record.timestamp_ms)
         assert value is not None
         new = self._seen.apply(value, record.timestamp_ms)
@@ -186,11 +284,14 @@ class Known:
         return sum((table.dropped for table in tables), Counter())
 
     def _touch(self, what: str, at_ms: int) -> None:
-        self._versions.touch(what, None if what == STATUS else at_ms)  # a repeated status is no news
+        self._version += 1
+        self._versions[what] += 1
+        if what != STATUS:  # a repeated status is no news to people
+            self._last_change_ms = max(at_ms, self._last_change_ms or 0)
 
-    def _set_feed(self, feed: Feed, detail: str | None, progress: Progress | None) -> None:
-        if self._feed.became(feed, detail, progress):
-            self._versions.total += 1
+    def _set_feed(self, feed: FeedStatus) -> None:
+        self._version += feed != self._feed
+        self._feed = feed
 
 
 def _decoded(record: TopicRecord) -> _Decoded:
@@ -199,7 +300,7 @@ def _decoded(record: TopicRecord) -> _Decoded:
         if record.topic == CONNECTIONS:
             return event(record.value)
         if record.topic == CONFIGS:
-            return None if record.value is None else configs.push(record)
+            return None if record.value is None else push(record)
         if record.topic == RESULTS:
             return parse(ResultValue, record.value)
     except RecordError as error:

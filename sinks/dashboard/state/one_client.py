@@ -1,16 +1,110 @@
-"""Page of one client: its state in memory, and its configurations, read from Kafka on request."""
+"""Page of one client: its state in memory, and its configurations, read from Kafka on request.
+
+A configuration is made effective: under Kafka's names, with the client library's defaults, and the source of each value.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from clientscope.api.clients import ClientDetail, ClientStart, Configuration
+from clientscope.api.clients import ClientDetail, ClientStart, Configuration, EffectiveSetting, SettingChange
+from clientscope.catalog.configs import TYPES
 from clientscope.errors import EnvironmentProblem, RecordError
-from sinks.dashboard.rows.pushes import IndexedPush
-from sinks.dashboard.state.configuration import configuration
-from sinks.dashboard.state.fetching import Fetch, Place
-from sinks.dashboard.state.starts import changes
-from sinks.dashboard.state.state import MOST_STARTS, LastRead, State
+from clientscope.policy.redaction import ClientNames, judged_record
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord, RecordedSetting
+from clientscope.records.enums import Origin
+from clientscope.topic_values import clean
+from sinks.dashboard.rows.judging import IndexedPush
+from sinks.dashboard.state.reader import Fetch, Place
+from sinks.dashboard.state.state import MOST_STARTS, State
+from udfs.rules.engine.push import Push
+
+MOST_SETTINGS = 1_000
+_LONGEST_VALUE = 1_000
+_DIGEST_SHOWN = 8
+_NAMES = ClientNames()
+
+
+def configuration(value: bytes, pushed_ms: int) -> Configuration:
+    """The configuration in a record of ``clientscope.configs``.  It is judged again, so a secret that a gateway let pass isn't shown.
+
+    Raises:
+        RecordError: it is no such record.
+    """
+    return of_record(decode(ClientConfigRecord, value), pushed_ms)
+
+
+def of_record(record: ClientConfigRecord, pushed_ms: int) -> Configuration:
+    """The same of a record that is read already."""
+    push = Push(judged_record(record, _NAMES))
+    dialect = push.software.dialect
+    found = [*_reported(push), *_left_out(push)]
+    return Configuration(
+        pushed_ms=pushed_ms,
+        origin=push.record.origin,
+        dialect=dialect.name if dialect else None,
+        client_type=push.client_type.value if push.client_type else None,
+        whole=push.whole,
+        settings=sorted(found, key=lambda setting: setting.key)[:MOST_SETTINGS],
+    )
+
+
+def shown(setting: EffectiveSetting) -> str | None:
+    """The pushed value of a setting, for comparing: a withheld value as why, its length and the beginning of its digest."""
+    if setting.source != "redacted":
+        return setting.value if setting.pushed is None else setting.pushed
+    parts = [setting.reason or "withheld"]
+    if setting.length is not None:
+        parts.append(f"{setting.length} bytes")
+    if setting.digest:
+        parts.append(setting.digest[:_DIGEST_SHOWN])
+    return f"[{', '.join(parts)}]"
+
+
+def _reported(push: Push) -> list[EffectiveSetting]:
+    """What the client said; of one key that is there twice the last, as in a properties file."""
+    found: dict[str, EffectiveSetting] = {}
+    for place, (setting, key) in enumerate(zip(push.settings, push.keys, strict=True)):
+        held = push.values.get(key) if key else None
+        counts = held is not None and held.place == place and not push.has_several(setting)
+        name = key or clean(setting.key)
+        found[name] = _setting(name, setting, held.shown if held and counts else None)
+    return list(found.values())
+
+
+def _setting(key: str, setting: RecordedSetting, effective: str | None) -> EffectiveSetting:
+    why = setting.redacted
+    said = None if why or setting.value is None else clean(setting.value, _LONGEST_VALUE)
+    holds = None if why else clean(effective, _LONGEST_VALUE) if effective is not None else said
+    return EffectiveSetting(
+        key=key,
+        value=holds,
+        pushed=said if said != holds else None,
+        source="redacted" if why else "default" if setting.default else "pushed",
+        reported=True,
+        type=setting.type.upper(),
+        reason=why.reason if why else None,
+        length=why.length if why else None,
+        digest=why.digest if why else None,
+    )
+
+
+def _left_out(push: Push) -> list[EffectiveSetting]:
+    """Defaults that the client has and didn't tell, where its push shows that it leaves them out."""
+    return [
+        EffectiveSetting(key=key, value=held.shown, source="default", reported=False, type=TYPES[key].name)
+        for key, held in push.values.items()
+        if held.place is None
+    ]
+
+
+def changes(before: Configuration, after: Configuration) -> list[SettingChange]:
+    """Differences in pushed values: a default of another release counts too, one that neither pushed doesn't."""
+    old, new = ({setting.key: shown(setting) for setting in each.settings if setting.reported} for each in (before, after))
+    differing = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    return [SettingChange(key=key, before=old.get(key), after=new.get(key)) for key in differing]
+
 
 _NEVER = "It has not pushed its configuration (KIP-1324), and nothing of it was seen on the wire."
 _GONE = "Its configuration is no longer on the topic: a newer one is on its way, or it is gone."
@@ -29,35 +123,27 @@ class OneClient:
 
     def detail(self, key: str, now_ms: int) -> ClientDetail | None:
         """All about the client of this key; None where there is no such client."""
-        seen = self._state.one_client(key)
-        if seen is None:
+        known = self._state.one_client(key)
+        if known is None:
             return None
-        read, why = self._configurations(seen)
-        own = _own(seen, read)
-        if own is None and not why:
-            why = _GONE if seen.push else _NEVER
-        judged = seen.client.findings is not None or bool(seen.findings)
-        return ClientDetail(
-            version=seen.version,
-            feed=seen.feed,
-            client=seen.client,
-            connected=seen.connected,
-            connections=list(seen.connections),
-            configuration=own,
-            why=why or None,
-            findings=list(seen.findings) if judged else None,
-            not_judged_by=seen.not_judged_by,
-            starts=[] if _is_seen(seen) else _starts(seen, read) if own else None,
-            starts_of="application" if seen.starts_of_application else "client",
-        )
+        detail, push, starts = known
+        if push is None:
+            return detail.model_copy(update={"why": _NEVER})
+        read, why = self._configurations(push, starts)
+        whole = detail.starts_of == "client"
+        own = _own(push, starts if whole else [], read)
+        update = {
+            "configuration": own,
+            "why": why or (_GONE if own is None else None),
+            "starts": [] if _is_seen(push) else _starts(push, starts, read) if own else None,
+        }
+        return detail.model_copy(update=update)
 
-    def _configurations(self, seen: LastRead) -> tuple[dict[Place, Configuration], str]:
+    def _configurations(self, push: IndexedPush, starts: Sequence[IndexedPush]) -> tuple[dict[Place, Configuration], str]:
         """What its pushes say, by place, and why there is nothing to say."""
-        if seen.push is None:
-            return {}, ""
         if self._fetch is None:
             return {}, "Configurations are not read here."
-        pushes = {_place(push): push for push in (seen.push, *seen.starts)}
+        pushes = {_place(each): each for each in (push, *starts)}
         try:
             values = self._fetch(list(pushes))
         except EnvironmentProblem as error:
@@ -68,30 +154,29 @@ class OneClient:
                 found[place] = configuration(value, pushes[place].pushed_ms)
             except RecordError as error:
                 why = f"Its record can't be decoded ({error.reason})."
-        return found, "" if _place(seen.push) in found else why
+        return found, "" if _place(push) in found else why
 
 
-def _is_seen(seen: LastRead) -> bool:
+def _is_seen(push: IndexedPush) -> bool:
     """Whether nothing of its configuration is known but what its requests show."""
-    return seen.push is not None and seen.push.rank > 0
+    return push.rank > 0
 
 
-def _own(seen: LastRead, read: Mapping[Place, Configuration]) -> Configuration | None:
+def _own(push: IndexedPush, starts: Sequence[IndexedPush], read: Mapping[Place, Configuration]) -> Configuration | None:
     """Its configuration. Each gateway sees the requests that pass it: what the newest record lacks is taken from the others."""
-    own = read.get(_place(seen.push)) if seen.push else None
-    if own is None or not _is_seen(seen) or seen.starts_of_application:
+    own = read.get(_place(push))
+    if own is None or not _is_seen(push):
         return own
-    others = [read[place] for place in map(_place, reversed(seen.starts)) if place in read]
+    others = [read[place] for place in map(_place, reversed(starts)) if place in read]
     settings = {setting.key: setting for each in (*others, own) if each.client_type == own.client_type for setting in each.settings}
     return own.model_copy(update={"settings": [settings[key] for key in sorted(settings)]})
 
 
-def _starts(seen: LastRead, read: Mapping[Place, Configuration]) -> list[ClientStart]:
+def _starts(push: IndexedPush, starts: Sequence[IndexedPush], read: Mapping[Place, Configuration]) -> list[ClientStart]:
     """The newest first; each compared with the one before of the same kind of client, since a producer and a consumer may share a name."""
-    assert seen.push is not None
-    kind = read[_place(seen.push)].client_type
-    alike = [push for push in seen.starts if (known := read.get(_place(push))) is None or known.client_type == kind]
-    return [_start(push, alike[number + 1 :], read, push == seen.push) for number, push in enumerate(alike[:MOST_STARTS])]
+    kind = read[_place(push)].client_type
+    alike = [each for each in starts if (known := read.get(_place(each))) is None or known.client_type == kind]
+    return [_start(each, alike[number + 1 :], read, each == push) for number, each in enumerate(alike[:MOST_STARTS])]
 
 
 def _start(push: IndexedPush, older: Sequence[IndexedPush], read: Mapping[Place, Configuration], this: bool) -> ClientStart:

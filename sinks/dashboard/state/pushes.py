@@ -1,13 +1,33 @@
-"""Judged pushes, from ``clientscope.results``."""
+"""Judged pushes, from ``clientscope.results``, and the rules that could not judge one."""
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from typing import Any
 
-from clientscope.api.results import ResultRow, Verdict
+from clientscope.api.clients import UnjudgedRule
+from clientscope.api.findings import ResultRow, Verdict
 from clientscope.records.enums import Origin
 from clientscope.results import ResultValue
+from udfs.rules.engine.rule import NOT_EVALUABLE
+from udfs.rules.registry import EVERY_RULE
+
+_WHY = {rule.code: (rule.name, rule.message(NOT_EVALUABLE)) for rule in EVERY_RULE}
+_BIT = {rule.code: 1 << place for place, rule in enumerate(EVERY_RULE)}
+_BYTES = (len(EVERY_RULE) + 7) // 8
+
+
+def pack(codes: Iterable[str]) -> bytes:
+    """The rules of these codes; one that only another release's job knows is left out."""
+    return sum(_BIT.get(code, 0) for code in set(codes)).to_bytes(_BYTES, "big")
+
+
+def unpack(rules: bytes) -> list[UnjudgedRule]:
+    """By code, each with the reason."""
+    bits = int.from_bytes(rules, "big")
+    return [UnjudgedRule(code=code, name=name, why=why) for code, (name, why) in sorted(_WHY.items()) if bits & _BIT[code]]
+
 
 DAY_MS = 24 * 60 * 60 * 1000
 _MINUTE_MS = 60_000
@@ -23,34 +43,22 @@ class PushTable:
     Spark delivers at least once, so a result may come again: the source's offset tells, as far back as ``seen_limit`` results.
 
     Attributes:
-        pushes: results ever counted, by origin.
-        findings: rules that fired, ever counted, by (code, severity).
+        is_counting: whether what comes is counted in ``pushes`` and ``findings``; not while old results are read, which is no burst.
+        pushes: results, by origin.
+        findings: rules that fired, by (code, severity).
     """
 
-    def __init__(self, limit: int = 1_000, seen_limit: int = 100_000) -> None:
+    def __init__(self, limit: int = 1_000, seen_limit: int = 100_000, is_counting: bool = True) -> None:
+        self.is_counting = is_counting
         self.pushes: Counter[str] = Counter()
         self.findings: Counter[tuple[str, str]] = Counter()
         self._limit = limit
         self._seen_limit = seen_limit
         self._seen: OrderedDict[_Source, None] = OrderedDict()
         self._newest: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
-        self._fired: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
         self._pushed: OrderedDict[_Source, tuple[int, ResultRow]] = OrderedDict()
         self._minutes: dict[int, Counter[tuple[str, str]]] = {}
         self._day: Counter[tuple[str, str]] = Counter()
-        self._before_live: tuple[Counter[str], Counter[tuple[str, str]]] = (Counter(), Counter())
-
-    def begin_to_count(self) -> None:
-        """Pushes and findings counted until now aren't in `new_pushes` and `new_findings`: a restart must not look like a burst."""
-        self._before_live = (self.pushes.copy(), self.findings.copy())
-
-    def new_pushes(self) -> Counter[str]:
-        """``pushes`` since `begin_to_count`."""
-        return self.pushes - self._before_live[0]
-
-    def new_findings(self) -> Counter[tuple[str, str]]:
-        """``findings`` since `begin_to_count`."""
-        return self.findings - self._before_live[1]
 
     def apply(self, value: ResultValue, arrived_ms: int) -> bool:
         """Takes one result.  Returns whether anything changed.
@@ -63,12 +71,10 @@ class PushTable:
             return False
         self._seen[source] = None
         _trim(self._seen, self._seen_limit)
-        verdict = _verdict(value)
-        result = ResultRow(**{name: getattr(value, name) for name in ResultValue.model_fields}, verdict=verdict)
-        for table, belongs in ((self._newest, True), (self._fired, verdict == "findings"), (self._pushed, value.origin == Origin.PUSHED)):
-            if belongs:
-                table[source] = (arrived_ms, result)
-                _trim(table, self._limit)
+        result = ResultRow(**dict(value), verdict=_verdict(value))
+        for table in (self._newest, self._pushed) if value.origin == Origin.PUSHED else (self._newest,):
+            table[source] = (arrived_ms, result)
+            _trim(table, self._limit)
         self._count(value, arrived_ms)
         return True
 
@@ -76,7 +82,7 @@ class PushTable:
         """Lets what is older than a day go."""
         horizon = now_ms - DAY_MS
         changed = False
-        for table in (self._newest, self._fired, self._pushed):
+        for table in (self._newest, self._pushed):
             while table and next(iter(table.values()))[0] < horizon:
                 table.popitem(last=False)
                 changed = True
@@ -85,10 +91,9 @@ class PushTable:
             changed = True
         return changed
 
-    def results(self, fired_only: bool = False, pushed_only: bool = False) -> list[ResultRow]:
+    def results(self, pushed_only: bool = False) -> list[ResultRow]:
         """Newest first."""
-        table = self._fired if fired_only else self._pushed if pushed_only else self._newest
-        return [result for _, result in reversed(table.values()) if not pushed_only or result.origin == Origin.PUSHED]
+        return [result for _, result in reversed((self._pushed if pushed_only else self._newest).values())]
 
     def by_minute(self) -> dict[int, int]:
         """Configurations judged in each minute of the last day that has any, by the minute's number."""
@@ -113,12 +118,13 @@ class PushTable:
     def _count(self, value: ResultValue, arrived_ms: int) -> None:
         minute: Counter[tuple[str, str]] = Counter({("origin", value.origin): 1})
         minute["judged", "any"] += bool(value.rules or value.passed)
-        self.pushes[value.origin] += 1
+        self.pushes[value.origin] += self.is_counting
         for rule in value.rules:
             known = (rule.code, rule.severity) in self.findings or len(self.findings) < _RULES_LIMIT
             code, severity = (rule.code, rule.severity) if known else (OTHER, OTHER)
-            self.findings[code, severity] += 1
             minute["severity", severity] += 1
+            if self.is_counting:
+                self.findings[code, severity] += 1
         self._minutes.setdefault(arrived_ms // _MINUTE_MS, Counter()).update(minute)
         self._day.update(minute)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from clientscope.api.readiness import ReadinessBy, ReadinessGroups, ReadinessItem
+from clientscope.api.overview import ReadinessBy, ReadinessGroups, ReadinessItem
 from clientscope.profiles.owners import Owners
 from clientscope.query import READINESS, parse
 from clientscope.readiness import Readiness, known_releases, target_release
@@ -91,23 +91,13 @@ def targets() -> list[str]:
 
 
 def _item(group: ReadinessGroup, by: ReadinessBy) -> ReadinessItem:
+    same = {name: getattr(group, name) for name in ReadinessItem.model_fields if hasattr(group, name)}
     return ReadinessItem(
         label=getattr(group, by) or None,
         verdict=Readiness(group.readiness).value,
-        clients=group.clients,
-        with_verdict=group.with_verdict,
-        breaks=group.breaks,
-        unknown=group.unknown,
-        falls_back=group.falls_back,
-        fine=group.fine,
-        application=group.application,
-        owner=group.owner,
-        principal=group.principal,
-        software=group.software,
         last_old_ms=_ms(group.last_old),
         last_seen_ms=_ms(group.last_seen),
-        reason=group.reason,
-        advice=group.advice,
+        **same,
     )
 
 

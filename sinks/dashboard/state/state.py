@@ -1,67 +1,61 @@
-"""Views of the whole state: lists, groups, one client, numbers by minute.
+"""Views of the whole state: the overview, lists, groups, one client, numbers by minute.
 
 Where rows are many, they are fetched under the lock and made into answers outside of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
 
-from clientscope.api.brokers import Brokers
-from clientscope.api.clients import ClientGroups, ClientList, ConnectedClient, ConnectionRow, Connections, Facets, GroupBy, UnjudgedRule
-from clientscope.api.common import Feed
-from clientscope.api.findings import FindingGroups, FindingList
-from clientscope.api.gauges import GaugeList
-from clientscope.api.results import Results
-from clientscope.api.series import Series
+from clientscope.api.clients import (
+    BrokerItem,
+    Brokers,
+    ClientDetail,
+    ClientGroups,
+    ClientList,
+    ConnectedClient,
+    Connections,
+    Facets,
+    GaugeList,
+    GroupBy,
+    Series,
+)
+from clientscope.api.common import Feed, Listing
+from clientscope.api.findings import FindingGroups, FindingList, Results
+from clientscope.api.overview import Check, GatewayStatus, Overview, SoftwareRow, Versions
 from clientscope.findings.record import Finding
 from clientscope.findings.record import State as FindingState
 from clientscope.gauges import GatewayGauge, Gauge
 from clientscope.profiles.owners import NO_OWNERS, Owners
-from clientscope.query import BROKERS, Query, parse
+from clientscope.query import BROKERS, CLIENTS, Query, parse, parse_sort
+from clientscope.query import FINDINGS as QUERY_FINDINGS
 from clientscope.readiness.seen import SeenClients
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from clientscope.report.findings import SORTS, FindingChoice
 from sinks.dashboard.rows import lists as rows
-from sinks.dashboard.rows.groups import facets, group_sort, groups
-from sinks.dashboard.rows.judging import key_of_client, tenant
-from sinks.dashboard.rows.lists import Lists
-from sinks.dashboard.rows.pushes import IndexedPush
-from sinks.dashboard.state.findings import FindingChoice, FindingGroupBy
-from sinks.dashboard.state.known import DISAGREE_AFTER_MS
-from sinks.dashboard.state.overview import SOFTWARE_ROWS, Summary
-from sinks.dashboard.state.record import TopicRecord
-from sinks.dashboard.state.series import MINUTE_MS
+from sinks.dashboard.rows.judging import IndexedPush, key_of_client, tenant
+from sinks.dashboard.rows.lists import Lists, facets, group_sort, groups
+from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS
+from sinks.dashboard.state.findings import FindingGroupBy
+from sinks.dashboard.state.gauges import MINUTE_MS
+from sinks.dashboard.state.known import Known
+from sinks.dashboard.state.pushes import unpack
 from sinks.dashboard.state.status import differences
-from sinks.dashboard.state.unjudged import unpack
 from udfs.kernels.applications import application_of
 
-__all__ = ["DISAGREE_AFTER_MS", "SOFTWARE_ROWS", "LastRead", "State", "TopicRecord"]
+SOFTWARE_ROWS = 200
+"""Rows of the gauge in an overview; the rest is summed."""
+
 
 MOST_STARTS = 10
 _FACETS_KEPT, _FACETS_KEPT_MS = 100, 1_000
 MOST_CONNECTIONS = 100
 """Connections on one client's page."""
 
-
-class LastRead(NamedTuple):
-    """What is known of one client at one moment.
-
-    Attributes:
-        push: its last one; None where it never pushed.
-        starts: pushes of its earlier starts, the newest first, one more than is shown.
-    """
-
-    version: int
-    feed: Feed
-    client: ConnectedClient
-    connected: bool
-    connections: tuple[ConnectionRow, ...]
-    push: IndexedPush | None
-    starts: tuple[IndexedPush, ...]
-    starts_of_application: bool
-    findings: tuple[Finding, ...]
-    not_judged_by: list[UnjudgedRule] | None
+Answer = TypeVar("Answer", bound=Listing)
+Item = TypeVar("Item")
 
 
 class SeenNow(NamedTuple):
@@ -80,15 +74,110 @@ class SeenNow(NamedTuple):
     releases: Mapping[str, str | None]
 
 
-class State(Summary):
+class State(Known):
     """What the topics say, as of the last record applied.
 
-    Every method may be called from any thread.  Before the feed is live, views say so and hold no numbers.
+    Every method may be called from any thread.  Before the feed is live, views say so and hold no numbers.  Those that take a search or an
+    order raise QueryError where it can't be read.
     """
 
     def __init__(self, owners: Owners = NO_OWNERS, **limits: int) -> None:
-        super().__init__(owners, **limits)
+        super().__init__(owners=owners, **limits)
+        self._overview: Overview | None = None
         self._facets: dict[tuple[str, int], tuple[Facets, int]] = {}
+
+    def overview(self, now_ms: int) -> Overview:
+        """See `Overview`."""
+        with self._lock:
+            if self._overview is None or self._overview.version != self.version:
+                self._overview = self._make_overview(now_ms)
+            update = {
+                "now_ms": now_ms,
+                "last_record_ms": self._last_record_ms,
+                "health": self._status.health(now_ms) if self._was_live else [],
+                "pushes_per_minute": self._pushes_of_minute(now_ms) if self._was_live else None,
+            }
+            return self._overview.model_copy(update=update)
+
+    def _make_overview(self, now_ms: int) -> Overview:
+        known, nothing_judged = self._was_live, self._nothing_judged()
+        rows: Counter[tuple[str, str, str]] = Counter()
+        for g in self._gauges.series.values() if known else ():
+            rows[g.listener, g.software_name, g.software_version] += g.connections
+        largest = sorted(rows.items(), key=lambda row: (-row[1], row[0]))[:SOFTWARE_ROWS]
+        gateways = [self._with_figures(gateway) for gateway in self._connections.gateways()] if known else []
+        return Overview(
+            version=self.version,
+            versions=Versions(
+                gauges=self._versions[GAUGES],
+                connections=self._versions[CONNECTIONS],
+                results=self._versions[RESULTS],
+                findings=self._versions[FINDINGS],
+                status=self._versions[STATUS],
+            ),
+            feed=self._feed.now,
+            feed_detail=self._feed.detail,
+            progress=self._feed.progress,
+            now_ms=now_ms,
+            last_record_ms=self._last_record_ms,
+            last_change_ms=self._last_change_ms,
+            clusters=sorted({g.cluster for g in gateways} | {g.cluster for g in self._gauges.series.values()}) if known else [],
+            connections=rows.total() if known else None,
+            software_versions=len({row[1:] for row in rows}) if known else None,
+            clients=self._connections.reading.client_count() if known else None,
+            judged=self._connections.reading.judged_count() if known else None,
+            pushes=self._pushes.pushes_of_day() if known else None,
+            findings=self._findings.overview() if known and not nothing_judged else None,
+            findings_detail=nothing_judged or None if known else None,
+            software=[
+                SoftwareRow(listener=listener, software_name=name, software_version=version, connections=count)
+                for (listener, name, version), count in sorted(largest)  # by name, so that rows stay where they are
+            ],
+            software_other=rows.total() - sum(count for _, count in largest),
+            gateways=gateways,
+            checks=self._checks() if known else [],
+        )
+
+    def _pushes_of_minute(self, now_ms: int) -> int | None:
+        """Pushes in the last whole minute."""
+        *_, last, _present = self._pushes_by_minute(now_ms, self._series.minutes(now_ms, 2))
+        return last
+
+    def _pushes_by_minute(self, now_ms: int, minutes: list[int]) -> list[int | None]:
+        """Pushes; None before the first that was judged in the day, and after the last one while the query that judges isn't well."""
+        judged, pushes = self._pushes.by_minute(), self._pushes.pushes_by_minute()
+        first, last = min(judged, default=None), max(judged, default=None)
+        well = self._status.condition("query", "results", now_ms) in (None, "ok")
+        return [
+            pushes.get(minute, 0) if first is not None and last is not None and first <= minute and (well or minute <= last) else None
+            for minute in minutes
+        ]
+
+    def _nothing_judged(self) -> str:
+        """Why it is unknown whether anything is wrong; empty if it is known."""
+        if len(self._findings):
+            return ""
+        if self._pushes.fired_of_day():
+            return "Rules fired, but no finding has come of it yet: is clientscope stream running?"
+        return "" if self._pushes.judged_of_day() else "Nothing was judged yet."
+
+    def _with_figures(self, gateway: GatewayStatus) -> GatewayStatus:
+        row = self._gauges.of_gateway(gateway.cluster, gateway.broker, gateway.gateway)
+        if row is None:
+            return gateway
+        update = {"instances": row.instances, "opened_per_minute": row.opened_per_minute, "closed_per_minute": row.closed_per_minute}
+        return gateway.model_copy(update=update)
+
+    def _checks(self) -> list[Check]:
+        gateways, lost = self._connections.gateways(), self._connections.lost()
+        late = sorted(gateway.gateway for gateway in gateways if gateway.late)
+        undecodable = self._undecodable.total()
+        dropped = self._dropped().total()
+        return [
+            _check("gateways", f"No heartbeat from {', '.join((lost + late)[:3])}." if lost or late else ""),
+            _check("records", f"{_plural(undecodable)} could not be decoded." if undecodable else ""),
+            _check("capacity", f"{_plural(dropped)} did not fit into what is kept in memory." if dropped else ""),
+        ]
 
     @property
     def _reading(self) -> Lists:
@@ -97,66 +186,62 @@ class State(Summary):
     def _codes(self) -> set[str]:
         return self._connections.writing.judging.codes()
 
-    def _total(self, items: Sequence[object]) -> int | None:
-        return len(items) if self._feed.was_live else None
+    def _listed(
+        self,
+        answer: type[Answer],
+        topic: str,
+        read: Callable[[], tuple[list[Any], int]],
+        offset: int = 0,
+        shown: Callable[[Any], object] | None = None,
+        **more: Any,
+    ) -> Answer:
+        """A list: of what is read under the lock, and shown outside of it; unknown before the topics were read to their ends."""
+        with self._lock:
+            version, feed = self._versions[topic], self._feed.now
+            items, total = read() if self._was_live else ([], None)
+        items = [*map(shown, items)] if shown else items
+        return answer.model_construct(version=version, feed=feed, total=total, offset=offset, items=items, **more)
 
     def gauges(self, limit: int) -> GaugeList:
-        """See `Gauges`."""
-        with self._lock:
-            items = sorted(self._gauges.series.values(), key=lambda g: (-g.connections, g.series)) if self._feed.was_live else []
-            return GaugeList(version=self._versions.of[GAUGES], feed=self._feed.now, total=self._total(items), items=items[:limit])
+        """See `GaugeList`."""
+
+        def read() -> tuple[list[Gauge], int]:
+            return _page(sorted(self._gauges.series.values(), key=lambda g: (-g.connections, g.series)), 0, limit)
+
+        return self._listed(GaugeList, GAUGES, read)
 
     def connections(self, limit: int, *, offset: int = 0, q: str = "", sort: str = "", key: str = "", now_ms: int = 0) -> Connections:
-        """See `Connections`.
-
-        Raises:
-            QueryError: ``q`` or ``sort`` can't be read.
-        """
-        query, keys = self._reading.parsed(q, now_ms), rows.connection_sort(sort)
-        with self._lock:
-            version, feed = self._versions.of[CONNECTIONS], self._feed.now
-            found, total = self._reading.connections(query, keys, offset, limit, key) if self._feed.was_live else ([], None)
-        return Connections.model_construct(
-            version=version, feed=feed, total=total, offset=offset, items=[rows.connection(row) for row in found]
+        """See `Connections`."""
+        query, keys = parse(q, CLIENTS, now_ms), parse_sort(sort, CONNECTION_SORTS)
+        return self._listed(
+            Connections, CONNECTIONS, lambda: self._reading.connections(query, keys, offset, limit, key), offset, rows.connection
         )
 
     def clients(self, limit: int, *, offset: int = 0, q: str = "", sort: str = "", now_ms: int = 0) -> ClientList:
-        """See `ClientList`.
-
-        Raises:
-            QueryError: ``q`` or ``sort`` can't be read.
-        """
-        query, keys = self._reading.parsed(q, now_ms), rows.client_sort(sort)
-        with self._lock:
-            version, feed = self._versions.of[CONNECTIONS], self._feed.now
-            found, total = self._reading.clients(query, keys, offset, limit) if self._feed.was_live else ([], None)
-        return ClientList.model_construct(version=version, feed=feed, total=total, offset=offset, items=[rows.client(row) for row in found])
+        """See `ClientList`."""
+        query, keys = parse(q, CLIENTS, now_ms), parse_sort(sort, CLIENT_SORTS)
+        return self._listed(ClientList, CONNECTIONS, lambda: self._reading.clients(query, keys, offset, limit), offset, rows.client)
 
     def client_groups(self, group: GroupBy, limit: int, *, offset: int = 0, q: str = "", sort: str = "", now_ms: int = 0) -> ClientGroups:
-        """See `ClientGroups`.
-
-        Raises:
-            QueryError: ``q`` or ``sort`` can't be read.
-        """
-        query, keys = self._reading.parsed(q, now_ms), group_sort(sort)
-        with self._lock:
-            version, feed = self._versions.of[CONNECTIONS], self._feed.now
-            items, total = groups(self.database, query, self._codes(), group, keys, offset, limit) if self._feed.was_live else ([], None)
-        return ClientGroups.model_construct(version=version, feed=feed, total=total, offset=offset, group=group, items=items)
+        """See `ClientGroups`."""
+        query, keys = parse(q, CLIENTS, now_ms), group_sort(sort)
+        return self._listed(
+            ClientGroups,
+            CONNECTIONS,
+            lambda: groups(self.database, query, self._codes(), group, keys, offset, limit),
+            offset,
+            group=group,
+        )
 
     def facets(self, limit: int, *, q: str = "", now_ms: int = 0) -> Facets:
-        """See `Facets`.
-
-        Raises:
-            QueryError: ``q`` can't be read.
-        """
-        query = self._reading.parsed(q, now_ms)
+        """See `Facets`."""
+        query = parse(q, CLIENTS, now_ms)
         with self._lock:
-            version, feed = self._versions.of[CONNECTIONS] + self._versions.of[FINDINGS], self._feed.now
+            version, feed = self._versions[CONNECTIONS] + self._versions[FINDINGS], self._feed.now
             kept = self._facets.get((q, limit))
             if kept and kept[0].feed == feed and (kept[0].version == version or 0 < now_ms - kept[1] < _FACETS_KEPT_MS):
                 return kept[0]
-            items, total = facets(self.database, query, self._codes(), limit) if self._feed.was_live else ([], None)
+            items, total = facets(self.database, query, self._codes(), limit) if self._was_live else ([], None)
             found = Facets(version=version, feed=feed, total=total, items=items)
             if len(self._facets) >= _FACETS_KEPT:
                 self._facets.clear()
@@ -164,16 +249,12 @@ class State(Summary):
             return found
 
     def export(self, *, q: str = "", sort: str = "", now_ms: int = 0) -> Iterator[ConnectedClient] | None:
-        """All clients that ``q`` leaves, as they are when each is reached; None while the topics are being read for the first time.
-
-        Raises:
-            QueryError: ``q`` or ``sort`` can't be read.
-        """
-        query, keys = self._reading.parsed(q, now_ms), rows.client_sort(sort)
+        """All clients that ``q`` leaves, as they are when each is reached; None while the topics are being read for the first time."""
+        query, keys = parse(q, CLIENTS, now_ms), parse_sort(sort, CLIENT_SORTS)
         with self._lock:
-            if not self._feed.was_live:
+            if not self._was_live:
                 return None
-            ids = self._reading.all_clients(query, keys)
+            ids = self._reading.client_ids(query, keys)
         return self._exported(ids)
 
     def _exported(self, ids: list[int]) -> Iterator[ConnectedClient]:
@@ -187,10 +268,14 @@ class State(Summary):
         with self._lock:
             return self._feed.now != "live" or self._index.has_any(from_ms)
 
-    def one_client(self, key: str) -> LastRead | None:
-        """What is known of one client, and of its pushes, at one moment; None where nothing is."""
+    def one_client(self, key: str) -> tuple[ClientDetail, IndexedPush | None, list[IndexedPush]] | None:
+        """What is known of one client at one moment, without its configuration and starts; None where nothing is.
+
+        Returns:
+            With it its last push, and pushes of its starts, the newest first, one more than is shown.
+        """
         with self._lock:
-            row = self._reading.one(key) if self._feed.was_live else None
+            row = self._reading.one(key) if self._was_live else None
             if row is None:
                 return None
             client = rows.client(row)
@@ -200,43 +285,36 @@ class State(Summary):
             starts, of_application = self._index.starts(push, MOST_STARTS + 1) if push else ([], False)
             fingerprints = self._connections.writing.judging.fingerprints(*names, application_of(names[1]))
             found = sorted(filter(None, map(self._findings.one, fingerprints)), key=lambda finding: finding.urgency)
-            return LastRead(
-                version=self._versions.of[CONNECTIONS],
+            opened, _ = self._reading.connections(Query(), (), 0, MOST_CONNECTIONS, key)
+            detail = ClientDetail(
+                version=self._versions[CONNECTIONS],
                 feed=self._feed.now,
                 client=client,
                 connected=client.disconnected_ms is None,
-                connections=tuple(map(rows.connection, self._reading.connections(Query(), (), 0, MOST_CONNECTIONS, key)[0])),
-                push=push,
-                starts=tuple(starts),
-                starts_of_application=of_application,
-                findings=tuple(found),
+                connections=[*map(rows.connection, opened)],
+                findings=found if found or client.findings is not None else None,
                 not_judged_by=None if push is None or push.not_judged_by is None else unpack(push.not_judged_by),
+                starts_of="application" if of_application else "client",
             )
+            return detail, push, starts
 
     def brokers(self, now_ms: int, q: str = "") -> Brokers:
-        """See `Brokers`.
-
-        Raises:
-            QueryError: ``q`` can't be read.
-        """
+        """See `Brokers`."""
         query = parse(q, BROKERS, now_ms)
-        with self._lock:
-            items = self._status.brokers(now_ms, query) if self._feed.was_live else []
-            return Brokers(
-                version=self._versions.of[STATUS],
-                feed=self._feed.now,
-                total=self._total(items),
-                items=items,
-                differences=differences(items),
-            )
+
+        def read() -> tuple[list[BrokerItem], int]:
+            return _page(self._status.brokers(now_ms, query))
+
+        answer = self._listed(Brokers, STATUS, read)
+        return answer.model_copy(update={"differences": differences(answer.items)})
 
     def seen_clients(self) -> SeenNow:
         """What gateways have seen of clients, for upgrade readiness."""
         with self._lock:
             return SeenNow(
-                version=self._versions.of[CONNECTIONS],
+                version=self._versions[CONNECTIONS],
                 feed=self._feed.now,
-                known=self._feed.was_live,
+                known=self._was_live,
                 clients=self._seen.copy(),
                 releases=self._status.releases(),
             )
@@ -246,8 +324,8 @@ class State(Summary):
         with self._lock:
             minutes = self._series.minutes(now_ms, count)
             nothing: list[int | None] = [None] * count
-            total, versions, other = self._series.connections(minutes) if self._feed.was_live else (nothing, [], nothing)
-            opened, closed = self._series.changes(minutes) if self._feed.was_live else (nothing, nothing)
+            total, versions, other = self._series.connections(minutes) if self._was_live else (nothing, [], nothing)
+            opened, closed = self._series.changes(minutes) if self._was_live else (nothing, nothing)
             return Series(
                 version=self.version,
                 feed=self._feed.now,
@@ -257,40 +335,22 @@ class State(Summary):
                 other=other,
                 opened=opened,
                 closed=closed,
-                pushes=self._pushes_by_minute(now_ms, minutes) if self._feed.was_live else nothing,
+                pushes=self._pushes_by_minute(now_ms, minutes) if self._was_live else nothing,
             )
 
-    def results(self, limit: int, fired_only: bool = False, pushed_only: bool = False) -> Results:
+    def results(self, limit: int, pushed_only: bool = False) -> Results:
         """See `Results`."""
-        with self._lock:
-            items = self._pushes.results(fired_only, pushed_only) if self._feed.was_live else []
-            return Results(version=self._versions.of[RESULTS], feed=self._feed.now, total=self._total(items), items=items[:limit])
+        return self._listed(Results, RESULTS, lambda: _page(self._pushes.results(pushed_only), 0, limit))
 
     def findings(self, choice: FindingChoice, offset: int, limit: int, sort: str = "", now_ms: int = 0) -> FindingList:
-        """See `FindingList`.
-
-        Raises:
-            QueryError: ``choice.q`` or ``sort`` can't be read.
-        """
-        with self._lock:
-            items, total = self._findings.find(choice, offset, limit, sort, now_ms)
-            version = self._versions.of[FINDINGS]
-            if not self._feed.was_live:
-                return FindingList(version=version, feed=self._feed.now, total=None, offset=offset, items=[])
-            return FindingList(version=version, feed=self._feed.now, total=total, offset=offset, items=items)
+        """See `FindingList`."""
+        query, keys = parse(choice.q, QUERY_FINDINGS, now_ms), parse_sort(sort, SORTS)
+        return self._listed(FindingList, FINDINGS, lambda: self._findings.find(choice, query, keys, offset, limit), offset)
 
     def finding_groups(self, choice: FindingChoice, group: FindingGroupBy, offset: int, limit: int, now_ms: int = 0) -> FindingGroups:
-        """See `FindingGroups`.
-
-        Raises:
-            QueryError: ``choice.q`` can't be read.
-        """
-        with self._lock:
-            items = self._findings.grouped(choice, group, now_ms)
-            if not self._feed.was_live:
-                items = []
-            version, page = self._versions.of[FINDINGS], items[offset : offset + limit]
-            return FindingGroups(version=version, feed=self._feed.now, total=self._total(items), offset=offset, items=page)
+        """See `FindingGroups`."""
+        query = parse(choice.q, QUERY_FINDINGS, now_ms)
+        return self._listed(FindingGroups, FINDINGS, lambda: _page(self._findings.grouped(choice, query, group), offset, limit), offset)
 
     def finding(self, fingerprint: str) -> Finding | None:
         """One finding; None if unknown."""
@@ -300,16 +360,29 @@ class State(Summary):
     def finding_counts(self) -> dict[tuple[str, FindingState], int] | None:
         """Findings by severity and state; None while nothing is known of them, or nothing was judged."""
         with self._lock:
-            if not self._feed.was_live or self._nothing_judged():
+            if not self._was_live or self._nothing_judged():
                 return None
             return dict(self._findings.counts())
 
     def series(self) -> list[Gauge]:
         """The gauges as they are; none before the feed was first live."""
         with self._lock:
-            return list(self._gauges.series.values()) if self._feed.was_live else []
+            return list(self._gauges.series.values()) if self._was_live else []
 
     def gateway_values(self) -> list[GatewayGauge]:
         """The topic's record of each gateway; nothing before the feed was first live."""
         with self._lock:
-            return list(self._gauges.gateways.values()) if self._feed.was_live else []
+            return list(self._gauges.gateways.values()) if self._was_live else []
+
+
+def _page(items: list[Item], offset: int = 0, limit: int | None = None) -> tuple[list[Item], int]:
+    """A part of a list, and its length."""
+    return items[offset:][:limit], len(items)
+
+
+def _plural(records: int) -> str:
+    return f"{records} record" if records == 1 else f"{records} records"
+
+
+def _check(name: str, warning: str) -> Check:
+    return Check(name=name, state="warn" if warning else "ok", detail=warning)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TypeVar
 
-from clientscope.api.brokers import ApiRange, BrokerItem, Difference, RangeAt
+from clientscope.api.clients import ApiRange, BrokerItem, Difference, RangeAt
 from clientscope.api.overview import ProcessHealth
 from clientscope.catalog.releases import api_name
 from clientscope.query import BROKERS, Query, matches
@@ -17,14 +18,17 @@ EVERYTHING = Query()
 _PROCESSES = ("gateway", "stream", "query", "deliver", "serve")
 
 
+Status = TypeVar("Status", ProcessStatus, BrokerStatus)
+
+
 class StatusTable:
     """The newest of each, at most ``limit``; what doesn't fit is counted in ``dropped``.  Times are Kafka's, in ms since the epoch."""
 
     def __init__(self, limit: int = 10_000) -> None:
         self.dropped: Counter[str] = Counter()
         self._limit = limit
-        self._processes: dict[bytes, tuple[ProcessStatus, int]] = {}
-        self._brokers: dict[bytes, tuple[BrokerStatus, int]] = {}
+        self._told: dict[bytes, tuple[ProcessStatus | BrokerStatus, int]] = {}
+        """The newest record of each key, and when Kafka took it."""
         self._stale: frozenset[bytes] = frozenset()
 
     def apply(self, key: bytes | None, value: bytes | None, arrived_ms: int) -> bool:
@@ -36,34 +40,31 @@ class StatusTable:
         kind = read_key(tuple[str, str], key)[0]
         assert key is not None
         if value is None:
-            return self._processes.pop(key, None) is not None or self._brokers.pop(key, None) is not None
-        if key not in self._processes and key not in self._brokers and len(self._processes) + len(self._brokers) >= self._limit:
+            return self._told.pop(key, None) is not None
+        if kind not in (*_PROCESSES, "broker"):
+            return False  # of a later release
+        if key not in self._told and len(self._told) >= self._limit:
             self.dropped["status"] += 1
             return False
-        if kind == "broker":
-            self._brokers[key] = parse(BrokerStatus, value), arrived_ms
-        elif kind in _PROCESSES:
-            self._processes[key] = parse(ProcessStatus, value), arrived_ms
-        else:
-            return False  # of a later release
+        status = parse(BrokerStatus, value) if kind == "broker" else parse(ProcessStatus, value)
+        self._told[key] = status, arrived_ms
         return True
 
     def tick(self, now_ms: int) -> bool:
         """Whether a process fell silent, or is back, since the last call."""
-        reported = [(key, each) for table in (self._processes, self._brokers) for key, each in table.items()]
-        stale = frozenset(key for key, (status, at_ms) in reported if _is_stale(status, at_ms, now_ms))
+        stale = frozenset(key for key, (status, at_ms) in self._told.items() if _is_stale(status, at_ms, now_ms))
         changed, self._stale = stale != self._stale, stale
         return changed
 
     def health(self, now_ms: int) -> list[ProcessHealth]:
         """Each process and query, by kind and id."""
-        found = sorted(self._processes.values(), key=lambda each: (_PROCESSES.index(each[0].kind), each[0].id))
+        found = sorted(self._of(ProcessStatus), key=lambda each: (_PROCESSES.index(each[0].kind), each[0].id))
         queries = [status for status, _ in found if status.kind == "query"]
         return [_health(_with_queries(status, queries), at_ms, now_ms) for status, at_ms in found]
 
     def condition(self, kind: str, name: str, now_ms: int) -> str | None:
         """How one process or query is: its condition, ``stale``, or None where it doesn't tell."""
-        for status, at_ms in self._processes.values():
+        for status, at_ms in self._of(ProcessStatus):
             if (status.kind, status.id) == (kind, name):
                 return "stale" if _is_stale(status, at_ms, now_ms) else status.condition
         return None
@@ -71,15 +72,18 @@ class StatusTable:
     def releases(self) -> dict[str, str | None]:
         """By cluster, the oldest release of its brokers, as Kafka has it; None where it isn't known."""
         versions: dict[str, list[str]] = {}
-        for status, _ in self._brokers.values():
+        for status, _ in self._of(BrokerStatus):
             versions.setdefault(status.cluster, []).append(status.software_version)
         return {cluster: oldest_release(of) for cluster, of in versions.items()}
 
     def brokers(self, now_ms: int, query: Query = EVERYTHING) -> list[BrokerItem]:
         """Each broker that a query leaves, by cluster and number."""
-        found = sorted(self._brokers.values(), key=lambda each: (each[0].cluster, each[0].broker))
+        found = sorted(self._of(BrokerStatus), key=lambda each: (each[0].cluster, each[0].broker))
         items = (_broker(status, at_ms, now_ms) for status, at_ms in found)
         return [item for item in items if matches(query, BROKERS, *_searched(item))]
+
+    def _of(self, kind: type[Status]) -> list[tuple[Status, int]]:
+        return [(status, at_ms) for status, at_ms in self._told.values() if isinstance(status, kind)]
 
 
 def differences(brokers: list[BrokerItem]) -> list[Difference]:
@@ -138,20 +142,8 @@ def _with_queries(status: ProcessStatus, queries: list[ProcessStatus]) -> Proces
 def _health(status: ProcessStatus, at_ms: int, now_ms: int) -> ProcessHealth:
     stale = _is_stale(status, at_ms, now_ms)
     silent = f"Nothing was heard of it for {(now_ms - at_ms) // 1000} seconds."
-    return ProcessHealth(
-        kind=status.kind,
-        id=status.id,
-        condition=status.condition,
-        reason=silent if stale else status.reason,
-        version=status.release,
-        stale=stale,
-        started_ms=status.started_ms,
-        told_ms=at_ms,
-        lag_records=status.lag_records,
-        lag_ms=status.lag_ms,
-        last_record_ms=status.last_record_ms,
-        figures=status.figures,
-    )
+    told = {**dict(status), "told_ms": at_ms, "reason": silent if stale else status.reason}
+    return ProcessHealth.model_construct(**told, stale=stale)
 
 
 def _broker(status: BrokerStatus, at_ms: int, now_ms: int) -> BrokerItem:

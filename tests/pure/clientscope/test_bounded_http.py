@@ -13,7 +13,7 @@ import pytest
 from every import every
 from http_attacks import HALF_A_REQUEST, connected, ends, get, half_requests, is_open, pours, refused
 from patience import until
-from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client import CollectorRegistry
 
 from clientscope import bounded_http, pages
 from clientscope.bounded_http import Bounds, Listener, Server, refusals
@@ -31,7 +31,7 @@ class Listening:
         self.address = f"127.0.0.1:{free_port()}"
         self.url = f"http://{self.address}"
         served: dict[str, pages.App] = {
-            "/metrics": make_wsgi_app(self.registry),
+            "/metrics": pages.metrics(self.registry),
             "/healthz": pages.probe(lambda: ""),
             "/large": self._large,
             "/held": self._held,
@@ -41,14 +41,12 @@ class Listening:
     def refused(self) -> dict[str, float]:
         return refused(get(f"{self.url}/metrics")[1], "metrics-listen")
 
-    def _large(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
-        start_response("200 OK", [])
-        return [b"x" * LARGE]
+    def _large(self, request: pages.Request) -> pages.Page:
+        return pages.Page(b"x" * LARGE, "text/plain")
 
-    def _held(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    def _held(self, request: pages.Request) -> pages.Page:
         self.held.wait(30)
-        start_response("200 OK", [])
-        return [b"held"]
+        return pages.Page(b"held", "text/plain")
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from places import ROOT
 from clientscope.commands.registry import COMMANDS
 from clientscope.commands.sources import parse
 from clientscope.config import ServeSettings
-from sinks.dashboard.http.admission import access_of
+from sinks.dashboard.http.access import access_of
 
 
 def volume_of(entry: str | dict[str, Any]) -> tuple[str, str, bool]:

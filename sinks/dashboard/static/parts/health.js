@@ -76,7 +76,7 @@ function Details({ health }) {
       <td data-tone=${tone(process)} class="condition">${word(process)}${process.reason && html`: <bdi>${process.reason}</bdi>`}</td>
       <td class="number">${process.lag_records === null ? html`<span class="muted">–</span>` : html`${count(process.lag_records)}${process.lag_ms ? ` (${span(process.lag_ms)})` : ""}`}</td>
       <td><${Time} ms=${process.last_record_ms} bare /></td><td><${Time} ms=${process.told_ms} bare /></td><td><${Time} ms=${process.started_ms} bare /></td>
-      <td class="mono">${process.version}</td>
+      <td class="mono">${process.release}</td>
       <td class="muted small">${Object.entries(process.figures)
         .slice(0, 8)
         .map(([name, value]) => html`<span class="one"><bdi>${name.replaceAll("_", " ")}</bdi>: ${count(value)}</span> `)}</td></tr>`,

@@ -78,9 +78,7 @@ function Decide({ finding: live }) {
     try {
       const taken = closed
         ? await post(`${path}reopen`, { why })
-        : resolution === ACCEPTED
-          ? await post(`${path}accept`, { why, until: form.get("until") })
-          : await post(`${path}close`, { resolution, why });
+        : await post(`${path}close`, { resolution, why, until: resolution === ACCEPTED ? form.get("until") : null });
       show({
         good: true,
         text: `${closed ? "Taken back" : "Closed"} by ${taken.by}; the streaming job applies it within seconds.`,

@@ -163,7 +163,7 @@ function Findings({ answer, sort, ended, scope }) {
   const columns = [
     { label: "Severity", kind: "severity", sortable: "severity", downFirst: true, cell: (f) => html`<${Severity} of=${f.severity} />` },
     { label: "What", kind: "sentence", link: true, cell: (f) => html`<${Marked} text=${f.message} />` },
-    { label: "Whose", kind: "whose", cell: (f) => html`<bdi>${application(f)}</bdi>` },
+    { label: "Whose", kind: "whose", cell: (f) => html`<bdi>${application(f.application)}</bdi>` },
     { label: "Clients", kind: "number", sortable: "clients", downFirst: true, cell: (f) => count(f.client_count) },
     {
       label: inZone("Opened"),
@@ -181,7 +181,7 @@ function Findings({ answer, sort, ended, scope }) {
             kind: "mono",
             sortable: "ended",
             downFirst: true,
-            cell: (f) => html`<${Time} ms=${f.ended_ms ?? f.recorded_ms} bare />`,
+            cell: (f) => html`<${Time} ms=${f.ended_ms} bare />`,
           },
         ]
       : []),
@@ -189,7 +189,7 @@ function Findings({ answer, sort, ended, scope }) {
       label: "State",
       kind: "state-cell",
       cell: (f) =>
-        html`<span class="state-word" data-state=${f.state}>${f.state}</span>${f.decided_by && html` <small class="muted">by <bdi>${f.decided_by}</bdi></small>`}`,
+        html`<span class="state-word" data-state=${f.state}>${f.state}</span>${f.decided && html` <small class="muted">by <bdi>${f.decided.by}</bdi></small>`}`,
     },
     { label: "Rule", kind: "mono", sortable: "code", cell: (f) => html`<bdi title=${f.name}>${f.code}</bdi>` },
   ];

@@ -17,7 +17,7 @@ from clientscope.records.codec import encode
 from clientscope.records.series import MOST_SERIES, OTHER
 from clientscope.records.topics import GAUGES
 from clientscope.session.state import Identity
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 from streaming.gauges import Gauges
 

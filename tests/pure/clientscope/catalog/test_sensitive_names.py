@@ -30,7 +30,7 @@ from clientscope.records.codec import encode
 from clientscope.records.enums import ValueState
 from clientscope.session.state import UNKNOWN, Identity, PrincipalSource
 from clientscope.topic_values import Setting
-from sinks.dashboard.state.connection_events import event
+from sinks.dashboard.state.connections import event
 from udfs.decode import CONNECTION, PUSH
 from udfs.kernels.client_facts import CLIENT
 from udfs.kernels.connection_counts import counts

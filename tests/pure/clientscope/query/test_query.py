@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import ROOT
 
-from clientscope.query import BROKERS, CLIENTS, FINDINGS, QueryError, fields, matches, parse, parse_sort, term_text, version_order
+from clientscope.query import BROKERS, CLIENTS, FINDINGS, QueryError, matches, parse, parse_sort, term_text, version_order
+from clientscope.query import terms as fields
 from clientscope.query.parsing import LONGEST, MOST_DEEP, MOST_STARS, MOST_TERMS, MOST_VALUES
 
 NOW_MS = 1_795_330_000_000

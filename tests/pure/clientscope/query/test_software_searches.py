@@ -1,4 +1,4 @@
-"""Searches for software, by the announced name and by the library underneath: one table for all evaluators, and searches that are shown."""
+"""Searches for software, by the announced name and by the library underneath: one table for both evaluators."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from collections.abc import Callable
 
 import pytest
 from page_state import NOW_MS, opened
-from past_tables import HOUR_MS, append, connection
 
 from clientscope.api.gateway import GatewayConnection
-from clientscope.records.enums import Kind
 from clientscope.report.connections import matching
-from sinks.dashboard.past import clients
-from sinks.dashboard.past.tables import Span, Tables
 from sinks.dashboard.state.state import State
 
 ANNOUNCED = {
@@ -75,27 +71,21 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def searches(tmp_path_factory: pytest.TempPathFactory) -> list[Callable[[str], set[str | None]]]:
-    """The page's clients, those of history, and a gateway's connections on the command line: each translates or evaluates by itself."""
-    folder = tmp_path_factory.mktemp("history")
-    state, every, rows = State(), [], []
+def searches() -> list[Callable[[str], set[str | None]]]:
+    """The page's clients in SQL, and a gateway's connections on the command line in memory."""
+    state, every = State(), []
     at = {"client_address": "10.0.0.1", "principal": None, "listener": "CLIENT", "security_protocol": "PLAINTEXT", "opened_ms": 0}
     for number, (name, (software, version)) in enumerate(ANNOUNCED.items()):
-        who = {"client_id": name, "client_software_name": software, "client_software_version": version}
-        state.apply([opened(number, **who)])
-        rows.append(connection(NOW_MS - HOUR_MS, Kind.CLOSED, number, **who))
+        state.apply([opened(number, client_id=name, client_software_name=software, client_software_version=version)])
         made = {"client_id": name, "client_name": software, "client_version": version, "inferred": None, "connection_id": 1}
         every.append(GatewayConnection(**made, **at))  # type: ignore[arg-type]
     state.live()
-    append(folder, "connections", rows)
-    past = clients.clients(Tables(folder), Span(NOW_MS - 2 * HOUR_MS, NOW_MS))
     return [
         lambda q: {client.client_id for client in state.clients(100, q=q, now_ms=NOW_MS).items},
-        lambda q: {item["client_id"] for item in clients.page(past, q, "", 0, 100, NOW_MS)["items"]},
         lambda q: {each.client_id for each in matching(every, [q])},
     ]
 
 
 @pytest.mark.parametrize(("q", "names"), CASES.items())
 def test_finds_announced_name_and_library(q: str, names: set[str], searches: list[Callable[[str], set[str | None]]]) -> None:
-    assert [search(q) for search in searches] == [names] * 3
+    assert [search(q) for search in searches] == [names] * 2

@@ -6,6 +6,7 @@ import json
 import re
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import alert_receivers
@@ -23,7 +24,7 @@ from clientscope.local.process import free_port
 from clientscope.report.api import Api
 from clientscope.report.clients import FIELDS
 from sinks.dashboard.http.access import Access, Token
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 
 HOSTILE = "a\x1b[31mb[red]c"
 SECRET = "0123456789abcdef0123"
@@ -128,7 +129,7 @@ def test_what_commands_print_is_what_the_api_says(page: str, clients: Run) -> No
     with urllib.request.urlopen(f"{page}/api/v1/clients?limit=10") as response:
         said = json.load(response)["items"]
     assert json.loads(clients(page, "-o", "json").printed) == said
-    assert {field.partition(".")[0] for field in FIELDS} <= ConnectedClient.model_fields.keys()
+    assert {field.partition(".")[0] for field in FIELDS} <= {field.name for field in fields(ConnectedClient)}
 
 
 def test_a_narrow_terminal_has_fewer_columns_rather_than_folded_names(page: str, clients: Run, monkeypatch: pytest.MonkeyPatch) -> None:

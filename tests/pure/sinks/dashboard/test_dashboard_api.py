@@ -12,8 +12,8 @@ from page_state import browser, found, gauge, live, opened, result
 from clientscope.records.enums import Kind
 from clientscope.records.topics import STATUS
 from clientscope.status.record import BrokerStatus
-from sinks.dashboard.api import events
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.api import streams
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 
 NOW = 1_000_000
@@ -39,7 +39,7 @@ def test_overview(client: TestClient, state: State) -> None:
     assert body["software"] == [row]
 
 
-LISTS = {"gauges": 1, "connections": 1, "clients": 1, "results": 2, "results?fired=true": 1, "findings": 1, "readiness": 1, "brokers": 1}
+LISTS = {"gauges": 1, "connections": 1, "clients": 1, "results": 2, "results?pushed=true": 2, "findings": 1, "readiness": 1, "brokers": 1}
 
 
 @pytest.mark.parametrize(("name", "total"), LISTS.items())
@@ -76,13 +76,13 @@ def test_health_and_readiness(state: State) -> None:
 
 
 def test_events_tell_what_changed_and_that_they_live(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "INTERVAL_SECONDS", 0.01)
-    monkeypatch.setattr(events, "ALIVE_SECONDS", 0.05)
+    monkeypatch.setattr(streams, "INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr(streams, "ALIVE_SECONDS", 0.05)
     state.live()
 
     async def listen() -> list[bytes]:
         stopping = [False]
-        stream = events.stream(state, lambda: NOW, lambda: stopping[0])
+        stream = streams.stream(state, lambda: NOW, lambda: stopping[0])
         heard = [await anext(stream), await anext(stream), await anext(stream)]
         state.apply([gauge(count) for count in range(1, 50)])  # a burst is one event
         heard.append(await anext(stream))
@@ -107,9 +107,9 @@ def test_the_event_stream_ends_with_the_server(state: State) -> None:
 def test_an_event_stream_ends_by_itself_and_there_are_no_more_than_so_many(
     client: TestClient, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(events, "INTERVAL_SECONDS", 0.01)
-    monkeypatch.setattr(events, "LONGEST_SECONDS", 0.05)
+    monkeypatch.setattr(streams, "INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr(streams, "LONGEST_SECONDS", 0.05)
     assert client.get("/api/v1/events").text.count("event: changed") == 1
-    monkeypatch.setattr(events, "STREAM_LIMIT", 0)
+    monkeypatch.setattr(streams, "STREAM_LIMIT", 0)
     response = client.get("/api/v1/events")
     assert (response.status_code, response.headers["retry-after"]) == (503, "10")

@@ -18,6 +18,7 @@ from sinks.dashboard.http.access import Access, Visitor
 LEAK, SETTING, CLOSED = (f"{number:032x}" for number in (1, 2, 3))
 OURS = {"sec-fetch-site": "same-origin"}
 UNTIL = "2026-12-31"
+ACCEPTED = {"resolution": "accepted", "why": "w", "until": UNTIL}
 
 
 class Topic:
@@ -52,9 +53,7 @@ def test_a_decision_is_written_as_the_command_writes_it(topic: Topic) -> None:
     http = client(topic)
     closed = post(f"{LEAK}/close", resolution="rotated", why=" new  password ").json()
     assert closed["warnings"] == ["a client still has it; the next push of the same secret reopens the finding"]
-    accepted = http.post(
-        f"/api/v1/findings/{SETTING}/accept", json={"why": "known", "until": UNTIL}, headers={"origin": "http://localhost"}
-    )
+    accepted = http.post(f"/api/v1/findings/{SETTING}/close", json={**ACCEPTED, "why": "known"}, headers={"origin": "http://localhost"})
     assert (accepted.json()["until"], accepted.json()["resolution"]) == (UNTIL, "accepted"), "from our own origin, too"
     assert post(f"{CLOSED}/reopen", why="wrong").json()["resolution"] is None
     decision = {"by": "alice", "at_ms": NOW_MS}
@@ -75,9 +74,9 @@ def test_a_decision_is_written_as_the_command_writes_it(topic: Topic) -> None:
         (f"{LEAK}/close", {"resolution": "rotated", "why": " "}, "why is missing"),
         (f"{LEAK}/close", {"resolution": "rotated", "why": "w", "until": UNTIL}, "until has no meaning"),
         (f"{LEAK}/close", {"resolution": "accepted", "why": "w"}, "needs until"),
-        (f"{LEAK}/accept", {"why": "w", "until": "2020-01-01"}, "future"),
-        (f"{LEAK}/accept", {"why": "w", "until": "soon"}, "no date"),
-        (f"{LEAK}/accept", {"why": "postgres://me:hunter2@db/x", "until": UNTIL}, "a secret"),
+        (f"{LEAK}/close", {**ACCEPTED, "until": "2020-01-01"}, "future"),
+        (f"{LEAK}/close", {**ACCEPTED, "until": "soon"}, "no date"),
+        (f"{LEAK}/close", {**ACCEPTED, "why": "postgres://me:hunter2@db/x"}, "a secret"),
         (f"{SETTING}/reopen", {"why": "w"}, "has no decision"),
     ],
 )

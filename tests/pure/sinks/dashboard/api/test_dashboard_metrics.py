@@ -12,7 +12,8 @@ from clientscope.gauges import Gauge
 from clientscope.records.codec import encode
 from clientscope.records.topics import CONNECTIONS, GAUGES
 from sinks.dashboard.api.metrics import fold, registry
-from sinks.dashboard.state.state import State, TopicRecord
+from sinks.dashboard.state.known import TopicRecord
+from sinks.dashboard.state.state import State
 
 HOSTILE = ['quote"', "back\\slash", "new\nline", '"} evil{x="', "# HELP x", "ø日本", "\\n", "", "a" * 256, "<img src=x onerror=alert(1)>"]
 

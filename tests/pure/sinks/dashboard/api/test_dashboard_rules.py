@@ -7,7 +7,7 @@ import re
 from every import every
 from page_state import browser, live
 
-from sinks.dashboard.api.routes_rules import page
+from sinks.dashboard.api.routes import page
 from udfs.rules.registry import EVERY_RULE
 
 

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from http_attacks import get
 from page_state import found, live
 from patience import until
-from prometheus_client import CollectorRegistry, make_wsgi_app
+from prometheus_client import CollectorRegistry
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
@@ -26,10 +26,9 @@ from clientscope.errors import SettingsError
 from clientscope.local.process import free_port
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.api.deciding import Deciding
-from sinks.dashboard.http import assets
-from sinks.dashboard.http.access import COOKIE, LOCAL, SESSION_SECONDS, Access, Proxy, Token, Visitor
-from sinks.dashboard.http.admission import access_of
-from sinks.dashboard.http.security import HEADERS, SecurityMiddleware, is_loopback
+from sinks.dashboard.http import files
+from sinks.dashboard.http.access import COOKIE, LOCAL, SESSION_SECONDS, Access, Proxy, Token, Visitor, access_of, is_loopback
+from sinks.dashboard.http.middleware import HEADERS, SecurityMiddleware
 
 ADMIN, READER = Token("alice", "admin", "a" * 32), Token("reader", "reader", "r" * 32)
 
@@ -47,7 +46,7 @@ class Clock:
 def serving(
     access: Access, *, address: str = "192.0.2.7", loopback_only: bool = False, url: str = "http://page.example", **parts: Any
 ) -> TestClient:
-    app = create_app(live(found(1, kind="leak")), assets.load(), lambda: 0, loopback_only=loopback_only, access=access, **parts)
+    app = create_app(live(found(1, kind="leak")), files.load(), lambda: 0, loopback_only=loopback_only, access=access, **parts)
     return TestClient(app, base_url=url, client=(address, 50_000))
 
 
@@ -319,7 +318,7 @@ CLOSE = f"/api/v1/findings/{1:032x}/close"
 def app(tmp_path: Path) -> FastAPI:
     state, access, deciding = live(found(1, kind="leak")), Access((ADMIN, READER)), Deciding(lambda *written: None)
     parts = {"access": access, "deciding": deciding, "data_docs_dir": tmp_path / "docs", "stopping": lambda: True}
-    return create_app(state, assets.load(), lambda: 0, loopback_only=False, **parts)  # type: ignore[arg-type]
+    return create_app(state, files.load(), lambda: 0, loopback_only=False, **parts)  # type: ignore[arg-type]
 
 
 def browser(app: FastAPI, token: Token | None = None) -> TestClient:
@@ -346,7 +345,7 @@ def test_f38_who_has_not_signed_in_gets_the_page_and_probes_alone(app: FastAPI) 
         if path not in OPEN:
             assert http.request(method, path, json={}, headers=OURS).status_code == 401, (method, path)
     assert http.get("/api/v1/me").json()["role"] is None
-    for path in ("/", "/healthz", "/readyz", *(f"/static/{name}" for name in assets.load())):
+    for path in ("/", "/healthz", "/readyz", *(f"/static/{name}" for name in files.load())):
         assert http.get(path).status_code == 200, path
 
 
@@ -364,7 +363,7 @@ def test_f38_an_admin_decides_from_our_own_page_alone(app: FastAPI) -> None:
     http = browser(app, ADMIN)
     body = {"resolution": "rotated", "why": "w"}
     changing = [(method, path) for method, path in every(app) if method not in ("GET", "HEAD")]
-    assert len(changing) == 5
+    assert len(changing) == 4
     elsewhere = ({"sec-fetch-site": site} for site in ("same-site", "none"))
     for headers in (THEIRS, {}, *elsewhere, {"origin": "null"}, {"origin": THEIRS["origin"]}):
         for method, path in changing:
@@ -418,11 +417,11 @@ def test_f38_everything_listens_on_loopback_by_default(cls: type[config.Settings
 
 
 def test_f38_machines_pages_have_counts_and_nothing_for_debugging() -> None:
-    def fails(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    def fails(request: pages.Request) -> pages.Page:
         raise ValueError("canary-of-an-error")
 
     address = f"127.0.0.1:{free_port()}"
-    served = {"/metrics": make_wsgi_app(CollectorRegistry()), "/healthz": pages.probe(lambda: ""), "/fails": fails}
+    served = {"/metrics": pages.metrics(CollectorRegistry()), "/healthz": pages.probe(lambda: ""), "/fails": fails}
     stop = pages.serve("metrics-listen", address, served, refusals(CollectorRegistry()))
     try:
         until(lambda: get(f"http://{address}/metrics")[0], 200)

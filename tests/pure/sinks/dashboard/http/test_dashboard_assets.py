@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from clientscope.errors import EnvironmentProblem
-from sinks.dashboard.http import assets
+from sinks.dashboard.http import files
 
-STATIC = assets.STATIC
+STATIC = files.STATIC
 MOST_COMPRESSED = 150 * 1024
-ASSETS = assets.load()
+ASSETS = files.load()
 VENDORED = json.loads((STATIC / "vendor" / "manifest.json").read_text())
 
 
@@ -42,7 +42,7 @@ def test_what_is_vendored_is_what_its_package_has() -> None:
 
 
 def test_a_browser_has_little_to_fetch() -> None:
-    sizes = {name: len(gzip.compress(asset.content, 9)) for name, asset in assets.load().items()}
+    sizes = {name: len(gzip.compress(asset.content, 9)) for name, asset in files.load().items()}
     assert sum(sizes.values()) <= MOST_COMPRESSED, sizes
 
 
@@ -66,4 +66,4 @@ def test_a_wheel_has_every_file(tmp_path: Path) -> None:
 
 def test_a_missing_page_is_reported(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match=r"index\.html is missing"):
-        assets.load(tmp_path)
+        files.load(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from page_state import browser, found, live, opened, pushed, result
 
-from sinks.dashboard.http.compression import COMPRESSED
+from sinks.dashboard.http.middleware import COMPRESSED
 
 GZIP = {"accept-encoding": "br, gzip;q=0.8"}
 MANY = [opened(number, client_id=f"app-{number}", client_address=f"10.0.0.{number}") for number in range(1, 40)]

@@ -9,7 +9,7 @@ from every import every
 from page_state import browser
 from starlette.testclient import TestClient
 
-from sinks.dashboard.http.security import HEADERS
+from sinks.dashboard.http.middleware import HEADERS
 from sinks.dashboard.state.state import State
 
 

@@ -25,7 +25,7 @@ from clientscope.records.enums import Kind
 from sinks.dashboard.api import routes_past
 from sinks.dashboard.past import asking
 from sinks.dashboard.past.asking import Past
-from sinks.dashboard.past.problems import NoAnswer
+from sinks.dashboard.past.tables import NoAnswer
 from sinks.dashboard.state.state import State
 from sinks.history.erase import ErasureSubject, erase_rows
 from sinks.history.maintain import maintain

@@ -10,10 +10,9 @@ import pytest
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, push, setting
 
 from clientscope.records.enums import ValueState
-from sinks.dashboard.past import differences, pushes, tables
-from sinks.dashboard.past.problems import NoAnswer
+from sinks.dashboard.past import pushes, tables
 from sinks.dashboard.past.pushes import Whose
-from sinks.dashboard.past.tables import Span, Tables
+from sinks.dashboard.past.tables import NoAnswer, Span, Tables
 
 SPAN = Span(NOW_MS - HOUR_MS, NOW_MS)
 
@@ -26,7 +25,7 @@ HELD_BACK = setting("sasl.jaas.config", None, value_state=int(ValueState.KEY_INF
 
 
 def differing(folder: Path, span: Span = SPAN, **whose: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = [*differences.differences(Tables(folder), span, Whose(**whose))["items"]]  # type: ignore[list-item]
+    found: list[dict[str, Any]] = [*pushes.differences(Tables(folder), span, Whose(**whose))["items"]]  # type: ignore[list-item]
     return found
 
 
@@ -160,16 +159,16 @@ def test_the_range_is_exact(tmp_path: Path) -> None:
 def test_what_is_not_compared_is_counted_and_nothing_is_claimed_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unread(folder: str, rows: list[dict[str, Any]]) -> tuple[int, list[int]]:
         append(tmp_path / folder, "pushes", rows)
-        answer = differences.differences(Tables(tmp_path / folder), SPAN, Whose(application="orders"))
+        answer = pushes.differences(Tables(tmp_path / folder), SPAN, Whose(application="orders"))
         return answer["unread"], [item["clients"] for item in answer["items"]]
 
-    monkeypatch.setattr(differences, "MOST_COMPARED", 5)
+    monkeypatch.setattr(pushes, "MOST_COMPARED", 5)
     names = [f"orders-{number}" for number in range(8)]
     assert unread("many", [instance(NOW_MS - 1, name, "all") for name in names]) == (3, [5])
     java = {"client_software_name": "apache-kafka-java"}
     of_pushing = [seen(NOW_MS - 9, ("acks", "all"), name=name, gateway=n, **java) for n, name in enumerate(names)]
     assert unread("seen", [*(instance(ago(9 * 1440), name, "all") for name in names), *of_pushing]) == (0, [])
-    monkeypatch.setattr(differences, "MOST_COMPARED", 1)
+    monkeypatch.setattr(pushes, "MOST_COMPARED", 1)
     rows = [push(ago(1440), setting("acks", "all"), client_id="orders-1", principal=f"User:{name}") for name in "ab"]
     assert unread("before", [*rows, push(NOW_MS - 9, setting("acks", "1"), client_id="orders-1", principal="User:a")]) == (1, [])
 
@@ -194,7 +193,7 @@ def test_more_starts_than_fit_into_memory_are_too_many(tmp_path: Path, monkeypat
         each = range(first, first + 4_000)
         append(tmp_path, "pushes", [seen(NOW_MS - HOUR_MS + number, *settings, name=f"orders-{number % 30}") for number in each])
     monkeypatch.setattr(tables, "_SETTINGS", ("SET datafusion.runtime.memory_limit = '64M'", *tables._SETTINGS[1:]))
-    assert differences.differences(Tables(tmp_path), SPAN, Whose(application="orders")) == {"unread": 0, "items": []}
+    assert pushes.differences(Tables(tmp_path), SPAN, Whose(application="orders")) == {"unread": 0, "items": []}
     monkeypatch.setattr(tables, "_SETTINGS", ("SET datafusion.runtime.memory_limit = '1M'", *tables._SETTINGS[1:]))
     with pytest.raises(NoAnswer, match="too much for one question"):
-        differences.differences(Tables(tmp_path), SPAN, Whose(application="orders"))
+        pushes.differences(Tables(tmp_path), SPAN, Whose(application="orders"))

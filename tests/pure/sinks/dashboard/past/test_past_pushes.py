@@ -12,9 +12,8 @@ from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, at, finding, push, sett
 from clientscope.query import HISTORY_FINDINGS
 from clientscope.records.enums import ValueState
 from sinks.dashboard.past import findings, pushes
-from sinks.dashboard.past.problems import NoAnswer
 from sinks.dashboard.past.pushes import Whose
-from sinks.dashboard.past.tables import Span, Tables
+from sinks.dashboard.past.tables import NoAnswer, Span, Tables
 
 SPAN = Span(NOW_MS - DAY_MS, NOW_MS)
 DIGEST = bytes(range(32))
@@ -118,7 +117,8 @@ def test_findings_as_they_were(tmp_path: Path) -> None:
     again = {**first, "opened": at(day + 2 * HOUR_MS)}
     leak = {"severity": "critical", "code": "SK001"}
     recorded: list[tuple[int, int, str, dict[str, Any]]] = [
-        (0, 1, "open", first), (1, 1, "resolved", first), (2, 1, "open", again), (3, 1, "closed", {**again, "decided_by": "alice"}),
+        (0, 1, "open", first), (1, 1, "resolved", first), (2, 1, "open", again),
+        (3, 1, "closed", {**again, "decided_as": "accepted", "decided_by": "alice"}),
         (0, 2, "open", leak), (1, 2, "stopped", leak), (0, 3, "open", {"severity": "low", "client_count": 7}),
     ]  # fmt: skip
     append(tmp_path, "findings", [finding(day + hour * HOUR_MS, number, state, **changed) for hour, number, state, changed in recorded])
@@ -133,7 +133,7 @@ def test_findings_as_they_were(tmp_path: Path) -> None:
         text += f"at {at(at_ms)} {q}{sort}: {[(int(item['fingerprint'], 16), item['state']) for item in found['items']]}\n"
     for span in (SPAN, Span(day, day + 2 * HOUR_MS), Span(day - DAY_MS, day)):
         items = findings.page(findings.ended(Tables(tmp_path), span), "", "-ended", 0, 10, NOW_MS)["items"]
-        over = [(item["state"], item["decided_by"], str(at(item["ended_ms"]))) for item in items]
+        over = [(item["state"], (item["decided"] or {}).get("by"), str(at(item["ended_ms"]))) for item in items]
         text += f"ended from {at(span.from_ms)} to {at(span.to_ms)}: {over}\n"
     assert is_golden(text, __file__, "findings_then.txt")
 
@@ -141,7 +141,7 @@ def test_findings_as_they_were(tmp_path: Path) -> None:
 def test_findings_then_are_searched_by_every_field_of_their_grammar(tmp_path: Path) -> None:
     append(tmp_path, "findings", [finding(NOW_MS - 9, 1), finding(NOW_MS - 9, 2, code="SK001")])
     found = findings.at_a_time(Tables(tmp_path), NOW_MS)
-    assert HISTORY_FINDINGS.keys() <= set(found.column_names)
+    assert HISTORY_FINDINGS.keys() <= found[0].searched.keys()
 
     def matching(q: str) -> list[str]:
         return [item["code"] for item in findings.page(found, q, "code", 0, 10, NOW_MS)["items"]]

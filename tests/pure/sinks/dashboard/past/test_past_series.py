@@ -14,14 +14,12 @@ from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, 
 from past_tables import client_facts as row
 
 from clientscope.records.enums import Kind
-from sinks.dashboard.past import lifetimes
-from sinks.dashboard.past.client_facts import MOST_POINTS as MOST_FACTS
-from sinks.dashboard.past.client_facts import client_facts
-from sinks.dashboard.past.problems import NoAnswer
-from sinks.dashboard.past.pushes import Whose
-from sinks.dashboard.past.questions import Questions
-from sinks.dashboard.past.series import MOST_POINTS, TOP, points, series, step_of
-from sinks.dashboard.past.tables import Span, Tables
+from sinks.dashboard.past import connections
+from sinks.dashboard.past.connections import MOST_POINTS, TOP, points, series, step_of
+from sinks.dashboard.past.process import Questions
+from sinks.dashboard.past.pushes import MOST_POINTS as MOST_FACTS
+from sinks.dashboard.past.pushes import Whose, client_facts
+from sinks.dashboard.past.tables import NoAnswer, Span, Tables
 
 START = NOW_MS // DAY_MS * DAY_MS
 
@@ -182,7 +180,7 @@ def test_the_ninth_version_is_other(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifetimes, "MOST_LIFETIMES", 1)
+    monkeypatch.setattr(connections, "MOST_LIFETIMES", 1)
     append(tmp_path, "connections", [connection(START + number, Kind.OPENED, number, client_id=str(number)) for number in range(2)])
     append(tmp_path, "gauges", [gauge(START, 2)])
     with pytest.raises(NoAnswer, match="more than 1 "):

@@ -14,7 +14,7 @@ from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.state.connections import ConnectionTable
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 
 
@@ -81,4 +81,4 @@ def test_gateways_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     table = ConnectionTable()
     for name in ("a", "b"):
         table.apply(decode(ClientConnectionRecord, connection_record(0, gateway_id=name)), 0)
-    assert (table.counts(), table.dropped) == ({"a": 1}, {"gateways": 1})
+    assert ([each.gateway for each in table.gateways()], table.dropped) == (["a"], {"gateways": 1})

@@ -17,9 +17,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from clientscope.errors import RecordError
 from clientscope.findings.record import Finding, Suppressed
 from clientscope.records.topics import FINDINGS
+from clientscope.report.findings import FindingChoice
 from sinks.dashboard.api.metrics import registry
-from sinks.dashboard.state.findings import FindingChoice, FindingTable
-from sinks.dashboard.state.state import State, TopicRecord
+from sinks.dashboard.state.findings import FindingTable
+from sinks.dashboard.state.known import TopicRecord
+from sinks.dashboard.state.state import State
 
 SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="rules.toml:4")
 
@@ -148,7 +150,7 @@ def test_beyond_the_limit_the_least_urgent_go() -> None:
         one = recorded(made(number, severity=severities[number % 3]))
         table.apply(one.key, one.value)
     assert len(table) <= 110
-    found, total = table.find(FindingChoice(), 0, 100)
+    found, total = table.find(FindingChoice(), limit=100)
     assert total == len(table)
     assert {finding.severity for finding in found} == {"critical"}
     assert table.dropped["findings"] == 1_000 - len(table)

@@ -15,14 +15,12 @@ from clientscope.catalog.configs import Type
 from clientscope.errors import EnvironmentProblem
 from clientscope.records.client_key import client_key
 from clientscope.records.enums import Kind, Origin, ValueState
-from sinks.dashboard.state.configs import push
-from sinks.dashboard.state.configuration import configuration
-from sinks.dashboard.state.fetching import Place
-from sinks.dashboard.state.findings import FindingChoice
-from sinks.dashboard.state.one_client import OneClient
-from sinks.dashboard.state.record import TopicRecord
+from clientscope.report.findings import FindingChoice
+from sinks.dashboard.state.known import TopicRecord, push
+from sinks.dashboard.state.one_client import OneClient, configuration
+from sinks.dashboard.state.pushes import pack, unpack
+from sinks.dashboard.state.reader import Place
 from sinks.dashboard.state.state import State
-from sinks.dashboard.state.unjudged import pack, unpack
 from udfs.rules.registry import EVERY_RULE
 
 SECRET = "hunter2-very-secret"
@@ -298,9 +296,8 @@ def running(principal: str, number: int, offset: int, **fields: Any) -> list[Top
 
 def place_of(state: State, principal: str) -> tuple[int, int] | None:
     (client,) = [each for each in state.clients(10).items if each.principal == principal]
-    seen = state.one_client(client.key)
-    assert seen is not None
-    return (seen.push.partition, seen.push.offset) if seen.push else None
+    _, push, _ = state.one_client(client.key) or (None, None, None)
+    return (push.partition, push.offset) if push else None
 
 
 def test_f41_two_principals_with_one_instance_id_have_a_page_each_and_each_its_own_configuration() -> None:
@@ -317,7 +314,7 @@ def test_two_instances_of_one_name_at_one_address_have_a_configuration_each() ->
         pushed(2, key=theirs, principal=VICTIM, client_instance_id=other, at_ms=NOW_MS - 30_000),
     )
     seen = {client.instance_id: state.one_client(client.key) for client in state.clients(10).items}
-    assert {instance: one and one.push and one.push.offset for instance, one in seen.items()} == {str(INSTANCE): 1, str(other): 2}
+    assert {instance: one and one[1] and one[1].offset for instance, one in seen.items()} == {str(INSTANCE): 1, str(other): 2}
 
 
 def test_f41_a_clean_result_of_another_principal_does_not_make_a_client_judged() -> None:

@@ -15,8 +15,9 @@ from clientscope.readiness import known_releases
 from clientscope.records.enums import Kind
 from clientscope.records.topics import STATUS
 from clientscope.status.record import BrokerStatus
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.readiness import ReadinessView, targets
-from sinks.dashboard.state.state import State, TopicRecord
+from sinks.dashboard.state.state import State
 
 OLD = ((3, 0), (0, 2), (1, 3))
 NEW = ((18, 3), (3, 9), (0, 9), (1, 12))

@@ -9,14 +9,14 @@ from every import every
 from page_state import live, opened, process, result
 from record_bytes import heartbeat
 
-from clientscope.api.series import Series
+from clientscope.api.clients import Series
 from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS
-from sinks.dashboard.state import series
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state import gauges
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 
-MINUTE = series.MINUTE_MS
+MINUTE = gauges.MINUTE_MS
 NOW = 29_000_000 * MINUTE + 30_000
 
 
@@ -73,12 +73,12 @@ def test_a_minute_has_what_was_reported_last(records: list[TopicRecord], expecte
 
 
 def test_versions_and_gateways_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(series, "MOST_VERSIONS", 2)
+    monkeypatch.setattr(gauges, "MOST_VERSIONS", 2)
     counts = [(name, "1", 1) for name in "abcd"]
     found = of(live(beat(1, 0, counts), beat(2, 0, counts[1:])), 1)
     assert found.connections == [3]
     assert all(count is None or count >= 0 for each in every(found.versions) for count in each.connections)
-    monkeypatch.setattr(series, "MOST_GATEWAYS", 2)
+    monkeypatch.setattr(gauges, "MOST_GATEWAYS", 2)
     state = live(*(a(-1, 1, gateway=f"gw-{number}") for number in (0, 1, 2)), a(-1, 3, 2, gateway="gw-2"))
     assert of(state).connections[-2] == 2
     assert state.counts().dropped == {"series": 2}
@@ -112,8 +112,8 @@ def test_pushes_are_not_zero_where_nobody_judges() -> None:
 
 
 def test_a_day_is_kept() -> None:
-    state = live(beat(1, -series.MINUTES - 5, [("a", "1", 1)]), beat(2, 0, [("a", "1", 2)]))
-    then = NOW - (series.MINUTES + 5) * MINUTE
+    state = live(beat(1, -gauges.MINUTES - 5, [("a", "1", 1)]), beat(2, 0, [("a", "1", 2)]))
+    then = NOW - (gauges.MINUTES + 5) * MINUTE
     assert of(state, 1, then).connections == [1]
     state.tick(NOW)
     assert of(state, 1_440).connections[-1] == 2

@@ -14,8 +14,9 @@ from record_bytes import connection_record
 
 from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS, STATUS
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.pushes import DAY_MS
-from sinks.dashboard.state.state import DISAGREE_AFTER_MS, SOFTWARE_ROWS, State, TopicRecord
+from sinks.dashboard.state.state import SOFTWARE_ROWS, State
 
 NOW = 20 * DAY_MS
 
@@ -163,21 +164,6 @@ def test_nobody_is_lost_while_we_are_the_blind_ones() -> None:
     state.unreachable("x")
     state.tick(NOW + DAY_MS)
     assert state.overview(NOW).clients == 1
-
-
-def test_gauges_that_differ_from_the_gateways_records_for_a_while_are_reported() -> None:
-    def warned(state: State) -> bool:
-        return any(check.name == "stream" and check.state == "warn" for check in state.overview(NOW).checks)
-
-    state = live(connection(Kind.OPENED), connection(Kind.HEARTBEAT, 1, heartbeat_interval_ms=600_000))
-    state.tick(NOW)
-    state.tick(NOW + DISAGREE_AFTER_MS - 1)
-    assert not warned(state)
-    state.tick(NOW + DISAGREE_AFTER_MS)
-    assert warned(state)
-    state.apply([gauge(1)])
-    state.tick(NOW + DISAGREE_AFTER_MS + 1)
-    assert not warned(state)
 
 
 def test_series_beyond_the_limit_are_counted_as_dropped() -> None:

@@ -10,7 +10,7 @@ from page_state import NOW_MS, answers, browser, live, process
 
 from clientscope.records.topics import STATUS
 from clientscope.status.record import BrokerStatus
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 
 

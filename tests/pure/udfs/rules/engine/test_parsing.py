@@ -10,7 +10,7 @@ import pytest
 from record_bytes import config_record, setting
 
 from clientscope.records.enums import Origin
-from sinks.dashboard.state.configuration import configuration
+from sinks.dashboard.state.one_client import configuration
 from udfs.kernels.results import results
 
 JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}

@@ -18,9 +18,7 @@ from clientscope.findings.record import Client, Finding
 from clientscope.findings.wording import application
 from clientscope.query import term_text
 from clientscope.report.api import Api
-from clientscope.report.findings.fetching import every
-from clientscope.report.findings.selecting import SHOWN_DIGITS
-from clientscope.report.findings.table import COLOURS
+from clientscope.report.findings import COLOURS, SHOWN_DIGITS, every
 from clientscope.report.text import counted, plain, table, time_of
 
 LONGEST = 1024 * 1024

@@ -13,7 +13,7 @@ from clientscope.errors import SettingsError
 from clientscope.findings.decisions import OF_LEAKS, Decision, Resolution
 from clientscope.findings.record import Finding
 from clientscope.records.enums import ValueState
-from clientscope.report.findings.selecting import SHOWN_DIGITS
+from clientscope.report.findings import SHOWN_DIGITS
 from clientscope.topic_values import NAME_LENGTH, SENTENCE_LENGTH
 
 LONGEST_ACCEPTANCE_DAYS = 366

@@ -19,9 +19,10 @@ from clientscope.errors import SettingsError
 from clientscope.findings.record import Application, Finding, LeakPlace, Suppressed
 from clientscope.local.process import free_port
 from clientscope.query import Query
-from clientscope.report.findings import deciding, fetching, table
-from clientscope.report.findings.deciding import Closing
-from clientscope.report.findings.selecting import ListedStates, found_by
+from clientscope.report import deciding
+from clientscope.report import findings as shown_findings
+from clientscope.report.deciding import Closing
+from clientscope.report.findings import FindingChoice, found_by
 
 GIVEN = {"resolution": "rotated", "why": "a new one since Monday", "until": "", "by": "ada"}
 
@@ -108,8 +109,8 @@ SUPPRESSED = Suppressed(reason="old brokers", until=date(2027, 1, 31), where="ru
     ],
 )
 def test_what_is_not_listed_is_said(findings: list[Finding], said: list[str]) -> None:
-    wanted = ListedStates.of(Query(), every=False)
-    assert list(wanted.left_out(findings, sum(map(wanted.takes, findings)))) == said
+    choice = FindingChoice()
+    assert list(choice.left_out(Query(), findings, len(choice.chosen(Query(), findings)))) == said
 
 
 HOSTILE = "=cmd|'/C calc'!A0\x1b[31m\u202e\n[red]x[/red]"
@@ -119,21 +120,21 @@ HOSTILE = "=cmd|'/C calc'!A0\x1b[31m\u202e\n[red]x[/red]"
 def test_hostile_names_stay_text(wide: bool) -> None:
     application = Application(principal=HOSTILE, client_id=HOSTILE, group=HOSTILE)
     finding = leak(message=HOSTILE, application=application, places=[LeakPlace(application=application, key=HOSTILE)], evidence=[HOSTILE])
-    for content in (table.findings([finding], NOW_MS, wide=wide), table.details(finding, NOW_MS)):
+    for content in (shown_findings.findings_table([finding], NOW_MS, wide=wide), shown_findings.details(finding, NOW_MS)):
         text = printed(content, 400)
         assert "\x1b" not in text and "\u202e" not in text
         assert "[red]x[/red]" in text
     # what didn't come through the topic's own cleaning either
     raw = Finding.model_construct(**{**dict(made()), "message": HOSTILE})
-    assert "\x1b" not in printed(table.findings([raw], NOW_MS), 400)
+    assert "\x1b" not in printed(shown_findings.findings_table([raw], NOW_MS), 400)
 
 
 def test_the_table_and_all_of_one() -> None:
     doubtful = leak(7, code="SK004", severity="medium", confidence="low", places=[], place_count=0)
     texts = [
-        printed(table.findings([leak(2), made(1), doubtful], NOW_MS), 120),
-        printed(table.findings([made(1)], NOW_MS, wide=True), 250),
-        printed(table.details(leak(decided=None, reopened=2, suppressed=SUPPRESSED), NOW_MS), 200),
+        printed(shown_findings.findings_table([leak(2), made(1), doubtful], NOW_MS), 120),
+        printed(shown_findings.findings_table([made(1)], NOW_MS, wide=True), 250),
+        printed(shown_findings.details(leak(decided=None, reopened=2, suppressed=SUPPRESSED), NOW_MS), 200),
     ]
     assert is_golden("\n\n".join(texts) + "\n", __file__, "findings.txt")
 
@@ -199,5 +200,5 @@ def test_a_wrong_search_is_said_before_anything_is_asked(findings: Run) -> None:
 
 
 def test_more_than_a_page_of_them(findings: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "_AT_ONCE", 2)
+    monkeypatch.setattr(shown_findings, "_AT_ONCE", 2)
     assert len(json.loads(findings("--all", "-o", "json").printed)) == len(ALL)

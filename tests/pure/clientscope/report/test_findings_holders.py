@@ -22,7 +22,7 @@ from clientscope.findings.decisions import Resolution
 from clientscope.findings.record import Client, Decided, Finding, LeakPlace
 from clientscope.local.process import free_port
 from clientscope.topic_values import Setting
-from sinks.dashboard.state.record import TopicRecord
+from sinks.dashboard.state.known import TopicRecord
 
 OLD, NEW = b"0" * 64, b"1" * 64
 KEY = DigestKey(NEW, (DigestKey(OLD),))

@@ -11,7 +11,7 @@ import pytest
 
 from clientscope.digest import DigestKey
 from clientscope.errors import SettingsError
-from clientscope.report.findings.who_has import LONGEST, read_digests
+from clientscope.report.who_has import LONGEST, read_digests
 
 OLD = DigestKey(b"o" * 32)
 KEY = DigestKey(b"k" * 32, (OLD,))
@@ -60,7 +60,7 @@ def test_standard_input_that_is_closed() -> None:
 SCAN = """
 import re, sys
 from clientscope.digest import DigestKey
-from clientscope.report.findings.who_has import read_digests
+from clientscope.report.who_has import read_digests
 
 def copies(first, second):
     found = 0

@@ -1,12 +1,54 @@
-"""Data Docs that the streaming job wrote: each is isolated from the page, from scripts and from the network."""
+"""Files that are served: the page's own, read once at start, and Data Docs that the streaming job wrote."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Response
 from pydantic import BaseModel, Field
+
+from clientscope.errors import EnvironmentProblem
+
+PAGE = "index.html"
+STATIC = Path(__file__).parents[1] / "static"
+
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+@dataclass(frozen=True)
+class Asset:
+    """One file."""
+
+    content: bytes
+    media_type: str
+
+    @cached_property
+    def etag(self) -> str:
+        """Weak, as the file may be sent compressed or not."""
+        return f'W/"{hashlib.sha256(self.content).hexdigest()[:32]}"'
+
+
+def load(folder: Path = STATIC) -> dict[str, Asset]:
+    """All assets, by name.
+
+    Raises:
+        EnvironmentProblem: the page is missing, so the installation is broken.
+    """
+    files = (path for path in folder.rglob("*") if path.suffix in _TYPES)
+    assets = {path.relative_to(folder).as_posix(): Asset(path.read_bytes(), _TYPES[path.suffix]) for path in files}
+    if PAGE not in assets:
+        raise EnvironmentProblem(f"the page's file {PAGE} is missing", "install clientscope again")
+    return assets
+
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -30,7 +72,7 @@ class DataDocsPages(BaseModel):
     built_ms: int | None = Field(description="When they were last written, in ms since the epoch; null where there are none.")
 
 
-def api(folder: Path) -> APIRouter:
+def data_docs_api(folder: Path) -> APIRouter:
     """The resource under ``/api/v1``."""
     router = APIRouter()
 
@@ -45,7 +87,7 @@ def api(folder: Path) -> APIRouter:
     return router
 
 
-def pages(folder: Path) -> APIRouter:
+def data_docs_pages(folder: Path) -> APIRouter:
     """The pages themselves."""
     router = APIRouter()
 

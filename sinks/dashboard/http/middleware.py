@@ -1,15 +1,22 @@
-"""Security of responses: headers of each, accepted Host names on loopback, and refusals without signing in."""
+"""What every request passes: the user and refusals without signing in, headers, compression by gzip, and HEAD.
+
+An answer that is compressed tells by its length whether text that somebody chose repeats what stands beside it (BREACH). So none is
+compressed that has a setting's value or a digest of one: one client, findings, results, starts and events. What is compressed has names,
+addresses, versions and numbers, which every reader of the page may see. No answer has a token, a cookie or a secret; and an answer
+that another site asks for is never compressed.
+"""
 
 from __future__ import annotations
 
-import ipaddress
+import re
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clientscope.bounded_http import whole_body
-from sinks.dashboard.http.access import Access
+from sinks.dashboard.http.access import Access, is_loopback
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -38,17 +45,6 @@ HEADERS = {
 _OF_DOCUMENTS = frozenset({"content-security-policy", "cross-origin-opener-policy"})
 _PARTS = frozenset({"text/javascript", "text/css"})
 """Types of a page's parts: the policies `_OF_DOCUMENTS` are those of the page that loads them, and would be most of their bytes."""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, without its port, names this machine only."""
-    host = host.strip("[]").rstrip(".").lower()
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 _OPEN = frozenset({"/", "/healthz", "/readyz", "/api/v1/me", "/api/v1/login", "/api/v1/logout"})
@@ -141,3 +137,56 @@ def _host(values: list[str]) -> str:
         return ""
     host, colon, port = values[0].rpartition(":")
     return host if colon and port.isdigit() else values[0]
+
+
+COMPRESSED = re.compile(
+    r"/|/static/.*|/api/v1/(openapi\.json|overview|gauges|series|brokers|readiness|rules/\w+|connections|clients(/groups|/facets)?|history(/series|/clients)?)"
+)
+"""Paths of answers without a setting's value or digest."""
+
+_LEAST_BYTES = 1_000
+"""A smaller answer fits into one packet as it is."""
+
+_LEVEL = 6
+_OURS = ("same-origin", "none", "")
+_REFUSED = re.compile(r"gzip\s*;\s*q=0(\.0*)?\s*$")
+
+
+def is_wanted(headers: Headers) -> bool:
+    """Whether the one who asks takes gzip, and doesn't ask for another site."""
+    codings = [each.strip().lower() for each in headers.get("accept-encoding", "").split(",")]
+    takes = any(each.split(";")[0].strip() == "gzip" and not _REFUSED.fullmatch(each) for each in codings)
+    return takes and headers.get("sec-fetch-site", "") in _OURS
+
+
+class CompressionMiddleware:
+    """Starlette's compression, for answers of `COMPRESSED` paths alone."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._compressed = GZipMiddleware(app, _LEAST_BYTES, _LEVEL)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET" or not COMPRESSED.fullmatch(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        if not is_wanted(Headers(scope=scope)):  # yet caches must know that another caller may get another answer
+            scope = {**scope, "headers": [each for each in scope["headers"] if each[0] != b"accept-encoding"]}
+        await self._compressed(scope, receive, send)
+
+
+class HeadMiddleware:
+    """Answers HEAD as GET without its body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_without_body(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        await self._app({**scope, "method": "GET", "clientscope.head": True}, receive, send_without_body)

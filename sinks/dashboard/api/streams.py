@@ -1,16 +1,22 @@
-"""Server-sent events: a small event after each change, and a keep-alive otherwise."""
+"""Answers that are sent piece by piece: server-sent events, and clients as CSV or JSON, so that memory is bounded."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import fields
+from itertools import islice
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from clientscope.api.clients import ConnectedClient
+from clientscope.report.listing import csv_line
 from sinks.dashboard.state.state import State
 
 INTERVAL_SECONDS = 0.25
@@ -96,3 +102,40 @@ async def stream(state: State, clock: Callable[[], int], stopping: Callable[[], 
         await asyncio.sleep(INTERVAL_SECONDS)
         idle += INTERVAL_SECONDS
         lasted += INTERVAL_SECONDS
+
+
+_ROWS_AT_ONCE = 200
+
+_MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+
+CLIENT_COLUMNS = (*(field.name for field in fields(ConnectedClient) if field.name != "findings"), "findings_worst", "findings_count")
+"""Columns of a CSV: the API's names.  ``findings_count`` is empty where the client was not judged, and 0 where it is clean."""
+
+
+def file_of(name: str, format: str, columns: Sequence[str], rows: Iterator[Mapping[str, Any]]) -> StreamingResponse:
+    """A CSV of these columns, no cell of which is a formula; or one array of JSON, a row in each line."""
+    headers = {"content-disposition": f'attachment; filename="{name}.{format}"'}
+    return StreamingResponse(_written(format, columns, rows), media_type=_MEDIA_TYPES[format], headers=headers)
+
+
+def _written(format: str, columns: Sequence[str], rows: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    before = f"{csv_line(columns)}\r\n" if format == "csv" else "[\n"
+    while part := list(islice(rows, _ROWS_AT_ONCE)):
+        if format == "csv":
+            yield before + "".join(f"{csv_line(map(_flat(row).get, columns))}\r\n" for row in part)
+            before = ""
+        else:
+            yield before + ",\n".join(json.dumps(row, ensure_ascii=False) for row in part)
+            before = ",\n"
+    yield before if format == "csv" else "[]\n" if before == "[\n" else "\n]\n"
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, object]:
+    """Several values are in one cell, and what is below a name in cells of its own."""
+    found: dict[str, object] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}_{below}": each for below, each in value.items()}
+        else:
+            found[name] = " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    return found

@@ -1,0 +1,387 @@
+"""Findings for terminals and CSV: which are counted, searched and listed, a table of them, and the details of one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal, TypeVar
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from clientscope.api.findings import FindingList
+from clientscope.errors import EnvironmentProblem, SettingsError
+from clientscope.findings.record import TO_DO, Application, Client, Finding, LeakPlace, State
+from clientscope.findings.wording import application, unmarked
+from clientscope.query import FINDINGS, Key, Query, matches
+from clientscope.report.api import Api
+from clientscope.report.text import age, capitalized, counted, grid, plain, redacted, table, time_of
+from clientscope.severities import SEVERITIES
+from clientscope.topic_values import Setting
+
+
+def counts(state: State, confidence: str, suppressed: bool) -> bool:
+    """Whether a finding is counted: a person should act, it is sure, and no suppression hides it."""
+    return state in TO_DO and confidence == "high" and not suppressed
+
+
+def is_counted(finding: Finding) -> bool:
+    """See `counts`."""
+    return counts(finding.state, finding.confidence, finding.suppressed is not None)
+
+
+def said(by_severity: Mapping[str, int]) -> str:
+    """``5 findings: 2 high, 3 low``."""
+    parts = ", ".join(f"{number:,} {severity}" for severity in reversed(SEVERITIES) if (number := by_severity.get(severity)))
+    return ": ".join(filter(None, (counted(sum(by_severity.values()), "finding"), parts)))
+
+
+def listed(findings: Collection[Finding]) -> str:
+    """How many a list has, whatever their state; those of low confidence apart."""
+    sure = [each.severity for each in findings if each.confidence == "high"]
+    doubtful = len(findings) - len(sure)
+    return said(Counter(sure)) + (f"; {doubtful:,} more of low confidence" if doubtful else "")
+
+
+Item = TypeVar("Item")
+
+SHORTEST_PREFIX = 6
+SHOWN_DIGITS = 8
+"""Digits of a fingerprint in tables."""
+
+_NEAR = 3
+_PREFIX = re.compile(r"[0-9a-f]{1,32}")
+
+
+STATES: tuple[State, ...] = ("open", "stopped", "resolved", "closed")
+Suppressed = Literal["no", "only", "all"]
+Confidence = Literal["high", "low", "all"]
+
+
+@dataclass(frozen=True)
+class FindingChoice:
+    """Which findings a list has, in the API and on the command line; a ``state:`` of the search ``q`` counts instead of ``states``."""
+
+    states: frozenset[str] = frozenset(TO_DO)
+    confidence: Confidence = "all"
+    suppressed: Suppressed = "no"
+    q: str = ""
+
+    def takes(self, query: Query, state: State, confidence: str, suppressed: bool) -> bool:
+        """Whether a finding is listed if the search, ``q`` as it was read, leaves it."""
+        return (
+            (state in self.states or query.asks_for("state"))
+            and self.confidence in (confidence, "all")
+            and (self.suppressed == "all" or suppressed == (self.suppressed == "only"))
+        )
+
+    def chosen(self, query: Query, found: Iterable[Finding]) -> list[Finding]:
+        """Those of the findings that a search leaves that are listed, what to fix first first."""
+        taken = (each for each in found if self.takes(query, each.state, each.confidence, each.suppressed is not None))
+        return sorted(taken, key=lambda finding: finding.urgency)
+
+    def left_out(self, query: Query, found: Collection[Finding], chosen: int) -> Iterable[str]:
+        """The note on findings that a table leaves out, so that the table isn't taken for complete."""
+        states = set(STATES) if query.asks_for("state") else self.states
+        in_state = [finding for finding in found if finding.state in states]
+        if hidden := 0 if self.suppressed == "all" else sum(finding.suppressed is not None for finding in in_state):
+            yield f"{hidden} suppressed by the rules file; --all lists {'it' if hidden == 1 else 'them'}"
+        if not found:
+            yield "there are no findings at all: either nothing is wrong, or the streaming job has judged nothing yet"
+        elif not chosen and (others := len(found) - len(in_state)):
+            yield f"none is {' or '.join(sorted(states))}; {others} in other states, which --all lists"
+
+
+Searched = dict[str, Any]
+"""What searches and orders look at of a finding: by the grammar's fields, and ``words``, in lower case, for words alone."""
+
+
+def searched(finding: Finding) -> Searched:
+    """Of a finding that says what it risks."""
+    owner = finding.owner.team if finding.owner else None
+    named = tuple(sorted(principals(finding))), tuple(sorted(client_ids(finding)))
+    words = (finding.fingerprint, finding.code, finding.name, finding.message, owner or "", *named[0], *named[1])
+    return {
+        **{name: getattr(finding, name) for name in ("code", "name", "severity", "state", "confidence", "kind", "fingerprint")},
+        "risk": tuple(finding.risks),
+        "principal": named[0],
+        "client_id": named[1],
+        "owner": owner,
+        "setting": tuple(sorted({each.key for each in finding.settings} | {each.key for each in finding.places})),
+        "digest": tuple(sorted({each.digest for each in finding.settings if each.digest})),
+        "clients": finding.client_count,
+        "since": finding.opened_ms,
+        "last_seen": finding.last_seen_ms,
+        "ended": finding.ended_ms or 0,
+        "words": "\n".join(words).lower(),
+    }
+
+
+def is_found(query: Query, of: Searched) -> bool:
+    """Whether a search leaves a finding, in the lists of page, history and command line alike."""
+    return not query.terms or matches(query, FINDINGS, of, of["words"])
+
+
+SORTS = ("severity", "code", "state", "clients", "since", "last_seen")
+"""What the API's lists of findings can be sorted by."""
+
+
+def sort_findings(found: list[Item], keys: Sequence[Key], of: Callable[[Item], Searched]) -> None:
+    """Puts findings in an order; of equals the order stays."""
+    for key in reversed(keys):  # each is stable, so the first one decides
+        found.sort(key=lambda item: _rank(key.field, of(item)[key.field]), reverse=key.descending)
+
+
+def _rank(field: str, value: Any) -> Any:
+    return SEVERITIES.index(value) if field == "severity" else value
+
+
+def principals(finding: Finding) -> set[str]:
+    """Every principal that a finding names."""
+    named = [of.principal for of in _applications(finding)] + [client.principal for client in finding.clients]
+    return {principal for principal in named if principal is not None}
+
+
+def client_ids(finding: Finding) -> set[str]:
+    """Every client id that a finding names: applications', and clients' in full."""
+    named = [of.client_id for of in _applications(finding)] + [client.client_id for client in finding.clients]
+    return {client_id for client_id in named if client_id is not None}
+
+
+def found_by(given: str, findings: Iterable[Finding]) -> Finding:
+    """The finding whose fingerprint begins so.
+
+    Raises:
+        SettingsError: no finding or several match, or these are no such digits; names similar ones.
+    """
+    prefix = given.strip().lower()
+    if not _PREFIX.fullmatch(prefix):
+        raise SettingsError(
+            f"{given[:64]!r} is not a fingerprint",
+            "give at least the first 6 of its 32 hexadecimal digits; list them: clientscope findings",
+        )
+    if len(prefix) < SHORTEST_PREFIX:
+        raise SettingsError(f"{prefix} is too short", f"give at least {SHORTEST_PREFIX} digits of the fingerprint")
+    by_fingerprint = {finding.fingerprint: finding for finding in findings}
+    fitting = sorted(fingerprint for fingerprint in by_fingerprint if fingerprint.startswith(prefix))
+    if len(fitting) == 1:
+        return by_fingerprint[fitting[0]]
+    if fitting:
+        raise SettingsError(f"{prefix} is the beginning of {len(fitting)} fingerprints", f"they are: {', '.join(fitting[:_NEAR])}")
+    beginnings = {fingerprint[: len(prefix)]: fingerprint for fingerprint in by_fingerprint}
+    near = [beginnings[each] for each in get_close_matches(prefix, beginnings, _NEAR)]
+    raise SettingsError(
+        f"no finding has the fingerprint {prefix}",
+        f"did you mean {' or '.join(fingerprint[: max(SHOWN_DIGITS, len(prefix))] for fingerprint in near)}?"
+        if near
+        else "clientscope findings --all lists them; one that is resolved is forgotten after 30 days",
+    )
+
+
+def _applications(finding: Finding) -> list[Application]:
+    return [finding.application, *(place.application for place in finding.places)]
+
+
+_AT_ONCE = 1_000
+
+
+def every(api: Api, search: str) -> list[Finding]:
+    """All findings that a search leaves, suppressed ones too.
+
+    Raises:
+        EnvironmentProblem: no serve answers, it requires a token, or it is still reading its topics.
+        SettingsError: the search is invalid; says where.
+    """
+    found: list[Finding] = []
+    while True:
+        page = {"q": search, "state": STATES, "suppressed": "all", "limit": _AT_ONCE, "offset": len(found)}
+        answer = api.get("findings", page, FindingList)
+        if answer.total is None:
+            raise EnvironmentProblem(
+                "the page is still reading its topics; findings are not available yet", "repeat the command in a minute"
+            )
+        found += answer.items
+        if not answer.items or len(found) >= answer.total:
+            return _once(found)
+
+
+def _once(found: Iterable[Finding]) -> list[Finding]:
+    """One that moved to a later page between two requests is in both."""
+    return list({finding.fingerprint: finding for finding in found}.values())
+
+
+COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
+_STATES = {"open": "", "stopped": "", "resolved": "dim", "closed": "dim"}
+
+_COLUMNS = ("SEVERITY", "CODE", "STATE", "CLIENTS", "FINDING", "SINCE", "FINGERPRINT")
+_WIDE = ("SEVERITY", "CODE", "STATE", "CLIENTS", "OWNER", "FINDING", "FIRST SEEN", "LAST SEEN", "FINGERPRINT")
+
+LOW_CONFIDENCE = "Of low confidence: they only look like it, and cause no alert"
+
+
+def findings_table(listed: Sequence[Finding], now_ms: int, *, wide: bool = False) -> RenderableType:
+    """A table of findings in the order given; those of low confidence have one of their own, under a heading."""
+    sure = [finding for finding in listed if finding.confidence == "high"]
+    doubtful = [finding for finding in listed if finding.confidence == "low"]
+    parts: list[RenderableType] = [_table(sure, now_ms, wide)] if sure else []
+    if doubtful:
+        parts += [Text()] * bool(sure) + [plain(LOW_CONFIDENCE, "bold"), _table(doubtful, now_ms, wide)]
+    return Group(*parts)
+
+
+def printable(text: str) -> str:
+    """What others chose, without control characters."""
+    return plain(text).plain
+
+
+def _table(listed: Sequence[Finding], now_ms: int, wide: bool) -> Table:
+    view = table(_WIDE if wide else _COLUMNS, folds=("FINDING", "OWNER"), right=("CLIENTS", "SINCE"))
+    for finding in listed:
+        view.add_row(*_cells(finding, now_ms, wide), style=_STATES[finding.state] or None)
+    return view
+
+
+def _cells(finding: Finding, now_ms: int, wide: bool) -> list[Text]:
+    state = f"{finding.state}{', suppressed' * (finding.suppressed is not None)}"
+    start = [
+        plain(finding.severity, COLOURS[finding.severity]),
+        plain(finding.code),
+        plain(state),
+        plain(str(finding.client_count)),
+    ]
+    end = [plain(finding.fingerprint[:SHOWN_DIGITS])]
+    if wide:
+        owner = f"{finding.owner.team} ({finding.owner.contact})" if finding.owner else "–"
+        times = [plain(time_of(ms)) for ms in (finding.first_seen_ms, finding.last_seen_ms)]
+        return [*start, plain(owner), plain(unmarked(finding.message)), *times, *end]
+    return [*start, plain(unmarked(finding.message)), plain(age((now_ms - finding.opened_ms) / 1000)), *end]
+
+
+_KINDS = {
+    "setting": "an application's settings",
+    "leak": "a secret that leaked",
+    "fleet": "how an application compares to others, or to itself earlier",
+    "operation": "clientscope's own parts",
+}
+
+
+def details(finding: Finding, now_ms: int) -> RenderableType:
+    """Its sentence, what to do, whose it is, where it is, what is known besides, and when."""
+    title = Text.assemble(plain(finding.severity, COLOURS[finding.severity]), " ", plain(f"{finding.code} {finding.name}", "bold"))
+    parts: list[RenderableType] = [title, plain(unmarked(finding.message)), Text(), _facts(finding, now_ms)]
+    for heading, lines in (
+        ("Settings", map(_setting, finding.settings)),
+        (f"Places ({finding.place_count})", (_place(place) for place in finding.places)),
+        (f"Clients ({finding.client_count} connected)", map(_client, finding.clients)),
+        ("Evidence", map(plain, finding.evidence)),
+    ):
+        shown = list(lines)
+        if shown:
+            parts += [Text(), plain(heading, "bold"), *(Text("  ").append_text(line) for line in shown)]
+    return Group(*parts)
+
+
+def _facts(finding: Finding, now_ms: int) -> Table:
+    view = grid()
+    for name, text in _pairs(finding, now_ms):
+        view.add_row(name, plain(text))
+    return view
+
+
+def _pairs(finding: Finding, now_ms: int) -> Iterable[tuple[str, str]]:
+    yield "use instead", unmarked(finding.use_instead) or "–"
+    yield "state", f"{finding.state}{_reopened(finding.reopened)}"
+    if finding.confidence == "low":
+        yield "confidence", "low: it only looks like it, and causes no alert"
+    if finding.suppressed:
+        yield "suppressed", f"{finding.suppressed.reason} (until {finding.suppressed.until}, {finding.suppressed.where})"
+    if (decided := finding.decided) is not None:
+        until = f" until {decided.until}" if decided.until else ""
+        yield "decision", f"{decided.resolution}{until}, by {decided.by} at {time_of(decided.at_ms)}: {decided.why}"
+    yield "about", _KINDS[finding.kind]
+    yield ("subject", finding.subject) if finding.subject else ("application", application(finding.application))
+    yield "owner", f"{finding.owner.team}, {finding.owner.contact}" if finding.owner else "–"
+    if (reach := finding.reach) is not None:
+        yield "redacted at", ", ".join(reach.redacted_at) or "no gateway"
+        yield "written to", ", ".join(reach.written_to) or "no topic"
+    for name, ms in (
+        ("first seen", finding.first_seen_ms),
+        ("last seen", finding.last_seen_ms),
+        ("opened", finding.opened_ms),
+        ("ended", finding.ended_ms),
+    ):
+        if ms is not None:
+            yield name, f"{time_of(ms)} ({age((now_ms - ms) / 1000)} ago)"
+    if finding.alert:
+        yield "alerted", f"{finding.alert.why}, {time_of(finding.alert.at_ms)}"
+    yield "fingerprint", finding.fingerprint
+    if finding.kind != "operation":
+        yield "rule", f"clientscope rules {finding.code}"
+    if finding.link:
+        yield "read on", finding.link
+
+
+def _reopened(times: int) -> str:
+    return "" if times == 0 else f", reopened {'once' if times == 1 else f'{times} times'}"
+
+
+def _setting(setting: Setting) -> Text:
+    if setting.value is not None:
+        return plain(f"{setting.key} = {setting.value}{f' ({setting.origin})' if setting.origin else ''}")
+    if setting.reason is None:
+        return plain(f"{setting.key}{f' ({setting.origin})' if setting.origin else ''}")
+    return plain(f"{setting.key} = {redacted(setting.reason, setting.length, setting.digest)}")
+
+
+def _place(place: LeakPlace) -> Text:
+    counted = f"{place.clients} client{'s' * (place.clients != 1)}"
+    return plain(f"{application(place.application)}: {place.key}, {counted}, last seen {time_of(place.last_seen_ms)}")
+
+
+def _client(client: Client) -> Text:
+    software = " ".join(filter(None, (client.software_name, client.software_version))) or "unknown software"
+    where = f"broker {client.broker} by {client.gateway}" if client.gateway else ""
+    now = "connected now" if client.disconnected_ms is None else f"last connected {time_of(client.disconnected_ms)}"
+    pushed = f"{'seen' if client.observed else 'pushed'} {time_of(client.pushed_ms)}"
+    shown = (client.client_id or "no client.id", software, client.principal, client.address, where, pushed, now)
+    return plain(capitalized(", ".join(filter(None, shown))) if not client.client_id else ", ".join(filter(None, shown)))
+
+
+FIELDS = (
+    "severity", "code", "name", "kind", "confidence", "state", "client_count", "message", "first_seen_ms", "last_seen_ms", "opened_ms",
+    "ended_ms", "reopened", "fingerprint",
+)  # fmt: skip
+"""By which findings can be sorted."""
+
+COLUMNS = (
+    "severity", "code", "name", "kind", "confidence", "state", "suppressed", "client_count", "principal", "client_id", "group", "owner",
+    "message", "first_seen", "last_seen", "opened", "ended", "fingerprint", "link",
+)  # fmt: skip
+"""Of CSV, as `cells` has them."""
+
+
+def cells(f: Finding) -> dict[str, str | int | None]:
+    """A finding as a line of CSV; times are ISO 8601 in UTC."""
+    times = ("first_seen", f.first_seen_ms), ("last_seen", f.last_seen_ms), ("opened", f.opened_ms), ("ended", f.ended_ms)
+    return {
+        "severity": f.severity,
+        "code": f.code,
+        "name": f.name,
+        "kind": f.kind,
+        "confidence": f.confidence,
+        "state": f.state,
+        "suppressed": f.suppressed.until.isoformat() if f.suppressed else None,
+        "client_count": f.client_count,
+        "principal": f.application.principal,
+        "client_id": f.application.client_id,
+        "group": f.application.group,
+        "owner": f"{f.owner.team} {f.owner.contact}" if f.owner else None,
+        "message": f.message,
+        **{name: None if ms is None else time_of(ms) for name, ms in times},
+        "fingerprint": f.fingerprint,
+        "link": f.link,
+    }

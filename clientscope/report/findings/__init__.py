@@ -1,1 +1,0 @@
-"""Parts of ``clientscope findings``: reading the topic, selecting, showing, and recording decisions."""

@@ -1,0 +1,396 @@
+"""Clients that were connected in a period, from the table ``connections``, and connections over time, also from ``gauges``.
+
+Every open connection is recorded at least each six hours (kind *present*), so every client that was connected has a row in the span, or in
+the six hours before it. What a connection was before it was identified is no client: only what it was when it was closed, recorded again,
+or still open at the span's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clientscope.catalog.sensitive import shown
+from clientscope.profiles.owners import NO_OWNERS, Owners
+from clientscope.query import HISTORY_CLIENTS, matches, parse, parse_sort, version_order
+from clientscope.records.enums import OF_GATEWAYS, Kind
+from clientscope.topic_values import clean
+from sinks.dashboard.past.tables import Json, Span, Tables, moment, text, too_wide, within
+from udfs.kernels.applications import application_of
+
+MINUTE_MS = 60_000
+MOST_POINTS = 500
+TOP = 8
+
+_HOUR, _DAY = 60, 1_440
+_STEPS = tuple(minutes * MINUTE_MS for minutes in (1, 5, 15, 30, _HOUR, 2 * _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 7 * _DAY))
+
+
+def step_of(span: Span, most: int = MOST_POINTS) -> int:
+    """The smallest step, in ms, that makes at most so many points."""
+    return next((step for step in _STEPS if len(points(span, step)) <= most), _STEPS[-1])
+
+
+def points(span: Span, step_ms: int) -> range:
+    """When each step begins; the first one may begin before the span."""
+    return range(span.from_ms // step_ms * step_ms, span.to_ms, step_ms)
+
+
+def recorded_steps(tables: Tables, span: Span, step_ms: int) -> npt.NDArray[np.bool_]:
+    """In which steps anything was recorded.
+
+    Raises:
+        NoAnswer: see `Tables.ask`.
+    """
+    starts = points(span, step_ms)
+    number = f"CAST(minute AS BIGINT) / {step_ms * 1000}"
+    found = tables.ask("gauges", f"SELECT DISTINCT {number} AS step FROM gauges WHERE {within(span, 'minute')}")  # noqa: S608 - numbers
+    recorded = np.zeros(len(starts), np.bool_)
+    recorded[found["step"].to_numpy().astype(np.int64) - starts.start // step_ms] = True
+    return recorded
+
+
+def series(tables: Tables, span: Span) -> Json:
+    """Connections over time, as in `clientscope.api.history.PastSeries`.
+
+    Raises:
+        NoAnswer: see `Tables.ask`.
+    """
+    step_ms = step_of(span)
+    starts = points(span, step_ms)
+    where = within(span, "minute")
+    top = tables.ask(
+        "gauges",
+        f"SELECT software_name, software_version FROM gauges WHERE {where} GROUP BY software_name, software_version "  # noqa: S608 - numbers
+        f"ORDER BY sum(connections) DESC, software_name, software_version LIMIT {TOP}",
+    )
+    versions = list(zip(top["software_name"].to_pylist(), top["software_version"].to_pylist(), strict=True))
+    of_versions = [
+        f"coalesce(sum(connections) FILTER (WHERE software_name = {text(name)} AND software_version = {text(version)}), 0)"
+        for name, version in versions
+    ]
+    columns = [f"v{number}" for number in range(len(versions))]
+    at_once = "".join(f", {one} AS {column}" for one, column in zip(of_versions, columns, strict=True))
+    greatest = "".join(f", max({column}) AS {column}" for column in columns)
+    rest = " - ".join(["total", *columns])
+    number = f"CAST(minute AS BIGINT) / {step_ms * 1000}"
+    sql = (
+        f"SELECT step, max(total) AS total, max({rest}) AS other{greatest} FROM "  # noqa: S608 - quoted above
+        f"(SELECT {number} AS step, minute, sum(connections) AS total{at_once} FROM gauges WHERE {where} GROUP BY minute) GROUP BY step"
+    )
+    found = tables.ask("gauges", sql)
+    at = [step - starts.start // step_ms for step in found["step"].to_pylist()]
+
+    def filled(column: str) -> list[int | None]:
+        values: list[int | None] = [None] * len(starts)
+        for place, value in zip(at, found[column].to_pylist(), strict=True):
+            values[place] = value
+        return values
+
+    return {
+        "from_ms": span.from_ms,
+        "to_ms": span.to_ms,
+        "step_ms": step_ms,
+        "points": list(starts),
+        "connections": filled("total"),
+        "versions": [
+            {
+                "software_name": clean(shown(name, "client_software_name")),
+                "software_version": clean(shown(version, "client_software_version")),
+                "connections": filled(column),
+            }
+            for (name, version), column in zip(versions, columns, strict=True)
+        ],
+        "other": filled("other"),
+    }
+
+
+MOST_CLIENTS = 500_000
+
+RECORDED_EVERY_MS = 6 * 3_600_000 + 600_000
+"""A gateway's six hours (`gateway.registry`), and some minutes for its heartbeat and the topic."""
+
+SORTS = (
+    "client_id",
+    "application",
+    "owner",
+    "principal",
+    "address",
+    "software",
+    "version",
+    "first_seen",
+    "last_seen",
+    "connections",
+    "open",
+)
+FIRST = "-last_seen,client_id"
+"""The default order."""
+
+SHOWN_AS = {
+    "client_id": "client_id",
+    "principal": "principal",
+    "client_address": "address",
+    "client_software_name": "software",
+    "client_software_version": "version",
+}
+"""Columns that connections of one client share, and what the search grammar calls them."""
+
+IDENTITY_COLUMNS = ", ".join(SHOWN_AS)
+_NONE, _BETWEEN = "\x00", "\x1f"
+"""Neither is in what may be shown."""
+
+_BROKERS = "string_agg(DISTINCT CAST(broker_id AS VARCHAR), ',') AS brokers"
+OF_CLIENTS = f"kind NOT IN ({', '.join(text(kind) for kind in sorted(OF_GATEWAYS))})"
+
+
+def clients(tables: Tables, span: Span, owners: Owners = NO_OWNERS) -> pa.Table:
+    """All of them, with the columns of `clientscope.api.history.PastClient`.
+
+    Raises:
+        NoAnswer: see `Tables.ask`; or there are more than `MOST_CLIENTS`.
+    """
+    sql = f"""
+        SELECT {IDENTITY_COLUMNS}, min(first) AS first, max(last) AS last, sum(closed) AS closed, sum(open) AS open,
+            string_agg(brokers, ',') AS brokers
+        FROM (
+            SELECT {IDENTITY_COLUMNS}, min("timestamp") AS first, max("timestamp") AS last,
+                count(*) FILTER (WHERE kind = '{Kind.CLOSED}') AS closed, 0 AS open,
+                count(*) FILTER (WHERE kind IN ('{Kind.CLOSED}', '{Kind.PRESENT}')) AS settled, {_BROKERS}
+            FROM connections WHERE {within(span, "timestamp")} AND {OF_CLIENTS} GROUP BY {IDENTITY_COLUMNS}
+            UNION ALL
+            SELECT {IDENTITY_COLUMNS}, {moment(span.from_ms)}, {moment(span.from_ms)}, 0, 0, 1, {_BROKERS}
+            FROM ({_open_at(span.from_ms)}) GROUP BY {IDENTITY_COLUMNS}
+            UNION ALL
+            SELECT {IDENTITY_COLUMNS}, {moment(span.to_ms)}, {moment(span.to_ms)}, 0, count(*), 1, {_BROKERS}
+            FROM ({_open_at(span.to_ms)}) GROUP BY {IDENTITY_COLUMNS}
+        )
+        GROUP BY {IDENTITY_COLUMNS} HAVING sum(settled) > 0 LIMIT {MOST_CLIENTS + 1}
+    """  # noqa: S608 - numbers and times alone
+    found = tables.ask("connections", sql)
+    if found.num_rows > MOST_CLIENTS:
+        raise too_wide(f"more than {MOST_CLIENTS:,} clients were seen")
+    return _shown(found, owners)
+
+
+def _open_at(at_ms: int) -> str:
+    """A row for each connection that was open then; those of a gateway's earlier epochs ended with it."""
+    before = within(Span(at_ms - RECORDED_EVERY_MS, at_ms), "timestamp")
+    return f"""
+        SELECT {IDENTITY_COLUMNS}, broker_id FROM connections
+        LEFT SEMI JOIN (
+            SELECT gateway_id AS its_gateway, gateway_epoch AS its_epoch, max(sequence) AS newest FROM connections
+            WHERE {before} AND {OF_CLIENTS} GROUP BY gateway_id, gateway_epoch, connection_id
+        ) ON gateway_id = its_gateway AND gateway_epoch = its_epoch AND sequence = newest
+        LEFT SEMI JOIN (
+            SELECT gateway_id AS of_gateway, max(gateway_epoch) AS last_epoch FROM connections WHERE {before} GROUP BY gateway_id
+        ) ON gateway_id = of_gateway AND gateway_epoch = last_epoch
+        WHERE {before} AND {OF_CLIENTS} AND kind <> '{Kind.CLOSED}'
+    """  # noqa: S608 - numbers and times alone
+
+
+def page(found: pa.Table, q: str, sort: str, offset: int, limit: int, now_ms: int) -> Json:
+    """The clients that a query leaves, in an order: a part of the list, and its length.
+
+    Texts are compared without regard to the case of ASCII letters, and what is unknown comes last.
+
+    Raises:
+        QueryError: ``q`` or ``sort`` can't be read.
+    """
+    keys = parse_sort(sort or FIRST, SORTS)
+    left = chosen(found, q, now_ms)
+    by = pa.table({key.field: _sorted_by(left, key.field) for key in keys})
+    order = [(key.field, "descending" if key.descending else "ascending", "at_end") for key in keys]
+    rows = left.take(pc.sort_indices(by, sort_keys=order).slice(offset, limit))
+    return {"total": left.num_rows, "items": rows.rename_columns([_NAMED.get(name, name) for name in rows.column_names]).to_pylist()}
+
+
+def chosen(found: pa.Table, q: str, now_ms: int) -> pa.Table:
+    """The clients that a query leaves.
+
+    Raises:
+        QueryError: ``q`` can't be read.
+    """
+    query = parse(q, HISTORY_CLIENTS, now_ms)
+    if not query.terms:
+        return found
+    # In parts: all rows as Python's values would take many times the table's memory.
+    rows = (row for part in found.to_batches(max_chunksize=10_000) for row in part.to_pylist())
+    holds = [matches(query, HISTORY_CLIENTS, row, _words(row)) for row in rows]
+    return found.filter(pa.array(holds, pa.bool_()))
+
+
+def _words(row: dict[str, Any]) -> str:
+    return "\n".join(row[name] or "" for name in SHOWN_AS.values()).lower()
+
+
+def _sorted_by(found: pa.Table, field: str) -> pa.Array:
+    column = found[field].combine_chunks()
+    if field == "version":
+        return each(column, version_order)
+    return pc.ascii_lower(column) if pa.types.is_string(column.type) else column
+
+
+def each(column: pa.ChunkedArray | pa.Array, of: Callable[[str], str | None]) -> pa.Array:
+    """A column of texts made from another, of which few are distinct; null stays null."""
+    made = lru_cache(maxsize=None)(of)
+    return pa.array((None if value is None else made(value) for value in column.to_pylist()), pa.string())
+
+
+def identities(table: pa.Table) -> pa.ChunkedArray:
+    """What `shown_identity` has, as one text for each row, so that clients of two tables can be compared."""
+    columns = [pc.fill_null(table[name], _NONE) for name in SHOWN_AS.values()]
+    return pc.binary_join_element_wise(*columns, _BETWEEN)
+
+
+_NAMED = {
+    "broker": "brokers",
+    "software": "software_name",
+    "version": "software_version",
+    "first_seen": "first_seen_ms",
+    "last_seen": "last_seen_ms",
+}
+
+
+def shown_identity(found: pa.Table) -> dict[str, pa.Array]:
+    """The columns of an identity under the search grammar's names, as `_shown` shows them."""
+    return {name: each(found[column], partial(_name, column)) for column, name in SHOWN_AS.items()}
+
+
+def _shown(found: pa.Table, owners: Owners) -> pa.Table:
+    """Under the search grammar's names, and as it may be shown: gateways redact and bound names, but others may write such records."""
+    identity = shown_identity(found)
+    first, last = (_ms(found[column]) for column in ("first", "last"))
+    closed, still = found["closed"].to_numpy(), found["open"].to_numpy()
+    return pa.table(
+        {
+            "client_id": identity["client_id"],
+            "application": each(identity["client_id"], application_of),
+            "broker": pa.array(map(_in_order, found["brokers"].to_pylist()), pa.list_(pa.int64())),
+            "owner": _owners(owners, identity["principal"], identity["client_id"]),
+            **{name: identity[name] for name in ("principal", "address", "software", "version")},
+            "first_seen": first,
+            "last_seen": last,
+            # Those of a gateway that was killed are neither closed nor open; there was one at least.
+            "connections": pa.array((closed + still).clip(1), pa.int64()),
+            "open": pa.array(still, pa.int64()),
+        }
+    )
+
+
+def _owners(owners: Owners, principals: pa.Array, client_ids: pa.Array) -> pa.Array:
+    """The teams that they belong to, as on the live page."""
+    team_of = lru_cache(maxsize=None)(owners.team_of)
+    return pa.array(map(team_of, principals.to_pylist(), client_ids.to_pylist()), pa.string())
+
+
+def _in_order(brokers: str) -> list[int]:
+    """Each broker once."""
+    return sorted(set(map(int, brokers.split(","))))
+
+
+def _ms(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return column.cast(pa.timestamp("ms", "UTC"), safe=False).cast(pa.int64())
+
+
+def _name(field: str, said: str) -> str:
+    return clean(shown(said, field))
+
+
+MOST_LIFETIMES = 1_000_000
+
+_Counts = npt.NDArray[np.int64]
+
+
+def lifetimes(tables: Tables, span: Span) -> pa.Table:
+    """How many connections began and ended in which steps.
+
+    Returns:
+        A row for each identity, and each first and last step, counted from the first of `points`: the identity's columns as
+        `sinks.dashboard.past.connections` shows them, ``first``, ``last`` and ``connections``.
+
+    Raises:
+        NoAnswer: see `Tables.ask`; or there are more than `MOST_LIFETIMES` rows.
+    """
+    step_ms = step_of(span)
+    from_us, to_us, step_us = span.from_ms * 1000, span.to_ms * 1000, step_ms * 1000
+    before = within(Span(max(0, span.from_ms - RECORDED_EVERY_MS), span.to_ms), "timestamp")
+    still = f"gateway_epoch = last_epoch AND last >= {moment(span.to_ms - RECORDED_EVERY_MS)}"
+    ended = f"CASE WHEN closed OR NOT ({still}) THEN CAST(last AS BIGINT) ELSE {to_us - 1} END"
+    began = f"greatest(CAST(first AS BIGINT), {from_us})"
+    begin = points(span, step_ms).start // step_ms
+    sql = f"""
+        SELECT {IDENTITY_COLUMNS}, first, last, count(*) AS connections FROM (
+            SELECT {IDENTITY_COLUMNS}, {began} / {step_us} - {begin} AS first, {ended} / {step_us} - {begin} AS last
+            FROM connections
+            JOIN (
+                SELECT gateway_id AS its_gateway, gateway_epoch AS its_epoch, max(sequence) AS newest, min("timestamp") AS first,
+                    max("timestamp") AS last, bool_or(kind = '{Kind.CLOSED}') AS closed
+                FROM connections WHERE {before} AND {OF_CLIENTS} GROUP BY gateway_id, gateway_epoch, connection_id
+            ) ON gateway_id = its_gateway AND gateway_epoch = its_epoch AND sequence = newest
+            JOIN (
+                SELECT gateway_id AS of_gateway, max(gateway_epoch) AS last_epoch FROM connections WHERE {before} GROUP BY gateway_id
+            ) ON gateway_id = of_gateway
+            WHERE {before} AND {OF_CLIENTS} AND {ended} >= {from_us}
+        )
+        GROUP BY {IDENTITY_COLUMNS}, first, last LIMIT {MOST_LIFETIMES + 1}
+    """  # noqa: S608 - numbers and times alone
+    found = tables.ask("connections", sql)
+    if found.num_rows > MOST_LIFETIMES:
+        raise too_wide(f"there are more than {MOST_LIFETIMES:,} times of connections")
+    counts = {name: found[name].cast(pa.int64()) for name in ("first", "last", "connections")}
+    return pa.table({**shown_identity(found), **counts})
+
+
+def chosen_series(tables: Tables, span: Span, found: pa.Table, chosen: pa.Table) -> Json:
+    """Connections over time of the clients chosen, as in `clientscope.api.history.PastSeries`; a step has all that were there in it.
+
+    Args:
+        found: `lifetimes`.
+        chosen: clients, as `sinks.dashboard.past.connections.clients` has them.
+
+    Raises:
+        NoAnswer: see `Tables.ask`.
+    """
+    step_ms = step_of(span)
+    starts = points(span, step_ms)
+    mine = found.filter(pc.is_in(identities(found), value_set=identities(chosen).unique()))
+    first, last, connections = (mine[name].to_numpy() for name in ("first", "last", "connections"))
+    versions = list(zip(mine["software"].to_pylist(), mine["version"].to_pylist(), strict=True))
+    distinct = sorted(set(versions))
+    places = {version: place for place, version in enumerate(distinct)}
+    which = np.fromiter((places[version] for version in versions), np.int64, len(versions))
+    # In all steps together; clients choose their versions, so there may be very many.
+    sums = np.bincount(which, weights=(last - first + 1) * connections, minlength=len(distinct))
+    top = np.argsort(-sums, kind="stable")[:TOP].tolist()
+    recorded = recorded_steps(tables, span, step_ms)
+
+    def counted(rows: npt.NDArray[np.bool_]) -> list[int | None]:
+        counts = _there(first[rows], last[rows], connections[rows], len(starts))
+        return [int(count) if known else None for count, known in zip(counts, recorded, strict=True)]
+
+    return {
+        "from_ms": span.from_ms,
+        "to_ms": span.to_ms,
+        "step_ms": step_ms,
+        "points": list(starts),
+        "connections": counted(np.ones(len(which), np.bool_)),
+        "versions": [
+            {"software_name": distinct[place][0], "software_version": distinct[place][1], "connections": counted(which == place)}
+            for place in top
+        ],
+        "other": counted(~np.isin(which, top)),
+    }
+
+
+def _there(first: _Counts, last: _Counts, connections: _Counts, steps: int) -> _Counts:
+    """By step, how many were there."""
+    change = np.zeros(steps + 1, np.int64)
+    np.add.at(change, first, connections)
+    np.add.at(change, last + 1, -connections)
+    return cast(_Counts, change.cumsum()[:steps])
