@@ -6,6 +6,7 @@ of one connection's events the last.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ import pyarrow.compute as pc
 from clientscope.catalog.sensitive import Tier
 from clientscope.digest import DigestKey
 from clientscope.profiles import Thresholds
+from clientscope.records.client_key import scope
 from clientscope.records.enums import Kind, ValueState
+from clientscope.records.principals import ANONYMOUS
 from udfs.arrays.json_text import arrays, literals
 from udfs.decode import decode_connections, decode_pushes
-from udfs.kernels.client_keys import client_keys
 from udfs.kernels.results import application_keys, verdicts
 from udfs.pushes import Pushes, normalise
 from udfs.rules.engine.batch import Batch
@@ -196,3 +198,35 @@ def _struct(of: pa.StructType, columns: dict[str, pa.Array], rows: npt.NDArray[n
     places = pa.array(rows)
     made = {"row": places, **{name: column.take(places) for name, column in columns.items()}}
     return pa.StructArray.from_arrays([made[field.name].cast(field.type) for field in of], fields=list(of))
+
+
+# Keys of the clients of a batch's records, as in `clientscope.records.client_key`.
+
+
+def client_keys(columns: Mapping[str, pa.Array]) -> pa.StringArray:
+    """Per record `client_key` of its columns cluster, principal, address, instance_id, gateway, epoch and connection."""
+    connection = pc.binary_join_element_wise(
+        columns["gateway"], columns["epoch"].cast(pa.string()), columns["connection"].cast(pa.string()), "/"
+    )
+    instance = columns["instance_id"]
+    if instance.null_count == len(instance):
+        return connection
+    return pc.coalesce(pc.binary_join_element_wise(instance, _scopes(columns), "/"), connection)
+
+
+def _scopes(columns: Mapping[str, pa.Array]) -> pa.StringArray:
+    """Few are different in a batch, so each is worked out once."""
+    principal, address = columns["principal"], columns["address"].fill_null("")
+    principal = pc.if_else(pc.equal(principal, ANONYMOUS), None, principal)
+    tagged = pc.coalesce(pc.binary_join_element_wise("=", principal, ""), pc.binary_join_element_wise("@", address, ""))
+    clusters, whose = columns["cluster"].fill_null("").dictionary_encode(), tagged.dictionary_encode()
+    pairs = clusters.indices.to_numpy().astype(np.int64) * len(whose.dictionary) + whose.indices.to_numpy()
+    different, which = np.unique(pairs, return_inverse=True)
+    named, texts = clusters.dictionary.to_pylist(), whose.dictionary.to_pylist()
+    digests = []
+    for pair in different.tolist():
+        cluster, tag = divmod(pair, len(texts))
+        text = texts[tag]
+        digests.append(scope(named[cluster], text[1:] if text[0] == "=" else None, text[1:]))
+    # Of a principal the address doesn't count, and is left out above.
+    return pa.array(digests, pa.string()).take(pa.array(which))

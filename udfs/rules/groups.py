@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.group_protocol import run_by_broker
 from udfs.rules.engine.rule import (
     CONSUMERS,
     FETCHING,
@@ -17,6 +16,7 @@ from udfs.rules.engine.rule import (
     PASSED,
     Case,
     Judgement,
+    Mask,
     Needs,
     judged,
     rule,
@@ -454,3 +454,11 @@ def static_member_unfit(batch: Batch) -> Judgement:
     """
     # A dynamic member passes; of the rest `streaming.findings` judges, since nothing can be said of a single push.
     return judged(np.zeros(len(batch), np.bool_), batch.is_absent("group.instance.id"))
+
+
+# Group protocol of a consumer: run by the group's members, or by the broker's coordinator (KIP-848).
+
+
+def run_by_broker(batch: Batch) -> Mask:
+    """Where ``group.protocol`` is ``consumer``: sessions, heartbeats and assignments are the broker's to set."""
+    return batch.text("group.protocol").equals("consumer")

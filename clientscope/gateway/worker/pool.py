@@ -13,8 +13,7 @@ from typing import Any, Protocol
 
 from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
-from clientscope.gateway.channel import Channel
-from clientscope.gateway.tasks import Tasks
+from clientscope.gateway.channel import Channel, Tasks
 from clientscope.gateway.template import Template
 from clientscope.gateway.worker.messages import BACKLOG, Answer, Bypass, Drain, Measure, Refuse, Report, Shutdown, WorkerPlan
 from clientscope.session.state import Verdict

@@ -9,7 +9,7 @@ from places import ROOT
 
 from clientscope.commands.rules.docs import markdown, sources
 from clientscope.risks import ABOUT, RISKS
-from udfs.rules.engine.documentation import SECTIONS, parse
+from udfs.rules.engine.rule import SECTIONS, parse
 from udfs.rules.registry import EVERY_RULE
 
 GOOD = "AN999: a title.\n\nWhat\n    w\n\nWhy\n    y\n\nExample\n    e\n\nUse instead\n    u\n\nSource\n    Kafka: https://example.org/a\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clientscope.catalog.configs import ClientType
-from clientscope.catalog.logged_values import wrongly_logged
+from clientscope.logs.client_logs import wrongly_logged
 
 
 @pytest.mark.parametrize(

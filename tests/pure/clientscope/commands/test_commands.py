@@ -12,7 +12,7 @@ from command_runs import Run
 from every import every
 
 from clientscope.commands import registry
-from clientscope.config.option import Option, option
+from clientscope.config.base import Option, option
 
 FOLDER = Path(registry.__file__).parent
 SUPPORT = {"wrong_use", "__init__", "command", "parser", "registry", "sources"}

@@ -11,7 +11,7 @@ from command_runs import Run
 from clientscope.commands import sources
 from clientscope.commands.command import Command
 from clientscope.commands.registry import COMMANDS
-from clientscope.config.option import option
+from clientscope.config.base import option
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.query import CLIENTS, QueryError, parse
 

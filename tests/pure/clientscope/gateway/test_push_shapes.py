@@ -9,7 +9,7 @@ import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from telemetry_frames import measured
 
-from clientscope.gateway.push_shapes import PushShapes
+from clientscope.gateway.telemetry import PushShapes
 from clientscope.policy.push_shape import PushShape
 from clientscope.records.telemetry import BUFFER_MEMORY
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clientscope.gateway import traffic as gateway_traffic
-from clientscope.gateway.traffic import Traffic
+from clientscope.gateway import connection_records as gateway_traffic
+from clientscope.gateway.connection_records import Traffic
 from clientscope.records import connection_record
 from clientscope.records.connection_record import rates
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from clientscope.errors import SettingsError
-from clientscope.logs.files import MAX_LINE
-from clientscope.logs.following import FollowedFile, FollowedPipe, Lines
+from clientscope.logs.files import MAX_LINE, FollowedFile, FollowedPipe, Lines
 
 
 def lines(*followed: FollowedFile | FollowedPipe) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clientscope.errors import SettingsError
-from clientscope.policy.loading import load_policy
+from clientscope.gateway.policy.process import load_policy
 from clientscope.policy.publishing import PublishingPolicy
 
 

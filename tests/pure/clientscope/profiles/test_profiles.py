@@ -10,9 +10,9 @@ import pytest
 
 from clientscope.errors import SettingsError
 from clientscope.profiles import APACHE, BUILT_IN, owners, rules_file
-from clientscope.profiles.builtin import sources
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.suppressions import suppressing
+from clientscope.profiles.thresholds import sources
 from udfs.rules.registry import RULES
 
 KNOWN = {"AN101": (), "AN107": ("low", "high"), "AN112": (), "SK001": ()}

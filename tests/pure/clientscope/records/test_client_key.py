@@ -19,7 +19,7 @@ from clientscope.policy.interface import RequestContext
 from clientscope.records.client_key import client_key, instance_of, is_anonymous, tenant_of
 from clientscope.records.principals import ANONYMOUS
 from clientscope.session.state import Identity
-from udfs.kernels.client_keys import client_keys
+from udfs.kernels.finding_inputs import client_keys
 
 INSTANCE = UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
 CONTEXT = RequestContext(

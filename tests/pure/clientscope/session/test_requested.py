@@ -15,8 +15,7 @@ from clientscope.readiness.served import known_versions
 from clientscope.records.requested_versions import MOST_VERSIONS, pack, unpack
 from clientscope.session import requested
 from clientscope.session.handler import READ_LIMIT
-from clientscope.session.requested import SharedVersions
-from clientscope.session.served import Served
+from clientscope.session.requested import Served, SharedVersions
 from clientscope.session.session import Session
 from clientscope.session.state import Counted
 from clientscope.wire import api_versions

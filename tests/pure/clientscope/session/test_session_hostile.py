@@ -9,8 +9,7 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
 from played import Played, framed, frames, request_id
 
-from clientscope.session.allowance import FRAME_BYTES, LEAST_BURST_BYTES
-from clientscope.session.session import Session
+from clientscope.session.session import FRAME_BYTES, LEAST_BURST_BYTES, Session
 from clientscope.session.state import Verdict
 from clientscope.session.unanswered import FIRST_ID, IDS, MOST_UNANSWERED
 from clientscope.wire.frames import FRAMES_PER_TURN

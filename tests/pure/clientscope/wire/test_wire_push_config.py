@@ -12,9 +12,9 @@ from kafka.protocol import metadata
 from kafka.protocol.api_header import RequestHeader
 
 from clientscope.errors import WireError
+from clientscope.session.handlers.k1324_push_config import read_configs
 from clientscope.wire.codes import API_VERSIONS, CLIENT_INSTANCE_ID_TAG, CONFIG_TOO_LARGE, PUSH_CONFIG
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest, PushConfigResponse
-from clientscope.wire.push_config import read_configs
 from clientscope.wire.strict import decode_body
 
 INSTANCE_ID = uuid.UUID("01234567-89ab-4def-8123-456789abcdef")

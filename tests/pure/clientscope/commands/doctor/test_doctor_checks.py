@@ -19,11 +19,10 @@ from golden import is_golden
 from rich.console import Console
 
 from clientscope.commands.doctor import machine
-from clientscope.commands.doctor.checks import CHECKS, DoctorCheck, run_all
 from clientscope.commands.doctor.files import check_certificates, check_files, expiry
 from clientscope.commands.doctor.machine import check_ports
 from clientscope.commands.doctor.result import CheckResult, Outcome, Situation, not_checked, ok, problem, warning
-from clientscope.commands.doctor.running import block, counted, print_end, summary, worst
+from clientscope.commands.doctor.running import CHECKS, DoctorCheck, block, counted, print_end, run_all, summary, worst
 from clientscope.config import GatewaySettings, KafkaSettings, PageSettings, ServeSettings, StreamSettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.java import java

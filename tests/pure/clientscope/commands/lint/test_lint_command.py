@@ -1,4 +1,4 @@
-"""``clientscope lint`` on files, with the real rules: which files, whose settings, exit statuses, errors."""
+"""``clientscope lint`` on reading, with the real rules: which reading, whose settings, exit statuses, errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clientscope import cli
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect
 from clientscope.commands import sources
-from clientscope.commands.lint import LintSettings, files, linting
+from clientscope.commands.lint import LintSettings, linting, reading
 
 BAD = "bootstrap.servers=k:9092\nclient.id=orders\nacks=0\n"
 GOOD = "bootstrap.servers=k:9092\nclient.id=orders\nacks=all\n"
@@ -156,7 +156,7 @@ def test_a_profile_judges_by_its_limits(here: Path, linted: Callable[..., set[st
     ],
 )
 def test_which_client_the_settings_are_for(names: list[str], library: str, expected: tuple[ClientType | None, ...]) -> None:
-    assert files.client_types(names, dialect(library)) == expected
+    assert reading.client_types(names, dialect(library)) == expected
 
 
 PROGRAM = """

@@ -8,7 +8,7 @@ import pytest
 from command_runs import Run
 from golden import is_golden, session
 
-from udfs.rules.engine.documentation import SECTIONS
+from udfs.rules.engine.rule import SECTIONS
 from udfs.rules.registry import EVERY_RULE
 
 

@@ -1,4 +1,4 @@
-"""The gateway's settings."""
+"""Settings of the processes: the gateway, the streaming job, and the page."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from clientscope.config.base import KafkaSettings
-from clientscope.config.option import Option
-from clientscope.config_types import Address, Networks, Ports, Table, check_url
+from clientscope.config.base import CheckpointDir, HistoryDir, KafkaSettings, Option, Owners, RulesFile
+from clientscope.config_types import Address, Folder, HeaderName, HttpUrl, Networks, Ports, Table, check_url
 
 
 class GatewaySettings(KafkaSettings):
@@ -180,4 +179,76 @@ class GatewaySettings(KafkaSettings):
     push_burst: int = Field(2000, ge=1, description="PushConfig requests accepted from all clients at once")
     digest_key_file: Path | None = Field(
         None, description="keys of the HMAC digests of redacted values; the first one signs;\nwithout it, no digests are made"
+    )
+
+
+# Settings of the streaming job.
+
+
+class StreamSettings(KafkaSettings):
+    """Runs the Spark Structured Streaming job: decodes, judges and counts pushes, and keeps history."""
+
+    section = "stream"
+    master: str = Field("local[2]", description="Spark master; on a cluster, set it with spark-submit instead")
+    driver_memory: str = Field("2g", description="heap of the Spark driver")
+    checkpoint_dir: CheckpointDir
+    history_dir: HistoryDir
+    history_interval_seconds: float = Field(60.0, ge=0, description="interval at which history and quarantine are written")
+    client_telemetry: bool = Field(
+        False, description="record facts of clients' own metrics, where gateways have --client-telemetry (docs/telemetry.md)"
+    )
+    quality: Literal["on", "off"] = Field("on", description="validate samples of history with Great Expectations (docs/quality.md)")
+    keep_clients_days: float = Field(
+        30.0, gt=0, description="days after which the configuration of a client that is gone is removed from clientscope.configs"
+    )
+    max_clients: int = Field(
+        200_000, ge=1, description="clients that findings know at a time, each with some 3 KB of memory; five times as many connections"
+    )
+    on_lost_records: Literal["skip", "stop"] = Field(
+        "skip", description="skip: continue without records that Kafka no longer has, count and report them; stop: end the job"
+    )
+    digest_key_file: Path | None = Field(
+        None, description="keys of the HMAC digests, the same as the gateways'; without it, no digests are made"
+    )
+    rules_file: RulesFile
+    owners: Owners
+    metrics_listen: Address = Field("127.0.0.1:9466", description="address of /metrics, /healthz and /readyz; port 0 turns them off")
+    ui_port: int = Field(0, ge=0, le=65535, description="port of Spark's own web UI; 0 turns it off")
+
+
+# Settings of the page and its API.
+
+
+class ServeSettings(KafkaSettings):
+    """Serves the live page, the JSON API under /api/v1/, and /metrics."""
+
+    section = "serve"
+    listen: Address = Field("127.0.0.1:8324", description="address of the page; beyond loopback it requires tokens or a proxy")
+    history_dir: Annotated[Folder | None, Option(metavar="PATH")] = Field(
+        None, description="directory of the streaming job's Delta tables, for the page's History; by default History shows the topics only"
+    )
+    data_docs_dir: Path = Field(
+        Path("data/history/data-docs"), description="directory of the job's Data Docs, within its history-dir; the page links them"
+    )
+    owners: Owners
+    external_url: Annotated[HttpUrl, Option(metavar="URL")] = Field(
+        "", description="public address of the page, as in https://kafka.example/clients/; for links and cookies"
+    )
+    admin_token_file: Path | None = Field(
+        None, description="tokens of people who may also close findings; each line is a name, a space and a token, or a token alone"
+    )
+    reader_token_file: Path | None = Field(None, description="tokens of people who may only read, in the same form")
+    proxy_user_header: Annotated[HeaderName, Option(metavar="HEADER")] = Field(
+        "", description="header in which a reverse proxy names the user, as in X-Forwarded-User; accepted from trusted-proxies only"
+    )
+    trusted_proxies: Networks = Field(
+        "",
+        description="addresses of the proxies in front, separated by commas: 10.0.0.5,192.168.0.0/24; their X-Forwarded-For\n"
+        "names the client, so that wrong tokens lock out one address instead of the whole proxy",
+    )
+    admins: Annotated[str, Option(metavar="NAMES")] = Field(
+        "", description="users named by the proxy who may close findings, separated by commas"
+    )
+    loopback_role: Literal["admin", "reader"] = Field(
+        "admin", description="role of every user of this machine if there are neither tokens nor a proxy"
     )
