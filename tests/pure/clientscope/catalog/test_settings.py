@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,13 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 from every import every
 
-from clientscope.catalog.configs import ClientType
+from clientscope.catalog import setting_names
+from clientscope.catalog.config_values import parse
+from clientscope.catalog.configs import ClientType, Type
 from clientscope.catalog.dialects import dialect
+from clientscope.catalog.setting_names import NameState, judge
 from clientscope.catalog.settings import Allowed, Facts, KnownSetting, libraries, numbers
+from clientscope.policy.interface import ClientConfig
 
 sys.path.append(str(Path(__file__).parents[4] / "tools"))
 
@@ -149,3 +154,129 @@ def test_of_an_unknown_release_whatever_any_has_taken() -> None:
     assert words is not None and words.or_what(five) is None
     guarantee = of_setting(libraries()["java"].setting("processing.guarantee")).ever("streams").allowed
     assert guarantee is not None and {"exactly_once", "exactly_once_v2"} <= set(guarantee.words)
+
+
+PRODUCER, CONSUMER, STREAMS = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.STREAMS
+
+
+NAMES: dict[tuple[str, str, ClientType | None], dict[str, tuple[str, str]]] = {
+    ("java", "4.4.0", PRODUCER): {
+        "linger.ms": ("KNOWN", ""),
+        "linger.msec": ("UNKNOWN", "linger.ms"),
+        "linegr.ms": ("UNKNOWN", "linger.ms"),
+        "LINGER_MS": ("UNKNOWN", "linger.ms"),
+        "lingerMs": ("UNKNOWN", "linger.ms"),
+        "com.example.orders": ("UNKNOWN", ""),
+        "schema.registry.url": ("UNKNOWN", ""),
+        "value.serializr": ("UNKNOWN", "value.serializer"),
+        "value.serialiser2": ("UNKNOWN", ""),
+        "ack": ("UNKNOWN", ""),
+        "queue.buffering.max.ms": ("OF_OTHER_LIBRARY", "linger.ms"),
+        "linger_ms": ("OF_OTHER_LIBRARY", "linger.ms"),
+    },
+    ("java", "4.4.0", CONSUMER): {"linger.ms": ("OF_OTHER_CLIENT", "")},
+    ("java", "4.4.0", None): {"linger.ms": ("KNOWN", "")},
+    ("java", "4.4.0", STREAMS): {"linger.ms": ("KNOWN", ""), "main.consumer.fetch.min.bytes": ("KNOWN", "")},
+    ("java", "3.7.0", PRODUCER): {"compression.gzip.level": ("NOT_YET", "")},
+    ("java", "3.9.0", PRODUCER): {"auto.include.jmx.reporter": ("DEPRECATED", "")},
+    ("java", "4.0.0", PRODUCER): {"auto.include.jmx.reporter": ("REMOVED", "")},
+    ("java", "unknown", PRODUCER): {"compression.gzip.level": ("KNOWN", ""), "auto.include.jmx.reporter": ("KNOWN", "")},
+    ("librdkafka", "2.8.0", PRODUCER): {"queue.buffering.max.ms": ("KNOWN", "")},
+    ("librdkafka", "2.8.0", CONSUMER): {
+        "fetch.max.wait.ms": ("OF_OTHER_LIBRARY", "fetch.wait.max.ms"),
+        "buffer.memory": ("OF_OTHER_LIBRARY", "queue.buffering.max.kbytes"),
+    },
+    ("librdkafka", "1.8.2", PRODUCER): {"sasl.oauthbearer.scope": ("NOT_YET", "")},
+    # 1.9 wasn't read, so what 2.0 has may be in it.
+    ("librdkafka", "1.9.0", PRODUCER): {"sasl.oauthbearer.scope": ("KNOWN", "")},
+    ("librdkafka", "1.9.2", PRODUCER): {"enable.metrics.push": ("NOT_YET", "")},
+    ("kafka-python", "3.0.12", PRODUCER): {"linger.ms": ("OF_OTHER_LIBRARY", "linger_ms")},
+    ("aiokafka", "0.14.0", PRODUCER): {"batch_size": ("OF_OTHER_LIBRARY", "max_batch_size")},
+}
+"""By library, release and kind of client: names, with what they are and what to use instead."""
+
+
+@pytest.mark.parametrize(("client", "name"), [(client, name) for client, names in NAMES.items() for name in names])
+def test_a_name_is_judged(client: tuple[str, str, ClientType | None], name: str) -> None:
+    library, release, kind = client
+    of_library = dialect(library)
+    found = judge(of_library, of_library.release_of(release), kind, name)
+    assert (found.state.name, found.instead) == NAMES[client][name]
+
+
+def test_what_is_pushed_has_kafkas_names() -> None:
+    assert judge(dialect("kafka-python"), (3, 0, 12), PRODUCER, "linger.ms", written=False).state is NameState.KNOWN
+
+
+def test_a_name_of_a_hostile_length_is_compared_with_none() -> None:
+    assert judge(dialect("java"), (), PRODUCER, "linger.ms" * 1000).instead == ""
+
+
+def test_facts_come_with_the_name() -> None:
+    facts = judge(dialect("java"), (4, 4, 0), PRODUCER, "acks").facts
+    assert facts is not None
+    assert facts.allowed is not None
+    assert not facts.allowed.takes("2")
+
+
+def test_releases_without_end_take_no_memory() -> None:
+    """A client may say any version: the names that are compared are kept for each release that was read alone."""
+    before = setting_names._of_kinds.cache_info().currsize
+    for number in range(200):
+        judge(dialect("java"), (4, 5, number), PRODUCER, "linger.mss")
+    assert setting_names._of_kinds.cache_info().currsize <= before + 1
+
+
+@pytest.mark.parametrize("release", [(0, 10), (2, 0, 1), (3, 1, 0), (3, 9, 99), (4, 4, 0), (99,)])
+def test_the_release_that_was_read_has_the_same_settings(release: tuple[int, ...]) -> None:
+    java = libraries()["java"]
+    read = java.read_up_to(release)
+    for setting in filter(None, map(java.setting, sorted(java.names))):
+        for kind in setting.kinds:
+            assert setting.now(kind, release) == setting.now(kind, read)
+
+
+PARSED: dict[Type, dict[str, Any]] = {
+    Type.BOOLEAN: {" TRUE\n": True, "false": False},
+    Type.STRING: {" all ": "all", "": ""},
+    Type.INT: {"-2147483648": -(2**31), "+7": 7, "٣": 3, "007": 7},
+    Type.SHORT: {"32767": 32767},
+    Type.LONG: {"9223372036854775807": 2**63 - 1},
+    Type.DOUBLE: {"1e3": 1000.0, ".5d": 0.5, "0x1.8p1": 3.0, "-Infinity": -math.inf, "1e999": math.inf, "0x1p99999": math.inf},
+    Type.LIST: {"": (), " a , b,c ": ("a", "b", "c"), "a,": ("a", "")},
+    Type.CLASS: {" org.example.A ": "org.example.A"},
+    Type.PASSWORD: {" x ": "x"},
+}
+REFUSED = {
+    Type.BOOLEAN: ("1", "yes", "", "ﬁlse"),
+    Type.INT: ("2147483648", "hi!", "", "1_000", "1.0", "9" * 5_000),
+    Type.SHORT: ("-32769",),
+    Type.LONG: ("9223372036854775808", "5ms"),
+    Type.DOUBLE: ("nan", "inf", "1_0.0", "0x1", "", "."),
+}
+
+
+@pytest.mark.parametrize(("config_type", "text"), [(of, text) for of, texts in PARSED.items() for text in texts])
+def test_a_value_has_its_type(config_type: Type, text: str) -> None:
+    pushed, value = ClientConfig("k", text, int(config_type), False), PARSED[config_type][text]
+    assert (parse(text, config_type), pushed.typed, pushed.parses) == (value, value, True)
+    assert type(pushed.typed) is type(value)
+
+
+def test_not_a_number_is_one() -> None:
+    assert math.isnan(ClientConfig("k", "NaN", Type.DOUBLE, False).typed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("config_type", "text"), [(of, text) for of, texts in REFUSED.items() for text in texts])
+def test_a_value_that_does_not_parse_is_there_as_text_and_says_so(config_type: Type, text: str) -> None:
+    pushed = ClientConfig("k", text, int(config_type), False)
+    assert (pushed.typed, pushed.parses) == (text, False)
+    with pytest.raises(ValueError, match=f"not of type {config_type.name}$"):
+        parse(text, config_type)
+
+
+@pytest.mark.parametrize("config_type", Type)
+def test_no_text_takes_long(config_type: Type) -> None:
+    """Ten times the text, some ten times the steps: a push may hold 10 KB in one value."""
+    for text in ("1" * 10_000 + "x", " " * 10_000 + "x", "a" + " " * 10_000 + "b", "," * 10_000, "0x" + "f" * 10_000):
+        ClientConfig("k", text, int(config_type), False).typed  # noqa: B018 - it returns at all

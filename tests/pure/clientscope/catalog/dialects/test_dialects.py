@@ -19,6 +19,7 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.client.settings import ConfigEntry, collect, collect_dialect
 from clientscope.commands.push import PushSettings
 from clientscope.errors import ClientscopeError
+from clientscope.logs.client_logs import wrongly_logged
 from clientscope.records.enums import ValueState
 
 PRODUCER, CONSUMER, ADMIN = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN
@@ -227,3 +228,22 @@ def test_an_unknown_dialect() -> None:
     with pytest.raises(ClientscopeError, match="unknown dialect 'cobol'") as caught:
         dialect("cobol")
     assert caught.value.hint == "known: java, librdkafka, kafka-python, aiokafka, kafkajs, franz-go, sarama"
+
+
+@pytest.mark.parametrize(
+    ("client_type", "release", "keys"),
+    [
+        (ClientType.PRODUCER, (2, 4, 1), {"acks", "client.id", "enable.idempotence", "retries"}),
+        (ClientType.PRODUCER, (2, 5, 0), set()),
+        (ClientType.CONSUMER, (2, 5, 1), {"client.id", "enable.auto.commit"}),
+        (ClientType.CONSUMER, (2, 6, 0), {"enable.auto.commit"}),
+        (ClientType.CONSUMER, (3, 6, 2), {"enable.auto.commit"}),
+        (ClientType.CONSUMER, (3, 7, 0), set()),
+        (ClientType.ADMIN, (4, 4, 0), {"client.id"}),
+        (ClientType.ADMIN, (), {"client.id"}),
+        (ClientType.PRODUCER, (), set()),
+        (ClientType.STREAMS, (2, 1, 0), set()),
+    ],
+)
+def test_up_to_the_release_that_corrects_it(client_type: ClientType, release: tuple[int, ...], keys: set[str]) -> None:
+    assert wrongly_logged(client_type, release) == keys

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from every import every
-from rule_batches import outcomes
+from record_bytes import binaries, config_record, setting
+from rule_batches import batch_of, outcomes, record_of
 
 from clientscope.catalog.configs import DEFAULT_KEYS
 from clientscope.catalog.dialects import DIALECTS
+from clientscope.profiles import APACHE, BUILT_IN, Profile, Thresholds
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.thresholds import ProfileChoice
 from clientscope.severities import SEVERITIES
+from udfs.decode import decode_pushes
+from udfs.kernels.results import results
+from udfs.pushes import Pushes
 from udfs.rules import registry as rules
-from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, PASSED, Needs, Rule
+from udfs.rules.engine.batch import judge
+from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, PASSED, Case, Needs, Rule
 from udfs.rules.engine.vocabulary import KEYS
+from udfs.rules.registry import RULES
 
 EACH = pytest.mark.parametrize("rule", rules.EVERY_RULE, ids=lambda rule: rule.code)
 WAITING = {"AN210", "AN212", "AN215", "AN216", *(rule.code for rule in rules.FLEET_RULES)}
@@ -73,3 +85,65 @@ def test_every_rule_is_registered_once_and_in_order() -> None:
     assert codes == sorted(set(codes))
     assert files == {module.__name__.rsplit(".")[-1] for module in rules.MODULES}
     assert len({rule.name for rule in rules.EVERY_RULE}) == len(codes)
+
+
+_NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.])")
+_ADVICE = re.compile(r"\b([a-z]+(?:\.[a-z]+)+)=(\d+)\b")
+
+FIXED = {"AN111": {"0", "5"}}
+"""Numbers of rules with thresholds that are about something else."""
+
+WITH_LIMITS = [rule for rule in RULES if rule.limits]
+
+
+def numbers(text: str) -> set[str]:
+    return set(_NUMBER.findall(text))
+
+
+def test_numbers_are_found_in_sentences() -> None:
+    assert numbers("set a.b=120000 or more, {x} 3.5 of it: k8s v2 -1 a.1.") == {"120000", "3.5"}
+
+
+@pytest.mark.parametrize("profile", BUILT_IN.values(), ids=BUILT_IN)
+@pytest.mark.parametrize("rule", WITH_LIMITS, ids=lambda rule: rule.code)
+def test_every_number_is_a_threshold_of_the_profile(rule: Rule, profile: Profile) -> None:
+    limits = {**rule.limits, **profile.limits.get(rule.code, {})}
+    thresholds = {f"{value:.0f}" if float(value).is_integer() else f"{value:.3g}" for value in limits.values()}
+    for outcome in range(3):
+        message = rule.message(outcome, profile.limits.get(rule.code, {}))
+        assert not {"{", "}"} & set(message)
+        assert numbers(message) - FIXED.get(rule.code, set()) <= thresholds, message
+
+
+@pytest.mark.parametrize("profile", BUILT_IN.values(), ids=BUILT_IN)
+@pytest.mark.parametrize("rule", WITH_LIMITS, ids=lambda rule: rule.code)
+def test_who_does_what_it_says_passes(rule: Rule, profile: Profile) -> None:
+    advice = dict(_ADVICE.findall(rule.message(FIRED, profile.limits.get(rule.code, {})).rpartition(": ")[2]))
+    java = [case for case in rule.cases if case.outcome == FIRED and case.software == "apache-kafka-java" and advice]
+    for case in java:
+        defaults = {key: value for key, value in case.defaults.items() if key not in advice}
+        corrected = Case(PASSED, {**case.settings, **advice}, defaults, complete=case.complete)
+        (judgement,) = judge(batch_of(record_of(corrected), complete=case.complete, thresholds=Thresholds((profile,))), [rule])
+        assert judgement.outcomes[0] != FIRED, (case.settings, advice)
+
+
+def test_each_message_has_the_threshold_of_the_clients_own_profile() -> None:
+    pushed = [
+        config_record(setting("request.timeout.ms", "5000"), setting("acks", "all"), client_id=client_id) for client_id in ("a", "b", "a")
+    ]
+    chosen = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(client_id=("b",)), 1),)))
+    rows = results(Pushes(decode_pushes(binaries(*pushed))), chosen)
+    rendered = [
+        rule["message"]
+        for text in rows.field("rest").to_pylist()
+        for rule in json.loads("{" + text[1:])["rules"]
+        if rule["code"] == "AN108"
+    ]
+    assert [numbers(message) for message in rendered] == [{"10000"}, {"20000"}, {"10000"}]
+
+
+def test_distinct_sentences_stand_once() -> None:
+    (rule,) = [rule for rule in RULES if rule.code == "AN108"]
+    batch = batch_of(*[config_record(setting("acks", "all"))] * 3, thresholds=Thresholds((APACHE, BUILT_IN["msk"])))
+    texts, which = batch.messages(rule, FIRED, np.arange(3))
+    assert (len(texts), which.tolist()) == (1, [0, 0, 0]), "msk has no threshold of its own for it"
