@@ -10,7 +10,6 @@ import re
 import uuid
 from contextlib import closing
 from string import ascii_letters, digits
-from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -18,12 +17,13 @@ import pytest
 from backtracking import steps
 from corpora import corpus, is_held_back
 from every import every
+from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, heartbeat, setting
 
 from clientscope.catalog import sensitive_keys, sensitive_names, sensitive_values
-from clientscope.catalog.configs import TYPES
+from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.disguises import DISGUISED, readings
 from clientscope.catalog.placeholders import TEMPLATE
@@ -91,140 +91,10 @@ def test_no_innocent_value_of_a_known_key_is_redacted() -> None:
 RANDOM = "q7Rk2ZpX9vLm4TnB8sWc6YdH"
 
 
-JUDGED: dict[tuple[str, str], list[tuple[str, str] | tuple[str, str, int]]] = {
-    # KIP-1324's exclusion: redacted whatever they are, and critical where they are credentials.
-    ("KEY_PREFIX", "EXCLUDED"): [
-        ("security.protocol", "SASL_SSL"),
-        ("sasl.mechanism", "PLAIN"),
-        ("sasl.username", "orders"),
-        ("ssl.truststore.location", "/etc/kafka/trust.jks"),
-        ("saslMechanism", "PLAIN"),
-        ("sasl.oauthbearer.token.endpoint.url", "https://idp/token"),
-        ("sasl.oauthbearer.client.credentials.client.id", "orders"),
-        ("ssl.keystore.password", "", PASSWORD),
-        # Certificates are public, whatever their type.
-        ("ssl.truststore.certificates", "-----BEGIN CERTIFICATE-----", PASSWORD),
-    ],
-    ("KEY_PREFIX", "CREDENTIAL"): [
-        ("sasl.jaas.config", 'x.PlainLoginModule required password="b";', PASSWORD),
-        ("sasl_plain_password", "x"),
-        ("sasl.password", "${KAFKA_PASSWORD:hunter2}"),
-    ],
-    ("KEY_SUFFIX", "EXCLUDED"): [("partitioner.class", "x.Y", CLASS)],
-    ("KEY_INFIX", "EXCLUDED"): [("producer.ssl.keystore.location", "/x")],
-    ("CERTIFICATE", "EXCLUDED"): [("ca", "-----BEGIN CERTIFICATE-----")],
-    # Names of classes, whatever type the client says they have.
-    ("TYPE", "EXCLUDED"): [
-        ("key.serializer", "x.Y", CLASS),
-        ("metric.reporters", "io.example.Reporter"),
-        ("event.listeners", "none,io.example.Listener"),
-        ("partition.assignment.strategy", "MyAssignor", LIST),
-        ("key.serializer", "x"),
-        ("consumer.value_deserializer", "x"),
-        ("windowed.inner.class.serde", "com.acme.Serde"),
-    ],
-    ("TYPE", "CREDENTIAL"): [("anything", "x", PASSWORD)],
-    # Words, in every spelling.
-    ("KEY_WORD", "CREDENTIAL"): [
-        ("basic.auth.user.info", "u:p"),
-        ("schema.registry.api_key", "x"),
-        ("passWord", "x"),
-        ("DB_PASSWORD", "x"),
-        ("clientSecret", "x"),
-        ("pwd", "x"),
-        ("refresh_token", "x"),
-    ],
-    # Keys of credentials, without one.
-    ("WITHOUT_SECRET", "EXCLUDED"): [
-        ("sasl.jaas.config", "software.amazon.msk.auth.iam.IAMLoginModule required;", PASSWORD),
-        ("sasl.password", "${file:/etc/kafka/secrets:password}"),
-        ("basic.auth.user.info", "${KEY}:${SECRET}"),
-        ("my.password", "[hidden]"),
-        ("sasl.jaas.config", 'x.PlainLoginModule required password="${env:P}";', PASSWORD),
-    ],
-    # Custom configuration may be anything, KIP-1324 says.
-    ("CUSTOM", "EXCLUDED"): [
-        ("oauth.token.endpoint.uri", "https://idp/token"),
-        ("delegation.token.max.lifetime.ms", "604800000"),
-        ("basic.auth.credentials.source", "USER_INFO"),
-        ("allocate_tokens_for_keyspace", "3"),
-        ("cluster.id", RANDOM),
-        ("app.contact", "jane@example.com"),
-        ("app.contact", ""),
-        ("Linger.Ms", "5"),
-    ],
-    # A credential in the value outweighs KIP-1324's reason.
-    ("VALUE_SHAPE", "CREDENTIAL"): [
-        ("ca", "-----BEGIN PRIVATE KEY-----"),
-        ("sasl.oauthbearer.token.endpoint.url", "https://u:hunter2@idp/token"),
-        ("client.id", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2ln"),
-        ("client.id", "AKIAIOSFODNN7EXAMPLE"),
-        ("app.contact", "https://u:hunter2@idp/"),
-        # A user and a password without a scheme.
-        ("bootstrap.servers", "alice:hunter2@kafka-1:9092", LIST),
-        ("client.id", "orders//alice : hunter2 @ kafka"),
-        ("bootstrap.servers", "user:password@kafka-1:9092", LIST),
-        ("client.id", "User:hunter2@kafka-1:9092"),
-        ("client.id", "owner:hunter2@kafka"),
-        ("client.id", "${MAIL:-jane:hunter2@example.com}"),
-        ("client.id", "${PASSWORD:-hunter2@example.com}"),
-        ("client.id", "orders --password hunter2"),
-    ],
-    ("LOOKS_RANDOM", "DOUBTFUL"): [
-        ("client.id", f"billing-{RANDOM}"),
-        ("group.id", RANDOM),
-        ("app.contact", f"jane-{RANDOM}"),
-    ],
-    ("PRESENT", "CLEAN"): [
-        ("bootstrap.servers", "http://${env:U}:${env:P}@registry"),
-        ("partition.assignment.strategy", "range,roundrobin", LIST),
-        ("group.remote.assignor", "uniform"),
-        # Ids, of which some have much entropy.
-        ("client.id", "MkU3OEVBNTcwNTJENDM2Qk"),
-        ("client.id", "orders-4f9c2b7e-1a63-4d0e-9b58-6c1f0a7d3e92"),
-        ("client.id", "orders-7d9f8b6c5-x2x4z"),
-        ("client.id", "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="),
-        ("client.id", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
-        ("client.id", "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
-        ("application.id", "io.example.S3SinkConnectorV2MetricsReporter"),
-        # What only looks like a user and a password.
-        ("client.id", "mailto:jane@example.com"),
-        ("client.id", "${MAIL:-jane@example.com}"),
-        ("client.id", "orders:1.2@sha256:9f86d081884c7d659a2feaa0c55ad015"),
-        ("client.id", "User:alice@EXAMPLE.COM"),
-        ("client.id", "orders 10:30@host"),
-        ("bootstrap.servers", "SASL_SSL://kafka-0:9092,kafka-1:9092", LIST),
-        ("client.id", "password-reset:v2"),
-        ("client.id", "bypass=true"),
-        *(
-            (key, "5")
-            for key in (
-                "linger_ms",
-                "queue.buffering.max.ms",
-                "producer.linger.ms",
-                "main.consumer.max.poll.records",
-                "topic.retention.ms",
-                "consumer.override.max.poll.records",
-                "maxInFlightRequests",
-                "retry.retries",
-                "ProducerLinger",
-                "Producer.Flush.Frequency",
-                "offset.flush.interval.ms",
-                "offset.storage.retention.ms",
-                "value.converter.schemas.enable",
-                "default.topic.config.acks",
-                "go.events.channel.size",
-            )
-        ),
-    ],
-}
-"""By reason and tier: keys, values, and types of those that are no strings."""
-
-
-@pytest.mark.parametrize(("judged", "setting"), [(judged, each) for judged, settings in JUDGED.items() for each in settings])
-def test_reason_and_tier(judged: tuple[str, str], setting: Any) -> None:
-    key, value, config_type = (*setting, STRING)[:3]
-    assert (reason(key, value, config_type).name, tier_of(key, value, config_type).name) == judged
+@pytest.mark.parametrize(("why", "of", "key", "kind", "value"), cases(__file__, "judged.txt"))
+def test_reason_and_tier(why: str, of: str, key: str, kind: str, value: str) -> None:
+    config_type = Type[kind or "STRING"]
+    assert (reason(key, value, config_type).name, tier_of(key, value, config_type).name) == (why, of)
 
 
 def test_most_random_text_looks_random_and_ids_never_do() -> None:
@@ -341,17 +211,6 @@ SECRET_KEYS = (
     RANDOM,
 )
 
-SOFTWARE = (
-    ("apache-kafka-java", "4.4.0"), ("apache-kafka-java", "7.6.0-ccs"), ("apache-kafka-java", "3.9.0-SNAPSHOT"),
-    ("apache-kafka-java", "4.1.0-IV3"), ("apache-kafka-java", "2.8.2.Final-redhat-00001"), ("librdkafka", "2.5.3"),
-    ("confluent-kafka-go", "v2.3.0-rdkafka-2.3.0"), ("confluent-kafka-python", "2.6.1-rdkafka-2.6.1"),
-    ("confluent-kafka-dotnet", "2.3.0"), ("sarama", "v1.43.2"), ("sarama", "v0.0.0-20240214171218-4a6d4d86dc0e"), ("kgo", "v1.22.0"),
-    ("kafka-python", "3.0.12"), ("aiokafka", "0.14.0"), ("kafkajs", "2.2.4"), ("rskafka", "0.5.0"), ("Blizzard.node-rdkafka", "v3.2.1"),
-    ("confluent-kafka-javascript", "v0.4.0-librdkafka-2.5.3"), ("reactor-kafka", "1.3.23.RELEASE"), ("unknown", "unknown"),
-    ("in-house", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"), ("in-house", "2.8.0-g9f86d08"), ("in-house", "20240101T120000Z"),
-    ("in-house", "0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11"),
-    ("com.example.payments.OrdersStreamProcessorApplicationV2", "1.0.0"), ("", ""),
-)  # fmt: skip
 
 PRINCIPALS = (
     "alice", "User:ANONYMOUS", "CN=orders,OU=Payments,O=Example Corp,L=Zürich,C=CH", "kafka/broker1.example.org@EXAMPLE.ORG",
@@ -410,7 +269,7 @@ def test_a_key_that_is_a_secret_takes_its_value_along_and_is_as_bad(secret: str)
 
 def test_innocent_names_stay() -> None:
     for names in (ClientNames(), ClientNames(KEY)):
-        for name, version in SOFTWARE:
+        for name, version in cases(__file__, "software.txt"):
             assert (names("client_software_name", name), names("client_software_version", version)) == (name, version)
         assert [names("principal", each) for each in PRINCIPALS] == list(PRINCIPALS)
         assert [names("client_id", each) for each in CLIENT_IDS] == list(CLIENT_IDS)

@@ -16,6 +16,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 from every import every
+from golden import cases
 
 from clientscope.catalog import setting_names
 from clientscope.catalog.config_values import parse
@@ -159,49 +160,11 @@ def test_of_an_unknown_release_whatever_any_has_taken() -> None:
 PRODUCER, CONSUMER, STREAMS = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.STREAMS
 
 
-NAMES: dict[tuple[str, str, ClientType | None], dict[str, tuple[str, str]]] = {
-    ("java", "4.4.0", PRODUCER): {
-        "linger.ms": ("KNOWN", ""),
-        "linger.msec": ("UNKNOWN", "linger.ms"),
-        "linegr.ms": ("UNKNOWN", "linger.ms"),
-        "LINGER_MS": ("UNKNOWN", "linger.ms"),
-        "lingerMs": ("UNKNOWN", "linger.ms"),
-        "com.example.orders": ("UNKNOWN", ""),
-        "schema.registry.url": ("UNKNOWN", ""),
-        "value.serializr": ("UNKNOWN", "value.serializer"),
-        "value.serialiser2": ("UNKNOWN", ""),
-        "ack": ("UNKNOWN", ""),
-        "queue.buffering.max.ms": ("OF_OTHER_LIBRARY", "linger.ms"),
-        "linger_ms": ("OF_OTHER_LIBRARY", "linger.ms"),
-    },
-    ("java", "4.4.0", CONSUMER): {"linger.ms": ("OF_OTHER_CLIENT", "")},
-    ("java", "4.4.0", None): {"linger.ms": ("KNOWN", "")},
-    ("java", "4.4.0", STREAMS): {"linger.ms": ("KNOWN", ""), "main.consumer.fetch.min.bytes": ("KNOWN", "")},
-    ("java", "3.7.0", PRODUCER): {"compression.gzip.level": ("NOT_YET", "")},
-    ("java", "3.9.0", PRODUCER): {"auto.include.jmx.reporter": ("DEPRECATED", "")},
-    ("java", "4.0.0", PRODUCER): {"auto.include.jmx.reporter": ("REMOVED", "")},
-    ("java", "unknown", PRODUCER): {"compression.gzip.level": ("KNOWN", ""), "auto.include.jmx.reporter": ("KNOWN", "")},
-    ("librdkafka", "2.8.0", PRODUCER): {"queue.buffering.max.ms": ("KNOWN", "")},
-    ("librdkafka", "2.8.0", CONSUMER): {
-        "fetch.max.wait.ms": ("OF_OTHER_LIBRARY", "fetch.wait.max.ms"),
-        "buffer.memory": ("OF_OTHER_LIBRARY", "queue.buffering.max.kbytes"),
-    },
-    ("librdkafka", "1.8.2", PRODUCER): {"sasl.oauthbearer.scope": ("NOT_YET", "")},
-    # 1.9 wasn't read, so what 2.0 has may be in it.
-    ("librdkafka", "1.9.0", PRODUCER): {"sasl.oauthbearer.scope": ("KNOWN", "")},
-    ("librdkafka", "1.9.2", PRODUCER): {"enable.metrics.push": ("NOT_YET", "")},
-    ("kafka-python", "3.0.12", PRODUCER): {"linger.ms": ("OF_OTHER_LIBRARY", "linger_ms")},
-    ("aiokafka", "0.14.0", PRODUCER): {"batch_size": ("OF_OTHER_LIBRARY", "max_batch_size")},
-}
-"""By library, release and kind of client: names, with what they are and what to use instead."""
-
-
-@pytest.mark.parametrize(("client", "name"), [(client, name) for client, names in NAMES.items() for name in names])
-def test_a_name_is_judged(client: tuple[str, str, ClientType | None], name: str) -> None:
-    library, release, kind = client
-    of_library = dialect(library)
-    found = judge(of_library, of_library.release_of(release), kind, name)
-    assert (found.state.name, found.instead) == NAMES[client][name]
+@pytest.mark.parametrize(("of", "release", "kind", "name", "state", "instead"), cases(__file__, "names.txt"))
+def test_a_name_is_judged(of: str, release: str, kind: str, name: str, state: str, instead: str) -> None:
+    of_library = dialect(of)
+    found = judge(of_library, of_library.release_of(release), ClientType(kind) if kind else None, name)
+    assert (found.state.name, found.instead) == (state, instead)
 
 
 def test_what_is_pushed_has_kafkas_names() -> None:

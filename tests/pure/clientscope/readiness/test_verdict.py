@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from golden import cases
 from places import ROOT
 from seen_clients import NOW, record, seen
 
@@ -30,45 +31,9 @@ def observed(text: str, software: str = "", broker: str | None = "3.9.2") -> Obs
     return ObservedClient(tuple(uses), name, version, broker)
 
 
-OLD_JAVA = "Produce 2, Fetch 3, Metadata 2, ListOffsets 1, JoinGroup 1"
-CASES = [
-    # As old clients that never ask use it: whatever the broker was.
-    ("an old Java client", observed(OLD_JAVA, broker="2.0.0"), "4.0.0", "BREAKS", "Produce 2: it was removed in 4.0.0."),
-    ("without ApiVersions", observed("Fetch 3", broker=None), "4.4.0", "BREAKS", "never seen to send ApiVersions"),
-    ("connected for long", observed("Fetch 3", "librdkafka 1.4.0", None), "4.4.0", "UNKNOWN", "The client negotiates"),
-    # JoinGroup 0 and 1 are missing from 4.0.0 alone.
-    ("a group of kafka-go", observed("JoinGroup 1, Fetch 10"), "4.0.0", "BREAKS", "removed in 4.0.0, and is back in 4.0.1"),
-    ("a group of kafka-go", observed("JoinGroup 1, Fetch 10"), "4.0.1", "FINE", "serves every version"),
-    # Produce is advertised from 0 and served from 3.
-    ("Produce 0", observed("ApiVersions 0, Produce 0"), "4.1.2", "BREAKS", "although the broker (3.9.2) serves up to 11"),
-    # One that negotiates, at a broker that had no newer version to offer.
-    ("had no choice", observed("ApiVersions 1, OffsetForLeaderEpoch 1", broker="2.0"), "4.0.0", "UNKNOWN", "the broker (2.0.0)"),
-    ("had the choice", observed("ApiVersions 1, OffsetForLeaderEpoch 1", broker="2.1"), "4.0.0", "BREAKS", "serves up to 2"),
-    ("had no choice, and is known", observed("ApiVersions 3, OffsetForLeaderEpoch 1", "apache-kafka-java 3.9.0", "2.0"), "4.0.0",
-     "FINE", "also knows 0–4; 4.0.0 serves 2–4"),
-    ("by an unknown broker", observed("ApiVersions 1, Fetch 3", broker=None), "4.0.0", "UNKNOWN", "isn't known"),
-    # Two clients under one identity.
-    ("shared", observed("Produce 11, Fetch 99", "apache-kafka-java 3.9.0"), "4.4.0", "UNKNOWN", "several clients share its identity"),
-    # Newer than the target.
-    ("ApiVersions 5", observed("ApiVersions 5, Fetch 12"), "4.0.0", "FALLS_BACK", "error 35"),
-    ("newer, and known", observed("ApiVersions 4, Produce 13", "apache-kafka-java 4.4.0", "4.4.0"), "4.0.0",
-     "FALLS_BACK", "4.0.0 serves 3–12"),
-    ("newer, and unknown", observed("ApiVersions 4, Produce 13", broker="4.4.0"), "4.0.0", "UNKNOWN", "whether it also knows 3–12"),
-    ("an API that isn't there yet", observed("ApiVersions 4, ConsumerGroupHeartbeat 0"), "3.6.2", "BREAKS", "which came in 3.7.0"),
-    ("client metrics", observed("ApiVersions 3, Fetch 12, PushTelemetry 0"), "3.6.2", "FALLS_BACK", "no longer collected"),
-    ("no version at all", observed("Produce 99"), "4.4.0", "BREAKS", "no known release does"),
-    # Little was seen.
-    ("only connects", observed("ApiVersions 3, Metadata 9", "librdkafka 1.9.0"), "4.0.0", "UNKNOWN",
-     "Too little was seen: ApiVersions, Metadata"),
-    ("only connects, and is known", observed("ApiVersions 3", "apache-kafka-java 7.6.1-ccs"), "4.4.0", "FINE", "all that producers"),
-    ("nothing", observed(""), "4.0.0", "UNKNOWN", "Too little was seen: nothing"),
-    ("brokers' own beside", observed("UpdateMetadata 5, Produce 7"), "4.0.0", "FINE", "seen to use, of 1 API."),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("client", "target", "readiness", "reason"), [case[1:] for case in CASES], ids=[f"{c[0]} {c[2]}" for c in CASES])
-def test_verdicts(client: ObservedClient, target: str, readiness: str, reason: str) -> None:
-    verdict = judge_readiness(client, target)
+@pytest.mark.parametrize(("uses", "software", "broker", "target", "readiness", "reason"), cases(__file__, "verdicts.txt"))
+def test_verdicts(uses: str, software: str, broker: str, target: str, readiness: str, reason: str) -> None:
+    verdict = judge_readiness(observed(uses, software, broker or None), target)
     assert (verdict.readiness.name, verdict.target) == (readiness, target)
     assert reason in verdict.reasons[0].text
     assert verdict.reasons[0].readiness.name == readiness
