@@ -481,26 +481,6 @@ _LOOK_EVERY_S = 60.0
 """The interval at which one more request of each kind is looked into for settings."""
 
 
-class Reported(Protocol):
-    """What reports are about: a session."""
-
-    requested: frozenset[int]
-
-    @property
-    def identity(self) -> Identity:
-        """The client's identity, as far as it is known."""
-
-    @property
-    def authenticated(self) -> bool:
-        """Whether it is known whose the requests are."""
-
-    def forget_requested(self) -> None:
-        """Begins anew with the versions that the client requests."""
-
-    def look_again(self) -> None:
-        """Looks into further requests."""
-
-
 class ClientReports:
     """One connection's reports."""
 
@@ -517,7 +497,7 @@ class ClientReports:
         """The client has connected."""
         self._requested_s = self._period_s = self._looked_s = now_s
 
-    def identify(self, session: Reported) -> Identified | Counted:
+    def identify(self, session: Session | OpaqueSession) -> Identified | Counted:
         """Reports the client's identity; a client that changes its name all the time is reported at intervals."""
         self._identified += 1
         if self._identified > _IDENTITIES_AT_ONCE:
@@ -525,7 +505,7 @@ class ClientReports:
             return Counted("identity_changes_held", "rate")
         return Identified(session.identity)
 
-    def tick(self, session: Reported, now_s: float) -> Iterator[Identified | Requested]:
+    def tick(self, session: Session | OpaqueSession, now_s: float) -> Iterator[Identified | Requested]:
         """What is due now. Comes often."""
         if self._identity_held and now_s - self._identified_s > _IDENTITY_EVERY_S:
             self._identity_held, self._identified_s = False, now_s
@@ -536,11 +516,11 @@ class ClientReports:
         if session.requested is not self._requested or now_s - self._period_s > _PERIOD_S:
             yield from self._report_requested(session, now_s)
 
-    def unreported(self, session: Reported) -> bytes | None:
+    def unreported(self, session: Session | OpaqueSession) -> bytes | None:
         """The versions that the client has requested, as `Requested` has them; None if the last report still holds."""
         return None if session.requested == self._requested else pack(session.requested)
 
-    def _report_requested(self, session: Reported, now_s: float) -> Iterator[Requested]:
+    def _report_requested(self, session: Session | OpaqueSession, now_s: float) -> Iterator[Requested]:
         if session.authenticated and now_s - self._requested_s >= _REQUESTED_EVERY_S:  # before it, the client is another one
             if (versions := self.unreported(session)) is not None:
                 self._requested_s = now_s
