@@ -17,9 +17,9 @@ import yaml
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
+from clientscope.catalog.dialects import KAFKA_PYTHON
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.catalog.dialects.kafka_python import KAFKA_PYTHON
 from clientscope.errors import SettingsError
 from clientscope.records.enums import ValueState
 from clientscope.settings_files import FORMATS

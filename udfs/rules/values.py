@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from clientscope.catalog.config_values import parse
 from clientscope.catalog.configs import TYPES, Type
-from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.dialects import DIALECTS, LIBRDKAFKA
 from clientscope.catalog.dialects.java import JAVA
-from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 from clientscope.catalog.placeholders import TEMPLATE
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.batch import Batch

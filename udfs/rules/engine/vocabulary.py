@@ -14,10 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
-from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.dialects import DIALECTS, LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
-from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 
 CLIENT_TYPES = tuple(ClientType)
 UNKNOWN_TYPE, UNKNOWN_DIALECT = len(CLIENT_TYPES), len(DIALECTS)

@@ -16,10 +16,9 @@ from rule_batches import batch_of
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
-from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.dialects import DIALECTS, LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
-from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 from clientscope.records.enums import Origin, ValueState
 from udfs.rules.engine.batch import judge
 from udfs.rules.engine.matrices import number_text
