@@ -23,7 +23,6 @@ from clientscope.session.session import Session
 from clientscope.session.state import Counted, Identified, Identity, ToBroker, ToClient
 from clientscope.wire import addresses
 from clientscope.wire.describe_cluster import BrokerSoftware, software_in, with_software
-from clientscope.wire.frames import Passed
 from clientscope.wire.metadata import MOST_HELD_BYTES, MetadataWalk
 
 
@@ -139,13 +138,6 @@ def test_through_a_session(version: int) -> None:
     session = Session(True, 10_240, software=KAFKA)
     assert from_client(session, request(version)) == [Identified(Identity(client_id="admin")), ToBroker(request(version))]
     assert from_broker(session, describe_cluster(version)) == [ToClient(with_software(describe_cluster(version), version, KAFKA))]
-
-
-def test_a_version_that_nobody_has_seen_passes() -> None:
-    session = Session(True, 10_240, software=KAFKA)
-    newer = request(2)[:6] + struct.pack(">h", 3) + request(2)[8:]
-    assert from_client(session, newer)[-1] == Passed(newer)
-    assert [bytes(piece.data) for piece in from_broker(session, describe_cluster(2)) if isinstance(piece, Passed)] == [describe_cluster(2)]
 
 
 @given(st.integers(0, 2), st.data())
