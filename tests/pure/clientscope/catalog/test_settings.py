@@ -98,23 +98,12 @@ def test_the_oldest_release_read_stands_for_those_before() -> None:
     assert of_setting(libraries()["java"].setting("acks")).now("producer", (1, 0, 0)) is not None
 
 
-@pytest.mark.parametrize(
-    ("allowed", "taken", "refused", "said"),
-    [
-        (Allowed("range", 0, 5), ("0", "5", "3.5", "many"), ("-1", "6"), "0 to 5"),
-        (Allowed("range", 1, None), ("1", "99999999999"), ("0",), "at least 1"),
-        (Allowed("range", 1, 9, ("-1",)), ("1", "9", "-1"), ("0", "-2"), "1 to 9 or -1"),
-        (Allowed("words", words=("all", "-1", "0", "1")), ("all", " 1 "), ("2", "ALL"), "all, -1, 0 or 1"),
-        (Allowed("words", words=("none", "by_duration:PnD")), ("none", "by_duration:P3D"), ("by", "latest"), "none or by_duration:PnD"),
-        (Allowed("any case", words=("CLASSIC", "CONSUMER")), ("classic", "Consumer"), ("streams",), "CLASSIC or CONSUMER"),
-        (Allowed("list", words=("a", "b")), ("a", "a, b", ""), ("a,c",), "a list of a or b"),
-        (Allowed("filled"), ("x",), ("", " "), "not empty"),
-    ],
-)
-def test_what_is_allowed(allowed: Allowed, taken: tuple[str, ...], refused: tuple[str, ...], said: str) -> None:
-    assert all(allowed.takes(text) for text in every(taken))
-    assert not any(allowed.takes(text) for text in every(refused))
-    assert str(allowed) == said
+@pytest.mark.parametrize(("sentence", "arguments", "taken", "refused"), cases(__file__, "allowed.txt"))
+def test_what_is_allowed(sentence: str, arguments: str, taken: str, refused: str) -> None:
+    allowed = Allowed(*ast.literal_eval(arguments))
+    assert all(allowed.takes(text) for text in every(ast.literal_eval(taken)))
+    assert not any(allowed.takes(text) for text in every(ast.literal_eval(refused)))
+    assert str(allowed) == sentence
 
 
 def test_every_setting_of_every_library_can_be_read() -> None:
@@ -199,43 +188,25 @@ def test_the_release_that_was_read_has_the_same_settings(release: tuple[int, ...
             assert setting.now(kind, release) == setting.now(kind, read)
 
 
-PARSED: dict[Type, dict[str, Any]] = {
-    Type.BOOLEAN: {" TRUE\n": True, "false": False},
-    Type.STRING: {" all ": "all", "": ""},
-    Type.INT: {"-2147483648": -(2**31), "+7": 7, "٣": 3, "007": 7},
-    Type.SHORT: {"32767": 32767},
-    Type.LONG: {"9223372036854775807": 2**63 - 1},
-    Type.DOUBLE: {"1e3": 1000.0, ".5d": 0.5, "0x1.8p1": 3.0, "-Infinity": -math.inf, "1e999": math.inf, "0x1p99999": math.inf},
-    Type.LIST: {"": (), " a , b,c ": ("a", "b", "c"), "a,": ("a", "")},
-    Type.CLASS: {" org.example.A ": "org.example.A"},
-    Type.PASSWORD: {" x ": "x"},
-}
-REFUSED = {
-    Type.BOOLEAN: ("1", "yes", "", "ﬁlse"),
-    Type.INT: ("2147483648", "hi!", "", "1_000", "1.0", "9" * 5_000),
-    Type.SHORT: ("-32769",),
-    Type.LONG: ("9223372036854775808", "5ms"),
-    Type.DOUBLE: ("nan", "inf", "1_0.0", "0x1", "", "."),
-}
-
-
-@pytest.mark.parametrize(("config_type", "text"), [(of, text) for of, texts in PARSED.items() for text in texts])
-def test_a_value_has_its_type(config_type: Type, text: str) -> None:
-    pushed, value = ClientConfig("k", text, int(config_type), False), PARSED[config_type][text]
-    assert (parse(text, config_type), pushed.typed, pushed.parses) == (value, value, True)
-    assert type(pushed.typed) is type(value)
+@pytest.mark.parametrize(("of", "text", "value"), cases(__file__, "parsed.txt"))
+def test_a_value_has_its_type(of: str, text: str, value: str) -> None:
+    config_type, written, expected = Type[of], ast.literal_eval(text), ast.literal_eval(value)
+    pushed = ClientConfig("k", written, int(config_type), False)
+    assert (parse(written, config_type), pushed.typed, pushed.parses) == (expected, expected, True)
+    assert type(pushed.typed) is type(expected)
 
 
 def test_not_a_number_is_one() -> None:
     assert math.isnan(ClientConfig("k", "NaN", Type.DOUBLE, False).typed)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("config_type", "text"), [(of, text) for of, texts in REFUSED.items() for text in texts])
-def test_a_value_that_does_not_parse_is_there_as_text_and_says_so(config_type: Type, text: str) -> None:
-    pushed = ClientConfig("k", text, int(config_type), False)
-    assert (pushed.typed, pushed.parses) == (text, False)
+@pytest.mark.parametrize(("of", "text"), [*cases(__file__, "not_parsed.txt"), ["INT", f"'{'9' * 5_000}'"]])
+def test_a_value_that_does_not_parse_is_there_as_text_and_says_so(of: str, text: str) -> None:
+    config_type, written = Type[of], ast.literal_eval(text)
+    pushed = ClientConfig("k", written, int(config_type), False)
+    assert (pushed.typed, pushed.parses) == (written, False)
     with pytest.raises(ValueError, match=f"not of type {config_type.name}$"):
-        parse(text, config_type)
+        parse(written, config_type)
 
 
 @pytest.mark.parametrize("config_type", Type)
