@@ -27,8 +27,7 @@ from typing import Any
 import kafka
 
 from clientscope.catalog.configs import ClientType
-from clientscope.client.own_connection import push
-from clientscope.client.pushing import Pushing
+from clientscope.client.own_connection import Pushing, push
 
 __all__ = ["KafkaAdminClient", "KafkaConsumer", "KafkaProducer", "push"]
 

@@ -1,7 +1,7 @@
 """The handshake inside kafka-python 3's network layer, added through the ``kafka_client`` setting of its three clients.
 
 Nothing is patched. kafka-python's own `KafkaNetClient` gets a connection manager of ours, whose connections send the ClientInstanceId in
-ApiVersions and may push before they are ready.  `Pusher` (`pusher.py`) decides for how long the user's requests wait.
+ApiVersions and may push before they are ready.  `Pusher` (below) decides for how long the user's requests wait.
 
 KIP-511's fallback to the version that a broker names is kafka-python's own.  Two gaps in it are closed here: kafka-python retries for ever
 with a broker that refuses every version, and it can't read a broker's refusal of the client's name, so its user never learns of it.
@@ -10,8 +10,11 @@ with a broker that refuses every version, and it can't read a broker's refusal o
 from __future__ import annotations
 
 import re
+import ssl
 import struct
 import time
+import uuid
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import kafka.errors
@@ -25,7 +28,7 @@ from kafka.protocol.frame import KafkaBytes
 from kafka.protocol.parser import KafkaProtocol
 
 from clientscope.client.handshake import Handshake, log
-from clientscope.client.pusher import Pusher
+from clientscope.errors import ClientscopeError, EnvironmentProblem
 from clientscope.wire.codes import API_VERSIONS, NONE, PUSH_CONFIG, UNSUPPORTED_VERSION
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigResponse
 
@@ -270,3 +273,152 @@ def _refusal(name: str, version: str) -> str:
     if bad:
         return f"the broker refused {' and '.join(bad)}: letters, digits, '-' and '.' are allowed, a letter or digit first and last"
     return f"the broker refused ApiVersions of client_software_name {name[:100]!a}, client_software_version {version[:100]!a} as invalid"
+
+
+# Classification of connection failures: whether a push may succeed later, and which text may be shown.
+
+_FINAL = (
+    kafka.errors.SaslAuthenticationFailedError,
+    kafka.errors.UnsupportedSaslMechanismError,
+    kafka.errors.IllegalSaslStateError,
+    kafka.errors.AuthorizationError,
+    kafka.errors.InvalidRequestError,
+    kafka.errors.KafkaConfigurationError,
+    FileNotFoundError,
+    PermissionError,
+)
+_CONNECTION_ENDED = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+
+
+def is_final(error: Exception) -> bool:
+    """Whether no other attempt would end otherwise: credentials, certificates and settings stay what they are."""
+    causes = (error, error.__context__, *error.args)  # kafka-python wraps what TLS said, in either way
+    if tls := next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None):
+        return not isinstance(tls, _CONNECTION_ENDED)
+    return isinstance(error, _FINAL) or not isinstance(error, kafka.errors.KafkaError | OSError | EnvironmentProblem)
+
+
+def said(error: Exception) -> str:
+    """The error in words that hold no secret."""
+    name = type(error).__name__
+    if isinstance(error, ClientscopeError):
+        return str(error)
+    if not isinstance(error, kafka.errors.KafkaError | OSError):
+        return name  # what else is raised may quote a secret
+    text = re.sub(rf"^(\[Error -?\d+\] )?({name}(: |$))*", "", str(error))[:300]
+    return f"{name}: {text!r}" if text else name
+
+
+# The single push of a client, run beside its own requests: they wait briefly for it, then it continues in the background.
+#
+# The push first uses the transport of the first connection that may push.  If it takes longer than `HOLD_S` (a slow answer, a quota, a
+# broker that is gone), it continues in the client's event loop over connections of its own until the handshake's deadline.
+
+HOLD_S = 1.5
+"""The longest that the user's requests wait for a push, seconds: what they need for another connection makes two of it at most."""
+
+_CONNECTION_SETUP_S = 10.0
+"""How long a node has to take a connection and its credentials: ``socket.connection.setup.timeout.ms``."""
+
+Connect = Callable[[Any, int, float], Awaitable[Any]]
+"""Makes a connection for the push alone, from the connection that lent the first one, the attempt's number from 0, and a deadline."""
+
+
+class Pusher:
+    """One client instance's push, which starts once and ends once.  Everything belongs to the client's event loop but `stop` and `end`.
+
+    Attributes:
+        carrier: the connection that the push has now.
+    """
+
+    def __init__(self, net: NetworkSelector, handshake: Handshake, connect: Connect) -> None:
+        self._net = net
+        self._handshake = handshake
+        self._connect = connect
+        self._started_for: uuid.UUID | None = None
+        self._stopped = False
+        self._released = Future()
+        self._held_until = 0.0
+        self._last_error = ""
+        self.carrier: Any = None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a connection should `start` it.  A forked process is another instance, so it pushes again."""
+        return not self._stopped and not self._handshake.done and self._started_for != self._handshake.client_instance_id
+
+    async def start(self, lender: Any, hold_s: float) -> None:
+        """Pushes over this connection, and returns when the user's requests need wait no longer: then the push may be under way."""
+        self._started_for = self._handshake.client_instance_id
+        self.carrier = lender
+        self._released = Future()
+        hold_s = min(hold_s, HOLD_S)
+        self._held_until = time.monotonic() + hold_s
+        self._net.call_later(hold_s, self._release)
+        self._net.call_soon(self._run)
+        await self._released
+
+    def stop(self) -> None:
+        """Closes what it has open: the client is being closed."""
+        self._stopped = True
+        if self.carrier is not None:
+            self.carrier.close()
+
+    def end(self) -> None:
+        """Says that the client was closed, if the push had begun and not ended."""
+        if self._started_for is not None:
+            self._handshake.give_up("the client was closed before it was answered")
+
+    def _release(self) -> None:
+        if not self._released.is_done:
+            self._released.success(None)
+
+    async def _run(self) -> None:
+        lender = self.carrier
+        try:
+            await lender.push(HOLD_S)
+            if lender.is_left:
+                lender.close()
+            self._expire_in_time()
+            attempt = 0
+            while not self._is_over:
+                now = time.monotonic()
+                pause = max(self._handshake.pause(attempt), self._handshake.not_before - now)
+                if now + pause >= self._held_until:
+                    self._release()
+                await self._net.sleep(pause)
+                if not self._is_over:
+                    await self._try_again(lender, attempt)
+                attempt += 1
+        except Exception as error:
+            log.debug("handshake", exc_info=True)
+            self._handshake.give_up(type(error).__name__)
+        finally:
+            self._release()
+
+    async def _try_again(self, lender: Any, attempt: int) -> None:
+        try:
+            connection = await self._connect(lender, attempt, time.monotonic() + _CONNECTION_SETUP_S)
+            if connection.advertised:
+                await connection.push(HOLD_S)
+            else:
+                self._last_error = "a node that doesn't advertise PushConfig"
+        except Exception as error:
+            self._last_error = said(error)
+            if is_final(error):
+                self._handshake.give_up(self._last_error)
+        finally:
+            self.carrier.close()
+
+    @property
+    def _is_over(self) -> bool:
+        return self._stopped or self._handshake.done
+
+    def _expire_in_time(self) -> None:
+        if not self._is_over and self._handshake.deadline is not None:
+            self._net.call_at(self._handshake.deadline, self._expire)
+
+    def _expire(self) -> None:
+        if not self._is_over:
+            self._handshake.expire(self._last_error)
+            self.carrier.close()

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from clientscope.commands.command import Command, CommandGroup
 from clientscope.config import PageSettings
-from clientscope.config.option import Option
+from clientscope.config.base import Option
 
 
 class ClientShowSettings(PageSettings):

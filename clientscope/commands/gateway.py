@@ -1,4 +1,4 @@
-"""``clientscope gateway``. Its settings are in `clientscope.config.gateway`, since the gateway's modules read them."""
+"""``clientscope gateway``. Its settings are in `clientscope.config.processes`, since the gateway's modules read them."""
 
 from __future__ import annotations
 

@@ -8,8 +8,7 @@ from pydantic import Field
 
 from clientscope.commands.command import Command, CommandGroup
 from clientscope.config import KafkaSettings, Settings
-from clientscope.config.base import HistoryDir
-from clientscope.config.option import Option
+from clientscope.config.base import HistoryDir, Option
 
 if TYPE_CHECKING:
     from clientscope.kafka.access import KafkaAccess

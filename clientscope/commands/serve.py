@@ -1,4 +1,4 @@
-"""``clientscope serve``. Its settings are in `clientscope.config.serve`, since the page's modules read them."""
+"""``clientscope serve``. Its settings are in `clientscope.config.processes`, since the page's modules read them."""
 
 from __future__ import annotations
 

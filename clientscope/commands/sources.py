@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from clientscope.commands.registry import COMMANDS
 from clientscope.config import Settings
-from clientscope.config.option import option
+from clientscope.config.base import option
 from clientscope.config_types import check_networks
 from clientscope.errors import SettingsError
 from clientscope.secret_files import require_private

@@ -1,4 +1,4 @@
-"""``clientscope stream``. Its settings are in `clientscope.config.stream`, since the job's modules read them."""
+"""``clientscope stream``. Its settings are in `clientscope.config.processes`, since the job's modules read them."""
 
 from __future__ import annotations
 

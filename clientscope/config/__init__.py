@@ -12,9 +12,7 @@ names and hold for every process.
 from __future__ import annotations
 
 from clientscope.config.base import KafkaSettings, ListingSettings, OptionalPageSettings, PageSettings, Settings
-from clientscope.config.gateway import GatewaySettings
-from clientscope.config.serve import ServeSettings
-from clientscope.config.stream import StreamSettings
+from clientscope.config.processes import GatewaySettings, ServeSettings, StreamSettings
 
 __all__ = [
     "GatewaySettings",

@@ -12,7 +12,7 @@ def application_key(principal: str | None, client_id: str | None, group: str | N
     """Which application a client belongs to, as a JSON array: the key of ``clientscope.results``.
 
     Args:
-        client_id: without the part that distinguishes instances, as `udfs.kernels.applications.application_client_id` makes it.
+        client_id: without the part that distinguishes instances, as `udfs.kernels.applications.application_of` makes it.
         path: the file with the settings, relative to the repository and with ``/`` between its parts; it counts only where
             client.id and group.id say nothing.
     """

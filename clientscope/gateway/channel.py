@@ -7,9 +7,10 @@ event loop uses that class on its end. Both ends are this program, on a socket t
 from __future__ import annotations
 
 import asyncio
+import logging
 import pickle
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
 _LENGTH = struct.Struct("!i")
@@ -79,3 +80,31 @@ class Channel(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._lost()
+
+
+# Background coroutines: kept referenced, with failures reported.
+
+log = logging.getLogger(__name__)
+
+
+class Tasks:
+    """Tasks of one owner, in one event loop. Not `asyncio.TaskGroup`: one that fails must not end the others."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[None]] = set()
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs a coroutine; asyncio itself would hold on to none."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._finished)
+
+    def cancel(self) -> None:
+        """Cancels those that still run."""
+        for task in list(self._running):
+            task.cancel()
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("a task failed: %s", type(error).__name__, exc_info=error)

@@ -25,13 +25,12 @@ from clientscope.config_types import split_address
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.gateway import tls
 from clientscope.gateway.brokers import KnownBrokers
+from clientscope.gateway.channel import Tasks
 from clientscope.gateway.common import Common
-from clientscope.gateway.epoch import next_epoch
 from clientscope.gateway.gateway import Gateway
-from clientscope.gateway.place import GatewayPlace
+from clientscope.gateway.place import GatewayPlace, next_epoch
 from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.gateway.reconfiguring import changes, names_again, read_again
-from clientscope.gateway.tasks import Tasks
 from clientscope.gateway.template import Template
 from clientscope.gateway.worker.messages import BrokerFound, OpenPorts
 from clientscope.gateway.worker.pool import listen

@@ -10,6 +10,7 @@ No I/O; time is passed in. All of it in the gateway's event loop.
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,10 +20,10 @@ from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.request_settings import BETWEEN, shown_settings, shown_types
 from clientscope.clock import now_ms
+from clientscope.digest import identifier
 from clientscope.gateway.policy.runner import client_of
 from clientscope.gateway.quota import PushQuota
 from clientscope.gateway.registry import Connection, ConnectionRegistry
-from clientscope.policy.found_clients import found_instance_id
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import config_record, redacted_settings
 from clientscope.records.client_key import Tenant, tenant_of
@@ -32,6 +33,16 @@ from clientscope.records.enums import Origin
 from clientscope.records.principals import authenticated
 from clientscope.session.shown import SharedFields
 from clientscope.session.state import RequestFields
+
+# Instance ids of clients that have none of their own.
+
+_NAMESPACE = uuid.UUID("5f0f3d2c-6a0e-5c52-9d53-0d7f5b1a4e11")
+
+
+def found_instance_id(cluster_id: str, *identity: str) -> uuid.UUID:
+    """The instance id of a client that was found, made of names that are judged: a hash of a secret could be guessed."""
+    return uuid.uuid5(_NAMESPACE, identifier("found client", cluster_id, *identity))
+
 
 MOST_VALUES = 8
 """Values of one setting that are recorded."""

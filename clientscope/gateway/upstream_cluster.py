@@ -3,7 +3,7 @@
 At the start the broker itself is asked, by Metadata (KIP-78), which tells the same as DescribeCluster and does so before Kafka 2.8 too. A
 listener with SASL answers ApiVersions alone, and even v5, which names a cluster (KIP-1242), is held against that cluster only once a
 client has authenticated (Kafka 4.4.0). There, and where the broker isn't up yet, clients' Metadata answers are looked at
-(`clientscope.session.clusters`).
+(`clientscope.session.addresses`).
 """
 
 from __future__ import annotations

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import glob
 import gzip
+import os
+import select
 import sys
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -72,3 +76,120 @@ def _lines(file: IO[bytes], read: Callable[[int], object]) -> Iterator[str]:
         while len(line) == MAX_LINE and not line.endswith(b"\n"):
             line = file.readline(MAX_LINE)
             read(len(line))
+
+
+# Lines that are written to a log while one looks: files that grow, standard input, and other pipes.
+
+_EVERY_S = 0.05
+_MOST_AT_ONCE = 256 * 1024
+
+
+class Lines:
+    """Bytes → lines without their ends; the rest of a line beyond `MAX_LINE` is passed over."""
+
+    def __init__(self) -> None:
+        self._part = b""
+        self._passing_over = False
+
+    def feed(self, chunk: bytes) -> Iterator[str]:
+        """Takes bytes, and gives the lines that are complete."""
+        *whole, self._part = (self._part + chunk).split(b"\n")
+        for line in whole:
+            if not self._passing_over:
+                yield line[:MAX_LINE].rstrip(b"\r").decode(errors="replace")
+            self._passing_over = False
+        if len(self._part) > MAX_LINE:
+            if not self._passing_over:
+                yield self._part[:MAX_LINE].decode(errors="replace")
+            self._part, self._passing_over = b"", True
+
+
+class Followed:
+    """What is followed, from now on; ``name`` is for people."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._lines = Lines()
+
+    def read(self) -> Iterator[str]:
+        """The lines that have come; doesn't wait."""
+        while chunk := self._chunk():
+            yield from self._lines.feed(chunk)
+
+    def _chunk(self) -> bytes:
+        raise NotImplementedError
+
+
+class FollowedFile(Followed):
+    """A file from its end on; where another one takes its place, that from its beginning on."""
+
+    def __init__(self, path: Path, stack: ExitStack) -> None:
+        """
+        Raises:
+            SettingsError: it can't be read.
+        """
+        super().__init__(path.as_posix())
+        self._path = path
+        try:
+            self._file: IO[bytes] = path.open("rb")  # others take its place
+        except OSError as error:
+            raise SettingsError(f"{path}: {error.strerror}", "give logs that this user may read") from None
+        stack.callback(self._close)
+        self._file.seek(0, os.SEEK_END)
+
+    def _close(self) -> None:
+        self._file.close()
+
+    def _chunk(self) -> bytes:
+        if chunk := self._file.read(_MOST_AT_ONCE):
+            return chunk
+        mine = os.fstat(self._file.fileno())
+        try:
+            there = self._path.stat()
+            if (there.st_ino, there.st_dev) != (mine.st_ino, mine.st_dev):
+                replaced, self._file = self._file, self._path.open("rb")
+                replaced.close()
+        except OSError:  # it is being rotated
+            return b""
+        if there.st_size < self._file.tell():
+            self._file.seek(0)
+        return self._file.read(_MOST_AT_ONCE)
+
+
+class FollowedPipe(Followed):
+    """Standard input, or a command's output."""
+
+    def __init__(self, name: str, descriptor: int) -> None:
+        super().__init__(name)
+        self._descriptor = descriptor
+        self._ended = False
+
+    def _chunk(self) -> bytes:
+        if self._ended or not select.select([self._descriptor], [], [], 0)[0]:
+            return b""
+        chunk = os.read(self._descriptor, _MOST_AT_ONCE)
+        self._ended = not chunk
+        return chunk
+
+
+def open_logs(paths: Sequence[Path | None], stack: ExitStack) -> list[Followed]:
+    """Begins to follow files and standard input (None).
+
+    Raises:
+        SettingsError: a file can't be read.
+    """
+    return [FollowedPipe("<stdin>", sys.stdin.fileno()) if path is None else FollowedFile(path, stack) for path in paths]
+
+
+def follow(followed: list[Followed], until: float) -> Iterator[tuple[Followed, str]]:
+    """All lines that come until then (``time.monotonic``), each with where it came from."""
+    while True:
+        over = time.monotonic() >= until
+        for each in followed:
+            for line in each.read():
+                yield each, line
+                if time.monotonic() >= until + 1.0:  # a log that grows faster than it is read has no end
+                    return
+        if over:
+            return
+        time.sleep(_EVERY_S)

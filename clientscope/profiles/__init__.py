@@ -2,8 +2,7 @@
 
 Pure Python, since the job, the page and ``clientscope lint`` share it:
 
-- `thresholds`: a profile, and the choice of one for a client.
-- `builtin`: the profiles that come with clientscope, as TOML files beside it, each value with its source.
+- `thresholds`: a profile, the choice of one for a client, and the profiles that come with clientscope, as TOML files.
 - `client_patterns`: patterns for principals, groups, client ids and files.
 - `rules_file`: a user's own profiles, their assignments, and suppressions.
 - `suppressions`: findings that a person has decided not to see until a date.
@@ -12,7 +11,6 @@ Pure Python, since the job, the page and ``clientscope lint`` share it:
 
 from __future__ import annotations
 
-from clientscope.profiles.builtin import BUILT_IN
-from clientscope.profiles.thresholds import APACHE, Profile, Thresholds
+from clientscope.profiles.thresholds import APACHE, BUILT_IN, Profile, Thresholds
 
 __all__ = ["APACHE", "BUILT_IN", "Profile", "Thresholds"]

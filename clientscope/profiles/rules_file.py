@@ -32,10 +32,9 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from clientscope.errors import SettingsError
-from clientscope.profiles.builtin import BUILT_IN
 from clientscope.profiles.client_patterns import ClientPattern, ClientPatterns, FilePatterns
 from clientscope.profiles.suppressions import Suppression
-from clientscope.profiles.thresholds import APACHE, Profile, ProfileChoice, Thresholds
+from clientscope.profiles.thresholds import APACHE, BUILT_IN, Profile, ProfileChoice, Thresholds
 from clientscope.profiles.toml_tables import Place, TomlFile
 
 Known = Mapping[str, Iterable[str]]

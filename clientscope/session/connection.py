@@ -43,6 +43,7 @@ from clientscope.session.events import (
     HalfClose,
     Pause,
     Received,
+    Resume,
     Send,
     Side,
     Stop,
@@ -51,11 +52,10 @@ from clientscope.session.events import (
     Wake,
     Woken,
 )  # fmt: skip
-from clientscope.session.flow import Flow, Lane
 from clientscope.session.opaque import OpaqueSession
-from clientscope.session.reports import ClientReports
+from clientscope.session.requested import NOTHING
 from clientscope.session.session import Observer, Out, Session
-from clientscope.session.state import Counted, Held, Identified, Identity, Pushed, RequestFields, ToBroker, ToClient
+from clientscope.session.state import Counted, Held, Identified, Identity, Pushed, Requested, RequestFields, ToBroker, ToClient
 from clientscope.wire.frames import RESPONSE_HEAD, Passed
 
 _QUIET_S = 1.0
@@ -405,3 +405,128 @@ _ON: dict[type[Any], Callable[[ClientConnection, Any], Iterator[ConnectionComman
     Continue: ClientConnection._on_continue,
     Ended: ClientConnection._on_ended,
 }
+
+
+# Flow of one side of a connection: whether it is read, and which of its bytes wait.
+
+
+class Lane:
+    """One side's bytes that wait; exists only while some do, since thousands of connections hold nothing.
+
+    Attributes:
+        waiting: iterators of the session, the next one first.
+        held_bytes: number of bytes that they were made of.
+        eof: whether that side sends no more; takes effect once they are done.
+        waits_for_time: whether a `Wake` is under way.
+    """
+
+    __slots__ = ("eof", "held_bytes", "waiting", "waits_for_time")
+
+    def __init__(self) -> None:
+        self.waiting: list[Iterator[Out]] = []
+        self.held_bytes = 0
+        self.eof = self.waits_for_time = False
+
+    def add(self, pieces: Iterator[Out], size: int) -> None:
+        """More comes behind them."""
+        self.waiting.append(pieces)
+        self.held_bytes += size
+
+
+_NONE: frozenset[str] = frozenset()  # one for all: each empty set of its own would take 216 bytes
+
+
+class Flow:
+    """What is known of one side: whether its bytes are read, and whether it takes any."""
+
+    __slots__ = ("ended", "full", "lane", "pauses", "side")
+
+    def __init__(self, side: Side, pauses: frozenset[str] = _NONE) -> None:
+        self.side = side
+        self.lane: Lane | None = None
+        self.pauses = pauses
+        self.ended = self.full = False
+
+    def pause(self, why: str) -> Iterator[Pause]:
+        """Stops reading until each reason is gone."""
+        if not self.pauses:
+            yield Pause(self.side)
+        self.pauses |= {why}
+
+    def resume(self, why: str) -> Iterator[Resume]:
+        """Takes one reason back."""
+        if why in self.pauses:
+            self.pauses = self.pauses - {why} or _NONE
+            if not self.pauses:
+                yield Resume(self.side)
+
+
+# When a connection reports who its client is and which versions it requests, and when its requests are looked into.
+#
+# No I/O; times are seconds of one clock.
+
+_IDENTITIES_AT_ONCE = 8
+_IDENTITY_EVERY_S = 10.0
+"""Reports of a client's identity that are sent at once, and the interval of later ones: its first request, ApiVersions, SASL and telemetry
+make four.
+"""
+_REQUESTED_EVERY_S = 5.0
+"""How long new versions that a client requests are gathered: it starts with a dozen."""
+_PERIOD_S = 5.5 * 3600
+"""After that the versions count anew, so that readers know when a client last used each: within the six hours after which a connection is
+recorded again in any case."""
+_PERIOD_BEGINS_S = 60.0
+"""How long a new period gathers versions before its first report."""
+_LOOK_EVERY_S = 60.0
+"""The interval at which one more request of each kind is looked into for settings."""
+
+
+class ClientReports:
+    """One connection's reports."""
+
+    __slots__ = ("_identified", "_identified_s", "_identity_held", "_looked_s", "_period_s", "_requested", "_requested_s")
+
+    def __init__(self) -> None:
+        self._identified = 0
+        self._identified_s = 0.0
+        self._identity_held = False
+        self._requested: frozenset[int] | None = NOTHING  # as last reported; None where the next report is due whatever it says
+        self._requested_s = self._period_s = self._looked_s = 0.0
+
+    def begin(self, now_s: float) -> None:
+        """The client has connected."""
+        self._requested_s = self._period_s = self._looked_s = now_s
+
+    def identify(self, session: Session | OpaqueSession) -> Identified | Counted:
+        """Reports the client's identity; a client that changes its name all the time is reported at intervals."""
+        self._identified += 1
+        if self._identified > _IDENTITIES_AT_ONCE:
+            self._identity_held = True
+            return Counted("identity_changes_held", "rate")
+        return Identified(session.identity)
+
+    def tick(self, session: Session | OpaqueSession, now_s: float) -> Iterator[Identified | Requested]:
+        """What is due now. Comes often."""
+        if self._identity_held and now_s - self._identified_s > _IDENTITY_EVERY_S:
+            self._identity_held, self._identified_s = False, now_s
+            yield Identified(session.identity)
+        if now_s - self._looked_s >= _LOOK_EVERY_S:
+            self._looked_s = now_s
+            session.look_again()
+        if session.requested is not self._requested or now_s - self._period_s > _PERIOD_S:
+            yield from self._report_requested(session, now_s)
+
+    def unreported(self, session: Session | OpaqueSession) -> bytes | None:
+        """The versions that the client has requested, as `Requested` has them; None if the last report still holds."""
+        return None if session.requested == self._requested else pack(session.requested)
+
+    def _report_requested(self, session: Session | OpaqueSession, now_s: float) -> Iterator[Requested]:
+        if session.authenticated and now_s - self._requested_s >= _REQUESTED_EVERY_S:  # before it, the client is another one
+            if (versions := self.unreported(session)) is not None:
+                self._requested_s = now_s
+                yield Requested(versions)
+            self._requested = session.requested
+        if now_s - self._period_s > _PERIOD_S:
+            session.forget_requested()
+            self._requested, self._period_s = None, now_s
+            self._requested_s = now_s + _PERIOD_BEGINS_S - _REQUESTED_EVERY_S

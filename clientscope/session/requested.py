@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from functools import cache
 
+from clientscope.errors import WireError
 from clientscope.readiness.served import known_versions
 from clientscope.records.requested_versions import MOST_VERSIONS, pair
-from clientscope.session.served import Served
+from clientscope.wire import api_versions
+from clientscope.wire.codes import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_CONFIG, PUSH_TELEMETRY
+from clientscope.wire.frames import LENGTH, RESPONSE_HEAD
 
 NOTHING: frozenset[int] = frozenset()
 
@@ -48,3 +51,73 @@ def is_full(versions: frozenset[int]) -> bool:
 @cache
 def _known() -> frozenset[int]:
     return frozenset(pair(*each) for each in known_versions())
+
+
+# API versions that the broker serves, from its own ApiVersions answers; shared by all connections of a gateway.
+
+_MOST_VERSIONS = 16
+_MOST_BYTES = 32 * 1024
+"""Bytes of one answer that is kept; a current broker's has some 600."""
+
+
+class Served:
+    """The broker's ranges, learnt from the answers that pass, so that an upgraded broker's are learnt too.
+
+    The last answer to each version of the request is kept, with PushConfig's range in it: the next one like it costs a comparison. So is
+    the last answer that telemetry was added to.
+    """
+
+    def __init__(self) -> None:
+        self._ranges: dict[int, tuple[int, int]] | None = None
+        self._answers: dict[int, tuple[bytes, bytes]] = {}
+        self._with_telemetry: dict[int, tuple[bytes, bytes]] = {}
+
+    def learn(self, frame: bytes, api_version: int) -> bytes:
+        """Takes the broker's answer without an error; gives the answer that also lists PushConfig.
+
+        Raises:
+            WireError: it is no such answer, or too long for one.
+        """
+        body = frame[RESPONSE_HEAD.size :]
+        known, advertised = self._answers.get(api_version, (b"", b""))
+        if known != body:
+            if len(body) > _MOST_BYTES:
+                raise WireError("too_large")
+            self._ranges = api_versions.read_ranges(frame, api_version)
+            advertised = api_versions.advertise(frame, api_version, PUSH_CONFIG, 0, 0)[RESPONSE_HEAD.size :]
+            if api_version in self._answers or len(self._answers) < _MOST_VERSIONS:
+                self._answers[api_version] = body, advertised
+        return LENGTH.pack(RESPONSE_HEAD.size - LENGTH.size + len(advertised)) + frame[LENGTH.size : RESPONSE_HEAD.size] + advertised
+
+    def offer_telemetry(self, frame: bytes, api_version: int) -> bytes:
+        """An answer of the broker's, or as `learn` gives it, that also lists the keys of telemetry, which the broker doesn't.
+
+        Raises:
+            WireError: it is no such answer.
+        """
+        body = frame[RESPONSE_HEAD.size :]
+        known, offered = self._with_telemetry.get(api_version, (b"", b""))
+        if known != body:
+            both = api_versions.advertise(frame, api_version, GET_TELEMETRY_SUBSCRIPTIONS, 0, 0)
+            offered = api_versions.advertise(both, api_version, PUSH_TELEMETRY, 0, 0)[RESPONSE_HEAD.size :]
+            if api_version in self._with_telemetry or len(self._with_telemetry) < _MOST_VERSIONS:
+                self._with_telemetry[api_version] = body, offered
+        return LENGTH.pack(RESPONSE_HEAD.size - LENGTH.size + len(offered)) + frame[LENGTH.size : RESPONSE_HEAD.size] + offered
+
+    @property
+    def takes_telemetry(self) -> bool:
+        """Whether the broker is known to take telemetry, or at least a part of it."""
+        return self._ranges is not None and not self._ranges.keys().isdisjoint((GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY))
+
+    def has(self, api_key: int, api_version: int) -> bool:
+        """Whether the broker is known to serve it."""
+        return self._ranges is not None and self.lacks(api_key, api_version) is None
+
+    def lacks(self, api_key: int, api_version: int) -> str | None:
+        """Why the broker will not serve a request, as a counter's label; None where it does, or nothing is known yet."""
+        if self._ranges is None:
+            return None
+        found = self._ranges.get(api_key)
+        if found is None:
+            return "unknown_api_key"
+        return None if found[0] <= api_version <= found[1] else "unsupported_version"

@@ -11,13 +11,11 @@ from typing import Protocol
 from clientscope.errors import WireError
 from clientscope.records.enums import PrincipalSource
 from clientscope.records.requested_versions import pair
-from clientscope.session import clusters
+from clientscope.session import addresses
 from clientscope.session.addresses import BrokerAddresses
-from clientscope.session.allowance import charged, wait_s
 from clientscope.session.handler import READ_LIMIT, Pending, if_short
 from clientscope.session.handlers import HANDLERS, by_key, k1324_push_config
-from clientscope.session.requested import NOTHING, SharedVersions, is_full, is_recorded
-from clientscope.session.served import Served
+from clientscope.session.requested import NOTHING, Served, SharedVersions, is_full, is_recorded
 from clientscope.session.shown import Looking, SharedFields
 from clientscope.session.state import (
     UNSEEN,
@@ -51,6 +49,38 @@ from clientscope.wire.frames import (
     Treatment,
     Turn,
 )
+
+# Allowance of bytes per second that are read from a connection rather than passed: a token bucket, charged before decoding.
+#
+# Reading costs time that other connections' bytes wait for. An honest client has a few hundred bytes read when it connects, and one push;
+# a client beyond that must wait, as a Kafka broker mutes a channel over its quota (KIP-219). No I/O; time is passed in.
+#
+# The bucket is a single number, since thousands of connections have one: the time at which it is full again (the generic cell rate
+# algorithm, ITU-T I.371).
+
+LEAST_BURST_BYTES = 64 * 1024
+"""What may be read at once: six pushes of KIP-1324's greatest size, or a Kerberos ticket."""
+FULL_AFTER_S = 16.0
+"""How long an empty bucket takes to fill."""
+FRAME_BYTES = 256
+"""What a frame costs beside its own bytes."""
+
+
+def charged(full_at_s: float, frame_bytes: int, now_s: float, push_bytes: int) -> float:
+    """When the bucket is full again, once a frame of this size is read; the last frame may take more than there is.
+
+    Args:
+        now_s: a clock that never goes back.
+        push_bytes: the largest push that is taken; six of them may be read at once, and one every three seconds.
+    """
+    burst = max(LEAST_BURST_BYTES, 6 * push_bytes)
+    return max(full_at_s, now_s) + (FRAME_BYTES + frame_bytes) * FULL_AFTER_S / burst
+
+
+def wait_s(full_at_s: float, now_s: float) -> float:
+    """How long until the next frame may be read; 0 where it may be now."""
+    return max(0.0, full_at_s - now_s - FULL_AFTER_S)
+
 
 _ANSWER_LIMIT = 16 * READ_LIMIT
 """The longest answer to a request that was read; DescribeCluster lists every broker."""
@@ -87,7 +117,7 @@ class Session:
     """Feed it what was received from either side; do what it yields, in order.
 
     An iterator that yields `Held` continues later, and later bytes from that side wait: a client is read no faster than its broker
-    answers, no more than its allowance (allowance.py), and one step of SASL at a time.
+    answers, no more than its allowance, and one step of SASL at a time.
 
     Args:
         push_config: whether there is a policy; without one, key 1324 goes upstream like any unknown key.
@@ -258,7 +288,7 @@ class Session:
             yield from self._named_by_header(part.data)
         seen = part.data[:MOST_PEEKED]
         yield from self._look(Peeked(seen, part.last and len(seen) == len(part.data)))
-        yield clusters.forward(state, part.data) if state.addresses is None else state.addresses.forward(state, part.data)
+        yield addresses.forward(state, part.data) if state.addresses is None else state.addresses.forward(state, part.data)
         while state.unanswered.nearly_full:  # with acks=0 nothing may be answered by itself
             if not state.unanswered.full and all(pending.walk for pending in state.unanswered.pending()):
                 yield state.carrier(0, None, None)
@@ -375,7 +405,7 @@ class Session:
         if state.addresses is not None:
             if state.addresses.requires(key, version):
                 return Treatment.PARTS
-        elif state.cluster_id and clusters.is_asked(key, version):
+        elif state.cluster_id and addresses.is_asked(key, version):
             return Treatment.PARTS
         if (handler := _BY_KEY.get(key)) is not None and (handler.versions is None or version in handler.versions):
             treatment = handler.wants(state, head)

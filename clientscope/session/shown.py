@@ -16,7 +16,7 @@ from clientscope.wire.request_fields import VERSIONS, request_fields
 FIRST = 6
 """Requests of each kind that are looked into when a connection is new."""
 AGAIN = 1
-"""The same after each interval (`clientscope.session.reports`)."""
+"""The same after each interval (`clientscope.session.connection`)."""
 MOST_SHOWN = 16
 """Different requests of one connection that are reported; a client of one group and one configuration sends four to eight."""
 

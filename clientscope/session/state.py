@@ -24,8 +24,8 @@ from clientscope.policy.interface import ClientConfig
 from clientscope.records.enums import PrincipalSource
 from clientscope.records.principals import ANONYMOUS
 from clientscope.session.handler import BareTokens, Handler, Pending, Walk
+from clientscope.session.requested import Served
 from clientscope.session.sasl import Principal
-from clientscope.session.served import Served
 from clientscope.session.unanswered import Unanswered
 from clientscope.wire import api_versions
 from clientscope.wire.describe_cluster import BrokerSoftware

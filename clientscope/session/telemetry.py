@@ -18,8 +18,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
+from clientscope.catalog.dialects import LIBRDKAFKA
 from clientscope.catalog.dialects.java import JAVA
-from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 from clientscope.config import GatewaySettings
 from clientscope.wire.codes import (
     INVALID_REQUEST,

@@ -1,6 +1,6 @@
 """Outputs of commands as texts that a reviewer reads: each lies in the folder ``golden`` beside its test.
 
-``GOLDEN=write pytest …`` writes them anew; read what git then shows as changed.
+``GOLDEN=write pytest …`` writes them anew; read what git then shows as changed. Tables of cases lie beside them, in the folder ``cases``.
 """
 
 from __future__ import annotations
@@ -31,3 +31,9 @@ def session(run: Run, lines: Iterable[str]) -> str:
         printed = "".join(f"{each.rstrip()}\n" for each in (out + err).splitlines())
         text += f"$ {line}\n{printed}" + (f"[status {status}]\n" if status else "") + "\n"
     return text
+
+
+def cases(test: str, name: str) -> list[list[str]]:
+    """The table of that name beside a test's ``__file__``: its rows' cells, which ``|`` separates; a line with ``#`` first is a remark."""
+    lines = (Path(test).parent / "cases" / name).read_text().splitlines()
+    return [[cell.strip() for cell in line.split("|")] for line in lines if line and not line.startswith("#")]

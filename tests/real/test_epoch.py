@@ -16,7 +16,7 @@ from patience import LIMIT_S, until
 from record_bytes import connection_record, heartbeat
 
 from clientscope.client.raw import RawClient
-from clientscope.gateway.epoch import next_epoch
+from clientscope.gateway.place import next_epoch
 from clientscope.local.process import free_port
 from clientscope.records.topics import CONNECTIONS
 
@@ -35,7 +35,7 @@ def write(broker: Any, gateway_id: str, *values: bytes) -> None:
 
 
 def said(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
-    return [record for record in caplog.records if record.name == "clientscope.gateway.epoch"]
+    return [record for record in caplog.records if record.name == "clientscope.gateway.place"]
 
 
 def test_it_is_the_time_or_one_more_than_the_last(broker: Any, caplog: pytest.LogCaptureFixture) -> None:

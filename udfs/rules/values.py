@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from clientscope.catalog.config_values import parse
 from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.dialects import LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
-from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 from clientscope.catalog.placeholders import TEMPLATE
 from clientscope.records.config_record import RecordedSetting
 from udfs.rules.engine.push import Push

@@ -1,18 +1,25 @@
-"""Dialects: one file for each client library, all listed in `DIALECTS`."""
+"""Dialects: one TOML file for each client library, all listed in `DIALECTS`."""
 
 from __future__ import annotations
 
-from clientscope.catalog.dialects.aiokafka import AIOKAFKA
-from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.catalog.dialects.franz_go import FRANZ_GO
+from clientscope.catalog.dialects import settling
+from clientscope.catalog.dialects.dialect import Dialect, read
 from clientscope.catalog.dialects.java import JAVA
-from clientscope.catalog.dialects.kafka_python import KAFKA_PYTHON
-from clientscope.catalog.dialects.kafkajs import KAFKAJS
-from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
-from clientscope.catalog.dialects.sarama import SARAMA
+from clientscope.catalog.settings import numbers
 from clientscope.errors import SettingsError
 
-DIALECTS = (JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA, KAFKAJS, FRANZ_GO, SARAMA)
+LIBRDKAFKA = read("librdkafka", settling.librdkafka, lambda version: numbers(version.rpartition("rdkafka-")[2]))
+"""A binding may send both versions: ``2.16.1-rdkafka-2.16.0``."""
+KAFKA_PYTHON = read("kafka-python", settling.kafka_python)
+DIALECTS = (
+    JAVA,
+    LIBRDKAFKA,
+    KAFKA_PYTHON,
+    read("aiokafka", settling.aiokafka),
+    read("kafkajs"),
+    read("franz-go", settling.franz_go),
+    read("sarama"),
+)
 _OF_SOFTWARE = {name: each for each in DIALECTS for name in each.software}
 
 

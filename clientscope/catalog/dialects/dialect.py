@@ -1,13 +1,16 @@
 """Model of a dialect: a client library's names for Kafka's settings, its spelling of values, and its defaults.
 
-Data, and a few pure functions over it; each dialect is a file of its own.
+Data, and a few pure functions over it; each dialect but Java's, whose defaults are the catalogue's, is a TOML file.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.settings import Release, numbers
@@ -140,3 +143,36 @@ def settle_idempotence(
         values.get("acks") not in ("all", None) or values.get("retries") == "0" or (in_flight.isdecimal() and int(in_flight[:18]) > 5)
     )
     return {"enable.idempotence": "false"} if contradicted else {}
+
+
+def read(name: str, settle: Settle = settle_nothing, numbers_of: Callable[[str], Release] = numbers) -> Dialect:
+    """The dialect in the file of this name, whose keys are the attributes of `Dialect`.
+
+    A table below ``defaults`` and ``aliases_of`` is of all the types of clients in its name. A default of no text is none. ``within`` has
+    the names of objects in which the aliases of a type (or ``all``) may stand, too.
+    """
+    found = tomllib.loads(files("clientscope.catalog.dialects").joinpath(f"{name}.toml").read_text("utf-8"))
+    within = found.pop("within", {})
+    found["defaults"] = {of: {key: _default(each) for key, each in table.items()} for of, table in _by_type(found["defaults"]).items()}
+    found["aliases"] = _nested(found.get("aliases", {}), within.get("all", ()))
+    aliases_of = _by_type(found.get("aliases_of", {}))
+    found["aliases_of"] = {of: _nested(names, within.get(of.value, ())) for of, names in aliases_of.items()}
+    for key, made in (("software", tuple), ("oldest", tuple), ("durations", frozenset), ("inverted", frozenset)):
+        found[key] = made(found.get(key, ()))
+    return Dialect(name, **found, settle=settle, numbers_of=numbers_of)
+
+
+def _default(written: str | Mapping[str, str]) -> Default:
+    return written if isinstance(written, str) else {since: text or None for since, text in written.items()}
+
+
+def _by_type(tables: Mapping[str, Mapping[str, Any]]) -> dict[ClientType, dict[str, Any]]:
+    made: dict[ClientType, dict[str, Any]] = {}
+    for types, table in tables.items():
+        for of in types.split():
+            made.setdefault(ClientType(of), {}).update(table)
+    return made
+
+
+def _nested(names: Mapping[str, str], objects: Collection[str]) -> dict[str, str]:
+    return {**names, **{f"{within}.{name}": key for within in objects for name, key in names.items()}}

@@ -25,8 +25,7 @@ from clientscope import topics
 from clientscope.commands.demo import DemoSettings
 from clientscope.demo.clients import CLIENTS
 from clientscope.demo.fleet import Fleet
-from clientscope.demo.summary import render
-from clientscope.demo.watch import DemoWatch, Series, Snapshot, jmx_connections
+from clientscope.demo.watch import DemoWatch, Series, Snapshot, jmx_connections, render
 from clientscope.kafka.admin import new_admin
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars

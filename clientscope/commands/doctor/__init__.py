@@ -1,10 +1,9 @@
 """The command ``clientscope doctor``: checks an installation from this machine, and says what to do for each problem.
 
-- `checks`: the registry of checks, in the order in which they run, each with a time limit.
 - `result`: what a check returns, and what it knows.
 - `machine`, `files`: checks that need no broker.
 - `cluster`, `listeners`: checks that ask the cluster, and write nothing to it; who answers at an address.
-- `running`: all of it, the output, and the summary for an issue.
+- `running`: the registry of checks, in the order in which they run, each with a time limit; the output, and the summary for an issue.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.config import KafkaSettings
-from clientscope.config.option import Option
+from clientscope.config.base import Option
 from clientscope.config_types import split_address
 
 

@@ -13,25 +13,25 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cryptography import x509
 from kafka.errors import KafkaError
 
 from clientscope.commands.doctor.files import expiry
-from clientscope.commands.doctor.result import CheckResult, Outcome, Situation, not_checked, ok, problem, warning
+from clientscope.commands.doctor.result import CLIENT_ID, CheckResult, Outcome, Situation, not_checked, ok, problem, warning
 from clientscope.config import GatewaySettings
 from clientscope.config_types import split_address
-from clientscope.errors import SettingsError
+from clientscope.errors import SettingsError, WireError
 from clientscope.kafka.admin import configs
 from clientscope.session.ports import BrokerPorts
-from clientscope.wire.codes import API_VERSIONS, PUSH_CONFIG
+from clientscope.wire.api_versions import plain_request, read_ranges
+from clientscope.wire.codes import PUSH_CONFIG
+from clientscope.wire.frames import LENGTH
 
 T = TypeVar("T")
 
 _MOST_BYTES = 256 * 1024
-_REQUEST = struct.Struct(">ihhih")
-_ENTRY = struct.Struct(">hhh")
 
 
 @dataclass(frozen=True)
@@ -108,35 +108,17 @@ def _ask(connection: socket.socket, tls: bool) -> Probed:
             connection = context.wrap_socket(connection)
             if encoded := connection.getpeercert(binary_form=True):
                 expires = x509.load_der_x509_certificate(encoded).not_valid_after_utc
-        client_id = b"clientscope-doctor"
-        body = _REQUEST.pack(_REQUEST.size - 4 + len(client_id), API_VERSIONS, 0, 1, len(client_id)) + client_id
-        connection.sendall(body)
-        (length,) = struct.unpack(">i", _exactly(connection, 4))
-        if not 10 <= length <= _MOST_BYTES:
-            return Probed(expires=expires)
-        return Probed(keys=_keys(_exactly(connection, length)), expires=expires)
-    except (OSError, ValueError, struct.error):  # ssl.SSLError is an OSError
+        connection.sendall(plain_request(1, CLIENT_ID))
+        with connection.makefile("rb") as answer:
+            (length,) = LENGTH.unpack(head := answer.read(LENGTH.size))
+            if not 0 <= length <= _MOST_BYTES:
+                return Probed(expires=expires)
+            return Probed(keys=frozenset(read_ranges(head + answer.read(length), 0)) or None, expires=expires)
+    except (OSError, WireError, struct.error):  # ssl.SSLError is an OSError
         return Probed(expires=expires)
     finally:
         if tls:
             connection.close()
-
-
-def _exactly(connection: Any, length: int) -> bytes:
-    received = b""
-    while len(received) < length:
-        chunk = connection.recv(length - len(received))
-        if not chunk:
-            raise OSError("closed")
-        received += chunk
-    return received
-
-
-def _keys(answer: bytes) -> frozenset[int]:
-    _, error, count = struct.unpack_from(">ihi", answer)
-    if error or not 0 <= count <= (len(answer) - 10) // _ENTRY.size:
-        raise ValueError("not an answer to ApiVersions v0")
-    return frozenset(_ENTRY.unpack_from(answer, 10 + number * _ENTRY.size)[0] for number in range(count))
 
 
 _DEFAULT_CLIENTS = "CLIENT"

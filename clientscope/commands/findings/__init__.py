@@ -10,7 +10,7 @@ from pydantic import Field
 
 from clientscope.commands.command import Command, CommandGroup
 from clientscope.config import KafkaSettings, ListingSettings, OptionalPageSettings, PageSettings
-from clientscope.config.option import Option
+from clientscope.config.base import Option
 
 if TYPE_CHECKING:
     from clientscope.findings.record import Finding

@@ -1,8 +1,7 @@
 """The command ``clientscope lint``: judges settings files by the rules, without a cluster.
 
-- `files`: which files, and what type of client they are of.
 - `places`: a file's settings, and the place of each.
-- `reading`: a file, before it is judged; `client_logs`: a client's log.
+- `reading`: which files, what type of client they are of, and a file before it is judged; `client_logs`: a client's log.
 - `judging`: the rules, applied to files.
 - `findings`: the result; suppressions, ignoring comments, owners, fingerprints.
 - `shown`: what of a file may be shown.
@@ -18,8 +17,7 @@ from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.config import Settings
-from clientscope.config.base import Owners, RulesFile
-from clientscope.config.option import Option
+from clientscope.config.base import Option, Owners, RulesFile
 from clientscope.config_types import SoftwareText
 
 Principal = Annotated[str, Field(default="", description="principal of the client, for assignments, suppressions and owners")]

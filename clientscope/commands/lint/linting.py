@@ -1,4 +1,4 @@
-"""Implementation of ``clientscope lint``: reads files, judges them, prints the result, and chooses the exit status."""
+"""Implementation of ``clientscope lint``: reads reading, judges them, prints the result, and chooses the exit status."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.lint import JudgingSettings, LintSettings, RuleSettings, client_logs, files, formats, judging, reading, shown
+from clientscope.commands.lint import JudgingSettings, LintSettings, RuleSettings, client_logs, formats, judging, reading, shown
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, reports
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.logs import files as log_files
@@ -110,7 +110,7 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
     skipped: list[FileReport] = []
     errors: list[str] = []
     found = 0
-    for file in files.find(settings.paths):
+    for file in reading.find(settings.paths):
         found += 1
         try:
             file_format = file.format(settings.format)
@@ -132,6 +132,6 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
     if not found:
         raise SettingsError(
             f"no file to lint in {', '.join(shown.plain(path) for path in settings.paths)}",
-            f"a directory is searched for {', '.join(f'*{suffix}' for suffix in files.SUFFIXES)}",
+            f"a directory is searched for {', '.join(f'*{suffix}' for suffix in reading.SUFFIXES)}",
         )
     return reads, skipped, errors

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.config import KafkaSettings
-from clientscope.config.option import Option
+from clientscope.config.base import Option
 from clientscope.config_types import Addresses, SoftwareText
 
 

@@ -12,8 +12,7 @@ from kafka.errors import KafkaConnectionError
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.client.own_connection import DeclaredClient
-from clientscope.client.settings import push_enabled
-from clientscope.client.settings_file import parse
+from clientscope.client.settings import parse, push_enabled
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.push import PushSettings
 from clientscope.errors import EnvironmentProblem, SettingsError

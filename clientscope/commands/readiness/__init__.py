@@ -14,8 +14,7 @@ from pydantic import Field
 from clientscope.commands.command import Command
 from clientscope.commands.xray import RequestLogSettings
 from clientscope.config import KafkaSettings, ListingSettings
-from clientscope.config.base import Owners
-from clientscope.config.option import Option
+from clientscope.config.base import Option, Owners
 
 
 class ReadinessSettings(RequestLogSettings, ListingSettings, KafkaSettings):

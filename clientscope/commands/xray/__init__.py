@@ -18,7 +18,7 @@ from pydantic import Field
 from clientscope.commands.command import Command
 from clientscope.commands.lint import JudgingSettings
 from clientscope.config import KafkaSettings, Settings
-from clientscope.config.option import Option
+from clientscope.config.base import Option
 
 
 class RequestLogSettings(Settings):

@@ -25,7 +25,7 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import REQUEST_LOGGER, AdminClient, connected
 from clientscope.local.process import spawn, stop
 from clientscope.logs import files
-from clientscope.logs.following import Followed, FollowedPipe, follow, open_logs
+from clientscope.logs.files import Followed, FollowedPipe, follow, open_logs
 from clientscope.logs.request_log import RequestLogReader
 from clientscope.readiness import nearest_release
 

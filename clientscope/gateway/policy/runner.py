@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from clientscope.errors import SettingsError
 from clientscope.gateway.channel import Channel
@@ -138,22 +138,6 @@ class WaitingPush:
     published: bool = False
 
 
-class PolicyOwner(Protocol):
-    """The receiver of a worker's reports."""
-
-    def done(self, worker: PolicyWorker, waiting: WaitingPush, report: Done) -> None:
-        """``process`` has returned, or raised."""
-
-    def settled(self, waiting: WaitingPush, lost: bool) -> None:
-        """The future that it returned is done."""
-
-    def worn(self, worker: PolicyWorker) -> None:
-        """Its memory is nearly used up."""
-
-    def ended(self, worker: PolicyWorker) -> None:
-        """A worker that was configured is gone; what was with it still is in its ``at_work`` and ``pending``."""
-
-
 class PushDeadline:
     """Timer of the push that a worker processes.
 
@@ -196,7 +180,7 @@ class PolicyWorker:
         deadline: of the push that it processes.
     """
 
-    def __init__(self, child: PolicyChild, deadline_s: float, publish: PublishToKafka, owner: PolicyOwner) -> None:
+    def __init__(self, child: PolicyChild, deadline_s: float, publish: PublishToKafka, owner: PolicyRunner) -> None:
         self.at_work: deque[WaitingPush] = deque()
         self.pending: dict[int, WaitingPush] = {}
         self.reason = "policy_crash"

@@ -8,17 +8,20 @@ import socket
 import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from clientscope.config import GatewaySettings
 from clientscope.config_types import split_address, split_networks
 from clientscope.errors import SettingsError
 from clientscope.gateway import tls
-from clientscope.gateway.worker import tls_transport
 from clientscope.gateway.worker.messages import BACKLOG
 from clientscope.gateway.worker.proxied import Entrance
 from clientscope.gateway.worker.proxy_protocol import Header
 from clientscope.gateway.worker.sides import ClientSide
 from clientscope.gateway.worker.tls_transport import TlsListener, TlsTransport
+
+if TYPE_CHECKING:
+    from clientscope.gateway.worker.process import Worker
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +67,7 @@ class Doors:
         gateway: whose limits hold for handshakes, too.
     """
 
-    def __init__(self, settings: GatewaySettings, relay: Callable[[Header], ClientSide], gateway: tls_transport.ListenerHost) -> None:
+    def __init__(self, settings: GatewaySettings, relay: Callable[[Header], ClientSide], gateway: Worker) -> None:
         self.upstream = Upstream(split_address(settings.upstream), takes_proxy_header=settings.upstream_proxy_protocol)
         self._gateway = gateway
         self._entrance = Entrance(

@@ -9,15 +9,17 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from clientscope.config_types import split_address
 from clientscope.errors import EnvironmentProblem
-from clientscope.gateway.channel import Channel
-from clientscope.gateway.tasks import Tasks
+from clientscope.gateway.channel import Channel, Tasks
 from clientscope.gateway.template import Template
 from clientscope.gateway.worker.messages import BACKLOG, Answer, Bypass, Drain, Measure, Refuse, Report, Shutdown, WorkerPlan
 from clientscope.session.state import Verdict
+
+if TYPE_CHECKING:
+    from clientscope.gateway.gateway import Gateway
 
 log = logging.getLogger(__name__)
 
@@ -25,16 +27,6 @@ _IDS = 1 << 32
 """Connection ids of one worker; with the first worker they begin at 0."""
 _AGAIN_AFTER_S = 1.0
 _END_WITHIN_S = 1.0
-
-
-class PoolOwner(Protocol):
-    """The receiver of workers' reports."""
-
-    def reported(self, report: Report, mine: Callable[[int], bool]) -> None:
-        """Something has happened in the worker whose connections' ids are ``mine``."""
-
-    def lost(self, mine: Callable[[int], bool]) -> None:
-        """A worker has ended, and with it the connections whose ids are ``mine``."""
 
 
 def listen(address: str, count: int, shared: bool = False) -> list[socket.socket]:
@@ -79,7 +71,7 @@ class Workers:
         listeners: those of each worker.
     """
 
-    def __init__(self, template: Template, plan: WorkerPlan, listeners: Sequence[Sequence[socket.socket]], owner: PoolOwner) -> None:
+    def __init__(self, template: Template, plan: WorkerPlan, listeners: Sequence[Sequence[socket.socket]], owner: Gateway) -> None:
         self._template = template
         self._plan = plan
         self._listeners = listeners

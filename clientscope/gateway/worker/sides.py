@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from sys import intern
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from clientscope.gateway.tls import distinguished_name
-from clientscope.gateway.worker.observed import Observed
 from clientscope.gateway.worker.proxy_protocol import Endpoint, build
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import (
@@ -24,7 +23,6 @@ from clientscope.session.events import (
     Free,
     Full,
     HalfClose,
-    News,
     Pause,
     Received,
     Resume,
@@ -34,12 +32,10 @@ from clientscope.session.events import (
     Wake,
     Woken,
 )  # fmt: skip
-from clientscope.session.opaque import OpaqueSession
-from clientscope.session.session import Session
 from clientscope.session.state import Counted, Identified, MetricsPushed, OtherCluster, Pushed, Requested, Shown
 
 if TYPE_CHECKING:
-    from clientscope.gateway.worker.doors import Upstream
+    from clientscope.gateway.worker.process import Worker
 
 _COUNTED_BYTES = 1024
 
@@ -194,48 +190,6 @@ class Budget:
             self._count("connections_evicted", "budget")
             holder.evict()
             self.holds(holder, 0)
-
-
-class Host(Protocol):
-    """What a relay needs of the gateway that it belongs to."""
-
-    @property
-    def upstream(self) -> Upstream:
-        """The broker, for a connection that is opened now."""
-
-    def session(self) -> Session | OpaqueSession:
-        """A new connection's."""
-
-    def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
-        """Why one more connection from this address is not taken; None where it is."""
-
-    def observed(self, relay: Relay) -> Observed | None:
-        """The request log of a connection that has been opened; None where it has none."""
-
-    def count(self, what: str, reason: str) -> None:
-        """Adds one to a counter."""
-
-    def reached(self, failure: str = "") -> None:
-        """The broker took a connection, or failed to."""
-
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs a coroutine in the background."""
-
-    def opened(self, relay: Relay, address: str) -> int:
-        """A client has connected; returns its connection id."""
-
-    def report(self, relay: Relay, news: News) -> None:
-        """Takes in what a connection reports; the verdict on a push comes as `VerdictGiven`."""
-
-    def closed(self, relay: Relay, reason: str, requested: bytes | None) -> None:
-        """A connection has ended; ``requested`` as `clientscope.gateway.worker.messages.Closed` has it."""
-
-    def holds(self, holder: Holder, held_bytes: int) -> None:
-        """Notes how many bytes are held for a connection, by one of its sides or in an incomplete frame."""
-
-    @property
-    def stopped(self) -> bool:
-        """Whether nothing is read from any connection now."""
 
 
 LINGER_S = 10.0
@@ -423,7 +377,7 @@ class Relay:
 
     __slots__ = ("address", "broker", "client", "connection", "connection_id", "from_broker", "from_client", "host", "received")
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Worker) -> None:
         self.host = host
         self.connection = ClientConnection(host.session())
         self.client, self.broker = ClientSide(self), BrokerSide(self)

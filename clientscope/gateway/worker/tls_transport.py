@@ -15,11 +15,14 @@ import socket
 import ssl
 from collections import Counter
 from contextlib import suppress
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from clientscope.errors import WireError
 from clientscope.gateway.worker.proxied import Entrance, read_header
 from clientscope.gateway.worker.proxy_protocol import Header
+
+if TYPE_CHECKING:
+    from clientscope.gateway.worker.process import Worker
 
 _RECORD_BYTES = 16 * 1024
 """What a record of TLS holds at most (RFC 8446, 5.1). Memory BIOs grow to what is written to them at once, and never shrink."""
@@ -210,16 +213,6 @@ _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _EXHAUSTED_PAUSE_S = 1.0
 
 
-class ListenerHost(Protocol):
-    """What the listener needs of the gateway."""
-
-    def refusal(self, address: str, waiting: int = 0, waiting_from: int = 0) -> str | None:
-        """Why one more connection from this address is not taken; None where it is."""
-
-    def count(self, what: str, reason: str) -> None:
-        """Adds one to a counter."""
-
-
 class TlsListener:
     """Accepts, shakes hands, and hands over what has become a connection.
 
@@ -232,9 +225,7 @@ class TlsListener:
         context: what the next handshake uses; may be replaced at any time, established connections keep theirs.
     """
 
-    def __init__(
-        self, listening: socket.socket, context: ssl.SSLContext, entrance: Entrance, gateway: ListenerHost, timeout_s: float
-    ) -> None:
+    def __init__(self, listening: socket.socket, context: ssl.SSLContext, entrance: Entrance, gateway: Worker, timeout_s: float) -> None:
         self.context = context
         self._listening = listening
         listening.setblocking(False)

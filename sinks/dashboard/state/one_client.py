@@ -13,7 +13,6 @@ from clientscope.errors import EnvironmentProblem, RecordError
 from clientscope.policy.redaction import ClientNames, judged_record
 from clientscope.records.codec import decode
 from clientscope.records.config_record import ClientConfigRecord, RecordedSetting
-from clientscope.records.enums import Origin
 from clientscope.topic_values import clean
 from sinks.dashboard.rows.judging import IndexedPush
 from sinks.dashboard.state.reader import Fetch, Place

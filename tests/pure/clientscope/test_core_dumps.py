@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none, may_be_dumped, soon
 
+from clientscope.backoff import Backoff
+
 FORKING = """
 import os, signal, sys, time
 {forbid}
@@ -70,3 +72,42 @@ def test_programs_that_are_started_for_a_part_of_the_work_leave_none(program: tu
             assert one.poll() is None
         finally:
             one.kill()
+
+
+_SCRIPT = """
+import gc, weakref
+from clientscope.garbage import settle
+
+class Cycle:
+    def __init__(self):
+        self.itself = self
+
+before, stays = weakref.ref(Cycle()), [[] for _ in range(1_000)]
+settle()
+assert before() is None, "garbage goes first"
+assert not any(each is stays for each in gc.get_objects())
+after = weakref.ref(Cycle())
+gc.collect()
+assert after() is None, "what is made later is collected as ever"
+"""
+
+
+def test_what_stays_is_exempt_and_garbage_is_not() -> None:
+    done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_pauses_double_and_have_an_end_however_often_it_fails() -> None:
+    backoff = Backoff(1.0, 60.0)
+    assert [backoff.seconds(retry) for retry in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert backoff.seconds(1_000_000) == 60
+
+
+def test_a_pause_is_spread_once_it_is_bounded_and_bounded_again() -> None:
+    low, high = (Backoff(1.0, 8.0, spread=(0.5, 1.5), random=lambda value=value: value) for value in (0.0, 1.0))
+    assert [low.seconds(retry) for retry in range(5)] == [0.5, 1, 2, 4, 4], "at the longest pause, too, not all come back at once"
+    assert [high.seconds(retry) for retry in range(5)] == [1.5, 3, 6, 8, 8]
+
+
+def test_no_pause_is_shorter_than_the_least() -> None:
+    assert Backoff(0.0, 0.0, least_s=0.01).seconds(0) == 0.01

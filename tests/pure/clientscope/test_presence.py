@@ -6,6 +6,7 @@ import tracemalloc
 from typing import NamedTuple
 
 import pytest
+from golden import cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -111,21 +112,14 @@ def test_open_are_those_of_a_plain_replay_in_any_order_and_repeated(events: list
         assert reader.open == replayed(taken)
 
 
-@pytest.mark.parametrize(
-    ("events", "news"),
-    [
-        ([Event(1, 5, Kind.PRESENT, 7), Event(1, 5, Kind.PRESENT, 7), Event(1, 4, Kind.OPENED, 7)], [True, False, False]),
-        ([Event(1, 5, Kind.CLOSED, 7), Event(1, 4, Kind.OPENED, 7), Event(1, 5, Kind.CLOSED, 7)], [True, False, False]),
-        ([Event(1, 9, Kind.HEARTBEAT), Event(1, 3, Kind.CLOSED, 7)], [True, True]),
-        ([Event(2, 0, Kind.HEARTBEAT), Event(1, 9, Kind.HEARTBEAT), Event(1, 9, Kind.OPENED, 7)], [True, False, False]),
-        ([Event(1, 9, Kind.HEARTBEAT), Event(1, 9, Kind.HEARTBEAT), Event(1, 8, Kind.HEARTBEAT)], [True, False, False]),
-        ([Event(1, 9, Kind.HEARTBEAT, interval_ms=0), Event(1, 8, Kind.CLOSED, 7), Event(1, 8, Kind.PRESENT, 7)], [True, False, False]),
-    ],
-    ids=["repeated", "closed stays closed", "a close that comes late counts", "of an older process", "heartbeats", "after a goodbye"],
-)
-def test_what_is_news(events: list[Event], news: list[bool]) -> None:
-    reader = Reader()
-    assert [reader.take(event) for event in events] == news
+@pytest.mark.parametrize(("events", "news"), cases(__file__, "news.txt"))
+def test_what_is_news(events: str, news: str) -> None:
+    reader, taken = Reader(), []
+    for event in events.split(", "):
+        epoch, sequence, kind, *more = event.split(" ")
+        of = {"interval_ms": 0} if more == ["~0"] else {"connection": int(more[0])} if more else {}
+        taken.append("yes" if reader.take(Event(int(epoch), int(sequence), Kind[kind], **of)) else "no")
+    assert taken == news.split(", ")
 
 
 def test_what_a_process_had_open_ends_with_it() -> None:

@@ -6,14 +6,22 @@ import importlib
 import pkgutil
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
+import pytest
+from lint_docs import DOCS, rendered
 from places import ROOT
 
 import streaming
 from clientscope.catalog.client_facts import FACTS
+from clientscope.commands.rules.docs import markdown, sources
+from clientscope.profiles import owners, rules_file
 from clientscope.records import topics
+from clientscope.risks import ABOUT, RISKS
 from streaming.limits import Limit
+from udfs.rules.engine.rule import SECTIONS, documentation
+from udfs.rules.registry import EVERY_RULE, LIMITS
 
 FAULT = re.compile(r"(?<![A-Za-z0-9])[Ff]([0-9]{2})(?![0-9A-Za-z])")
 
@@ -73,3 +81,58 @@ def test_every_fault_that_is_not_marked_has_a_test_and_every_test_cites_one_of_t
     assert listed == [f"F{number:02}" for number in range(1, len(listed) + 1)]
     assert cited == set(listed)
     assert runpy.run_path(str(ROOT / "docs" / "make" / "faults.py"))["page"](text) == text, "make docs writes the tiers anew"
+
+
+def test_examples_are_what_the_command_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FORCE_COLOR", "NO_COLOR", "CLIENTSCOPE_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    text = DOCS.read_text()
+    assert rendered(text, tmp_path) == text, "python tests/pure/lint_docs.py writes them anew"
+
+
+def test_files_in_it_are_read(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```toml\n(.*?)^```$", DOCS.read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 3
+    for number, block in enumerate(blocks):
+        file = tmp_path / f"{number}.toml"
+        file.write_text(block)
+        if "owner" in tomllib.loads(block):
+            assert len(owners.read(file).entries) == 2
+        else:
+            assert rules_file.read(file, LIMITS).suppressions
+
+
+GOOD = "AN999: a title.\n\nWhat\n    w\n\nWhy\n    y\n\nExample\n    e\n\nUse instead\n    u\n\nSource\n    Kafka: https://example.org/a\n"
+
+
+def test_the_page_is_made_from_the_rules() -> None:
+    assert (ROOT / "docs" / "rules.md").read_text(encoding="utf-8") == markdown(), "make docs-rules writes it anew"
+
+
+def test_sections_are_distinguished_and_all_are_required() -> None:
+    parsed = documentation(GOOD)
+    assert (parsed.title, parsed.what, parsed.why, parsed.example, parsed.use_instead) == ("a title.", "w", "y", "e", "u")
+    assert parsed.links == ("https://example.org/a",)
+    for section in SECTIONS:
+        with pytest.raises(ValueError, match="has these sections"):
+            documentation(GOOD.replace(f"\n{section}\n", "\n"))
+    with pytest.raises(ValueError, match="begins with its code"):
+        documentation(GOOD.removeprefix("AN999: "))
+    assert sources("Kafka, here:\nhttps://example.org\nAWS: https://example.com") == [
+        "Kafka, here: https://example.org",
+        "AWS: https://example.com",
+    ]
+
+
+def test_each_rule_says_what_it_risks() -> None:
+    assert set(RISKS) == {risk for rule in EVERY_RULE for risk in rule.risks} == set(ABOUT)
+    for rule in EVERY_RULE:
+        assert rule.risks
+        assert len(set(rule.risks)) == len(rule.risks)
+        assert ("secret" in rule.risks) == rule.code.startswith("SK")
+
+
+def test_no_advice_recommends_what_another_rule_finds() -> None:
+    for rule in EVERY_RULE:
+        advice = f"{rule.documentation.use_instead} {' '.join(rule.messages)}"
+        assert not re.search(r"acks=[01]\b", advice), rule.code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import signal
@@ -10,14 +11,19 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
+import patience
 import pytest
+from every import every
+from groups import JOURNEY, group_of
+from patience import eventually, until
+from places import ROOT
 
 sys.path.append(str(Path(__file__).parents[2]))
 
 from shard import Shard, shards, turn
 
-ROOT = Path(__file__).parents[3]
 TRIES = """
 from pathlib import Path
 import pytest
@@ -139,3 +145,152 @@ def test_commit_says_which_quick_shard_has_its_turn() -> None:
     assert {turn(f"{number:040x}", listed).name for number in range(2**28, 2**28 + 50)} == {"a"}
     assert {turn(f"{number:012x}" + 28 * "0", listed).name for number in range(50)} == {"a", "c"}
     assert turn(40 * "0", listed[1:2]) is None
+
+
+FLAT = {
+    "heap in use, MB": 300.0, "other memory of the JVM's, MB": 200.0, "state, MB": 1.0, "all processes, MB (PSS)": 1_500.0,
+    "open files": 400.0, "files of checkpoints": 800.0, "mean batch, ms: results": 200.0,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def soak() -> ModuleType:
+    """``bench.stream.soak``, which is not installed."""
+    with pytest.MonkeyPatch.context() as path:
+        path.syspath_prepend(str(ROOT))
+        return importlib.import_module("bench.stream.soak")
+
+
+def test_f26_what_stays_the_same_is_no_growth(soak: ModuleType) -> None:
+    assert soak.grown([FLAT, FLAT, FLAT]) == []
+    less = {what: 0.5 * value for what, value in FLAT.items()}
+    assert soak.grown([less, FLAT, FLAT]) == [], "caches and checkpoints fill in the first third"
+
+
+@pytest.mark.parametrize("what", FLAT)
+def test_f26_growth_of_any_of_it_is_named(soak: ModuleType, what: str) -> None:
+    """By a fifth, a batch's time as well; the heap, which is only collected now and then, by twice."""
+    assert soak.grown([FLAT, FLAT, {**FLAT, what: FLAT[what] * (2.1 if "heap" in what else 1.21)}]) == [what]
+
+
+def test_waits_until_it_is_so() -> None:
+    counted = iter(range(100))
+    assert until(lambda: next(counted), 3) == 3
+    assert until(lambda: next(counted) > 5)
+    assert eventually(lambda: next(counted) == 9)
+
+
+@pytest.mark.parametrize(
+    ("expected", "said"),
+    [((), "it did not come: after 0 s there was []"), (([1],), "it did not come: after 0 s there was [], not [1]")],
+    ids=["true", "a value"],
+)
+def test_says_what_was_seen_last(monkeypatch: pytest.MonkeyPatch, expected: tuple[list[int], ...], said: str) -> None:
+    monkeypatch.setattr(patience, "LIMIT_S", 0.0)
+    with pytest.raises(AssertionError) as caught:
+        until(list, *expected)
+    assert str(caught.value) == said
+    with pytest.raises(AssertionError, match=r"^the page: after"):
+        until(list, *expected, why="the page")
+    assert not eventually(list)
+
+
+def test_nothing_to_look_at_fails() -> None:
+    assert every(iter("ab")) == ["a", "b"]
+    with pytest.raises(AssertionError, match="nothing to look at"):
+        every(())
+
+
+CONFTEST = ROOT / "tests" / "conftest.py"
+TESTS = '''
+import sqlite3
+import pytest
+
+class Ring:
+    """Only the garbage collector ends it."""
+
+    def __init__(self, what):
+        self.what, self.me = what, self
+
+@pytest.fixture
+def database():
+    return sqlite3.connect(":memory:")
+
+def test_database_left():
+    Ring(sqlite3.connect(":memory:"))
+
+def test_after_it():
+    pass
+
+def test_file_left():
+    Ring(open("/dev/null"))
+
+def test_after_that():
+    pass
+
+def test_fixture_left(database):
+    pass
+
+def test_closed():
+    sqlite3.connect(":memory:").close()
+    open("/dev/null").close()
+'''
+
+
+def test_who_leaves_something_open_fails_and_nobody_else(tmp_path: Path) -> None:
+    (tmp_path / "test_some.py").write_text(TESTS)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "conftest",
+        "-p",
+        "no:cacheprovider",
+        "-W",
+        "error",
+        "-q",
+        "-rE",
+        "--tb=no",
+        str(tmp_path),
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{CONFTEST.parent}:{CONFTEST.parent / 'pure'}",
+        "PYTEST_XDIST_WORKER": "",
+        "PYTEST_ADDOPTS": "",
+    }
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment)
+    failed = [line.split("::")[1].split(" ")[0] for line in ended.stdout.splitlines() if line.startswith("ERROR")]
+    assert failed == ["test_database_left", "test_file_left", "test_fixture_left"], ended.stdout + ended.stderr
+    assert "6 passed, 3 errors" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("nodeid", "group"),
+    [
+        ("tests/real/test_path.py::test_a[x@y]", "journey"),
+        ("tests/real/test_tls.py::test_a", "tests/real/test_tls.py"),
+        ("tests/pure/project/test_path.py::test_a", "tests/pure/project/test_path.py"),
+        ("tests/spark/test_session.py::test_a", "spark"),
+    ],
+)
+def test_group_is_a_file_or_the_journey_or_spark(nodeid: str, group: str) -> None:
+    assert group_of(nodeid) == group
+
+
+def test_group_has_one_process(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
+    (tmp_path / "quarantine.txt").write_text("")
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT / 'tests' / 'pure'}\naddopts = -p no:cacheprovider\n")
+    for name in (*JOURNEY, "test_tls"):
+        source = "import os, pathlib\nimport pytest\n@pytest.mark.parametrize('n', range(4))\ndef test_n(n):\n"
+        source += "    pathlib.Path(__file__ + '.' + os.environ['PYTEST_XDIST_WORKER']).touch()\n"
+        (tmp_path / "real" / f"{name}.py").write_text(source)
+    command = [sys.executable, "-P", "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+    ended = subprocess.run(command, cwd=tmp_path, env={"PATH": os.environ["PATH"]}, check=False, capture_output=True, text=True)
+    assert f"{4 * (len(JOURNEY) + 1)} passed" in ended.stdout, ended.stdout
+    workers = {name: [path.suffix for path in (tmp_path / "real").glob(f"{name}.py.*")] for name in (*JOURNEY, "test_tls")}
+    assert workers["test_tls"] != workers["test_path"], workers
+    assert [workers[name] for name in JOURNEY] == [workers["test_path"]] * len(JOURNEY) and len(workers["test_path"]) == 1, workers

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from udfs.rules.engine.push import Push
     from udfs.rules.engine.vocabulary import KnownSoftware
 
+
 NOT_APPLICABLE, NOT_EVALUABLE, PASSED, FIRED = -1, 0, 1, 2
 OUTCOMES = ("not_evaluable", "passed", "fired")
 """The outcomes of a rule on a push: what it needs is missing, the push passes, or the rule fires.

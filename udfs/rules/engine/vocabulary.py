@@ -12,10 +12,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
-from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.dialects import DIALECTS, LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
-from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 from clientscope.catalog.setting_names import own_name
 from clientscope.catalog.settings import Release, libraries
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 from golden import is_golden
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from clientscope.catalog.releases import METADATA_VERSION, Range, Release, api_key, api_name, infer, near_names, releases
+from clientscope.catalog.request_settings import shown_settings
 
 
 def release(name: str, mode: str = "kraft") -> Release:
@@ -90,3 +94,20 @@ def test_names() -> None:
     assert (api_key("produce"), api_key("18"), api_key("PushConfig"), api_key("Produze"), api_key("²")) == (0, 18, 1324, None, None)
     assert near_names("Produze")[0] == "Produce"
     assert near_names("xyzzy") == []
+
+
+def shown(api_key: int, fields: dict[str, str], library: str | None = "java", version: int = 9) -> dict[str, str]:
+    return {setting.key: setting.value for setting in shown_settings(api_key, version, fields, library)}
+
+
+def test_settings_that_requests_show() -> None:
+    """Of each request in the text, by its api key, the client's library and its fields, what stands below it."""
+    text = ""
+    for line in (Path(__file__).parent / "golden" / "request_settings.txt").read_text().splitlines():
+        if line.startswith("    "):
+            continue
+        text += f"{line}\n"
+        if line.startswith("  "):
+            key, library, fields = line.split(maxsplit=2)
+            text += f"    {shown(int(key), ast.literal_eval(fields), None if library == 'None' else library)}\n"
+    assert is_golden(text, __file__, "request_settings.txt")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,15 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 from every import every
+from golden import cases
 
-from clientscope.catalog.configs import ClientType
+from clientscope.catalog import setting_names
+from clientscope.catalog.config_values import parse
+from clientscope.catalog.configs import ClientType, Type
 from clientscope.catalog.dialects import dialect
+from clientscope.catalog.setting_names import NameState, judge
 from clientscope.catalog.settings import Allowed, Facts, KnownSetting, libraries, numbers
+from clientscope.policy.interface import ClientConfig
 
 sys.path.append(str(Path(__file__).parents[4] / "tools"))
 
@@ -92,23 +98,12 @@ def test_the_oldest_release_read_stands_for_those_before() -> None:
     assert of_setting(libraries()["java"].setting("acks")).now("producer", (1, 0, 0)) is not None
 
 
-@pytest.mark.parametrize(
-    ("allowed", "taken", "refused", "said"),
-    [
-        (Allowed("range", 0, 5), ("0", "5", "3.5", "many"), ("-1", "6"), "0 to 5"),
-        (Allowed("range", 1, None), ("1", "99999999999"), ("0",), "at least 1"),
-        (Allowed("range", 1, 9, ("-1",)), ("1", "9", "-1"), ("0", "-2"), "1 to 9 or -1"),
-        (Allowed("words", words=("all", "-1", "0", "1")), ("all", " 1 "), ("2", "ALL"), "all, -1, 0 or 1"),
-        (Allowed("words", words=("none", "by_duration:PnD")), ("none", "by_duration:P3D"), ("by", "latest"), "none or by_duration:PnD"),
-        (Allowed("any case", words=("CLASSIC", "CONSUMER")), ("classic", "Consumer"), ("streams",), "CLASSIC or CONSUMER"),
-        (Allowed("list", words=("a", "b")), ("a", "a, b", ""), ("a,c",), "a list of a or b"),
-        (Allowed("filled"), ("x",), ("", " "), "not empty"),
-    ],
-)
-def test_what_is_allowed(allowed: Allowed, taken: tuple[str, ...], refused: tuple[str, ...], said: str) -> None:
-    assert all(allowed.takes(text) for text in every(taken))
-    assert not any(allowed.takes(text) for text in every(refused))
-    assert str(allowed) == said
+@pytest.mark.parametrize(("sentence", "arguments", "taken", "refused"), cases(__file__, "allowed.txt"))
+def test_what_is_allowed(sentence: str, arguments: str, taken: str, refused: str) -> None:
+    allowed = Allowed(*ast.literal_eval(arguments))
+    assert all(allowed.takes(text) for text in every(ast.literal_eval(taken)))
+    assert not any(allowed.takes(text) for text in every(ast.literal_eval(refused)))
+    assert str(allowed) == sentence
 
 
 def test_every_setting_of_every_library_can_be_read() -> None:
@@ -149,3 +144,73 @@ def test_of_an_unknown_release_whatever_any_has_taken() -> None:
     assert words is not None and words.or_what(five) is None
     guarantee = of_setting(libraries()["java"].setting("processing.guarantee")).ever("streams").allowed
     assert guarantee is not None and {"exactly_once", "exactly_once_v2"} <= set(guarantee.words)
+
+
+PRODUCER, CONSUMER, STREAMS = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.STREAMS
+
+
+@pytest.mark.parametrize(("of", "release", "kind", "name", "state", "instead"), cases(__file__, "names.txt"))
+def test_a_name_is_judged(of: str, release: str, kind: str, name: str, state: str, instead: str) -> None:
+    of_library = dialect(of)
+    found = judge(of_library, of_library.release_of(release), ClientType(kind) if kind else None, name)
+    assert (found.state.name, found.instead) == (state, instead)
+
+
+def test_what_is_pushed_has_kafkas_names() -> None:
+    assert judge(dialect("kafka-python"), (3, 0, 12), PRODUCER, "linger.ms", written=False).state is NameState.KNOWN
+
+
+def test_a_name_of_a_hostile_length_is_compared_with_none() -> None:
+    assert judge(dialect("java"), (), PRODUCER, "linger.ms" * 1000).instead == ""
+
+
+def test_facts_come_with_the_name() -> None:
+    facts = judge(dialect("java"), (4, 4, 0), PRODUCER, "acks").facts
+    assert facts is not None
+    assert facts.allowed is not None
+    assert not facts.allowed.takes("2")
+
+
+def test_releases_without_end_take_no_memory() -> None:
+    """A client may say any version: the names that are compared are kept for each release that was read alone."""
+    before = setting_names._of_kinds.cache_info().currsize
+    for number in range(200):
+        judge(dialect("java"), (4, 5, number), PRODUCER, "linger.mss")
+    assert setting_names._of_kinds.cache_info().currsize <= before + 1
+
+
+@pytest.mark.parametrize("release", [(0, 10), (2, 0, 1), (3, 1, 0), (3, 9, 99), (4, 4, 0), (99,)])
+def test_the_release_that_was_read_has_the_same_settings(release: tuple[int, ...]) -> None:
+    java = libraries()["java"]
+    read = java.read_up_to(release)
+    for setting in filter(None, map(java.setting, sorted(java.names))):
+        for kind in setting.kinds:
+            assert setting.now(kind, release) == setting.now(kind, read)
+
+
+@pytest.mark.parametrize(("of", "text", "value"), cases(__file__, "parsed.txt"))
+def test_a_value_has_its_type(of: str, text: str, value: str) -> None:
+    config_type, written, expected = Type[of], ast.literal_eval(text), ast.literal_eval(value)
+    pushed = ClientConfig("k", written, int(config_type), False)
+    assert (parse(written, config_type), pushed.typed, pushed.parses) == (expected, expected, True)
+    assert type(pushed.typed) is type(expected)
+
+
+def test_not_a_number_is_one() -> None:
+    assert math.isnan(ClientConfig("k", "NaN", Type.DOUBLE, False).typed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("of", "text"), [*cases(__file__, "not_parsed.txt"), ["INT", f"'{'9' * 5_000}'"]])
+def test_a_value_that_does_not_parse_is_there_as_text_and_says_so(of: str, text: str) -> None:
+    config_type, written = Type[of], ast.literal_eval(text)
+    pushed = ClientConfig("k", written, int(config_type), False)
+    assert (pushed.typed, pushed.parses) == (written, False)
+    with pytest.raises(ValueError, match=f"not of type {config_type.name}$"):
+        parse(written, config_type)
+
+
+@pytest.mark.parametrize("config_type", Type)
+def test_no_text_takes_long(config_type: Type) -> None:
+    """Ten times the text, some ten times the steps: a push may hold 10 KB in one value."""
+    for text in ("1" * 10_000 + "x", " " * 10_000 + "x", "a" + " " * 10_000 + "b", "," * 10_000, "0x" + "f" * 10_000):
+        ClientConfig("k", text, int(config_type), False).typed  # noqa: B018 - it returns at all

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import kafka
 import pytest
+from golden import cases
 
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
 from clientscope.client.settings import Collected, ConfigEntry, allowed_keys, collect, collect_dialect, push_enabled, split_keys
@@ -52,40 +54,16 @@ def test_consumer_without_a_group_and_admin() -> None:
     assert collected(ClientType.ADMIN, client_id="ops").entries == (ConfigEntry("client.id", "ops", Type.STRING, False), default)
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({}, "true"),
-        ({"acks": 0}, "false"),
-        ({"acks": 1}, "false"),
-        ({"retries": 0}, "false"),
-        ({"max_in_flight_requests_per_connection": 6}, "false"),
-        ({"enable_idempotence": False}, "false"),
-        ({"enable_idempotence": False, "transactional_id": "t"}, "true"),
-    ],
-)
-def test_idempotence_is_what_kafka_python_will_make_of_it(settings: dict[str, Any], expected: str) -> None:
-    (entry,) = collected(ClientType.PRODUCER, ("enable.idempotence",), **settings).entries
+@pytest.mark.parametrize(("expected", "settings"), cases(__file__, "idempotence.txt"))
+def test_idempotence_is_what_kafka_python_will_make_of_it(expected: str, settings: str) -> None:
+    (entry,) = collected(ClientType.PRODUCER, ("enable.idempotence",), **ast.literal_eval(settings)).entries
     assert (entry.value, entry.is_default) == (expected, "enable_idempotence" not in settings)
 
 
-@pytest.mark.parametrize(
-    ("key", "settings", "expected"),
-    [
-        ("acks", {"acks": "all"}, "all"),
-        ("acks", {"acks": -1}, "all"),
-        ("acks", {"acks": 0}, "0"),
-        ("compression.type", {"compression_type": "zstd"}, "zstd"),
-        ("linger.ms", {"linger_ms": 0}, "0"),
-        ("linger.ms", {"linger_ms": 5.0}, "5"),
-        ("linger.ms", {"linger_ms": 0.5}, "0.5"),
-        ("linger.ms", {"linger_ms": float("inf")}, "9223372036854775807"),
-        ("bootstrap.servers", {"bootstrap_servers": ["a:1", "b:2"]}, "a:1,b:2"),
-    ],
-)
-def test_values_as_kafka_writes_them(key: str, settings: dict[str, Any], expected: str) -> None:
-    (entry,) = collected(ClientType.PRODUCER, (key,), **settings).entries
-    assert (entry.value, entry.is_default) == (expected, False), "although it may be the default"
+@pytest.mark.parametrize(("key", "settings", "expected"), cases(__file__, "values.txt"))
+def test_values_as_kafka_writes_them(key: str, settings: str, expected: str) -> None:
+    (entry,) = collected(ClientType.PRODUCER, (key,), **ast.literal_eval(settings)).entries
+    assert (entry.value, entry.is_default) == (expected, False)
 
 
 def test_f34_a_key_that_is_a_secret_is_held_back_without_its_name() -> None:
@@ -133,17 +111,9 @@ def test_a_dialects_setting_given_at_its_default_is_not_a_default() -> None:
     assert entry == ConfigEntry("linger.ms", "5", Type.LONG, True)
 
 
-@pytest.mark.parametrize(
-    ("dialect", "settings"),
-    [
-        ("java", {"config.push.allowed.keys": "linger.ms, acks,"}),
-        ("java", {"config": {"push": {"allowed": {"keys": ["linger.ms", "acks"]}}}}),
-        ("librdkafka", {"config.push.allowed.keys": "queue.buffering.max.ms,request.required.acks"}),
-        ("kafka-python", {"config_push_allowed_keys": ["linger_ms", "acks"]}),
-        ("aiokafka", {"config_push_allowed_keys": "linger.ms,acks"}),
-    ],
-)
-def test_allowed_keys_in_any_spelling(dialect: str, settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("dialect", "text"), cases(__file__, "allowed_keys.txt"))
+def test_allowed_keys_in_any_spelling(dialect: str, text: str) -> None:
+    settings = ast.literal_eval(text)
     assert [entry.key for entry in collect_dialect(dialect, ClientType.PRODUCER, settings).entries] == ["linger.ms", "acks"]
     assert collect_dialect(dialect, ClientType.PRODUCER, settings, ["retry.backoff.ms"]).entries[0].key == "retry.backoff.ms"
 

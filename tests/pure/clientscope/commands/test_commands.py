@@ -6,13 +6,19 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
 import pytest
 from command_runs import Run
 from every import every
+from golden import is_golden, session
 
-from clientscope.commands import registry
-from clientscope.config.option import Option, option
+from clientscope.commands import registry, sources
+from clientscope.commands.command import Command
+from clientscope.commands.registry import COMMANDS
+from clientscope.config.base import Option, option
+from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
+from clientscope.query import CLIENTS, QueryError, parse
 
 FOLDER = Path(registry.__file__).parent
 SUPPORT = {"wrong_use", "__init__", "command", "parser", "registry", "sources"}
@@ -72,3 +78,92 @@ def test_a_command_without_settings_in_files_reads_none(
     monkeypatch.setenv("CLIENTSCOPE_GATEWAY_LISTN", "x")
     assert clientscope(*argv).printed
     assert "unknown" in clientscope("topics").refused
+
+
+def _required(command: Command) -> list[str]:
+    return ["x" for field in command.settings.model_fields.values() if option(field).positional and field.is_required()]
+
+
+def _each(command: Command) -> list[list[str]]:
+    """Command lines that have one invalid value each."""
+    lines = []
+    for name, field in command.settings.model_fields.items():
+        if sources.is_secret(field) or option(field).positional:
+            continue
+        if field.annotation in (int, float) or get_origin(field.annotation) is Literal:
+            assert not get_args(field.annotation) or "no-such" not in get_args(field.annotation)
+            lines.append([*command.words, *_required(command), sources.flag(name, field), "no-such"])
+    return lines
+
+
+ALL = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command.words))
+FILES = pytest.mark.parametrize(
+    "command",
+    [each for each in COMMANDS if not all(map(sources.is_flag_only, each.settings.model_fields.values()))],
+    ids=lambda command: " ".join(command.words),
+)
+
+
+@ALL
+def test_an_unknown_flag_and_an_invalid_value(command: Command, clientscope: Run) -> None:
+    for line in ([*command.words, *_required(command), "--no-such-flag"], *_each(command)):
+        status, out, err = clientscope(*line)
+        assert (status, out, "Traceback" in err) == (2, "", False), line
+
+
+@FILES
+def test_a_wrong_file_and_a_wrong_variable(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
+    words = [*command.words, *_required(command)]
+    file = tmp_path / "c.toml"
+    for text in ("[gatway]\n", '[kafka]\n"bootstrap.srvers" = "x:1"\n', "not TOML"):
+        file.write_text(text)
+        assert clientscope(*words, "--config", str(file)).refused.startswith("error: "), text
+    assert clientscope(*words, "--config", str(tmp_path / "missing.toml")).refused.startswith("error: ")
+    monkeypatch.setenv("CLIENTSCOPE_GATEWAY_LISTN", "x")
+    assert clientscope(*words).refused.startswith("error: ")
+
+
+@pytest.mark.parametrize("command", {each.error_status: each for each in COMMANDS}.values(), ids=lambda command: " ".join(command.words))
+def test_what_a_command_finds_wrong_by_itself(command: Command, monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
+    """The status depends on the kind of error, and on what the command says that its other statuses mean."""
+    statuses = {}
+    for error in (SettingsError("--q"), EnvironmentProblem("no broker"), _query_error(), ClientscopeError("damaged")):
+
+        def load(*_: object, error: ClientscopeError = error) -> object:
+            raise error
+
+        monkeypatch.setattr(sources, "load", load)
+        statuses[type(error)] = clientscope(*command.words, *_valid(command)).status
+    other = command.error_status
+    assert statuses == {SettingsError: 2, QueryError: 2, EnvironmentProblem: other, ClientscopeError: other}
+
+
+def _valid(command: Command) -> list[str]:
+    """Positional arguments that argparse takes."""
+    fields = [field for field in command.settings.model_fields.values() if option(field).positional and field.is_required()]
+    return [str(get_args(field.annotation)[0]) if get_origin(field.annotation) is Literal else "x" for field in fields]
+
+
+def _query_error() -> QueryError:
+    with pytest.raises(QueryError) as raised:
+        parse('"unclosed', CLIENTS)
+    return raised.value
+
+
+WRONG = [
+    "findngs", "--debug findngs show x", "zzz", "findings lst", "stream --bootstrap-server kafka:9092", "findings --limt=3", "stream --zzz",
+    "findings show a b", "x" * 500,
+]  # fmt: skip
+
+
+def test_two_lines_say_what_is_meant(clientscope: Run) -> None:
+    assert is_golden(session(clientscope, WRONG), __file__, "wrong_use.txt")
+
+
+@pytest.mark.parametrize("words", ["--help", "findings --help", "stream --help", "-h", "--version"])
+def test_help_is_no_wrong_use(words: str, clientscope: Run) -> None:
+    assert "error" not in clientscope(*words.split()).noted
+
+
+def test_a_secret_is_no_flag_that_is_suggested(clientscope: Run) -> None:
+    assert "password?" not in clientscope("stream", "--kafka-sasl-passwrd", "hunter2").refused

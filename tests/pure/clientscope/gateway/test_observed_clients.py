@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from alert_receivers import message
 from fleets import KEY, Fleet, rows
+from golden import cases
 
 from clientscope.findings.record import Finding
 from clientscope.gateway import observed_clients
@@ -335,21 +336,7 @@ def test_counts_a_leaked_name_until_it_is_gone(observed: Observed) -> None:
     observed.close(1)
 
 
-ORDINARY = (
-    "orders", "orders-7d9f8b6c5-x2x7p", "connector-consumer-inventory-0", "connector-producer-inventory-0", "producer-1", "consumer-g-1",
-    "orders-app-6f1f3f5e-4c3a-4c55-9d0e-1c0d0b9f2a11-StreamThread-1-consumer", "6f1f3f5e-4c3a-4c55-9d0e-1c0d0b9f2a11", "rdkafka",
-    "kafka-python-producer-1", "aiokafka-0.12.0", "sarama", "kgo", "ip-10-0-12-34.eu-west-1.compute.internal", "adminclient-1",
-    "da39a3ee5e6b4b0d3255bfef95601890afd80709", "MTAuMC4wLjE=.svc.local",
-    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-    "EC2AMAZ-ABC1234", "DESKTOP-7F8G9H0J", "ABCDEFGH12345678", "mirrormaker2-source->target", "orders/producer", "LKC-ABC123/LSRC-XYZ789",
-    "ORDERSSERVICE001/e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "spark-executor-driver-0-cleanup",
-    "ORDERPROCESSING1/com/example/orders/processing/OrderProcessingConsumerApplication", "ORDERS0000000001:" + "Region/zone1/rack2/" * 4,
-    "PRODUCTIONORDERS_ordersServiceConsumerGroupForTheEuropeanRegionAndItsSubsidiaries1",
-    "ORDERSSERVICE001:" + "region/zone/rack/" * 5, "User:sa-1x2y3z", "User:CN=orders,OU=payments,O=Example,C=DE", "v1.46.3",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ORDINARY)
+@pytest.mark.parametrize("name", [name for (name,) in cases(__file__, "ordinary_names.txt")])
 @pytest.mark.parametrize("field", ["client_id", "software_name", "software_version", "principal"])
 def test_an_ordinary_name_is_no_leak(observed: Observed, field: str, name: str) -> None:
     observed.registry.opened(1, "10.0.0.1", 1, replace(JAVA, **{field: name}))

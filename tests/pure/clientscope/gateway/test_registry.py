@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from every import every
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
 
+from clientscope.gateway import connection_records as gateway_traffic
+from clientscope.gateway import registry as known
+from clientscope.gateway.connection_records import Traffic
+from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace
-from clientscope.gateway.registry import ConnectionRegistry
+from clientscope.gateway.registry import ConnectionRegistry, Unpublished
+from clientscope.records import connection_record
 from clientscope.records.codec import decode, encode
-from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.connection_record import ClientConnectionRecord, rates
 from clientscope.records.enums import Kind, PrincipalSource
 from clientscope.session.state import UNKNOWN, Identity
 
@@ -162,3 +170,162 @@ def test_lists_of_versions_are_held_once_and_bounded(registry: ConnectionRegistr
     registry.used(1, b"".join([b"\0\1", b"\0\1"]), 3)
     assert registry.connections[0].requested is registry.connections[1].requested
     assert len(registry._requested) <= 1_024
+
+
+SAID = Identity("app", "franz-go", "1.22", principal="User:alice")
+SILENT = Identity("app", principal="User:alice")
+
+
+def test_client_id_address_and_principal_together() -> None:
+    clients = known.KnownClients()
+    clients.said("10.0.0.1", SAID)
+    assert clients.infer("10.0.0.1", SILENT) == ("franz-go", "1.22")
+    for other in (replace(SILENT, client_id="other"), replace(SILENT, client_id=None), replace(SILENT, principal=None), SAID):
+        assert clients.infer("10.0.0.1", other) is None
+    assert clients.infer("10.0.0.2", SILENT) is None
+
+
+def test_the_longest_ago_is_forgotten() -> None:
+    clients = known.KnownClients()
+    for number in range(10_001):
+        clients.said(f"address-{number}", SAID)
+        clients.said("address-0", SAID)
+    assert clients.infer("address-0", SILENT) is not None
+    assert clients.infer("address-1", SILENT) is None
+    assert clients.infer("address-2", SILENT) is not None
+
+
+def test_an_inferred_name_enters_no_gauge() -> None:
+    registry = ConnectionRegistry(GatewayPlace("cluster", 1, "gateway", 0, "CLIENT"))
+    registry.opened(0, "10.0.0.1", 0)
+    registry.identified(0, SAID, 0)
+    registry.opened(1, "10.0.0.1", 0)
+    registry.identified(1, SILENT, 0)
+    assert registry.counts() == {("franz-go", "1.22"): 1, ("unknown", "unknown"): 1}
+    assert [c.inferred for c in registry.listing()] == [None, ("franz-go", "1.22")]
+
+
+def test_each_heartbeat_has_what_workers_said_since_the_last() -> None:
+    counted = Traffic()
+    assert counted.take() is None, "no worker has answered"
+    assert counted.measured(1_000, {1: (1_000, 2_000)}) == 0
+    assert counted.measured(900, {5: (500, 0)}) == 0
+    taken = counted.take()
+    assert taken is not None and rates(*taken) == ((1, 1_000, 2_000), (5, 500, 0))
+    assert counted.take() is None
+
+
+def test_connections_that_are_left_out_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway_traffic, "MOST_CONNECTIONS", 3)
+    counted = Traffic()
+    assert counted.measured(1_000, dict.fromkeys(range(2), (1, 1))) == 0
+    assert counted.measured(1_000, dict.fromkeys(range(2, 5), (1, 1))) == 2
+    assert counted.measured(1_000, {9: (1, 1)}) == 1
+
+
+def test_rates_are_per_second_and_those_with_the_most_bytes_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rates(2_000, {7: (3_001, 0), 8: (2**60, 1)}) == ((7, 1_500, 0), (8, 2**32 - 1, 0))
+    assert rates(0, {1: (5, 5)}) == ((1, 5_000, 5_000),)
+    monkeypatch.setattr(connection_record, "MOST_CONNECTIONS", 2)
+    assert [number for number, *_ in rates(1_000, {1: (1, 0), 2: (9, 0), 3: (0, 5)})] == [2, 3]
+
+
+steps = st.lists(st.tuples(st.sampled_from(["open", "identify", "close", "heal"]), st.integers(-2, 9), st.booleans()), max_size=60)
+
+
+class Topic:
+    """What a reader of the topic knows; it takes records only while it is up."""
+
+    def __init__(self) -> None:
+        self.unpublished = Unpublished()
+        self.open: dict[int, str] = {}
+        self.closed: list[int] = []
+
+    def publish(self, record: Any, up: bool) -> None:
+        self.unpublished.published(record, taken=up)
+        if up and record.kind == Kind.CLOSED:
+            self.open.pop(record.connection_id, None)
+            self.closed.append(record.connection_id)
+        elif up:
+            self.open[record.connection_id] = record.client_software_name
+
+
+def heal(topic: Topic, registry: ConnectionRegistry, up: bool, most: int) -> None:
+    """What the gateway does with each heartbeat, in which there may be no room."""
+    closed = topic.unpublished.take_closed(most)
+    for record in closed:
+        topic.publish(record, up)
+    opened = topic.unpublished.open(most)
+    for record in registry.again(opened, 9):
+        topic.publish(record, up)
+    assert max(len(closed), len(opened)) <= max(most, 0)
+
+
+@given(steps)
+def test_f16_nothing_stays_unpublished(history: list[tuple[str, int, bool]]) -> None:
+    registry, topic = ConnectionRegistry(PLACE), Topic()
+    truth: dict[int, str] = {}
+    shown_open = 0
+    for new_id, (step, number, up) in enumerate(history):
+        if step == "open":
+            truth[new_id] = "unknown"
+            topic.publish(registry.opened(new_id, "10.0.0.1", 1), up)
+            shown_open += up
+        elif step == "heal":
+            heal(topic, registry, up, number)
+        elif truth:
+            connection_id = sorted(truth)[number % len(truth)]
+            if step == "identify":
+                topic.publish(registry.identified(connection_id, Identity("app", f"n{number}", "1"), 2), up)
+                truth[connection_id] = f"n{number}"
+            else:
+                topic.publish(registry.closed(connection_id, "client_closed", 3), up)
+                del truth[connection_id]
+    for _ in range(len(history) + 1):
+        heal(topic, registry, True, 3)
+    assert topic.open == truth
+    assert len(topic.closed) == len(set(topic.closed)), "each close is recorded once"
+    assert not topic.unpublished.open(1) and not topic.unpublished.take_closed(1)
+
+
+def test_what_comes_and_goes_unpublished_leaves_nothing() -> None:
+    registry, unpublished = ConnectionRegistry(PLACE), Unpublished()
+    for connection_id in range(1000):
+        unpublished.published(registry.opened(connection_id, "10.0.0.1", 1), taken=False)
+        unpublished.published(registry.identified(connection_id, Identity("app", "x", "1"), 2), taken=False)  # type: ignore[arg-type]
+        unpublished.published(registry.closed(connection_id, "client_closed", 3), taken=False)  # type: ignore[arg-type]
+    assert unpublished.open(1) == unpublished.take_closed(1) == []
+    # Nothing is remembered of these numbers either: were they still new, their closing would need no record.
+    for connection_id in range(1000):
+        unpublished.published(registry.opened(connection_id, "10.0.0.1", 4), taken=True)
+        unpublished.published(registry.closed(connection_id, "client_closed", 5), taken=False)  # type: ignore[arg-type]
+    assert len(unpublished.take_closed(2000)) == 1000
+
+
+def shown(counts: dict[tuple[str, str], int]) -> dict[tuple[str, ...], float]:
+    metrics = GatewayMetrics()
+    metrics.show_connections(lambda: counts, {"broker": "1"})
+    families = text_string_to_metric_families(generate_latest(metrics.registry).decode())
+    return {
+        (sample.name.removeprefix("clientscope_gateway_"), *(v for k, v in sample.labels.items() if k != "broker")): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_in_total_by_name_by_version_and_by_both() -> None:
+    found = shown({("java", "3.9"): 2, ("java", "4.4"): 3, ("librdkafka", "4.4"): 5})
+    assert found["connected_clients",] == 10
+    assert (found["connected_clients_by_name", "java"], found["connected_clients_by_name", "librdkafka"]) == (5, 5)
+    assert (found["connected_clients_by_version", "3.9"], found["connected_clients_by_version", "4.4"]) == (2, 8)
+    assert found["client_connections", "java", "4.4"] == 3
+    assert shown({})["connected_clients",] == 0
+
+
+def test_f37_the_largest_thousand_and_the_rest_as_other() -> None:
+    found = shown({(f"name-{number}", str(number)): number + 1 for number in range(1_500)})
+    for family, labels in (("client_connections", 2), ("connected_clients_by_name", 1), ("connected_clients_by_version", 1)):
+        series = {key: value for key, value in found.items() if key[0] == family}
+        assert len(series) == 1_001
+        assert series[(family, *["other"] * labels)] == sum(range(1, 501))
+        assert sum(series.values()) == found["connected_clients",]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from every import every
+from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from played import from_broker, from_client
@@ -131,20 +132,10 @@ def test_one_with_acks_0_alone_is_not_looked_at_for_ever() -> None:
     assert script.stopped and script.lines == []
 
 
-@pytest.mark.parametrize(
-    ("chosen", "fits"),
-    [
-        (RequestFilter(), True),
-        (RequestFilter(client_id="orders-*"), True),
-        (RequestFilter(client_id="orders"), False),
-        (RequestFilter(client_id="Orders-*"), False),
-        (RequestFilter(principal="User:al*", software="*java*"), True),
-        (RequestFilter(principal="User:al*", software="*rdkafka*"), False),
-        (RequestFilter(principal="alice"), False),
-    ],
-)
-def test_filters(chosen: RequestFilter, fits: bool) -> None:
-    assert chosen.takes(Identity("orders-1", "apache-kafka-java", "4.4.0", principal="User:alice")) is fits
+@pytest.mark.parametrize(("fits", "chosen"), cases(__file__, "filters.txt"))
+def test_filters(fits: str, chosen: str) -> None:
+    filters = RequestFilter(**dict(each.split("=") for each in chosen.split()))
+    assert filters.takes(Identity("orders-1", "apache-kafka-java", "4.4.0", principal="User:alice")) is (fits == "yes")
     assert not RequestFilter(principal="User:*").takes(Identity("orders-1"))
 
 

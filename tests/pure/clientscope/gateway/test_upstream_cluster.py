@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import socketserver
 import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import address_answers as answers
 import pytest
+from jmx_exporter import PAGE, exporter
 
 from clientscope.config import GatewaySettings
-from clientscope.errors import SettingsError
+from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.gateway import upstream_cluster
+from clientscope.gateway.brokers import KnownBrokers
+from clientscope.gateway.cluster import find_cluster_place
 from clientscope.gateway.place import GatewayPlace
+from clientscope.pages import Request, listing
+from clientscope.wire.describe_cluster import BrokerSoftware
 
 METADATA = answers.metadata(4)
 """Of a broker of the cluster named ``cluster``."""
@@ -78,3 +85,73 @@ def test_asks_nothing_where_nobody_listens_or_a_client_has_to_authenticate() -> 
     upstream_cluster.require_same_cluster(GatewaySettings(upstream="127.0.0.1:9"), GatewayPlace("ours", 1, "g", 1, "CLIENT"))
     with upstream(lambda: iter([METADATA])) as settings:
         upstream_cluster.require_same_cluster(settings, GatewayPlace("ours", 1, "g", 1, "CLIENT", "SASL_PLAINTEXT"))
+
+
+def test_an_upgrade_behind_a_gateway_that_runs_on(caplog: pytest.LogCaptureFixture) -> None:
+    with exporter(PAGE % "4.3.1") as url:
+        known = KnownBrokers(GatewaySettings(broker_jmx=url), 1)
+        assert known.on_the_wire == BrokerSoftware("Kafka", None), "before it has looked"
+        known.look()
+        assert known.on_the_wire == BrokerSoftware("Kafka", "4.3.1")
+    for _ in range(3):
+        known.look()
+        assert known.on_the_wire == BrokerSoftware("Kafka", None), "the broker is down: it may come back as another"
+    assert len(caplog.records) == 1, "said once"
+    with exporter(PAGE % "4.4.0") as url:
+        after = KnownBrokers(GatewaySettings(broker_jmx=url), 1)
+        after.look()
+        assert after.on_the_wire == BrokerSoftware("Kafka", "4.4.0")
+
+
+@pytest.mark.parametrize(
+    ("settings", "software"),
+    [
+        ({}, BrokerSoftware("Kafka", None)),
+        ({"broker_software_version": "4.4.0"}, BrokerSoftware("Kafka", "4.4.0")),
+        ({"broker_software_name": "mine", "broker_jmx": "http://127.0.0.1:1/"}, BrokerSoftware("mine", None)),
+    ],
+)
+def test_what_is_declared_is_not_looked_for(settings: dict[str, Any], software: BrokerSoftware) -> None:
+    known = KnownBrokers(GatewaySettings(**settings), 1)
+    known.look()
+    assert known.on_the_wire == software
+
+
+def test_another_makers_version_has_no_name() -> None:
+    with exporter(PAGE % "7.6.0-ccs") as url:
+        known = KnownBrokers(GatewaySettings(broker_jmx=url), 1)
+        known.look()
+    assert known.on_the_wire == BrokerSoftware(None, "7.6.0-ccs")
+
+
+def asked(content: Callable[[], Any], host: str = "127.0.0.1:9465") -> tuple[int, bytes]:
+    page = listing(content)(Request("GET", {"host": host}))
+    return page.status, page.content
+
+
+def test_the_page_and_what_it_says_when_no_broker_answers() -> None:
+    def none() -> Any:
+        raise EnvironmentProblem("no broker answers at b:1")
+
+    status, body = asked(lambda: [{"broker": 1}])
+    assert (status, json.loads(body)) == (200, [{"broker": 1}])
+    assert asked(none) == (503, b"no broker answers at b:1\n")
+    assert asked(none, "attacker.example:80")[0] == 403
+
+
+def settings(**given: Any) -> GatewaySettings:
+    return GatewaySettings(**{"broker_ports": "9093-9192", "listen": "127.0.0.1:9092", **given})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"broker_jmx": "http://127.0.0.1:9404/metrics"}, "broker_jmx is of one broker"),
+        ({"broker_id": 1}, "broker_id is of one broker"),
+        ({"kafka_security_protocol": "SASL_SSL"}, "TLS that passes untouched"),
+        ({"kafka_security_protocol": "PLAINTEXT", "upstream_ssl_ca_location": "ca.pem"}, "speaks PLAINTEXT"),
+    ],
+)
+def test_what_does_not_go_with_a_cluster_is_refused_before_it_is_asked(given: Any, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        find_cluster_place(settings(**given))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from pathlib import Path
 
 import pytest
 
-from clientscope.local import broker
+from clientscope.errors import EnvironmentProblem
+from clientscope.local import broker, jars
 from clientscope.local.broker import BrokerPlan, new_cluster_id
 
 ALONE = BrokerPlan(1001, 1002, "gateway:9092", Path("data"))
@@ -62,3 +65,35 @@ def test_a_broker_of_zookeepers_has_no_quorum() -> None:
     assert not {key for key in properties if key.startswith(("controller.", "process.", "node."))}
     with pytest.raises(ValueError, match="not both"):
         BrokerPlan(1001, 1002, "gateway:9092", Path("data"), zookeeper="127.0.0.1:2181", voters={1: 2001}, cluster_id=new_cluster_id())
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two jars, and the lock that has their digests."""
+    folder, lock = tmp_path / "jars", tmp_path / "jars.sha256"
+    (folder / "spark").mkdir(parents=True)
+    lines = []
+    for name in ("one.jar", "two.jar"):
+        (folder / "spark" / name).write_bytes(name.encode() * 100_000)
+        lines.append(f"{hashlib.sha256(name.encode() * 100_000).hexdigest()}  spark/{name}\n")
+    lock.write_text("".join(lines))
+    monkeypatch.setenv("CLIENTSCOPE_JARS", str(folder))
+    monkeypatch.setattr(jars, "LOCK", lock)
+    return folder / "spark"
+
+
+def test_jars_as_they_were_locked_are_found(cache: Path) -> None:
+    assert jars.jars("spark") == [cache / "one.jar", cache / "two.jar"]
+
+
+def test_a_jar_that_was_changed_is_not_used(cache: Path) -> None:
+    """Also where its size and its time are as before."""
+    assert jars.jars("spark")
+    jar = cache / "two.jar"
+    content, stat = bytearray(jar.read_bytes()), jar.stat()
+    content[-1] ^= 1
+    jar.write_bytes(content)
+    os.utime(jar, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    with pytest.raises(EnvironmentProblem, match=r"two\.jar was changed after it was downloaded") as caught:
+        jars.jars("spark")
+    assert f"rm {jar}" in str(caught.value.hint)

@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from request_contexts import CONTEXT, INSTANCE
 
 from clientscope.digest import DigestKey
-from clientscope.errors import InvalidConfigException
+from clientscope.errors import InvalidConfigException, SettingsError
+from clientscope.gateway.policy.process import load_policy
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import PublishingPolicy
 from clientscope.records.codec import decode
@@ -93,3 +95,86 @@ def test_a_client_without_an_instance_id_has_a_key_of_its_own() -> None:
         "c", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, PrincipalSource.NONE, None, "unknown", "unknown", None
     )
     assert published([ClientConfig("acks", "0", 1, False)], context=context)[1] == "gw/1000/7"
+
+
+OLD, NEW = "a1" * 32, "b2" * 32
+
+
+def key_file(tmp_path: Path, text: str | bytes, mode: int = 0o600) -> Path:
+    path = tmp_path / "digest.key"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    path.chmod(mode)
+    return path
+
+
+def test_the_first_key_signs_and_the_others_are_known(tmp_path: Path) -> None:
+    before = DigestKey.read(key_file(tmp_path, f"{OLD}\n"))
+    after = DigestKey.read(key_file(tmp_path, f"{NEW}\n\n  {OLD}  \n", 0o640))  # a group may share it
+    assert OLD not in repr(after) and NEW not in repr(after)
+    assert after.key_id == DigestKey(NEW.encode()).key_id != before.key_id
+    assert after.digest("hunter2") != before.digest("hunter2")
+    (known,) = after.earlier
+    assert (known.key_id, known.digest("hunter2")) == (before.key_id, before.digest("hunter2"))
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "message"),
+    [
+        ("abc", 0o600, "key 1 has 3 bytes, needs 32"),
+        (f"{NEW}\nabc\n", 0o600, "key 2 has 3 bytes, needs 32"),
+        (" \n", 0o600, "it is empty"),
+        (bytes(range(128, 168)), 0o600, "key 1 isn't printable ASCII"),
+        (f"{NEW}\n{NEW}\n", 0o600, "key 2 is there twice"),
+        (NEW, 0o604, "every user of this machine may use it"),
+        (NEW, 0o602, "every user of this machine may use it"),
+    ],
+)
+def test_f39_a_key_file_that_is_wrong_or_open_to_all_is_an_error(tmp_path: Path, text: str | bytes, mode: int, message: str) -> None:
+    with pytest.raises(SettingsError, match=message) as caught:
+        DigestKey.read(key_file(tmp_path, text, mode))
+    assert caught.value.hint
+    assert NEW not in str(caught.value)
+
+
+def test_a_missing_key_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="No such file"):
+        DigestKey.read(tmp_path / "none")
+
+
+def install(folder: Path, package: str, name: str, value: str) -> None:
+    """What an installer writes for a package with one entry point."""
+    info = folder / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[clientscope.policies]\n{name} = {value}\n")
+
+
+def test_by_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "theirs", "theirs", "clientscope.policy.publishing:PublishingPolicy")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert load_policy("theirs") is load_policy("clientscope.policy.publishing.PublishingPolicy") is PublishingPolicy
+    with pytest.raises(SettingsError, match="no entry point nobodys") as caught:
+        load_policy("nobodys")
+    assert "theirs" in str(caught.value.hint)
+
+
+def test_two_claims_of_one_name_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "first", "same", "clientscope.policy.publishing:PublishingPolicy")
+    install(tmp_path, "second", "same", "clientscope.policy.interface:ClientConfigPolicy")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SettingsError, match=r"claimed more than once: .*second.*first"):
+        load_policy("same")
+
+
+@pytest.mark.parametrize("name", ["nowhere.Policy", "clientscope.policy.interface.Nothing", "pathlib.Path", "x", ".x"])
+def test_what_is_no_policy_is_an_error(name: str) -> None:
+    with pytest.raises(SettingsError, match="client_config_policy_class_name"):
+        load_policy(name)
+
+
+def test_an_import_that_raises_is_an_error_without_its_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "raising_policy.py").write_text("raise RuntimeError('hunter2')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SettingsError, match="importing it raised RuntimeError") as caught:
+        load_policy("raising_policy.Policy")
+    assert "hunter2" not in str(caught.value)

@@ -10,9 +10,9 @@ import pytest
 
 from clientscope.errors import SettingsError
 from clientscope.profiles import APACHE, BUILT_IN, owners, rules_file
-from clientscope.profiles.builtin import sources
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.suppressions import suppressing
+from clientscope.profiles.thresholds import sources
 from udfs.rules.registry import RULES
 
 KNOWN = {"AN101": (), "AN107": ("low", "high"), "AN112": (), "SK001": ()}
@@ -107,35 +107,13 @@ def test_suppressions_match_by_code_client_and_date(tmp_path: Path) -> None:
     assert suppressing((legacy, tests), "AN112", PatternSubject(), date(2026, 1, 1)) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("defualt = 'msk'\n", ":1: unknown key defualt"),
-        ("\ndefault = 'mks'\n", ":2: default: unknown profile 'mks'"),
-        ("[profiles.x]\nbase = 'y'\n", ":2: base: unknown profile 'y'"),
-        ("[profiles.msk]\noff = []\n", ":1: profiles.msk: this name is taken by a built-in profile"),
-        ("[profiles.x]\nbase = 'y'\n[profiles.y]\nbase = 'x'\n", ":2: profiles.x.base: it is based on itself"),
-        ("[profiles.x]\non = ['AN101']\noff = ['AN101']\n", ":3: profiles.x: AN101 is both on and off"),
-        ("[profiles.x]\noff = [\n  'AN999',\n]\n", ":2: profiles.x.off: no rule has the code AN999"),
-        ("[profiles.x.limits.AN999]\na = 1\n", ":1: profiles.x.limits.AN999: no rule has the code AN999"),
-        ("[profiles.x.limits.AN107]\nlow = 1\nlwo = 1\n", ":3: profiles.x.limits.AN107.lwo: AN107 has no limit lwo, but: high, low"),
-        ("[profiles.x.limits.AN107]\nlow = 'much'\n", ":2: profiles.x.limits.AN107.low: Input should be a valid number"),
-        ("[[assign]]\nprofile = 'msk'\ngroup = 'a'\n[[assign]]\ngroup = 'b'\n", ":4: assign[2].profile is missing"),
-        ("[[assign]]\nprofile = 'msk'\n\ngruop = 'a'\n", ":4: unknown key assign[1].gruop"),
-        ("[[assign]]\nprofile = 'msk'\n", ":1: assign[1] has no pattern"),
-        ("[[assign]]\nprofile = 'msk'\ngroup = []\n", ":3: assign[1].group: a pattern, or a list of them, is expected"),
-        ("[[suppress]]\ncode = 'AN101'\ngroup = '*'\nuntil = 2027-01-01\n", ":1: suppress[1].reason is missing"),
-        ("[[suppress]]\ncode = 'AN101'\ngroup = '*'\nreason = ''\nuntil = 2027-01-01\n", ":4: suppress[1].reason: String should have at"),
-        (
-            "[[suppress]]\ncode = 'AN101'\ngroup = '*'\nreason = 'x'\nuntil = 'soon'\n",
-            ":5: suppress[1].until: Input should be a valid date",
-        ),
-        ("[[suppress]]\ncode = 'AN102'\ngroup = '*'\nreason = 'x'\nuntil = 2027-01-01\n", ":2: suppress[1].code: no rule has the code"),
-        ("[[suppress]]\ncode = 'AN101'\nreason = 'x'\nuntil = 2027-01-01\n", ":1: suppress[1] has no pattern"),
-        ("default = \n", "is not TOML"),
-    ],
-)
-def test_what_is_wrong_is_said_with_line_and_key(tmp_path: Path, text: str, message: str) -> None:
+WRONG = (Path(__file__).parent / "cases" / "wrong_rules.txt").read_text().split("%% ")[1:]
+"""Each has the error in its first line, and then the rules file."""
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said_with_line_and_key(tmp_path: Path, case: str) -> None:
+    message, _, text = case.partition("\n")
     with pytest.raises(SettingsError) as caught:
         read(tmp_path, text)
     assert message in str(caught.value)

@@ -7,13 +7,19 @@ from itertools import product
 from typing import Any
 
 import pytest
+from golden import cases
 from places import ROOT
+from seen_clients import NOW, record, seen
 
 from clientscope.catalog.releases import api_key
+from clientscope.profiles.owners import Owners
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, known_releases, serves
+from clientscope.readiness.judging import UpgradeQuestion, judge_seen, oldest_release, utc
+from clientscope.readiness.rows import JudgedClient, logged_ms
+from clientscope.readiness.verdict import minimum_of
 
 
-def seen(text: str, software: str = "", broker: str | None = "3.9.2") -> ObservedClient:
+def observed(text: str, software: str = "", broker: str | None = "3.9.2") -> ObservedClient:
     """A client, by ``Produce 2, Fetch 4``; its software by ``name version``."""
     uses = []
     for use in filter(None, text.split(", ")):
@@ -25,45 +31,9 @@ def seen(text: str, software: str = "", broker: str | None = "3.9.2") -> Observe
     return ObservedClient(tuple(uses), name, version, broker)
 
 
-OLD_JAVA = "Produce 2, Fetch 3, Metadata 2, ListOffsets 1, JoinGroup 1"
-CASES = [
-    # As old clients that never ask use it: whatever the broker was.
-    ("an old Java client", seen(OLD_JAVA, broker="2.0.0"), "4.0.0", "BREAKS", "Produce 2: it was removed in 4.0.0."),
-    ("without ApiVersions", seen("Fetch 3", broker=None), "4.4.0", "BREAKS", "never seen to send ApiVersions"),
-    ("connected for long", seen("Fetch 3", "librdkafka 1.4.0", None), "4.4.0", "UNKNOWN", "The client negotiates"),
-    # JoinGroup 0 and 1 are missing from 4.0.0 alone.
-    ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.0", "BREAKS", "removed in 4.0.0, and is back in 4.0.1"),
-    ("a group of kafka-go", seen("JoinGroup 1, Fetch 10"), "4.0.1", "FINE", "serves every version"),
-    # Produce is advertised from 0 and served from 3.
-    ("Produce 0", seen("ApiVersions 0, Produce 0"), "4.1.2", "BREAKS", "although the broker (3.9.2) serves up to 11"),
-    # One that negotiates, at a broker that had no newer version to offer.
-    ("had no choice", seen("ApiVersions 1, OffsetForLeaderEpoch 1", broker="2.0"), "4.0.0", "UNKNOWN", "the broker (2.0.0)"),
-    ("had the choice", seen("ApiVersions 1, OffsetForLeaderEpoch 1", broker="2.1"), "4.0.0", "BREAKS", "serves up to 2"),
-    ("had no choice, and is known", seen("ApiVersions 3, OffsetForLeaderEpoch 1", "apache-kafka-java 3.9.0", "2.0"), "4.0.0",
-     "FINE", "also knows 0–4; 4.0.0 serves 2–4"),
-    ("by an unknown broker", seen("ApiVersions 1, Fetch 3", broker=None), "4.0.0", "UNKNOWN", "isn't known"),
-    # Two clients under one identity.
-    ("shared", seen("Produce 11, Fetch 99", "apache-kafka-java 3.9.0"), "4.4.0", "UNKNOWN", "several clients share its identity"),
-    # Newer than the target.
-    ("ApiVersions 5", seen("ApiVersions 5, Fetch 12"), "4.0.0", "FALLS_BACK", "error 35"),
-    ("newer, and known", seen("ApiVersions 4, Produce 13", "apache-kafka-java 4.4.0", "4.4.0"), "4.0.0",
-     "FALLS_BACK", "4.0.0 serves 3–12"),
-    ("newer, and unknown", seen("ApiVersions 4, Produce 13", broker="4.4.0"), "4.0.0", "UNKNOWN", "whether it also knows 3–12"),
-    ("an API that isn't there yet", seen("ApiVersions 4, ConsumerGroupHeartbeat 0"), "3.6.2", "BREAKS", "which came in 3.7.0"),
-    ("client metrics", seen("ApiVersions 3, Fetch 12, PushTelemetry 0"), "3.6.2", "FALLS_BACK", "no longer collected"),
-    ("no version at all", seen("Produce 99"), "4.4.0", "BREAKS", "no known release does"),
-    # Little was seen.
-    ("only connects", seen("ApiVersions 3, Metadata 9", "librdkafka 1.9.0"), "4.0.0", "UNKNOWN",
-     "Too little was seen: ApiVersions, Metadata"),
-    ("only connects, and is known", seen("ApiVersions 3", "apache-kafka-java 7.6.1-ccs"), "4.4.0", "FINE", "all that producers"),
-    ("nothing", seen(""), "4.0.0", "UNKNOWN", "Too little was seen: nothing"),
-    ("brokers' own beside", seen("UpdateMetadata 5, Produce 7"), "4.0.0", "FINE", "seen to use, of 1 API."),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("client", "target", "readiness", "reason"), [case[1:] for case in CASES], ids=[f"{c[0]} {c[2]}" for c in CASES])
-def test_verdicts(client: ObservedClient, target: str, readiness: str, reason: str) -> None:
-    verdict = judge_readiness(client, target)
+@pytest.mark.parametrize(("uses", "software", "broker", "target", "readiness", "reason"), cases(__file__, "verdicts.txt"))
+def test_verdicts(uses: str, software: str, broker: str, target: str, readiness: str, reason: str) -> None:
+    verdict = judge_readiness(observed(uses, software, broker or None), target)
     assert (verdict.readiness.name, verdict.target) == (readiness, target)
     assert reason in verdict.reasons[0].text
     assert verdict.reasons[0].readiness.name == readiness
@@ -77,7 +47,7 @@ def test_a_client_that_never_asks_is_fine_where_its_version_is_served_and_breaks
 
 
 def test_each_reason_names_its_api_and_fine_ones_are_left_out() -> None:
-    verdict = judge_readiness(seen("Fetch 3, Produce 2, Metadata 1, ApiVersions 0"), "4.0.0")
+    verdict = judge_readiness(observed("Fetch 3, Produce 2, Metadata 1, ApiVersions 0"), "4.0.0")
     assert [(reason.api_key, reason.api_version) for reason in verdict.reasons] == [(0, 2), (1, 3)]
 
 
@@ -93,15 +63,15 @@ def test_each_reason_names_its_api_and_fine_ones_are_left_out() -> None:
     ],
 )
 def test_advice(software: str, advice: str) -> None:
-    assert judge_readiness(seen("Produce 2", software), "4.0.0").advice.startswith(advice)
+    assert judge_readiness(observed("Produce 2", software), "4.0.0").advice.startswith(advice)
 
 
 def test_what_is_announced_is_a_note_and_changes_nothing() -> None:
-    java = judge_readiness(seen("ApiVersions 3, JoinGroup 9, Fetch 12", "apache-kafka-java 3.9.0"), "4.4.0")
+    java = judge_readiness(observed("ApiVersions 3, JoinGroup 9, Fetch 12", "apache-kafka-java 3.9.0"), "4.4.0")
     assert java.readiness is Readiness.FINE
     assert [note.split(":")[0] for note in java.notes] == ["KIP-1274"]
-    assert judge_readiness(seen("ApiVersions 3, JoinGroup 9, Fetch 12", "librdkafka 2.3.0"), "4.4.0").notes == ()
-    assert judge_readiness(seen("ApiVersions 3, Produce 9", "apache-kafka-java 3.9.0"), "4.4.0").notes == ()
+    assert judge_readiness(observed("ApiVersions 3, JoinGroup 9, Fetch 12", "librdkafka 2.3.0"), "4.4.0").notes == ()
+    assert judge_readiness(observed("ApiVersions 3, Produce 9", "apache-kafka-java 3.9.0"), "4.4.0").notes == ()
 
 
 TRIED: list[dict[str, Any]] = json.loads((ROOT / "tests" / "fixtures" / "readiness.json").read_text())
@@ -116,3 +86,51 @@ def test_real_clients_that_were_watched_and_then_pointed_at_newer_brokers(tried:
         for target, works in tried["works"].items():
             readiness = judge_readiness(client, target).readiness
             assert readiness in ((Readiness.FINE, Readiness.FALLS_BACK) if works else (Readiness.BREAKS,)), (release, target)
+
+
+def judged(*records: tuple[int, Any], **changes: Any) -> list[JudgedClient]:
+    asked: dict[str, Any] = {"target": "4.0.0", "releases": {"c": "3.9.2"}, "owners": Owners(), "application_of": str.upper, **changes}
+    return judge_seen(seen(*records).clients(NOW), UpgradeQuestion(**asked), NOW)
+
+
+def test_the_release_is_that_of_the_clients_cluster() -> None:
+    old = record((18, 0), (1, 3), client_software_name="librdkafka", client_software_version="1.0.0", cluster_id="d")
+    assert [each.verdict.readiness for each in judged((NOW, old))] == ["unknown"]
+    assert [each.verdict.readiness for each in judged((NOW, old), releases={"d": "3.9.2"})] == ["breaks"]
+
+
+def test_a_client_of_which_nothing_is_known_but_its_software_is_judged_by_that() -> None:
+    java = {"client_software_name": "apache-kafka-java", "client_software_version": "3.9.0"}
+    assert [each.verdict.readiness for each in judged((NOW, record(**java)))] == ["fine"]
+    assert [each.verdict.readiness for each in judged((NOW, record()))] == ["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [(["4.0", "3.9–4.0"], "3.9.0"), (["4.4.0", "4.3 or 4.4"], "4.3.0"), (["3.10.1", "3.9.1"], None), ([""], None), ([], None)],
+)
+def test_of_several_brokers_the_oldest_counts(versions: list[str], expected: str | None) -> None:
+    assert oldest_release(versions) == expected
+
+
+def test_a_time_is_read_as_it_is_written() -> None:
+    assert logged_ms(utc(1_764_000_000_000)) == 1_764_000_000_000 and utc(None) == utc(0) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "reached"),
+    [
+        ("librdkafka", "1.8.2", True),
+        ("librdkafka", "1.8.0", False),
+        ("confluent-kafka-python", "1.8.2-rdkafka-1.8.2", True),
+        ("Confluent-Kafka-Python", "1.5.0-rdkafka-1.5.0", False),
+        ("apache-kafka-java", "6.2.0-ccs", True),
+        ("apache-kafka-java", "2.0.1", False),
+        ("sarama", "v1.43.0", True),
+        ("librdkafka", "unknown", None),
+    ],
+)
+def test_versions_as_software_reports_them(name: str, version: str, reached: bool | None) -> None:
+    minimum = minimum_of(name)
+    assert minimum is not None and minimum.reached_by(version) is reached
+    assert minimum_of("unknown") is minimum_of("") is None

@@ -10,13 +10,17 @@ import pytest
 from every import every
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from record_bytes import connection_record
 
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.policy.runner import client_of
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.policy.interface import RequestContext
 from clientscope.records.client_key import client_key, instance_of, is_anonymous, tenant_of
+from clientscope.records.codec import decode
+from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.principals import ANONYMOUS
+from clientscope.records.requested_versions import MOST_VERSIONS, pack, pair, unpack
 from clientscope.session.state import Identity
 
 INSTANCE = UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
@@ -96,3 +100,20 @@ def test_whose_a_client_is(principal: str | None, address: str, tenant: str) -> 
 
 def test_the_key_says_nothing_of_the_principal() -> None:
     assert re.fullmatch(f"{INSTANCE}/[0-9a-f]{{32}}", key("c", "User:secret-name", "10.0.0.1", INSTANCE))
+
+
+INT16 = st.integers(-(2**15), 2**15 - 1)
+
+
+@given(st.sets(st.tuples(INT16, INT16), max_size=MOST_VERSIONS))
+def test_what_was_packed_is_found(versions: set[tuple[int, int]]) -> None:
+    assert set(unpack(pack({pair(*each) for each in versions}))) == versions
+
+
+def test_a_record_has_the_versions_as_pairs() -> None:
+    versions = ((0, 2), (1, 3))
+    value = connection_record(1, requested_versions=versions)
+    assert b'"requested_versions":[[0,2],[1,3]]' in value
+    record = decode(ClientConnectionRecord, value)
+    assert (record.requested_versions, record.requested) == (versions, pack({pair(*each) for each in versions}))
+    assert decode(ClientConnectionRecord, connection_record(1)).requested == b""

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest
 from played import Played, framed, request_id
 
+from clientscope.config import GatewaySettings
+from clientscope.errors import SettingsError
 from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses
 from clientscope.session.events import BROKER, Counted, Woken
 from clientscope.session.ports import BrokerPorts
@@ -71,32 +73,24 @@ def test_every_answer_with_addresses_has_the_gateways(key: int, version: int) ->
     assert struct.unpack_from(">ii", answer) == (len(answer) - 4, answers.CORRELATION_ID)
 
 
-@pytest.mark.parametrize("ids", [(5, 5, 5), (FIRST_ID, FIRST_ID + 1, FIRST_ID + 2)], ids=["one id", "the gateway's own range"])
-def test_requests_are_answered_each_as_asked_whatever_their_ids(ids: tuple[int, int, int]) -> None:
-    played = playing()
-    asked = [(3, 12), (10, 0), (3, 1)]
-    played.client(b"".join(request(*each, own) for each, own in zip(asked, ids, strict=True)))
-    for number, ((key, version), own) in enumerate(zip(asked, ids, strict=True)):
-        expected = ANSWERS[key](version, SEEN)
-        assert answered(played, ANSWERS[key](version), number) == expected[:4] + struct.pack(">i", own) + expected[8:]
-
-
 @given(st.data())
 def test_any_cutting_of_both_directions_comes_to_the_same(data: st.DataObject) -> None:
     """Requests whose answers have addresses among others that pass, all sent before the first answer comes."""
     asked = data.draw(st.lists(st.sampled_from([(3, 12), (10, 6), (0, 12), (78, 1), (79, 2), (1, 15), (0, 9)]), min_size=1, max_size=6))
     cut = data.draw(st.lists(st.integers(1, 900), min_size=1, max_size=6))
+    first, step = data.draw(st.sampled_from([(0, 1), (5, 0), (FIRST_ID, 1)]))
+    ids = [first + step * number for number in range(len(asked))]
     played = playing()
-    for piece in pieces(b"".join(request(key, version, number, size=40) for number, (key, version) in enumerate(asked)), cut):
+    for piece in pieces(b"".join(request(key, version, own, size=40) for own, (key, version) in zip(ids, asked, strict=True)), cut):
         played.client(piece)
     stream = expected = b""
-    for number, ((key, version), sent) in enumerate(zip(asked, played.sent, strict=True)):
+    for own_id, (key, version), sent in zip(ids, asked, played.sent, strict=True):
         plain = ANSWERS[key](version) if version in READ.get(key, ()) else struct.pack(">ii", 30, 0) + bytes(26)
         stream += plain[:4] + sent[8:12] + plain[8:]
-        own = struct.pack(">i", number)
+        own = struct.pack(">i", own_id)
         if key == 78:
             whole = playing()
-            whole.client(request(key, version, number, size=40))
+            whole.client(request(key, version, own_id, size=40))
             expected += answered(whole, plain)
         else:
             seen = ANSWERS[key](version, SEEN) if version in READ.get(key, ()) else plain
@@ -264,3 +258,37 @@ def test_settings_are_seen_in_requests_whose_answers_are_read_too() -> None:
     (sent,) = played.sent
     assert sent[12:] == frame[12:]
     assert played.connection.shown == (RequestFields(3, 8, (("allowAutoTopicCreation", "false"),)),)
+
+
+def settings(**given: Any) -> GatewaySettings:
+    return GatewaySettings(**{"broker_ports": "9093-9192", "listen": "127.0.0.1:9092", **given})
+
+
+def test_each_broker_id_has_a_port() -> None:
+    ports = BrokerPorts.of_settings(settings(first_broker_id=1001, listen="0.0.0.0:9092", advertised_host="gateway.example"))
+    assert ports == BrokerPorts("gateway.example", 9093, 100, 1001)
+    assert ports.of(1001) == ("gateway.example", 9093) and ports.of(1100) == ("gateway.example", 9192)
+    assert ports.of(1000) is None is ports.of(1101)
+    assert BrokerPorts.of_settings(settings()).host == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"listen": "127.0.0.1:9100"}, "listen has port 9100"),
+        ({"metrics_listen": "127.0.0.1:9093"}, "metrics_listen has port 9093"),
+        ({"admin_listen": "127.0.0.1:9192"}, "admin_listen has port 9192"),
+        ({"listen": "127.0.0.1:0"}, "port 0"),
+        ({"listen": "0.0.0.0:9092"}, "clients can't connect to 0.0.0.0"),
+        ({"listen": "[::]:9092"}, "clients can't connect to ::"),
+    ],
+)
+def test_ports_that_clash_and_hosts_that_lead_nowhere_are_refused(given: Any, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        BrokerPorts.of_settings(settings(**given))
+
+
+@pytest.mark.parametrize("ports", ["9093", "9093-", "9192-9093", "0-5", "1-70000", "a-b"])
+def test_a_range_of_ports_has_one_form(ports: str) -> None:
+    with pytest.raises(ValueError, match="9093-9192"):
+        settings(broker_ports=ports)

@@ -6,11 +6,9 @@ import struct
 
 import pytest
 from kafka.protocol.metadata import ApiVersionsResponse
-from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
-from played import Played, framed, frames, request_id
+from played import Played, framed, request_id
 
-from clientscope.session.allowance import FRAME_BYTES, LEAST_BURST_BYTES
-from clientscope.session.session import Session
+from clientscope.session.session import FRAME_BYTES, LEAST_BURST_BYTES, Session
 from clientscope.session.state import Verdict
 from clientscope.session.unanswered import FIRST_ID, IDS, MOST_UNANSWERED
 from clientscope.wire.frames import FRAMES_PER_TURN
@@ -21,48 +19,6 @@ LIST_GROUPS = 16
 
 def list_groups(correlation_id: int) -> bytes:
     return struct.pack(">ihhih", 10, LIST_GROUPS, 1, correlation_id, -1)
-
-
-def list_groups_answer(correlation_id: int) -> bytes:
-    """ListGroups v1: throttle time 0, no error, no groups; ten zero bytes."""
-    return struct.pack(">iiihi", 14, correlation_id, 0, 0, 0)
-
-
-@pytest.mark.parametrize("sasl_listener", [False, True])
-def test_f41_zero_bytes_of_another_answer_are_no_success_of_sasl(sasl_listener: bool) -> None:
-    session = Session(True, 10_240, sasl=sasl_listener)
-    played = Played(session)
-    steps = [
-        (SaslHandshakeRequest(version=1, mechanism="PLAIN"), SaslHandshakeResponse(version=1, error_code=34, mechanisms=[])),
-        (
-            SaslAuthenticateRequest(version=1, auth_bytes=b"\0victim\0x"),
-            SaslAuthenticateResponse(version=1, error_code=34, error_message="no", auth_bytes=b"", session_lifetime_ms=0),
-        ),
-    ]
-    for number, (request, refusal) in enumerate(steps, 5):
-        played.client(list_groups(number) + framed(request, number, "app"))
-        _, asked = played.sent[-2:]
-        played.broker(list_groups_answer(number) + framed(refusal, request_id(asked)))
-        assert bytes(played.to_client).endswith(list_groups_answer(number) + framed(refusal, number))
-    assert session.identity.principal is None
-    assert session.authenticated is not sasl_listener
-
-
-def test_f41_an_id_of_the_gateways_own_range_is_not_used_for_a_request_behind_it(session: Session) -> None:
-    """Whatever the client has in flight under such ids, unanswered ones (acks=0) included."""
-    played = Played(session)
-    say_hello = framed(ApiVersionsRequest(version=3, client_software_name="a", client_software_version="1"), 1, "app")
-    played.client(list_groups(FIRST_ID) + list_groups(FIRST_ID + 2) + say_hello + say_hello + list_groups(FIRST_ID + 1) + say_hello)
-    asked = [request_id(frame) for frame in played.sent]
-    assert asked == [FIRST_ID, FIRST_ID + 2, FIRST_ID + 1, FIRST_ID + 3, FIRST_ID + 1, FIRST_ID + 4]
-    answers = [
-        framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), own) if number in (2, 3, 5) else list_groups_answer(own)
-        for number, own in enumerate(asked)
-    ]
-    played.broker(b"".join(answers))
-    assert [struct.unpack_from(">i", frame, 4)[0] for frame in frames(bytes(played.to_client))] == [
-        FIRST_ID, FIRST_ID + 2, 1, 1, FIRST_ID + 1, 1,
-    ]  # fmt: skip
 
 
 def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_settles_them(session: Session) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import gc
 import json
+import re
 import struct
 from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
 from every import every
+from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.metadata import ApiVersionsResponse
@@ -46,9 +48,6 @@ def jwt(payload: Any) -> bytes:
 
 def first_message(payload: Any) -> bytes:
     return b"n,,\x01auth=Bearer %b.\x01\x01" % jwt(payload)
-
-
-ATTACKER, VICTIM = jwt({"sub": "attacker"}), jwt({"sub": "victim"})
 
 
 def bare(token: bytes) -> bytes:
@@ -245,36 +244,10 @@ def test_any_token_is_somebody_or_nobody(mechanism: str, token: bytes, before: b
     assert (principal.name is None) == (principal.source is PrincipalSource.NONE)
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "token", "name"),
-    [
-        ("SCRAM-SHA-256", b"n,,n=attacker,r=abc,n=victim", "User:attacker"),
-        ("SCRAM-SHA-512", b"n,a=attacker,n=attacker,r=abc,tokenauth=false", "User:attacker"),
-        ("SCRAM-SHA-256", b"n,,m=n=victim,n=attacker,r=abc", "User:attacker"),
-        ("SCRAM-SHA-256", b"n,,n=at=2Cta=3Dck,r=abc", "User:at,ta=ck"),
-        ("SCRAM-SHA-256", b"n,,n=tokenid,r=abc,tokenauth=false,tokenauth=TRUE", None),
-        ("SCRAM-SHA-256", b"n,,n=tokenid,r=abc,tokenauth=true,tokenauth=false", "User:tokenid"),
-        ("SCRAM-SHA-256", b"y,,n=victim,r=abc", None),
-        ("SCRAM-SHA-256", b"n,,n=vic=tim,r=abc", None),
-        ("SCRAM-SHA-256", b"n,,n=victim", None),
-        ("SCRAM-SHA-256", b"x\nn,,n=victim,r=abc", None),
-        ("SCRAM-SHA-1", b"n,,n=victim,r=abc", None),
-        ("PLAIN", b"\0attacker\0secret\0victim", None),
-        ("PLAIN", b"victim\0attacker\0secret", None),
-        ("PLAIN", b"attacker\0attacker\0secret", "User:attacker"),
-        ("PLAIN", b"\0attacker\0", None),
-        ("OAUTHBEARER", b"n,,\x01auth=Bearer %b.\x01\x01" % ATTACKER, "User:attacker"),
-        ("OAUTHBEARER", b"n,,\x01auth=Bearer %b.\x01auth=Bearer %b.\x01\x01" % (VICTIM, ATTACKER), "User:attacker"),
-        ("OAUTHBEARER", b"n,,\x01auth=bEARER   %b.\x01traceid=auth\x01\x01" % ATTACKER, "User:attacker"),
-        ("OAUTHBEARER", b"n,,auth=Bearer %b.\x01auth=Bearer %b.\x01\x01" % (VICTIM, ATTACKER), None),
-        ("OAUTHBEARER", b"n,,\x01auth=Bearer %b. %b.\x01\x01" % (VICTIM, ATTACKER), None),
-        ("OAUTHBEARER", b"n,,\x01auth=Bearer %b.\x01" % VICTIM, None),
-        *(("OAUTHBEARER", first_message({"sub": nobody}), None) for nobody in (5, "", None)),
-        *(("OAUTHBEARER", first_message(payload), None) for payload in ({}, [], "text")),
-    ],
-)
-def test_f41_a_token_names_the_principal_that_kafka_reads_in_it(mechanism: str, token: bytes, name: str | None) -> None:
-    assert sasl.claimed(mechanism, token).name == name
+@pytest.mark.parametrize(("mechanism", "token", "name"), cases(__file__, "tokens.txt"))
+def test_f41_a_token_names_the_principal_that_kafka_reads_in_it(mechanism: str, token: str, name: str) -> None:
+    raw = re.sub("‹(.*?)›", lambda found: jwt(json.loads(found[1])).decode(), token).encode().decode("unicode_escape").encode()
+    assert (sasl.claimed(mechanism, raw).name or "") == name
 
 
 @pytest.mark.parametrize("sasl_listener", [False, True])

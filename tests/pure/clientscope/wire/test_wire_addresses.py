@@ -9,15 +9,20 @@ from typing import Any
 
 import address_answers as answers
 import pytest
-from address_answers import BROKERS, decoded, translate, translated
+from address_answers import BROKERS, decoded, describe_cluster, translate, translated
 from hypothesis import given
 from hypothesis import strategies as st
+from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
 from kafka.protocol.metadata import FindCoordinatorResponse
 from kafka.protocol.producer import ProduceResponse
 from mutated_bytes import mutated
+from played import framed, from_broker, from_client
 
 from clientscope.errors import WireError
+from clientscope.session.session import Session
+from clientscope.session.state import Counted, Identified, Identity, ToBroker, ToClient
 from clientscope.wire import addresses
+from clientscope.wire.describe_cluster import BrokerSoftware, software_in, with_software
 from clientscope.wire.metadata import MOST_HELD_BYTES, MetadataWalk
 
 
@@ -104,3 +109,49 @@ def test_a_list_of_brokers_without_end_is_refused() -> None:
     with pytest.raises(WireError, match="long_answer"):
         for _ in range(MOST_HELD_BYTES // len(broker) + 1):
             list(walk.feed(broker, False))
+
+
+KAFKA = BrokerSoftware("apache-kafka", "4.4.0")
+
+
+def request(version: int, correlation_id: int = 5) -> bytes:
+    message = DescribeClusterRequest(
+        version=version, include_cluster_authorized_operations=False, endpoint_type=1, include_fenced_brokers=False
+    )
+    return framed(message, correlation_id, "admin")
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+@pytest.mark.parametrize("software", [KAFKA, BrokerSoftware("apache-kafka", None)])
+def test_a_reader_finds_the_tags_and_all_that_was_there(version: int, software: BrokerSoftware) -> None:
+    patched = with_software(describe_cluster(version), version, software)
+    tag_885 = b"\xf5\x06\x0d\x0dapache-kafka"
+    tag_886 = b"\xf6\x06\x01\0" if software.version is None else b"\xf6\x06\x06\x064.4.0"
+    assert patched == struct.pack(">i", len(patched) - 4) + describe_cluster(version)[4:-1] + b"\x02" + tag_885 + tag_886
+    message = decoded(DescribeClusterResponse, patched, version)
+    assert (message.cluster_id, [b.rack for b in message.brokers], message.controller_id) == ("cluster", ["r1", None], 1)
+    assert with_software(patched, version, software) == patched, "said once, however many gateways there are"
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_through_a_session(version: int) -> None:
+    session = Session(True, 10_240, software=KAFKA)
+    assert from_client(session, request(version)) == [Identified(Identity(client_id="admin")), ToBroker(request(version))]
+    assert from_broker(session, describe_cluster(version)) == [ToClient(with_software(describe_cluster(version), version, KAFKA))]
+
+
+@given(st.integers(0, 2), st.data())
+def test_a_damaged_answer_passes_unchanged(version: int, data: st.DataObject) -> None:
+    whole = describe_cluster(version)
+    cut = whole[8 : data.draw(st.integers(8, len(whole) - 1))]
+    frame = struct.pack(">ii", len(cut) + 4, 5) + cut
+    with pytest.raises(WireError):
+        with_software(frame, version, KAFKA)
+    session = Session(True, 10_240, software=KAFKA)
+    from_client(session, request(version))
+    assert from_broker(session, frame) == [Counted("unreadable_frames", "describe_cluster_response"), ToClient(frame)]
+
+
+def test_a_name_longer_than_gateways_say_is_none() -> None:
+    said = {885: b"\xca\x01" + b"k" * 201, 886: b"\x06" + b"4.4.0"}
+    assert software_in(said) == BrokerSoftware(None, "4.4.0")

@@ -12,6 +12,7 @@ from clientscope.catalog.configs import Type
 from clientscope.digest import DigestKey
 from clientscope.records.enums import Origin, ValueState
 from udfs.kernels import results as kernels
+from udfs.kernels.finding_inputs import pushed
 from udfs.rules import registry as rules
 
 KEY = DigestKey(b"k" * 32)
@@ -125,3 +126,10 @@ def test_only_a_push_is_expected_to_keep_back_what_kip_1324_excludes(origin: Ori
     codes = {each["code"] for each in row["rules"]}
     assert "SK001" in codes, "a secret is one wherever it was read"
     assert codes & {"SK003", "SK005"} == ({"SK003", "SK005"} if origin is not Origin.REQUEST_LOG else set())
+
+
+@pytest.mark.parametrize(("first", "kept"), [(setting("sasl.password", "hunter2hunter2"), [0, 1]), (setting("acks", "0"), [1])])
+def test_keeps_a_clients_newest_push_and_each_with_a_secret(first: Any, kept: list[int]) -> None:
+    """A secret that a later push no longer has was leaked all the same."""
+    records = [config_record(first, client_id="orders"), config_record(setting("acks", "all"), client_id="orders")]
+    assert pushed(binaries(*records), DigestKey(b"k" * 32)).field("row").to_pylist() == kept

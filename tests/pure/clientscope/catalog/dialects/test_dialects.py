@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+from pathlib import Path
 from typing import Any, get_args
 
 import aiokafka
 import kafka
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
-from golden import is_golden
+from golden import cases, is_golden
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import DIALECTS, dialect
 from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.settings import numbers
 from clientscope.client.settings import ConfigEntry, collect, collect_dialect
 from clientscope.commands.push import PushSettings
 from clientscope.errors import ClientscopeError
+from clientscope.logs.client_logs import wrongly_logged
 from clientscope.records.enums import ValueState
 
 PRODUCER, CONSUMER, ADMIN = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN
@@ -122,95 +126,28 @@ KAFKAJS = {
     "fromBeginning": True,
     "configPushAllowedKeys": "groupId,sessionTimeout",
 }
-CLIENTS: dict[str, dict[ClientType, tuple[tuple[str, ...], list[dict[str, Any]]]]] = {
-    "java": {
-        PRODUCER: (
-            # KAFKA-13598 is of 3.0.0 and 3.1.0; -ccs and -ce are of Confluent's releases.
-            ("2.0.1", "0.11.0.3", "2.8.2", "6.2.0-ce", "3.0.0", "3.0.1", "3.1.0", "3.9.2", "7.6.1-ccs", "4.0.0", "4.4.0", "unknown", "9.1",
-             "8.0.0-ccs"),
-            [
-                {"acks": "1"}, {"acks": "-1"}, {"retries": 0}, {"max.in.flight.requests.per.connection": "6"},
-                {"acks": "0", "transactional.id": "t"}, {"enable.idempotence": "False"}, {"enable.idempotence": " TRUE "},
-            ],
-        ),
-        CONSUMER: (("2.8.2", "3.0.0"), []),
-        STREAMS: (("2.8.2", "3.0.0"), []),
-        SHARE_CONSUMER: (("3.9.2",), []),
-    },
-    "librdkafka": {
-        PRODUCER: (
-            ("1.4.2", "v1.4.2", "9.9.9-rdkafka-1.4.2"),
-            [
-                {"request.required.acks": -1}, {"acks": 1}, {"message.timeout.ms": 1000}, {"queue.buffering.max.ms": 0.5},
-                {"linger.ms": 1, "queue.buffering.max.ms": 2}, {"queue.buffering.max.kbytes": 32}, {"queue.buffering.max.kbytes": "lots"},
-                {"message.send.max.retries": 3}, {"max.in.flight": 1}, {"compression.codec": "LZ4"}, {"enable.idempotence": "t"},
-                {"socket.timeout.ms": 5}, {"default.topic.config": {"request.required.acks": 0}}, {"enable.idempotence": True},
-                {"transactional.id": "t"},
-            ],
-        ),
-        CONSUMER: (
-            (),
-            [
-                {"socket.timeout.ms": 5}, {"request.timeout.ms": 5}, {"fetch.wait.max.ms": 7}, {"enable.auto.commit": 0},
-                *({"auto.offset.reset": word} for word in ("smallest", "beginning", "largest", "end", "error")),
-            ],
-        ),
-        ADMIN: ((), []),
-    },
-    "kafka-python": {
-        PRODUCER: (("1.3.5", "2.0.2", "2.2.0", "2.2.15", "3.0.12"), [{"enable_idempotence": True}, {"acks": 1}]),
-        ADMIN: (("3.0.12",), []),  # whose default client.id names the version
-    },
-    "aiokafka": {PRODUCER: ((), [{"transactional_id": "t", "max_batch_size": 5, "compression_type": None}])},
-    "kafkajs": {PRODUCER: ((), [KAFKAJS]), CONSUMER: ((), [KAFKAJS])},
-    "franz-go": {
-        PRODUCER: (
-            ("0.1.0", "v1.2.6", "v1.19.5", "v1.20.0", "unknown"),  # 0.1.0 is what releases before 1.1.3 say of themselves
-            [
-                {"ClientID": "orders", "RequiredAcks": "LeaderAck", "DisableIdempotentWrite": True, "ProducerLinger": "1m0.5s",
-                 "RecordDeliveryTimeout": 0, "ProduceRequestTimeout": 5_000_000_000},
-            ],
-        ),
-        CONSUMER: (
-            (),
-            [{"ConsumerGroup": "g", "FetchMaxWait": "250us", "FetchIsolationLevel": "ReadCommitted", "DisableAutoCommit": "true"}],
-        ),
-    },
-    "sarama": {
-        PRODUCER: (
-            (),
-            [
-                {
-                    "Producer": {"RequiredAcks": -1, "Compression": 4, "Flush": {"Frequency": 5_000_000}, "Idempotent": True},
-                    "Net": {"MaxOpenRequests": 1},
-                },
-            ],
-        ),
-        CONSUMER: (
-            ("v1.29.1", "v1.43.0", "dev"),
-            [
-                {"Consumer": {"Offsets": {"Initial": -2, "AutoCommit": {"Enable": False}}, "Group": {"Session": {"Timeout": "20s"}}}},
-                {"Consumer.MaxWaitTime": "soon"},
-            ],
-        ),
-    },
-}  # fmt: skip
-"""By library and kind: releases, whose defaults are shown, and settings of the newest release."""
 
 
-@pytest.mark.parametrize("name", CLIENTS)
-def test_settings_and_defaults_in_kafkas_words(name: str) -> None:
-    """Defaults stand behind a bar."""
+@pytest.mark.parametrize("each", DIALECTS, ids=lambda each: each.name)
+def test_settings_and_defaults_in_kafkas_words(each: Dialect) -> None:
+    """What stands in the text: types of clients, with a release or settings, and below each what it comes to; defaults are behind a bar.
+
+    KAFKA-13598 is of Java's 3.0.0 and 3.1.0; -ccs and -ce are of Confluent's releases; franz-go's 0.1.0 is what those before 1.1.3 say.
+    """
     text = ""
-    for client_type, (versions, settings) in CLIENTS[name].items():
-        for version, given in [("", {}), *((version, {}) for version in versions), *(("", each) for each in settings)]:
-            found = {each.key: each for each in collect_dialect(name, client_type, given, KEYS[client_type], version).entries}
-            shown = [found[key] for key in KEYS[client_type] if key in found]
-            chosen, defaults = (
-                [f"{each.key}={each.value}" for each in shown if each.is_default is is_default] for is_default in (False, True)
-            )
-            text += f"{client_type.value} {version} {given or ''}\n  {' '.join(chosen)} | {' '.join(defaults)}\n"
-    assert is_golden(re.sub("(?m) +$", "", text), __file__, f"{name}.txt")
+    for line in (Path(__file__).parent / "golden" / f"{each.name}.txt").read_text().splitlines()[::2]:
+        of, _, given = line.partition(" ")
+        settings = ast.literal_eval(given) if "{" in given else {}
+        keys = KEYS[ClientType(of)]
+        found = {
+            entry.key: entry for entry in collect_dialect(each.name, ClientType(of), settings, keys, "" if settings else given).entries
+        }
+        shown = [found[key] for key in keys if key in found]
+        chosen, defaults = (
+            [f"{entry.key}={entry.value}" for entry in shown if entry.is_default is is_default] for is_default in (False, True)
+        )
+        text += f"{line}\n  {' '.join(chosen)} | {' '.join(defaults)}\n"
+    assert is_golden(re.sub("(?m) +$", "", text), __file__, f"{each.name}.txt")
 
 
 def test_kafkajs_names_what_may_be_pushed() -> None:
@@ -227,3 +164,8 @@ def test_an_unknown_dialect() -> None:
     with pytest.raises(ClientscopeError, match="unknown dialect 'cobol'") as caught:
         dialect("cobol")
     assert caught.value.hint == "known: java, librdkafka, kafka-python, aiokafka, kafkajs, franz-go, sarama"
+
+
+@pytest.mark.parametrize(("kind", "release", "keys"), cases(__file__, "wrongly_logged.txt"))
+def test_up_to_the_release_that_corrects_it(kind: str, release: str, keys: str) -> None:
+    assert wrongly_logged(ClientType(kind), numbers(release)) == set(keys.split())

@@ -5,29 +5,42 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 import socket
+import ssl
+import struct
+import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from certificates import Authority
 from command_runs import Run
 from golden import is_golden
+from kafka.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
+from places import ROOT
 from rich.console import Console
+from scripted_broker import ScriptedBroker
 
-from clientscope.commands.doctor import machine
-from clientscope.commands.doctor.checks import CHECKS, DoctorCheck, run_all
+from clientscope.commands.doctor import cluster, machine
 from clientscope.commands.doctor.files import check_certificates, check_files, expiry
+from clientscope.commands.doctor.listeners import AdvertisedListener, Probed, advertised, judge, probe
 from clientscope.commands.doctor.machine import check_ports
 from clientscope.commands.doctor.result import CheckResult, Outcome, Situation, not_checked, ok, problem, warning
-from clientscope.commands.doctor.running import block, counted, print_end, summary, worst
+from clientscope.commands.doctor.running import CHECKS, DoctorCheck, block, counted, print_end, run_all, summary, worst
 from clientscope.config import GatewaySettings, KafkaSettings, PageSettings, ServeSettings, StreamSettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.java import java
 from clientscope.local.process import free_port
+from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, JOB, STATUS, USED_BY, used_by
+from sinks.dashboard.state import reader
+from streaming import job
 
 
 def situation(stream: StreamSettings | None = None, gateway: GatewaySettings | None = None) -> Situation:
@@ -209,3 +222,166 @@ def test_files_and_certificates(tmp_path: Path) -> None:
     found = said(tmp_path, "certificates", check_certificates(situation(gateway=of_gateway)))
     text += re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "SOME DAY", found)
     assert "CNRY" not in text and is_golden(text, __file__, "files.txt")
+
+
+GATEWAY, BROKER, NOBODY, SILENT = Probed(keys=frozenset({18, 1324})), Probed(keys=frozenset({18})), Probed("no connection"), Probed()
+
+
+def test_advertised() -> None:
+    found = advertised(
+        3,
+        {
+            "advertised.listeners": "CLIENT://gw-3:9092, INTERNAL://[fd00::3]:19092,ODD://nowhere,BAD",
+            "listener.security.protocol.map": "CLIENT:SASL_SSL,INTERNAL:PLAINTEXT",
+            "inter.broker.listener.name": "INTERNAL",
+        },
+    )
+    assert found == [
+        AdvertisedListener(3, "CLIENT", "gw-3", 9092, "SASL_SSL", False),
+        AdvertisedListener(3, "INTERNAL", "fd00::3", 19092, "PLAINTEXT", True),
+    ]
+    assert advertised(1, {"listeners": "SSL://b:1", "advertised.listeners": None})[0].protocol == "SSL"
+    assert advertised(1, {}) == []
+
+
+LISTENERS = [
+    ("CLIENT", False, False, GATEWAY), ("CLIENT", False, False, BROKER), ("CLIENT", False, False, NOBODY), ("CLIENT", False, False, SILENT),
+    ("INTERNAL", True, True, BROKER), ("INTERNAL", True, True, GATEWAY), ("REPLICATION", True, False, NOBODY),
+    ("OTHER", False, False, BROKER),
+]  # fmt: skip
+"""Name, whether it is for brokers, whether clientscope itself uses it, and what answers."""
+
+
+def test_a_hostile_host_is_in_no_command() -> None:
+    found = judge(AdvertisedListener(1, "CLIENT", "h;rm -rf $HOME", 9092, "PLAINTEXT", False), NOBODY, "CLIENT", own=False)
+    assert found.command == "clientscope gateway --listen HOST:9092"
+
+
+def described(**allowed: set[str]) -> dict[str, Any]:
+    """All topics; those that aren't given have all rights."""
+    every = {"DESCRIBE", "READ", "WRITE", "DESCRIBE_CONFIGS"}
+    given = {f"clientscope.{name}": operations for name, operations in allowed.items()}
+    return {name: {"error_code": 0, "authorized_operations": given.get(name, every)} for name in BY_NAME}
+
+
+def test_needed_is_what_the_documentation_says() -> None:
+    documented: dict[str, tuple[set[str], set[str]]] = {}
+    for line in (ROOT / "docs" / "security.md").read_text().splitlines():
+        if line.startswith("kafka-acls.sh"):
+            words = shlex.split(line, comments=True)
+            named = [word for flag, word in pairwise(words) if flag == "--topic"]
+            who = words[words.index("--allow-principal") + 1].removeprefix("User:")
+            reads, writes = documented.setdefault(who, (set(), set()))
+            reads.update(named if "Read" in words else ())
+            writes.update(named if "Write" in words else ())
+    needed = {name: used_by(name, client_telemetry=True) for name in USED_BY}
+    assert {name: (set(of.reads), set(of.writes)) for name, of in needed.items()} == {name: documented[name] for name in USED_BY}
+
+
+def test_it_is_what_the_job_and_the_page_read_and_write() -> None:
+    read = {topic for query in job.QUERIES.values() for topic in query.reads} | {*job.RECORDED, JOB}
+    written = {topic for query in job.QUERIES.values() for topic in query.writes} | {STATUS, JOB}
+    assert tuple(map(set, used_by("stream", client_telemetry=True))) == (read, written)
+    assert set(USED_BY["serve"].reads) == set(reader.TOPICS)
+
+
+def rights() -> Iterator[CheckResult]:
+    telemetry = described(telemetry={"DESCRIBE"})
+    yield from cluster.judge_rights(telemetry, "User:g", "gateway")
+    yield from cluster.judge_rights(telemetry, "User:g", "gateway", client_telemetry={"gateway"})
+    yield from cluster.judge_rights(telemetry, "User:s", "stream", client_telemetry={"stream"})
+    yield from cluster.judge_rights(described(results={"DESCRIBE"}), "User:me", "")  # of another process they may be missing
+    denied = {name: {"error_code": error.errno, "authorized_operations": None} for name, error in DENIED.items()}
+    yield from cluster.judge_rights(described() | denied, "User:a b", "gateway")
+    yield from cluster.judge_rights({name: {"error_code": 0, "authorized_operations": None} for name in BY_NAME}, "User:me", "")
+
+
+DENIED = {CONFIGS: TopicAuthorizationFailedError, CONNECTIONS: UnknownTopicOrPartitionError}
+
+
+def judged() -> dict[str, list[CheckResult]]:
+    return {
+        "a record that arrives": [cluster.judge_clock(ahead_ms) for ahead_ms in (80, -400, 2_500, -60_000)],
+        "the newest record is a bound": [cluster.bounded(age) for age in (-5_000, None, 3_600_000, -500)],
+        "listeners": [
+            judge(AdvertisedListener(1, name, "h", 9092, "PLAINTEXT", inside), probed, "CLIENT", own=own)
+            for name, inside, own, probed in LISTENERS
+        ],
+        "rights": [*rights()],
+    }
+
+
+def test_what_is_made_of_what_is_found() -> None:
+    text = ""
+    for name, results in judged().items():
+        text += f"{name}\n"
+        for each in results:
+            text += f"  {each.outcome.value}: {each.text}\n" + "".join(f"    {more}\n" for more in (each.remedy, each.command) if more)
+    assert is_golden(text, __file__, "judged.txt")
+
+
+@contextmanager
+def answering(answer: bytes, tls: ssl.SSLContext | None = None) -> Iterator[int]:
+    """A port where each connection gets these bytes for its first ones, then silence."""
+    kept = []
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = server.accept()
+                if tls is not None:
+                    connection = tls.wrap_socket(connection, server_side=True)
+                kept.append(connection)
+                connection.recv(1024)
+                connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+    for connection in kept:
+        connection.close()
+
+
+@pytest.mark.parametrize("advertises", [True, False])
+def test_a_gateway_and_a_broker(advertises: bool) -> None:
+    broker = ScriptedBroker(advertises=advertises)
+    try:
+        found = probe("127.0.0.1", broker.port, tls=False, timeout_s=5)
+    finally:
+        broker.close()
+    assert (found.failure, found.is_gateway, found.keys is not None) == ("", advertises, True)
+
+
+def test_nobody_and_no_such_name() -> None:
+    assert probe("127.0.0.1", free_port(), tls=False, timeout_s=2).failure.startswith("no connection")
+    for name in ("no-such-host.invalid", "x" * 80 + ".invalid", "\udcff"):
+        assert "doesn't resolve" in probe(name, 9092, tls=False, timeout_s=5).failure
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        struct.pack(">i", 2**31 - 1),
+        struct.pack(">i", -1),
+        struct.pack(">iihi", 10, 1, 0, 2**31 - 1),
+        struct.pack(">iihi", 10, 1, 0, -1),
+        struct.pack(">iihi", 10, 1, 35, 0),
+        struct.pack(">ii", 200_000, 1),
+    ],
+)
+def test_hostile_answers_are_no_answer(answer: bytes) -> None:
+    with answering(answer) as port:
+        found = probe("127.0.0.1", port, tls=False, timeout_s=0.3)
+    assert (found.failure, found.keys, found.is_gateway) == ("", None, False)
+
+
+def test_a_certificate_is_read_though_it_has_expired(tmp_path: Path) -> None:
+    pair = Authority(tmp_path).sign("old", days=-1)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pair.certificate, pair.key)
+    with answering(struct.pack(">iihihhh", 16, 1, 0, 1, 1324, 0, 0), context) as port:
+        found = probe("127.0.0.1", port, tls=True, timeout_s=5)
+    assert found.is_gateway and found.expires is not None and found.expires.timestamp() < time.time()

@@ -1,4 +1,4 @@
-"""``clientscope lint`` on files, with the real rules: which files, whose settings, exit statuses, errors."""
+"""``clientscope lint`` on reading, with the real rules: which reading, whose settings, exit statuses, errors."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from pathlib import Path
 
 import pytest
 from command_runs import Run
-from golden import is_golden, session
+from golden import cases, is_golden, session
 
 from clientscope import cli
-from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect
 from clientscope.commands import sources
-from clientscope.commands.lint import LintSettings, files, linting
+from clientscope.commands.lint import LintSettings, linting, reading
 
 BAD = "bootstrap.servers=k:9092\nclient.id=orders\nacks=0\n"
 GOOD = "bootstrap.servers=k:9092\nclient.id=orders\nacks=all\n"
@@ -141,22 +140,10 @@ def test_a_profile_judges_by_its_limits(here: Path, linted: Callable[..., set[st
     assert "AN110" not in linted("x.properties", "--rules", "rules.toml", "--principal", "User:cloud", "--profile", "apache")
 
 
-@pytest.mark.parametrize(
-    ("names", "library", "expected"),
-    [
-        (["acks"], "java", (ClientType.PRODUCER,)),
-        (["group.id"], "java", (ClientType.CONSUMER,)),
-        (["max.poll.records"], "java", (ClientType.CONSUMER,)),
-        (["bootstrap.servers", "security.protocol", "client.id"], "java", (None,)),
-        (["linger.ms", "group.id"], "java", (ClientType.PRODUCER, ClientType.CONSUMER)),
-        (["application.id", "acks"], "java", (ClientType.STREAMS,)),
-        (["share.acquire.mode", "group.id"], "java", (ClientType.SHARE_CONSUMER,)),
-        (["queue.buffering.max.ms"], "librdkafka", (ClientType.PRODUCER,)),
-        (["group_id"], "kafka-python", (ClientType.CONSUMER,)),
-    ],
-)
-def test_which_client_the_settings_are_for(names: list[str], library: str, expected: tuple[ClientType | None, ...]) -> None:
-    assert files.client_types(names, dialect(library)) == expected
+@pytest.mark.parametrize(("library", "names", "expected"), cases(__file__, "client_types.txt"))
+def test_which_client_the_settings_are_for(library: str, names: str, expected: str) -> None:
+    found = reading.client_types(names.split(), dialect(library))
+    assert [each.value if each else "unknown" for each in found] == expected.split()
 
 
 PROGRAM = """

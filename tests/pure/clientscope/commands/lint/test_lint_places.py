@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clientscope.client.settings_file import parse
+from clientscope.client.settings import parse
 from clientscope.commands.lint.places import MAX_SETTINGS, Placed, Region, read
 from clientscope.errors import SettingsError
 

@@ -12,7 +12,7 @@ import pytest
 from command_runs import Run, Said
 from golden import is_golden, session
 
-from clientscope.client.settings_file import parse
+from clientscope.client.settings import parse
 from clientscope.settings_files import MAX_BYTES
 
 PROPERTIES = r"""

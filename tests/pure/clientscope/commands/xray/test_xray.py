@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command_runs import Document, Run
 from every import every
-from golden import is_golden, session
+from golden import cases, is_golden, session
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
@@ -213,81 +213,19 @@ def test_finds_a_credential_in_a_name_and_shows_none(
         assert secret[-20:] not in out + err, form
 
 
-def _logged(api_key: int, client_id: str, connection: str = "127.0.0.1:9092-10.0.0.1:50000-1", **fields: str) -> LoggedRequest:
-    return request(1, api_key=api_key, client_id=client_id, connection=connection, fields=fields)
-
-
-def _acks(*requests: tuple[str, LoggedRequest]) -> list[tuple[str, str]]:
-    """Client.ids and acks of these requests, each with its log; "?" of several values."""
-    inventory = Inventory()
-    for number, (log, request) in enumerate(requests):
-        inventory.add(request, Place(log, number))
-    inventory.end()
-    producer = ClientType.PRODUCER, "acks"
-    return sorted(
-        (key.client_id, "?" if producer in client.contradicted else client.settings[producer][0])
-        for key, client in inventory.clients.items()
-        if producer in client.contradicted or producer in client.settings
-    )
-
-
-ALL_ACKS, NO_ACKS = (_logged(0, "", acks=acks) for acks in ("-1", "0"))
-OTHER = "127.0.0.1:9092-10.0.0.1:50001-1"
-EARLY = _logged(18, "orders-1")._replace(principal="User:ANONYMOUS")
-HANDSHAKE = _logged(36, "")._replace(principal="User:ANONYMOUS")
-OF_ORDERS = (EARLY, HANDSHAKE, ALL_ACKS)
-OF_BILLING = (EARLY._replace(client_id="billing-1"), HANDSHAKE, NO_ACKS)
-ELSEWHERE = NO_ACKS._replace(address="10.0.0.2")
-ALL_AND_NONE = [("billing-1", "0"), ("orders-1", "all")]
-
-
-def _introduced(api_key: int, first: str, second: str) -> list[tuple[str, LoggedRequest]]:
-    """Two clients, each in its log, that send their client.id once, on one connection id after the other."""
-    orders = [(first, _logged(api_key, "orders-1")), (first, ALL_ACKS)]
-    return [*orders, (second, _logged(api_key, "billing-1")), (second, NO_ACKS)]
-
-
-@pytest.mark.parametrize(
-    ("requests", "expected"),
-    [
-        # A connection id that comes again is of the newest name: after a restart, and of two brokers whose containers have one address.
-        *(
-            (_introduced(api_key, first, second), ALL_AND_NONE)
-            for api_key in (3, 18)
-            for first, second in (("broker.log", "broker.log"), ("broker.log", "broker.log.1"), ("broker-2", "broker-1"))
-        ),
-        # The current log is read before the one that the connection began in.
-        ([*50 * [("broker.log", NO_ACKS)], ("broker.log.1", _logged(18, "orders-1"))], [("orders-1", "0")]),
-        # The name comes after the first requests.
-        ([("a", _logged(18, "")), ("a", NO_ACKS), ("a", _logged(0, "orders-1", acks="0"))], [("orders-1", "0")]),
-        # A name that changes is another client's.
-        ([("a", _logged(3, "orders-1")), ("a", _logged(0, "billing-1", acks="0")), ("a", NO_ACKS)], [("billing-1", "0")]),
-        # What is said before authentication counts after it.
-        ([("a", each) for each in (*OF_ORDERS, *OF_BILLING)], ALL_AND_NONE),
-        ([*(("a", each) for each in OF_BILLING), ("b", NO_ACKS)], [("billing-1", "0")]),
-        # Another principal or address isn't the connection's client.
-        (
-            [("a", _logged(3, "orders-1")), ("a", ALL_ACKS), ("a", NO_ACKS._replace(principal="User:b"))],
-            [("", "0"), ("orders-1", "all")],
-        ),
-        ([("a", _logged(3, "orders-1")), ("a", ELSEWHERE), ("b", ELSEWHERE)], [("", "0")]),
-        # Two applications on two connections stay apart, also where the next log names none.
-        *(
-            (
-                [
-                    ("a", _logged(first, "orders-1")),
-                    ("a", _logged(first, "billing-1", OTHER)),
-                    (log, ALL_ACKS),
-                    (log, _logged(0, "", OTHER, acks="0")),
-                    (log, _logged(18, "", OTHER)),
-                ],
-                ALL_AND_NONE,
-            )
-            for first in (18, 3)
-            for log in ("a", "b")
-        ),
-    ],
-)
-def test_names_requests_by_their_connection(requests: list[tuple[str, LoggedRequest]], expected: list[tuple[str, str]]) -> None:
+@pytest.mark.parametrize(("requests", "expected"), cases(__file__, "names.txt"))
+def test_names_requests_by_their_connection(requests: str, expected: str) -> None:
     """KIP-1313: a client sends its client.id once on a connection."""
-    assert _acks(*requests) == expected
+    inventory, producer = Inventory(), (ClientType.PRODUCER, "acks")
+    for number, each in enumerate(requests.split(", ")):
+        log, key, *words = each.split()
+        differs = dict(word.split("=") for word in words if "=" in word)
+        fields = {"acks": differs.pop("acks")} if "acks" in differs else {}
+        connection = f"127.0.0.1:9092-10.0.0.1:{differs.pop('connection', '1')}-1"
+        client_id = next((word for word in words if "=" not in word), "")
+        made = request(1, api_key=int(key), client_id=client_id, connection=connection, fields=fields, **differs)
+        inventory.add(made, Place(log, number))
+    inventory.end()
+    assert not [client for client in inventory.clients.values() if producer in client.contradicted]
+    found = {key.client_id or "-": client.settings[producer][0] for key, client in inventory.clients.items() if producer in client.settings}
+    assert ", ".join(f"{name} {acks}" for name, acks in sorted(found.items())) == expected

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import time
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
@@ -24,10 +25,12 @@ from request_contexts import CONTEXT
 from spawned_template import SpawnedTemplate
 
 from clientscope.errors import SettingsError
+from clientscope.gateway.policy import child as module
 from clientscope.gateway.policy import runner
+from clientscope.gateway.policy.child import PolicyChild
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.policy.runner import WAITING_PUSHES, PolicyGuard, PolicyRunner
+from clientscope.gateway.policy.runner import MOST_CLIENTS, WAITING_PUSHES, PolicyGuard, PolicyRunner
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.session.state import Verdict
 from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
@@ -338,3 +341,86 @@ async def test_closing_lets_what_waits_be_processed_and_closes_the_policy(tmp_pa
     assert {(await push).error_code for push in pushes} == {NONE}
     assert len(it.published) == 300
     assert closed.read_text() == "closed\n"
+
+
+def test_a_client_that_failed_waits_and_no_other() -> None:
+    guard = PolicyGuard(penalty_s=30)
+    assert not guard.failed("bad", 100.0)
+    assert guard.wait_s("bad", 110.0) == 20.0
+    assert guard.wait_s("good", 110.0) == 0.0
+    assert guard.wait_s("bad", 131.0) == 0.0
+
+
+def test_only_failures_of_different_clients_in_a_row_open_the_circuit() -> None:
+    guard = PolicyGuard(failures=3, bypass_s=30)
+    assert not any(guard.failed("the same", float(second)) for second in range(10))
+    guard.succeeded()
+    assert [guard.failed(client, 50.0) for client in "ab"] == [False, False]
+    guard.succeeded()
+    assert [guard.failed(client, 60.0) for client in "abc"] == [False, False, True]
+    assert guard.wait_s("good", 70.0) == 20.0
+    assert guard.bypass_left_s(90.0) == 0.0
+
+
+def test_after_a_bypass_one_failure_opens_it_again_and_one_success_closes_it() -> None:
+    guard = PolicyGuard(failures=3, bypass_s=30)
+    guard.bypass(0.0)
+    assert guard.failed("a", 31.0)
+    assert guard.bypass_left_s(31.0) == 30.0
+    guard.succeeded()
+    assert not guard.failed("b", 62.0)
+
+
+def test_a_process_that_dies_by_itself_again_and_again_opens_it_too() -> None:
+    guard = PolicyGuard(failures=3)
+    assert [guard.failed(None, float(second)) for second in range(3)] == [False, False, True]
+
+
+def test_no_more_clients_are_remembered_than_may_be() -> None:
+    guard = PolicyGuard(penalty_s=30)
+    for number in range(MOST_CLIENTS + 5):
+        guard.failed(number, 0.0)
+        guard.succeeded()
+    assert guard.wait_s(0, 1.0) == 0.0
+    assert guard.wait_s(MOST_CLIENTS, 1.0) == 29.0
+
+
+POLICY = "clientscope.policy.publishing.PublishingPolicy"
+
+
+def _ended() -> tuple[socket.socket, ...]:
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    return (ours,)
+
+
+def _ended_before_its_answer() -> tuple[socket.socket, ...]:
+    ours, theirs = socket.socketpair()
+    theirs.shutdown(socket.SHUT_WR)
+    return ours, theirs
+
+
+def test_one_that_does_not_answer_is_an_error_and_the_next_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed: list[int] = []
+    held = [_ended(), _ended_before_its_answer(), socket.socketpair()]
+    monkeypatch.setattr(module, "_START_WITHIN_S", 0.2)
+    monkeypatch.setattr(os, "kill", lambda pid, _number: killed.append(pid))
+
+    async def case() -> None:
+        with closing(SpawnedTemplate()) as template:
+            sockets = iter((*(each[0] for each in held), None))
+            child = PolicyChild(POLICY, lambda: next(sockets) or template.fork_policy())
+            for _ in held:
+                with pytest.raises(OSError):
+                    await child.fork(lambda _: None, lambda: None)
+            await child.close()
+            monkeypatch.setattr(module, "_START_WITHIN_S", 30.0)
+            channel = await child.fork(lambda _: None, lambda: None)
+            channel.close()
+            await child.close()
+
+    asyncio.run(asyncio.wait_for(case(), 60))
+    for each in held:
+        for one in each:
+            one.close()
+    assert killed == []

@@ -12,7 +12,9 @@ from clientscope.catalog.setting_names import NameState, kinds_of
 from clientscope.catalog.settings import libraries
 from udfs.rules.engine.checked import search_names
 from udfs.rules.engine.push import Push
+from udfs.rules.engine.refusals import REFUSALS, Refusal
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED
+from udfs.rules.engine.vocabulary import KEYS
 from udfs.rules.registry import RULES
 
 
@@ -72,3 +74,10 @@ def test_who_has_many_unknown_names_takes_nothing_from_the_others() -> None:
     search_names(pushes)
     assert [each.checked.searched for each in pushes] == [True, True, False, True, True]
     assert [outcomes(each)["CF101"] for each in pushes[2:]] == [NOT_EVALUABLE, FIRED, PASSED]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.because)
+def test_a_refusals_data_are_sound(refusal: Refusal) -> None:
+    """tests/real holds the checks against the libraries themselves."""
+    assert refusal.dialects.keys() <= {each.name for each in DIALECTS}
+    assert set(refusal.keys) <= KEYS

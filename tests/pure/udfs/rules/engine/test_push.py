@@ -15,10 +15,9 @@ from rule_batches import fired, outcomes, push_of
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
-from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.dialects import DIALECTS, LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
-from clientscope.catalog.dialects.librdkafka import LIBRDKAFKA
 from clientscope.records.enums import Origin, ValueState
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, SettingOf
 from udfs.rules.engine.vocabulary import KEYS, SETTLED_BY, number, number_text

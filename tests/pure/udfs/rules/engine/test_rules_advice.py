@@ -6,6 +6,7 @@ import re
 
 import pytest
 from every import every
+from golden import cases
 from record_bytes import config_record, setting
 from rule_batches import fired, push_of, record_of
 
@@ -68,28 +69,7 @@ def test_advice_names_settings_of_the_library(rule: Rule, dialect: Dialect) -> N
                     assert all(each.allowed is None or each.allowed.takes(value) for each in every(facts)), (dialect.name, release, said)
 
 
-@pytest.mark.parametrize(
-    ("software", "version", "says", "does_not"),
-    [
-        ("apache-kafka-java", "2.3.1", "2.4", "group.protocol"),
-        ("apache-kafka-java", "2.4.0", "CooperativeStickyAssignor", "group.protocol"),
-        ("apache-kafka-java", "3.9.2", "CooperativeStickyAssignor", "group.protocol"),
-        ("apache-kafka-java", "4.0.0", "group.protocol=consumer", "cooperative-sticky"),
-        ("librdkafka", "1.5.3", "1.6", "cooperative-sticky"),
-        ("librdkafka", "1.6.0", "partition.assignment.strategy=cooperative-sticky", "group.protocol"),
-        ("librdkafka", "2.11.1", "partition.assignment.strategy=cooperative-sticky", "group.protocol"),
-        ("confluent-kafka-python", "2.12.0-rdkafka-2.12.0", "cooperative", "add "),
-        ("librdkafka", "2.12.0", "group.protocol=consumer", "add "),
-        ("kafka-python", "2.3.1", "3.0", "cooperative-sticky"),
-        ("kafka-python", "3.0.12", "CooperativeStickyPartitionAssignor", "group.protocol"),
-        ("aiokafka", "0.14.0", "group_instance_id", "cooperative-sticky"),
-        ("aiokafka", "0.8.1", "no cooperative", "group_instance_id"),
-        ("sarama", "v1.46.3", "1.61", "cooperative-sticky"),
-        ("sarama", "v1.61.1", "cooperative-sticky", "group.protocol"),
-        ("unknown", "unknown", "where", "cooperative-sticky"),
-        ("librdkafka", "unknown", "where", "group.protocol"),
-    ],
-)
+@pytest.mark.parametrize(("software", "version", "says", "does_not"), cases(__file__, "eager_advice.txt"))
 def test_advises_an_eager_group_by_its_library(software: str, version: str, says: str, does_not: str) -> None:
     push = push_of(record_of(Case(FIRED, {"partition.assignment.strategy": "range"}, software=software, version=version)))
     assert "AN213" in fired(push)
