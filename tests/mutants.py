@@ -22,15 +22,13 @@ ROOT = Path(__file__).parents[1]
 COUNTED = ROOT / "tests" / "mutants.txt"
 PARTS = {
     "session": ("clientscope/session/*",),
-    "presence": (
-        "clientscope/presence.py",
-        *(f"streaming/findings/{name}.py" for name in ("closings", "live_clients", "liveness", "presence")),
-    ),
+    "presence": ("clientscope/presence.py", "streaming/findings/presence.py", "streaming/findings/clients.py"),
     "gauges": ("streaming/gauges/*",),
     "findings": ("streaming/findings/*",),
     "redaction": ("clientscope/policy/redaction.py", "clientscope/catalog/sensitive_*"),
     "delivery": ("sinks/alerts/*",),
     "decoding": ("udfs/decode.py", "clientscope/records/*"),
+    "judging": ("udfs/rules/engine/*", "udfs/kernels/results.py", "udfs/kernels/finding_inputs.py"),
 }
 """Each module is of the first part that it matches."""
 SEED = 41
