@@ -18,7 +18,7 @@ from clientscope.gateway.policy.metrics import PolicyMetrics
 from sinks.alerts.delivery import DeliverMetrics
 from sinks.dashboard.api.metrics import registry as of_serve
 from sinks.dashboard.state.state import State
-from sinks.quality.metrics import QualityMetrics
+from sinks.quality.quality import QualityMetrics
 from streaming.job_metrics import JobMetrics
 
 FILE = Path(__file__).resolve().parents[1] / "metrics.md"

@@ -10,7 +10,7 @@ from traceback import extract_tb
 
 import numpy as np
 
-from sinks.quality import commits, samples
+from sinks.quality import samples
 from sinks.quality.asking import Looked, Validated
 from sinks.quality.docs import DataDocs
 from sinks.quality.rates import LastHour
@@ -53,7 +53,7 @@ class SampleChecks:
             begun = time.monotonic()
             validated: Validated = {"topic": topic, "rows": 0, "seconds": 0.0, "outcomes": [], "error": ""}
             try:
-                new = commits.since(self._table(topic), version)
+                new = samples.since(self._table(topic), version)
                 looked["next_versions"][topic] = new.next_version
                 self._validate(topic, new.files, validated)
             except Exception as error:

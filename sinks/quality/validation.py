@@ -12,8 +12,7 @@ from great_expectations import expectations as gxe
 from great_expectations.core import ExpectationSuiteValidationResult
 from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults, ProgressBarsConfig
 
-from sinks.quality.suites import CLOCK, RATE, Expected, Suite, Unique
-from sinks.quality.verdicts import ValidationOutcome
+from sinks.quality.suites import CLOCK, RATE, Expected, Suite, Unique, ValidationOutcome
 
 _NO_VALUES = {"result_format": "BASIC", "partial_unexpected_count": 0, "exclude_unexpected_values": True}
 """Results say only whether an expectation failed and how often, never a row's value."""

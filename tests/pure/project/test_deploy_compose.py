@@ -28,7 +28,7 @@ from sinks.alerts.delivery import DeliverMetrics
 from sinks.dashboard.api.metrics import registry
 from sinks.dashboard.http.access import access_of
 from sinks.dashboard.state.state import State
-from sinks.quality.metrics import QualityMetrics
+from sinks.quality.quality import QualityMetrics
 from streaming.job_metrics import JobMetrics
 
 

@@ -22,7 +22,7 @@ from record_bytes import connection_record
 from clientscope.backoff import Backoff
 from clientscope.findings.conditions import CODES, Conditions
 from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
-from sinks.quality import verdicts
+from sinks.quality import suites
 from sinks.quality.asking import CheckingProcess
 from sinks.quality.quality import CODE, Quality
 from sinks.quality.suites import SUITES
@@ -70,7 +70,7 @@ def test_a_finding_about_records_that_are_none_begins_with_the_second_failure_an
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By what is counted of each batch; nothing is asked again."""
-    monkeypatch.setattr(verdicts, "PASSED", 3)
+    monkeypatch.setattr(suites, "PASSED", 3)
     conditions, registry = Conditions(), CollectorRegistry()
     quality = Quality(str(tmp_path), conditions, registry)
     quality.batch(CONNECTIONS, 51, 1)

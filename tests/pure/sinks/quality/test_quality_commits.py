@@ -11,7 +11,7 @@ from quality_batches import append, connections, pushes
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.history.erase import ErasureSubject, erase_rows
 from sinks.history.maintain import maintain
-from sinks.quality.commits import Commits, next_version, since
+from sinks.quality.samples import Commits, next_version, since
 
 
 def test_a_table_that_is_not_there_yet_begins_with_version_0(tmp_path: Path) -> None:

@@ -10,15 +10,15 @@ from pyarrow import parquet
 from quality_batches import NOW_MS, append, connections, pushes
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from sinks.quality import commits, samples
+from sinks.quality import samples
 from sinks.quality.rates import LastHour
 from sinks.quality.samples import Sample, sample
-from sinks.quality.verdicts import OF, ExpectationVerdict
+from sinks.quality.suites import OF, ExpectationVerdict
 
 
 def of(history: Path, topic: str, most_read: int = 1_000, most_rows: int = 1_000) -> Sample | None:
     table = str(history / ("pushes" if topic == CONFIGS else "connections"))
-    return sample(topic, table, commits.since(table, 0).files, most_read, most_rows, np.random.default_rng(7))
+    return sample(topic, table, samples.since(table, 0).files, most_read, most_rows, np.random.default_rng(7))
 
 
 def test_few_rows_are_taken_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,11 +52,11 @@ def test_of_a_backlog_the_newest_files_are_read_and_all_are_counted(tmp_path: Pa
 def test_a_file_that_is_gone_is_passed_over(tmp_path: Path) -> None:
     append(tmp_path, CONFIGS, pushes(number=3))
     append(tmp_path, CONFIGS, pushes(number=5))
-    (tmp_path / "pushes" / commits.since(str(tmp_path / "pushes"), 0).files[0]).unlink()
+    (tmp_path / "pushes" / samples.since(str(tmp_path / "pushes"), 0).files[0]).unlink()
     found = of(tmp_path, CONFIGS)
     assert found is not None
     assert found.rows == 5
-    (tmp_path / "pushes" / commits.since(str(tmp_path / "pushes"), 0).files[1]).unlink()
+    (tmp_path / "pushes" / samples.since(str(tmp_path / "pushes"), 0).files[1]).unlink()
     assert of(tmp_path, CONFIGS) is None
 
 
