@@ -44,11 +44,12 @@ import pathlib, time, pytest
 
 @pytest.fixture
 def child():
-    pathlib.Path("started").touch()
     yield
     pathlib.Path("ended").touch()
 
-def test_it(child): time.sleep(60)
+def test_it(child):
+    pathlib.Path("started").touch()
+    time.sleep(60)
 """
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin,pytest_timeout"}
