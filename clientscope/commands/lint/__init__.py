@@ -3,6 +3,7 @@
 - `places`: a file's settings, and the place of each.
 - `reading`: which files, what type of client they are of, and a file before it is judged; `client_logs`: a client's log.
 - `judging`: the rules, applied to files.
+- `credentials`: what is a credential in text that no format explains.
 - `findings`: the result; suppressions, ignoring comments, owners, fingerprints.
 - `shown`: what of a file may be shown.
 - `formats`: how the result is printed.
@@ -65,9 +66,12 @@ class LintSettings(FileSettings, JudgingSettings):
 
     section = "lint"
     paths: Annotated[tuple[str, ...], Option(positional=True, several=True, metavar="PATH")] = Field(
-        description="files, clients' logs (*.log), directories (*.properties, *.conf, *.json, *.yaml, *.yml), or - for standard input"
+        description="files, clients' logs (*.log), directories (*.properties, *.conf, *.json, *.yaml, *.toml, *.env, *.tf and others),"
+        " or - for standard input"
     )
-    format: Literal["", "properties", "json", "yaml", "log"] = Field("", description="format of named files; by default from their suffix")
+    format: Literal["", "properties", "json", "yaml", "log", "text"] = Field(
+        "", description="format of named files; by default from their suffix, and else text, which is searched for credentials alone"
+    )
 
 
 def run(settings: LintSettings) -> int:

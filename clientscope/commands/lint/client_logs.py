@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from clientscope.catalog.dialects import dialect as dialect_of
-from clientscope.commands.lint import shown
+from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.findings import Instance, Read
 from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.places import Placed, Region
@@ -42,7 +42,8 @@ def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
     # A log can most easily be made to hold clients that aren't whole, so they take no room from the others.
     different: dict[bool, dict[tuple[object, ...], tuple[LoggedClient, int]]] = {True: {}, False: {}}
     left_out = 0
-    for client in clients(lines):
+    credentials_there: list[Placed] = []
+    for client in clients(credentials.noted(lines, credentials_there)):
         # The number that a library adds to client.id at each start makes no other configuration.
         values = (
             (key, application_of(setting.value) if key == "client.id" and setting.value else setting.value)
@@ -55,11 +56,16 @@ def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
         else:
             left_out += 1
     found = [*different[True].values(), *different[False].values()]
-    if not found:
+    settled = {setting.line for client, _ in found for setting in client.settings.values()}
+    loose, subjects = credentials.subjects((each for each in credentials_there if each.line not in settled), dialect_of("java"), principal)
+    if not found and not loose:
         raise SettingsError(
             f"{path}: no client's settings in this log", "Java clients log them at INFO when they start, librdkafka's with debug=conf"
         )
     made = [_read(path, client, starts, principal) for client, starts in found]
+    if loose:
+        notes = ((1, f"{credentials.ALONE}: lines that log no client's settings"),)
+        made.append(Read(path, loose, subjects, notes, principal=principal))
     if left_out:
         made[-1] = replace(made[-1], notes=(*made[-1].notes, (1, f"{left_out:,} clients not judged: too many configurations")))
     return made

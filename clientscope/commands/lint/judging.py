@@ -34,6 +34,7 @@ class Subject:
         prefixed: Kafka's names → those in the file, of settings under a prefix, which are never complete; None for a client's own file.
         software_name: KIP-511's name as the client sent it; empty for the dialect's.
         observed: the settings were seen, whoever set them, and others may be missing; so no default is filled in.
+        loose: they are no client's, and are judged as credentials alone.
     """
 
     settings: Mapping[str, str]
@@ -44,6 +45,7 @@ class Subject:
     prefixed: Mapping[str, str] | None = None
     software_name: str = ""
     observed: bool = False
+    loose: bool = False
 
 
 class FileVerdict(NamedTuple):
@@ -100,6 +102,7 @@ OF_ONE_CLIENT = "CF110"
 
 _NAMES = ClientNames()
 _RULES = tuple(rule for rule in RULES if rule.code not in OF_PUSHES_ALONE)
+_CREDENTIALS = tuple(rule for rule in _RULES if rule.code in ("SK001", "SK002"))
 
 
 @cache
@@ -121,7 +124,7 @@ def _verdicts(subject: Subject, thresholds: Thresholds) -> list[FileVerdict]:
     """The verdicts as if the file's client had pushed it, redacted."""
     judged = judged_record(_record(subject), _NAMES, Left(LEFT, frozenset(LEFT_KEYS)))
     push = Push(judged, thresholds, complete=subject.prefixed is None, client_type=subject.client_type)
-    return [_verdict(push, rule, judgement) for rule, judgement in push.judged_by(_RULES)]
+    return [_verdict(push, rule, judgement) for rule, judgement in push.judged_by(_CREDENTIALS if subject.loose else _RULES)]
 
 
 def _verdict(push: Push, rule: Rule, judgement: Judgement) -> FileVerdict:

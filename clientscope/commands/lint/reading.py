@@ -19,7 +19,7 @@ from typing import NamedTuple
 from clientscope.catalog.configs import TYPES, ClientType
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.settings import libraries
-from clientscope.commands.lint import FileSettings, findings, judging, places, shown
+from clientscope.commands.lint import FileSettings, credentials, findings, judging, places, shown
 from clientscope.commands.lint.findings import FileReport, Read
 from clientscope.commands.lint.places import Placed
 from clientscope.errors import SettingsError
@@ -205,19 +205,56 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings, di
 
     Args:
         name: of the file, for reports.
-        file_format: ``properties``, ``json`` or ``yaml``.
+        file_format: ``properties``, ``json``, ``yaml`` or ``text``.
 
     Raises:
-        SettingsError: the content isn't of its format, or is too much.
+        SettingsError: the content isn't of its format, or is too much, and has no credential either.
     """
-    placed = places.read(shown.plain(name), content, file_format)
+    principal = settings.principal or None
+    if file_format == "text":
+        return _of_text(name, content, dialect, principal, "no format that is known explains its settings") or FileReport(
+            name, skipped="no format that is known explains its settings, and no credential is in it"
+        )
+    try:
+        placed = places.read(shown.plain(name), content, file_format)
+    except SettingsError as error:
+        if found := _of_text(name, content, dialect, principal, str(error)):
+            return found
+        raise
     counted = {each.name: each for each in placed}
     subjects, reason = _subjects(counted, settings, dialect)
-    if not subjects:
+    loose, of_loose = credentials.subjects(_loose(placed, subjects, content), dialect, principal)
+    if not subjects and not of_loose:
         return FileReport(name, skipped=reason)
     ignored, without = findings.read_comments(content, file_format)
     notes = *_repeated(placed), *_of_springs_own(counted), *_of_other_library(counted, subjects, dialect), *without
-    return Read(name, counted, subjects, notes, principal=settings.principal or None, ignored=tuple(ignored))
+    if not subjects:
+        notes = (1, f"{credentials.ALONE}: {reason}"), *notes
+    return Read(name, counted | loose, (*subjects, *of_loose), notes, principal=principal, ignored=tuple(ignored))
+
+
+def _of_text(name: str, content: bytes, dialect: Dialect, principal: str | None, why: str) -> Read | None:
+    """A file of which no format explains the settings; None if it has no credential.
+
+    Raises:
+        SettingsError: it is no text.
+    """
+    if b"\0" in content:
+        raise SettingsError(f"{shown.plain(name)} is not a text file", "give files with settings, or logs")
+    found, subjects = credentials.subjects(credentials.in_lines(_lines(content)), dialect, principal)
+    return Read(name, found, subjects, ((1, f"{credentials.ALONE}: {why}"),), principal=principal) if found else None
+
+
+def _loose(placed: Sequence[Placed], subjects: Sequence[judging.Subject], content: bytes) -> Iterator[Placed]:
+    """The credentials that are no setting of one of the clients: of other settings, and of lines without one, such as comments."""
+    judged = {name for subject in subjects for name in (subject.settings if subject.prefixed is None else subject.prefixed.values())}
+    yield from (each for each in placed if each.name not in judged and credentials.is_credential(each))
+    within = {line for each in placed for line in range(each.line, each.region.end_line + 1)}
+    yield from (each for each in credentials.in_lines(_lines(content)) if each.line not in within)
+
+
+def _lines(content: bytes) -> list[str]:
+    return places.LINE_END.split(content.decode("utf-8", "replace"))
 
 
 def _subjects(counted: Mapping[str, Placed], settings: FileSettings, dialect: Dialect) -> tuple[tuple[judging.Subject, ...], str]:
@@ -267,7 +304,7 @@ def _repeated(placed: Sequence[Placed]) -> Iterable[tuple[int, str]]:
 # Choice of the files to read, and of the kind of settings that each holds.
 
 STDIN = "-"
-SUFFIXES = {**FORMATS, ".conf": "properties"}
+SUFFIXES = {**FORMATS, ".conf": "properties", **dict.fromkeys((".toml", ".ini", ".cfg", ".env", ".tf", ".tfvars"), "text")}
 """What counts in a directory, and as what it is read."""
 
 _LOG = re.compile(r"\.log(?:[._-]\d[\d._-]*)*(?:\.gz)?$", re.I)
@@ -320,11 +357,7 @@ class File:
     named: bool
 
     def format(self, given: str) -> str:
-        """What it is.
-
-        Raises:
-            SettingsError: its suffix doesn't show it, and it isn't set.
-        """
+        """What it is; ``text`` where its suffix doesn't show it, and it isn't set."""
         if given and self.named:
             return given
         if self.path is None:
@@ -333,7 +366,7 @@ class File:
             return known
         if _LOG.search(self.path.name):
             return "log"
-        raise SettingsError(f"{self.shown}: unknown format", "set --format to properties, json, yaml or log")
+        return "text"
 
     def content(self) -> bytes:
         """The bytes in it.

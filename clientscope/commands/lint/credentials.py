@@ -1,0 +1,151 @@
+"""Credentials in what no format explains: settings of a file that are no client's, and lines of any text.
+
+A line is searched for a name that a credential has with a value behind it (``password=…``, ``sasl_password => '…'``), and for a value that
+is one by its shape: a JAAS module with a password, a user and a password in an address, a private key, a token of a known service. What is
+to be filled in, is a sample, or is code that reads the value from elsewhere, is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from clientscope.catalog import sensitive
+from clientscope.catalog.configs import Type
+from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.placeholders import is_filled_in, is_placeholder
+from clientscope.catalog.sensitive import Tier
+from clientscope.catalog.sensitive_values import is_login_module, shape_of
+from clientscope.commands.lint.judging import Subject
+from clientscope.commands.lint.places import Placed, Region
+from clientscope.records.enums import ValueState
+
+ALONE = "only credentials are judged here"
+"""Of what no format explains, or is no client's."""
+
+MOST = 200
+"""Credentials of a file that are named; more are more of the same."""
+
+_SHORTEST_NUMBER, _MOST_WORDS = 6, 2
+LONGEST = 8_192
+"""Characters of a line that are looked at."""
+
+_HINT = re.compile(r"(?i)pass|pwd|secret|token|key|credential|jaas|loginmodule|://|@|-----begin|eyJ|LS0t|[a-z0-9+/_.-]{16}")
+"""What any line has that is worth a closer look."""
+
+_PAIR = re.compile(
+    r"(?P<key>[A-Za-z][\w.\[\]-]{0,119}|--[a-z][a-z-]{0,60})[\"']?\s{0,8}(?:=>|:=|=|:)\s{0,8}"
+    r"(?:\\?\"(?P<double>[^\"\\]{1,1024})\\?\"|\\?'(?P<single>[^'\\]{1,1024})\\?'|(?P<plain>[^\s\"',;&(){}\[\]<>|]{1,1024}))(?P<next>\()?"
+)
+_ASSIGNED = re.compile(r"\s*(?:export\s+|-\s+|ENV\s+|set\s+)?[A-Za-z][\w.]{0,119}=\S+\s*")
+"""A line that is one variable, or one property, and its value."""
+_REFERENCE = re.compile(r"[A-Za-z_][A-Za-z_.]*")
+"""In code, without quotes: the name of what holds the value."""
+_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*")
+"""The name of a variable."""
+_SAMPLE = re.compile(
+    r"(?i)(?:change[-_.]?(?:me|it)|replace[-_.]?me|(?:your|my|the|some|test|example|dummy|fake|sample)?[-_. ]?(?:pass(?:word|wd|phrase)?"
+    r"|pwd|secret|token|key|api[-_]?key)|example|sample|dummy|fake|test|foo|bar|todo|tbd|str(?:ing)?|none|null|nil|undefined|true|false"
+    r"|required|optional|hidden|redacted|\W*)[-_.]?\d?"
+)
+"""What stands where a credential belongs, for a reader to replace."""
+_REFERRING = re.compile(r"(?i)(?:ref|refs|secrets\[\d+\])\.|from-secret|passwordless|proxy_pass")
+"""Names of what has a secret's name, such as below Kubernetes' ``secretKeyRef``, or only sounds like one."""
+_BY_NAME = (None, "assignment", "named", "option", "userinfo")
+"""Shapes that are a name with a value behind it, which is looked for above, or too little for a line of prose."""
+_OF_OTHERS = re.compile(
+    r"(?i)(?:names?|refs?|files?|paths?|dir|location|mount|type|class|enabled|flow|policy|algorithms?|requirement|preference|attachment"
+    r"|ur[il]|id|version|length|size|count|ttl|expir\w*)$"
+)
+"""Ends of names that say something about a credential, and aren't one."""
+
+
+def in_lines(lines: Iterable[str]) -> list[Placed]:
+    """The credentials in text, each with its place; `MOST` of them at most."""
+    found: list[Placed] = []
+    for _ in noted(lines, found):
+        pass
+    return found[:MOST]
+
+
+def is_credential(placed: Placed) -> bool:
+    """Whether a setting that no client has holds a credential, by its name or by its value's shape."""
+    value = (placed.value or "").strip()
+    if not value or is_placeholder(value) or _SAMPLE.fullmatch(value):
+        return False
+    return shape_of(value) is not None or (_by_name(placed.name) and not is_filled_in(value))
+
+
+def _by_name(name: str) -> bool:
+    """Whether a name is one that a credential has."""
+    if _OF_OTHERS.search(name) or _REFERRING.search(name):
+        return False
+    state = sensitive.reason(name, "x", Type.STRING)
+    return state is not ValueState.PRESENT and sensitive.tier(state, name, Type.STRING, None) is Tier.CREDENTIAL
+
+
+def _in_line(number: int, line: str) -> Iterator[Placed]:
+    if is_login_module(line):
+        if shape_of(line):
+            name, start = _module(line)
+            yield _placed(name, line[start:].rstrip(), number, start)
+        return
+    for match in _PAIR.finditer(line):
+        value = match["double"] or match["single"] or match["plain"]
+        if not match["next"] and _by_name(match["key"]) and _is_literal(value, match["plain"] is not None, line):
+            start = match.start("double" if match["double"] else "single" if match["single"] else "plain")
+            yield _placed(match["key"].strip("-"), value, number, start)
+    if shape_of(line) not in _BY_NAME:
+        yield _placed("line", line.strip(), number, len(line) - len(line.lstrip()))
+
+
+def _module(line: str) -> tuple[str, int]:
+    """The name of the setting that has a JAAS module in a line, and where the module begins; ``line`` for none."""
+    start = re.search(r"[\w.$]*LoginModule", line)
+    assert start is not None
+    before = re.search(r"([A-Za-z][\w.\[\]-]{0,119})[\"']?\s{0,8}(?:=>|:=|=|:)\s{0,8}\\?[\"']?$", line[: start.start()])
+    return (before[1] if before else "line"), start.start()
+
+
+def _is_literal(value: str, is_plain: bool, line: str) -> bool:
+    """Whether a value is what it says, rather than a placeholder, a sample, or the name of what holds it."""
+    if is_placeholder(value) or is_filled_in(value) or _SAMPLE.fullmatch(value) or value[0] in "$%{<@*&`‹…":
+        return False
+    if len(value.split()) > _MOST_WORDS or _CONSTANT.fullmatch(value):
+        return False
+    if value.isdecimal() and len(value) < _SHORTEST_NUMBER:  # an api key of Kafka's is a number
+        return False
+    return not is_plain or _ASSIGNED.fullmatch(line) is not None or _REFERENCE.fullmatch(value) is None
+
+
+def _placed(name: str, value: str, line: int, start: int) -> Placed:
+    return Placed(name, value, Region(line, start + 1, line, start + 1 + len(value)), "", line)
+
+
+def noted(lines: Iterable[str], found: list[Placed]) -> Iterator[str]:
+    """The same lines; their credentials are added to ``found`` as they pass, `MOST` at most."""
+    for number, line in enumerate(lines, 1):
+        if len(found) < MOST and _HINT.search(line):
+            found += _in_line(number, line[:LONGEST])
+        yield line
+
+
+def subjects(found: Iterable[Placed], dialect: Dialect, principal: str | None) -> tuple[dict[str, Placed], tuple[Subject, ...]]:
+    """What is to be judged of credentials that are no client's settings: their places by a name of their own each, and whose they are.
+
+    A name that comes again is in a subject of its own, since a subject has each name once.
+    """
+    of_name: dict[str, list[Placed]] = {}
+    for each in found:
+        of_name.setdefault(each.name, []).append(each)
+    settings = {_own(name, number): each for name, several in of_name.items() for number, each in enumerate(several)}
+    made = []
+    for number in range(max(map(len, of_name.values()), default=0)):
+        values = {name: several[number].value or "" for name, several in of_name.items() if number < len(several)}
+        names = {name: _own(name, number) for name in values}
+        made.append(Subject(values, dialect, "unknown", None, principal, names, observed=True, loose=True))
+    return settings, tuple(made)
+
+
+def _own(name: str, number: int) -> str:
+    return f"{name}#{number + 1}"
