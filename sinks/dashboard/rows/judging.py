@@ -81,15 +81,12 @@ class Judging:
 
     def put(self, fingerprint: str, now: Of | None) -> None:
         """A finding as it is now; None where it is gone, or doesn't count."""
-        before = self._findings.get(fingerprint)
+        before = self._findings.pop(fingerprint, None)
+        if now is not None:
+            self._findings[fingerprint] = now
         if before == now:
             return
-        if now is None:
-            self._findings.pop(fingerprint, None)
-        else:
-            self._findings[fingerprint] = now
-        old = before.subjects if before else frozenset()
-        new = now.subjects if now else frozenset()
+        old, new = (of.subjects if of else frozenset() for of in (before, now))
         for subject in old - new:
             left = self._of[subject]
             left.discard(fingerprint)
@@ -97,8 +94,7 @@ class Judging:
                 del self._of[subject]
         for subject in new - old:
             self._of.setdefault(subject, set()).add(fingerprint)
-        same = bool(before and now and before[:3] == now[:3])
-        self._judge_again(old ^ new if same else old | new)
+        self._judge_again(old | new)
 
     def codes(self) -> set[str]:
         """Codes of all findings that count."""
