@@ -80,7 +80,6 @@ class FindingTable:
         self._limit = limit
         self._limit_bytes = limit_bytes
         self._kept: dict[bytes, _Kept] = {}
-        self._counts: Counter[_Counted] = Counter()
         self.held_bytes = 0
         self._ordered: list[_Kept] | None = None
 
@@ -107,7 +106,6 @@ class FindingTable:
             self._remove(key)
         if kept is not None:
             self._kept[key] = kept
-            self._counts[kept.counted] += 1
             self.held_bytes += len(kept.text)
             # A tenth more than the limit, so that they are sorted once for many records.
             if len(self._kept) > self._limit + self._limit // 10 or self.held_bytes > self._limit_bytes:
@@ -142,7 +140,7 @@ class FindingTable:
     def counts(self) -> dict[tuple[str, State], int]:
         """How many there are by severity and state; none that is suppressed or of low confidence."""
         found: Counter[tuple[str, State]] = Counter()
-        for of, count in self._counts.items():
+        for of, count in self._counted().items():
             if of.confidence == "high" and not of.suppressed:
                 found[of.severity, of.state] += count
         return found
@@ -151,7 +149,7 @@ class FindingTable:
         """What is to be done, in a few numbers."""
         by_severity: Counter[str] = Counter()
         low_confidence = suppressed = to_rotate = 0
-        for of, count in self._counts.items():
+        for of, count in self._counted().items():
             if counts(of.state, of.confidence, of.suppressed):
                 by_severity[of.severity] += count
                 to_rotate += count * of.is_leak
@@ -167,9 +165,11 @@ class FindingTable:
             to_rotate=to_rotate,
         )
 
+    def _counted(self) -> Counter[_Counted]:
+        return Counter(kept.counted for kept in self._kept.values())
+
     def _remove(self, key: bytes) -> None:
         kept = self._kept.pop(key)
-        self._counts[kept.counted] -= 1
         self.held_bytes -= len(kept.text)
 
     def _in_order(self) -> Iterable[_Kept]:
