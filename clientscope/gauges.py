@@ -44,6 +44,11 @@ class Gauge:
         """What distinguishes it."""
         return self.cluster, self.broker, self.gateway, self.listener, self.software_name, self.software_version
 
+    @property
+    def figures(self) -> int:
+        """What is shown."""
+        return self.connections
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayGauge:

@@ -53,19 +53,10 @@ def with_libraries(query: Query, fields: Fields) -> Query:
 
 
 def _expanded(query: Query) -> Query:
-    of_name = [part for part in query.terms if SOFTWARE in _named(query) and _is_of_name(part)]
-    parts = [each for part in query.terms if part not in of_name for each in _alone(part)]
-    if of_name:
-        both = (Query(tuple(each for part in of_name for each in _of(part, library))) for library in (False, True))
-        parts.append(Choice(tuple(both)))
-    return Query(tuple(parts))
-
-
-def _is_of_name(part: Term | Choice) -> bool:
-    """Whether a part is about the software that all of its query is about."""
-    if isinstance(part, Term):
-        return part.field == VERSION or (part.field == SOFTWARE and not part.negated)
-    return any(map(_is_of_name, (each for query in part.any_of if not _is_apart(part, query) for each in query.terms)))
+    if SOFTWARE not in _named(query):
+        return Query(tuple(each for part in query.terms for each in _alone(part)))
+    both = (Query(tuple(each for part in query.terms for each in _of(part, library))) for library in (False, True))
+    return Query((Choice(tuple(both)),))
 
 
 def _is_apart(part: Choice, query: Query) -> bool:
@@ -86,16 +77,17 @@ def _alone(part: Term | Choice) -> Iterator[Term | Choice]:
 
 
 def _of(part: Term | Choice, library: bool) -> Iterator[Term | Choice]:
-    if not _is_of_name(part):
-        yield from _alone(part)
-    elif isinstance(part, Term):
-        yield _term(part, library)
-    else:
+    """What is beside a name is of it; a negated term about software, and a negated choice that names software itself, are not."""
+    if isinstance(part, Choice):
         queries = (
             _expanded(query) if _is_apart(part, query) else Query(tuple(each for inner in query.terms for each in _of(inner, library)))
             for query in part.any_of
         )
         yield replace(part, any_of=tuple(queries))
+    elif part.field == VERSION or (part.field == SOFTWARE and not part.negated):
+        yield _term(part, library)
+    else:
+        yield from _alone(part)
 
 
 def _term(term: Term, library: bool) -> Term:

@@ -62,14 +62,7 @@ class Closing:
                 f"{finding.fingerprint[:SHOWN_DIGITS]} ({finding.code}) is not a leak, so it can't be closed as {self.resolution}",
                 "it is resolved when the setting is fixed; --as accepted --until DATE accepts the risk until then",
             )
-        return Decision(
-            fingerprint=finding.fingerprint,
-            resolution=self.resolution,
-            by=self.by,
-            why=self.why,
-            at_ms=self.at_ms,
-            until=self.until,
-        )
+        return Decision(fingerprint=finding.fingerprint, **vars(self))
 
     def warnings(self, finding: Finding) -> Iterable[str]:
         """What the person may not have thought of."""

@@ -24,14 +24,9 @@ from clientscope.severities import SEVERITIES
 from clientscope.topic_values import Setting
 
 
-def counts(state: State, confidence: str, suppressed: bool) -> bool:
-    """Whether a finding is counted: a person should act, it is sure, and no suppression hides it."""
-    return state in TO_DO and confidence == "high" and not suppressed
-
-
 def is_counted(finding: Finding) -> bool:
-    """See `counts`."""
-    return counts(finding.state, finding.confidence, finding.suppressed is not None)
+    """Whether a person should act on a finding, it is sure, and no suppression hides it."""
+    return finding.state in TO_DO and finding.confidence == "high" and finding.suppressed is None
 
 
 def said(by_severity: Mapping[str, int]) -> str:
@@ -71,18 +66,18 @@ class FindingChoice:
     suppressed: Suppressed = "no"
     q: str = ""
 
-    def takes(self, query: Query, state: State, confidence: str, suppressed: bool) -> bool:
-        """Whether a finding is listed if the search, ``q`` as it was read, leaves it."""
+    def takes(self, query: Query, of: Searched) -> bool:
+        """Whether a finding is listed: the search, ``q`` as it was read, leaves it too."""
         return (
-            (state in self.states or query.asks_for("state"))
-            and self.confidence in (confidence, "all")
-            and (self.suppressed == "all" or suppressed == (self.suppressed == "only"))
+            (of["state"] in self.states or query.asks_for("state"))
+            and self.confidence in (of["confidence"], "all")
+            and (self.suppressed == "all" or of["suppressed"] == (self.suppressed == "only"))
+            and is_found(query, of)
         )
 
     def chosen(self, query: Query, found: Iterable[Finding]) -> list[Finding]:
-        """Those of the findings that a search leaves that are listed, what to fix first first."""
-        taken = (each for each in found if self.takes(query, each.state, each.confidence, each.suppressed is not None))
-        return sorted(taken, key=lambda finding: finding.urgency)
+        """Those of the findings that are listed, what to fix first first."""
+        return sorted((each for each in found if self.takes(query, searched(each))), key=lambda finding: finding.urgency)
 
     def left_out(self, query: Query, found: Collection[Finding], chosen: int) -> Iterable[str]:
         """The note on findings that a table leaves out, so that the table isn't taken for complete."""
@@ -97,7 +92,7 @@ class FindingChoice:
 
 
 Searched = dict[str, Any]
-"""What searches and orders look at of a finding: by the grammar's fields, and ``words``, in lower case, for words alone."""
+"""What searches, choices and orders look at: the grammar's fields, ``words`` for words alone, in lower case; ``suppressed``."""
 
 
 def searched(finding: Finding) -> Searched:
@@ -117,6 +112,7 @@ def searched(finding: Finding) -> Searched:
         "since": finding.opened_ms,
         "last_seen": finding.last_seen_ms,
         "ended": finding.ended_ms or 0,
+        "suppressed": finding.suppressed is not None,
         "words": "\n".join(words).lower(),
     }
 

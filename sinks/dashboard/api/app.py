@@ -67,13 +67,11 @@ def create_app(
     app.add_middleware(HeadMiddleware)
     app.add_middleware(SecurityMiddleware, loopback_only=loopback_only, access=access)
     app.add_exception_handler(ClientscopeError, _refused)
+    one_client, readiness = one_client or OneClient(state), readiness or ReadinessView(state)
+    open_streams = streams.Streams(refused.labels("listen", "event_streams").inc)
     for router in (
-        routes.live_routes(state, clock, stopping, streams.Streams(refused.labels("listen", "event_streams").inc)),
-        routes.client_routes(state, one_client or OneClient(state), clock),
-        routes.finding_routes(state, deciding or Deciding(), clock),
-        routes.readiness_routes(readiness or ReadinessView(state), clock),
-        routes.rule_routes(),
-        routes.access_routes(access, external_url or None),
+        routes.installation_routes(state, readiness, access, external_url or None, clock, stopping, open_streams),
+        routes.client_routes(state, one_client, deciding or Deciding(), clock),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])
     app.include_router(routes_past.routes(past or Past(None), state, clock), prefix="/api/v1/history", tags=["v1"])

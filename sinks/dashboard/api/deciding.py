@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import closing
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 
 from fastapi import HTTPException
 from kafka.errors import KafkaError
@@ -68,18 +67,11 @@ class Deciding:
             SettingsError: the decision doesn't fit the finding, or something is missing, or holds a secret.
             HTTPException: 503, it could not be written.
         """
-        decide = _in_fields_names(lambda: Closing.of(resolution, why, until or "", by, now_ms))
-        decision = _in_fields_names(lambda: decide.decision(finding))
+        with _in_fields_names():
+            decide = Closing.of(resolution, why, until or "", by, now_ms)
+            decision = decide.decision(finding)
         self._written(finding.fingerprint, decision.model_dump_json(exclude_none=True).encode(), {})
-        return DecisionTaken(
-            fingerprint=finding.fingerprint,
-            resolution=decision.resolution,
-            by=decision.by,
-            why=decision.why,
-            until=decision.until,
-            at_ms=decision.at_ms,
-            warnings=list(decide.warnings(finding)),
-        )
+        return DecisionTaken(**decision.model_dump(exclude={"version"}), warnings=list(decide.warnings(finding)))
 
     def reopen(self, finding: Finding, why: str, by: str, now_ms: int) -> DecisionTaken:
         """Takes a decision back.
@@ -88,8 +80,9 @@ class Deciding:
             SettingsError: the finding has no decision, or no reason is given.
             HTTPException: 503, it could not be written.
         """
-        _in_fields_names(lambda: require_decided(finding, {finding.fingerprint} if finding.decided else ()))
-        given = _in_fields_names(lambda: reason(why))
+        with _in_fields_names():
+            require_decided(finding, {finding.fingerprint} if finding.decided else ())
+            given = reason(why)
         self._written(finding.fingerprint, None, {"by": by, "why": given})
         return DecisionTaken(fingerprint=finding.fingerprint, resolution=None, by=by, why=given, until=None, at_ms=now_ms, warnings=[])
 
@@ -102,17 +95,11 @@ class Deciding:
             raise HTTPException(503, f"{error}; {error.hint}" if error.hint else str(error)) from None
 
 
-Made = TypeVar("Made")
-
-
-def _in_fields_names(make: Callable[[], Made]) -> Made:
-    """What is made; an error of the command line's checks names the request's fields instead of flags.
-
-    Raises:
-        SettingsError: as ``make`` does.
-    """
+@contextmanager
+def _in_fields_names() -> Iterator[None]:
+    """Errors of the command line's checks name the request's fields instead of flags."""
     try:
-        return make()
+        yield
     except SettingsError as error:
         texts = [text and text.replace("--as ", "resolution ").replace("--", "") for text in (str(error), error.hint)]
         raise SettingsError(texts[0] or "", texts[1]) from None

@@ -44,8 +44,44 @@ Key = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,64}$")]
 WRONG_QUERY: dict[int | str, dict[str, Any]] = {400: {"model": QueryProblem, "description": "`q` or `sort` can't be read"}}
 
 
-def client_routes(state: State, one_client: OneClient, clock: Callable[[], int]) -> APIRouter:
-    """The resources under ``/api/v1``."""
+States = Annotated[tuple[FindingState, ...], Query(alias="state", description="Only these; may be given several times.")]
+OfConfidence = Annotated[Confidence, Query(description="low is of those that only look like it.")]
+OfSuppressed = Annotated[Suppressed, Query(description="Whether to include findings that a suppression of the rules file hides.")]
+
+
+def _choice(
+    states: States = TO_DO,
+    confidence: OfConfidence = "all",
+    suppressed: OfSuppressed = "no",
+    q: Q = "",
+) -> FindingChoice:
+    return FindingChoice(frozenset(states), confidence, suppressed, q)
+
+
+Chosen = Annotated[FindingChoice, Depends(_choice)]
+"""Which findings, by the parameters that every list of them takes."""
+
+Fingerprint = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
+FindingLimit = Annotated[int, Query(ge=1, le=1_000, description="At most so many items.")]
+
+_CHANGES: dict[int | str, dict[str, Any]] = {
+    400: {"model": ApiProblem, "description": "the decision doesn't fit"},
+    403: {"model": ApiProblem, "description": "not an admin, or the request comes from another site"},
+    404: {"model": ApiProblem, "description": "no such finding"},
+    503: {"model": ApiProblem, "description": "Kafka has not taken it"},
+}
+
+
+_WRONG: dict[int | str, dict[str, Any]] = {
+    400: {"model": QueryProblem | ApiProblem, "description": "`q` can't be read, or unknown release"}
+}
+
+
+Code = Annotated[str, Path(pattern="^[A-Z]{2}[0-9]{3}$")]
+
+
+def client_routes(state: State, one_client: OneClient, deciding: Deciding, clock: Callable[[], int]) -> APIRouter:
+    """The resources under ``/api/v1`` of clients, and of findings about them."""
     router = APIRouter()
 
     @router.get("/connections", responses=WRONG_QUERY)
@@ -94,11 +130,60 @@ def client_routes(state: State, one_client: OneClient, clock: Callable[[], int])
             raise HTTPException(404, "no such client is connected, nor was one lately")
         return found
 
+    @router.get("/findings", responses=WRONG_QUERY)
+    def findings(
+        choice: Chosen,
+        sort: Sort = "",
+        offset: Offset = 0,
+        limit: FindingLimit = 100,
+    ) -> FindingList:
+        """What is wrong, what to fix first first.  A `state:` in `q` counts instead of the parameter."""
+        return state.findings(choice, offset, limit, sort, clock())
+
+    @router.get("/findings/groups", responses=WRONG_QUERY)
+    def finding_groups(
+        group: FindingGroupBy,
+        choice: Chosen,
+        offset: Offset = 0,
+        limit: FindingLimit = 100,
+    ) -> FindingGroups:
+        """The same by code, principal, owner or severity, worst first."""
+        return state.finding_groups(choice, group, offset, limit, clock())
+
+    @router.get("/findings/{fingerprint}", responses={404: {"model": ApiProblem}})
+    def finding(fingerprint: Fingerprint) -> Finding:
+        """All that is known of one."""
+        return _known(fingerprint)
+
+    @router.post("/findings/{fingerprint}/close", responses=_CHANGES)
+    def close(fingerprint: Fingerprint, asked: CloseRequest, name: Annotated[str, Depends(require_admin)]) -> DecisionTaken:
+        """Closes it by a person's decision."""
+        return deciding.close(_known(fingerprint), asked.resolution, asked.why, asked.until, name, clock())
+
+    @router.post("/findings/{fingerprint}/reopen", responses=_CHANGES)
+    def reopen(fingerprint: Fingerprint, asked: ReopenRequest, name: Annotated[str, Depends(require_admin)]) -> DecisionTaken:
+        """Takes the decision back."""
+        return deciding.reopen(_known(fingerprint), asked.why, name, clock())
+
+    def _known(fingerprint: str) -> Finding:
+        found = state.finding(fingerprint)
+        if found is None:
+            raise HTTPException(404, "no finding has this fingerprint; one that is resolved is forgotten after 30 days")
+        return found
+
     return router
 
 
-def live_routes(state: State, clock: Callable[[], int], stopping: Callable[[], bool], open_streams: streams.Streams) -> APIRouter:
-    """The resources under ``/api/v1``."""
+def installation_routes(
+    state: State,
+    view: ReadinessView,
+    access: Access,
+    external_url: str | None,
+    clock: Callable[[], int],
+    stopping: Callable[[], bool],
+    open_streams: streams.Streams,
+) -> APIRouter:
+    """The other resources under ``/api/v1``; ``me``, ``login`` and ``logout`` need no authentication."""
     router = APIRouter()
 
     @router.get("/overview")
@@ -132,94 +217,6 @@ def live_routes(state: State, clock: Callable[[], int], stopping: Callable[[], b
         holder = (who.name or "", request.scope.get("clientscope.address", ""))
         return streams.EventResponse(open_streams, holder, streams.stream(state, clock, stopping))
 
-    return router
-
-
-States = Annotated[tuple[FindingState, ...], Query(alias="state", description="Only these; may be given several times.")]
-OfConfidence = Annotated[Confidence, Query(description="low is of those that only look like it.")]
-OfSuppressed = Annotated[Suppressed, Query(description="Whether to include findings that a suppression of the rules file hides.")]
-
-
-def _choice(
-    states: States = TO_DO,
-    confidence: OfConfidence = "all",
-    suppressed: OfSuppressed = "no",
-    q: Q = "",
-) -> FindingChoice:
-    return FindingChoice(frozenset(states), confidence, suppressed, q)
-
-
-Chosen = Annotated[FindingChoice, Depends(_choice)]
-"""Which findings, by the parameters that every list of them takes."""
-
-Fingerprint = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
-FindingLimit = Annotated[int, Query(ge=1, le=1_000, description="At most so many items.")]
-
-_CHANGES: dict[int | str, dict[str, Any]] = {
-    400: {"model": ApiProblem, "description": "the decision doesn't fit"},
-    403: {"model": ApiProblem, "description": "not an admin, or the request comes from another site"},
-    404: {"model": ApiProblem, "description": "no such finding"},
-    503: {"model": ApiProblem, "description": "Kafka has not taken it"},
-}
-
-
-def finding_routes(state: State, deciding: Deciding, clock: Callable[[], int]) -> APIRouter:
-    """The resources under ``/api/v1``."""
-    router = APIRouter()
-
-    @router.get("/findings", responses=WRONG_QUERY)
-    def findings(
-        choice: Chosen,
-        sort: Sort = "",
-        offset: Offset = 0,
-        limit: FindingLimit = 100,
-    ) -> FindingList:
-        """What is wrong, what to fix first first.  A `state:` in `q` counts instead of the parameter."""
-        return state.findings(choice, offset, limit, sort, clock())
-
-    @router.get("/findings/groups", responses=WRONG_QUERY)
-    def groups(
-        group: FindingGroupBy,
-        choice: Chosen,
-        offset: Offset = 0,
-        limit: FindingLimit = 100,
-    ) -> FindingGroups:
-        """The same by code, principal, owner or severity, worst first."""
-        return state.finding_groups(choice, group, offset, limit, clock())
-
-    @router.get("/findings/{fingerprint}", responses={404: {"model": ApiProblem}})
-    def finding(fingerprint: Fingerprint) -> Finding:
-        """All that is known of one."""
-        return _known(fingerprint)
-
-    @router.post("/findings/{fingerprint}/close", responses=_CHANGES)
-    def close(fingerprint: Fingerprint, asked: CloseRequest, name: Annotated[str, Depends(require_admin)]) -> DecisionTaken:
-        """Closes it by a person's decision."""
-        return deciding.close(_known(fingerprint), asked.resolution, asked.why, asked.until, name, clock())
-
-    @router.post("/findings/{fingerprint}/reopen", responses=_CHANGES)
-    def reopen(fingerprint: Fingerprint, asked: ReopenRequest, name: Annotated[str, Depends(require_admin)]) -> DecisionTaken:
-        """Takes the decision back."""
-        return deciding.reopen(_known(fingerprint), asked.why, name, clock())
-
-    def _known(fingerprint: str) -> Finding:
-        found = state.finding(fingerprint)
-        if found is None:
-            raise HTTPException(404, "no finding has this fingerprint; one that is resolved is forgotten after 30 days")
-        return found
-
-    return router
-
-
-_WRONG: dict[int | str, dict[str, Any]] = {
-    400: {"model": QueryProblem | ApiProblem, "description": "`q` can't be read, or unknown release"}
-}
-
-
-def readiness_routes(view: ReadinessView, clock: Callable[[], int]) -> APIRouter:
-    """The resources under ``/api/v1``."""
-    router = APIRouter()
-
     @router.get("/readiness", responses=_WRONG)
     def readiness(
         target: Annotated[str, Query(max_length=20, description="Release of the brokers, such as 4.0.0 or 4.1.")] = NEWEST,
@@ -231,15 +228,6 @@ def readiness_routes(view: ReadinessView, clock: Callable[[], int]) -> APIRouter
         """Which clients break, fall back or work with brokers of another release, by the versions that gateways saw them request."""
         return view.groups(target, by, limit, offset, clock(), q)
 
-    return router
-
-
-Code = Annotated[str, Path(pattern="^[A-Z]{2}[0-9]{3}$")]
-
-
-def rule_routes() -> APIRouter:
-    """The resources under ``/api/v1``."""
-    router = APIRouter()
     by_code = {rule.code: rule for rule in EVERY_RULE}
 
     @router.get("/rules/{code}", responses={404: {"model": ApiProblem, "description": "no such rule"}})
@@ -248,6 +236,31 @@ def rule_routes() -> APIRouter:
         if code not in by_code:
             raise HTTPException(404, "this release has no such rule")
         return page(by_code[code])
+
+    @router.get("/me")
+    def me(who: Annotated[Visitor, Depends(visitor)]) -> Me:
+        """The current user; none before signing in."""
+        url = external_url if who.role else None
+        return Me(name=who.name, role=who.role, authentication=access.authentication, external_url=url)
+
+    @router.post(
+        "/login",
+        status_code=204,
+        responses={401: {"model": ApiProblem, "description": "no such token"}, 429: {"model": ApiProblem, "description": "too often"}},
+    )
+    def login(asked: Login, request: Request) -> Response:
+        """Exchanges a token for a cookie that scripts can't read."""
+        response = Response(status_code=204)
+        if not access.login(asked.token.get_secret_value(), request, response):
+            raise HTTPException(401, "invalid token")
+        return response
+
+    @router.post("/logout", status_code=204)
+    def logout(request: Request) -> Response:
+        """Ends the session, and forgets the cookie."""
+        response = Response(status_code=204)
+        access.logout(request, response)
+        return response
 
     return router
 
@@ -278,35 +291,3 @@ def page(rule: Rule) -> RulePage:
 def _flowing(text: str) -> str:
     """Without the line breaks of the source code; paragraphs stay."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-
-
-def access_routes(access: Access, external_url: str | None) -> APIRouter:
-    """The resources under ``/api/v1``; these need no authentication."""
-    router = APIRouter()
-
-    @router.get("/me")
-    def me(who: Annotated[Visitor, Depends(visitor)]) -> Me:
-        """The current user; none before signing in."""
-        url = external_url if who.role else None
-        return Me(name=who.name, role=who.role, authentication=access.authentication, external_url=url)
-
-    @router.post(
-        "/login",
-        status_code=204,
-        responses={401: {"model": ApiProblem, "description": "no such token"}, 429: {"model": ApiProblem, "description": "too often"}},
-    )
-    def login(asked: Login, request: Request) -> Response:
-        """Exchanges a token for a cookie that scripts can't read."""
-        response = Response(status_code=204)
-        if not access.login(asked.token.get_secret_value(), request, response):
-            raise HTTPException(401, "invalid token")
-        return response
-
-    @router.post("/logout", status_code=204)
-    def logout(request: Request) -> Response:
-        """Ends the session, and forgets the cookie."""
-        response = Response(status_code=204)
-        access.logout(request, response)
-        return response
-
-    return router

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from clientscope.catalog.sensitive import shown
 from clientscope.findings.record import TO_DO, Application, Finding
@@ -17,14 +17,10 @@ MOST_FINDINGS = 50_000
 ENDED = ("resolved", "closed")
 
 
-class PastFinding(NamedTuple):
-    """A finding, and what searches look at of it."""
-
-    searched: Searched
-    finding: Finding
+Found = list[tuple[Searched, Finding]]
 
 
-def at_a_time(tables: Tables, at_ms: int) -> list[PastFinding]:
+def at_a_time(tables: Tables, at_ms: int) -> Found:
     """The findings that were to be fixed then.
 
     Raises:
@@ -36,7 +32,7 @@ def at_a_time(tables: Tables, at_ms: int) -> list[PastFinding]:
     return _read(tables, f"SELECT * FROM ({newest}) WHERE state IN ({', '.join(map(text, TO_DO))}) LIMIT {MOST_FINDINGS + 1}")  # noqa: S608
 
 
-def ended(tables: Tables, span: Span) -> list[PastFinding]:
+def ended(tables: Tables, span: Span) -> Found:
     """The findings that were resolved or closed in a span; one that came back in between is there for each time.
 
     Raises:
@@ -52,24 +48,24 @@ def ended(tables: Tables, span: Span) -> list[PastFinding]:
     return _read(tables, f"SELECT * FROM ({sql}) LIMIT {MOST_FINDINGS + 1}")  # noqa: S608
 
 
-def page(found: list[PastFinding], q: str, sort: str, offset: int, limit: int, now_ms: int) -> Json:
+def page(found: Found, q: str, sort: str, offset: int, limit: int, now_ms: int) -> Json:
     """The findings that a query leaves, in an order: a part of the list, and its length.
 
     Raises:
         QueryError: ``q`` or ``sort`` can't be read.
     """
     query, keys = parse(q, HISTORY_FINDINGS, now_ms), parse_sort(sort or "-severity,-clients,since", (*SORTS, "ended"))
-    chosen = [each for each in found if is_found(query, each.searched)]
-    sort_findings(chosen, keys, lambda each: each.searched)
-    return {"total": len(chosen), "items": [each.finding.model_dump(mode="json") for each in chosen[offset : offset + limit]]}
+    chosen = [each for each in found if is_found(query, each[0])]
+    sort_findings(chosen, keys, lambda each: each[0])
+    return {"total": len(chosen), "items": [finding.model_dump(mode="json") for _, finding in chosen[offset : offset + limit]]}
 
 
-def _read(tables: Tables, sql: str) -> list[PastFinding]:
+def _read(tables: Tables, sql: str) -> Found:
     rows = tables.ask("findings", sql).to_pylist()
     if len(rows) > MOST_FINDINGS:
         raise too_wide(f"there are more than {MOST_FINDINGS:,} findings")
     made = (with_risks(_finding(row)) for row in rows)
-    return [PastFinding(searched(finding), finding) for finding in made]
+    return [(searched(finding), finding) for finding in made]
 
 
 def _finding(row: dict[str, Any]) -> Finding:

@@ -23,7 +23,7 @@ from clientscope.profiles import owners
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import QueryError
 from sinks.dashboard.past import connections, findings, pushes
-from sinks.dashboard.past.findings import PastFinding
+from sinks.dashboard.past.findings import Found
 from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Json, NoAnswer, Span, Tables, Unreadable
 
@@ -101,9 +101,9 @@ class Questions:
     def _findings_ended(self, span: Span, **chosen: Any) -> Json:
         return findings.page(self._of_findings(("ended", *span), lambda: findings.ended(self._tables, span)), **chosen)
 
-    def _of_findings(self, key: tuple[Any, ...], ask: Callable[[], list[PastFinding]]) -> list[PastFinding]:
+    def _of_findings(self, key: tuple[Any, ...], ask: Callable[[], Found]) -> Found:
         key = (*key, self._tables.version("findings"))
-        found: list[PastFinding] = (self._known(key) or self._keep(key, ask(), None))[0]
+        found: Found = (self._known(key) or self._keep(key, ask(), None))[0]
         return found
 
     def _once(self, question: str, span: Span, ask: Callable[[], pa.Table]) -> tuple[pa.Table, int | None]:

@@ -81,15 +81,12 @@ class Judging:
 
     def put(self, fingerprint: str, now: Of | None) -> None:
         """A finding as it is now; None where it is gone, or doesn't count."""
-        before = self._findings.get(fingerprint)
+        before = self._findings.pop(fingerprint, None)
+        if now is not None:
+            self._findings[fingerprint] = now
         if before == now:
             return
-        if now is None:
-            self._findings.pop(fingerprint, None)
-        else:
-            self._findings[fingerprint] = now
-        old = before.subjects if before else frozenset()
-        new = now.subjects if now else frozenset()
+        old, new = (of.subjects if of else frozenset() for of in (before, now))
         for subject in old - new:
             left = self._of[subject]
             left.discard(fingerprint)
@@ -97,8 +94,7 @@ class Judging:
                 del self._of[subject]
         for subject in new - old:
             self._of.setdefault(subject, set()).add(fingerprint)
-        same = bool(before and now and before[:3] == now[:3])
-        self._judge_again(old ^ new if same else old | new)
+        self._judge_again(old | new)
 
     def codes(self) -> set[str]:
         """Codes of all findings that count."""
@@ -111,17 +107,15 @@ class Judging:
     def set_now(self, now_ms: int) -> bool:
         """Lets results older than a day count as there no more; returns whether that changed anything."""
         before, self._fresh_from_ms = self._fresh_from_ms, now_ms - RESULT_KEPT_MS
-        rows = (
-            self._rows(
-                "c.worst IS NULL AND EXISTS (SELECT 1 FROM pushes p WHERE p.client_id = ifnull(c.client_id, '') AND p.address = c.address"
-                " AND p.judged IS NULL AND p.pushed_ms >= ? AND p.pushed_ms < ?)",
-                before,
-                self._fresh_from_ms,
-            )
-            if before < self._fresh_from_ms and self._is_due(before)
-            else ()
+        unjudged = self._database.rows(
+            "SELECT DISTINCT p.client_id, p.address FROM pushes p"
+            " JOIN clients c ON c.label = iif(p.client_id = '', ?, p.client_id) AND c.address = p.address"
+            " WHERE p.pushed_ms >= ? AND p.pushed_ms < ? AND p.judged IS NULL AND c.worst IS NULL",
+            NO_CLIENT_ID,
+            before,
+            self._fresh_from_ms,
         )
-        return self._write(rows)
+        return sum(self.pushed(*names) for names in unjudged) > 0
 
     def of_client(
         self, principal: str | None, client_id: str, address: str, application: str, instance: str | None, cluster: str
@@ -136,9 +130,9 @@ class Judging:
         codes, at_risk = (" ".join(["", *each, ""]) for each in named)
         return max(of.severity for of in found), len(found), codes, at_risk.rstrip() and at_risk
 
-    def pushed(self, client_id: str, address: str) -> None:
-        """Something was pushed, or judged, there."""
-        self._write(self._rows("c.label = ? AND c.address = ?", client_id or NO_CLIENT_ID, address))
+    def pushed(self, client_id: str, address: str) -> bool:
+        """Something was pushed, or judged, there; returns whether that changed anything."""
+        return self._write(self._rows("c.label = ? AND c.address = ?", client_id or NO_CLIENT_ID, address))
 
     def _is_judged(self, principal: str, client_id: str, address: str, key: str | None) -> bool:
         row = self._database.row("SELECT judged, pushed_ms FROM pushes WHERE key = ?", key) if key else None
@@ -171,14 +165,6 @@ class Judging:
             "SELECT c.id, s.principal, ifnull(c.client_id, ''), c.address, ifnull(c.application, ''), c.instance, s.cluster,"
             f" c.worst, c.found, c.codes, c.risks FROM clients c JOIN shapes s ON s.id = c.shape WHERE {condition}",
             *parameters,
-        )
-
-    def _is_due(self, before: int) -> bool:
-        """Whether any push crosses the day: asked of a small index, before all clients are looked at."""
-        return bool(
-            self._database.row(
-                "SELECT 1 FROM pushes WHERE pushed_ms >= ? AND pushed_ms < ? AND judged IS NULL LIMIT 1", before, self._fresh_from_ms
-            )
         )
 
     def _write(self, rows: Iterable[_Row]) -> bool:

@@ -13,8 +13,8 @@ from clientscope.fair_share import HeldEntry, too_many
 from clientscope.findings.record import TO_DO, Finding, State
 from clientscope.query import Key, Query, term_text
 from clientscope.records.client_key import Tenant, tenant_of
-from clientscope.report.findings import FindingChoice, Searched, counts, is_found, searched, sort_findings
-from clientscope.severities import SEVERITIES, Severity
+from clientscope.report.findings import FindingChoice, Searched, searched, sort_findings
+from clientscope.severities import SEVERITIES
 from clientscope.topic_values import parse as parse_value
 from sinks.dashboard.rows.judging import Judging, of_finding
 from udfs.rules.registry import with_risks
@@ -25,21 +25,10 @@ NO_QUERY = Query()
 FindingGroupBy = Literal["code", "principal", "owner", "severity", "risk"]
 
 
-class _Counted(NamedTuple):
-    """What findings are counted by."""
-
-    severity: Severity
-    state: State
-    confidence: str
-    suppressed: bool
-    is_leak: bool
-
-
 class _Kept(NamedTuple):
-    """A finding as bytes, which take a seventh of the memory, and what it is searched, counted and ordered by."""
+    """A finding as bytes, which take a seventh of the memory, and what it is searched and ordered by."""
 
     searched: Searched
-    counted: _Counted
     urgency: tuple[int, int, int, int, int, str]
     tenant: Tenant
     text: bytes
@@ -49,7 +38,6 @@ class _Kept(NamedTuple):
         finding = with_risks(recorded)
         return cls(
             searched(finding),
-            _Counted(finding.severity, finding.state, finding.confidence, finding.suppressed is not None, finding.kind == "leak"),
             finding.urgency,
             tenant_of(finding.application.principal, finding.clients[0].address if finding.clients else ""),
             finding.model_dump_json(exclude_defaults=True).encode(),
@@ -80,7 +68,6 @@ class FindingTable:
         self._limit = limit
         self._limit_bytes = limit_bytes
         self._kept: dict[bytes, _Kept] = {}
-        self._counts: Counter[_Counted] = Counter()
         self.held_bytes = 0
         self._ordered: list[_Kept] | None = None
 
@@ -107,7 +94,6 @@ class FindingTable:
             self._remove(key)
         if kept is not None:
             self._kept[key] = kept
-            self._counts[kept.counted] += 1
             self.held_bytes += len(kept.text)
             # A tenth more than the limit, so that they are sorted once for many records.
             if len(self._kept) > self._limit + self._limit // 10 or self.held_bytes > self._limit_bytes:
@@ -137,39 +123,28 @@ class FindingTable:
         return None if kept is None else kept.finding()
 
     def _chosen(self, choice: FindingChoice, query: Query) -> list[_Kept]:
-        return [kept for kept in self._in_order() if choice.takes(query, *kept.counted[1:4]) and is_found(query, kept.searched)]
+        return [kept for kept in self._in_order() if choice.takes(query, kept.searched)]
 
     def counts(self) -> dict[tuple[str, State], int]:
         """How many there are by severity and state; none that is suppressed or of low confidence."""
-        found: Counter[tuple[str, State]] = Counter()
-        for of, count in self._counts.items():
-            if of.confidence == "high" and not of.suppressed:
-                found[of.severity, of.state] += count
-        return found
+        of_each = (kept.searched for kept in self._kept.values())
+        return Counter((of["severity"], of["state"]) for of in of_each if of["confidence"] == "high" and not of["suppressed"])
 
     def overview(self) -> OpenFindings:
         """What is to be done, in a few numbers."""
-        by_severity: Counter[str] = Counter()
-        low_confidence = suppressed = to_rotate = 0
-        for of, count in self._counts.items():
-            if counts(of.state, of.confidence, of.suppressed):
-                by_severity[of.severity] += count
-                to_rotate += count * of.is_leak
-            elif of.state in TO_DO and of.suppressed:
-                suppressed += count
-            elif of.state in TO_DO:
-                low_confidence += count
+        to_do = [kept.searched for kept in self._kept.values() if kept.searched["state"] in TO_DO]
+        shown = [of for of in to_do if not of["suppressed"]]
+        sure = [of for of in shown if of["confidence"] == "high"]
         return OpenFindings(
-            total=by_severity.total(),
-            by_severity=by_severity,
-            low_confidence=low_confidence,
-            suppressed=suppressed,
-            to_rotate=to_rotate,
+            total=len(sure),
+            by_severity=Counter(of["severity"] for of in sure),
+            low_confidence=len(shown) - len(sure),
+            suppressed=len(to_do) - len(shown),
+            to_rotate=sum(of["kind"] == "leak" for of in sure),
         )
 
     def _remove(self, key: bytes) -> None:
         kept = self._kept.pop(key)
-        self._counts[kept.counted] -= 1
         self.held_bytes -= len(kept.text)
 
     def _in_order(self) -> Iterable[_Kept]:
@@ -212,15 +187,15 @@ def _rank(kept: _Kept) -> int:
 
 
 def _group(group: FindingGroupBy, label: str | None, members: list[_Kept]) -> FindingGroup:
-    worst = max(members, key=lambda kept: SEVERITIES.index(kept.counted.severity))
+    worst = max(members, key=lambda kept: SEVERITIES.index(kept.searched["severity"]))
     of_rule = worst.finding() if group == "code" else None
     return FindingGroup(
         label="–" if label is None else label,
         q=term_text(group, label),
         findings=len(members),
-        worst=worst.counted.severity,
+        worst=worst.searched["severity"],
         clients=sum(kept.searched["clients"] for kept in members),
-        to_do=sum(kept.counted.state in TO_DO for kept in members),
+        to_do=sum(kept.searched["state"] in TO_DO for kept in members),
         name=of_rule.name if of_rule else None,
         use_instead=of_rule.use_instead if of_rule else None,
     )

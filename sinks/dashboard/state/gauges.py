@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from clientscope.api.clients import SeriesOfVersion
 from clientscope.gauges import GatewayGauge, GatewayKey, Gauge, SeriesKey
@@ -13,7 +13,6 @@ from clientscope.presence import LOST_AFTER, MOST_GATEWAYS
 from clientscope.records.codec import decode, read_key
 
 _KEY: Any = GatewayKey | SeriesKey
-Kept = TypeVar("Kept", Gauge, GatewayGauge)
 
 
 class GaugeTable:
@@ -31,32 +30,18 @@ class GaugeTable:
         Raises:
             RecordError: the job didn't write it.
         """
-        parts = read_key(_KEY, key)
+        is_gateway = len(read_key(_KEY, key)) == 3
         assert key is not None
-        if len(parts) == 3:
-            row = None if value is None else decode(GatewayGauge, value)
-            before = self.gateways.get(key)
-            self._put(self.gateways, key, row)
-            return row is None or before is None or row.figures != before.figures
-        gauge = None if value is None else decode(Gauge, value)
-        known = self.series.get(key)
-        if gauge is None or gauge.connections == 0:
-            return self.series.pop(key, None) is not None
-        return self._put(self.series, key, gauge) and (known is None or known.connections != gauge.connections)
-
-    def of_gateway(self, cluster: str, broker: int, gateway: str) -> GatewayGauge | None:
-        """The topic's record of a gateway."""
-        found = (row for row in self.gateways.values() if row.place == (cluster, broker, gateway))
-        return next(found, None)
-
-    def _put(self, table: dict[bytes, Kept], key: bytes, value: Kept | None) -> bool:
-        if value is None:
-            return table.pop(key, None) is not None
-        if key not in table and len(table) >= self._limit:
+        kept: dict[bytes, Any] = self.gateways if is_gateway else self.series
+        row = None if value is None else decode(GatewayGauge, value) if is_gateway else decode(Gauge, value)
+        before = kept.pop(key, None)
+        if row is None or (isinstance(row, Gauge) and row.connections == 0):
+            return before is not None
+        if len(kept) >= self._limit:
             self.dropped["gauges"] += 1
             return False
-        table[key] = value
-        return True
+        kept[key] = row
+        return before is None or before.figures != row.figures
 
 
 MINUTE_MS = 60_000

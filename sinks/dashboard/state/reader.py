@@ -155,9 +155,6 @@ MOST_RECORDS = 12
 Place = tuple[int, int]
 """Partition and offset."""
 
-_fetch_log = logging.getLogger(__name__)
-
-
 Fetch = Callable[[Sequence[Place]], Mapping[Place, bytes]]
 """Reads the values of records that are still there; raises EnvironmentProblem where Kafka can't be read within the deadline."""
 
@@ -179,7 +176,7 @@ class PushFetcher:
         try:
             return self._read(sorted(set(places))[:MOST_RECORDS], until)
         except (KafkaError, OSError, TimeoutError) as error:
-            _fetch_log.warning("a configuration could not be read: %s", type(error).__name__)
+            _log.warning("a configuration could not be read: %s", type(error).__name__)
             self._drop()
             raise _late() from None
         finally:

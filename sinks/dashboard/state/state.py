@@ -105,7 +105,7 @@ class State(Known):
         for g in self._gauges.series.values() if known else ():
             rows[g.listener, g.software_name, g.software_version] += g.connections
         largest = sorted(rows.items(), key=lambda row: (-row[1], row[0]))[:SOFTWARE_ROWS]
-        gateways = [self._with_figures(gateway) for gateway in self._connections.gateways()] if known else []
+        gateways = self._gateways() if known else []
         return Overview(
             version=self.version,
             versions=Versions(
@@ -161,12 +161,14 @@ class State(Known):
             return "Rules fired, but no finding has come of it yet: is clientscope stream running?"
         return "" if self._pushes.judged_of_day() else "Nothing was judged yet."
 
-    def _with_figures(self, gateway: GatewayStatus) -> GatewayStatus:
-        row = self._gauges.of_gateway(gateway.cluster, gateway.broker, gateway.gateway)
-        if row is None:
-            return gateway
-        update = {"instances": row.instances, "opened_per_minute": row.opened_per_minute, "closed_per_minute": row.closed_per_minute}
-        return gateway.model_copy(update=update)
+    def _gateways(self) -> list[GatewayStatus]:
+        told = {row.place: row for row in self._gauges.gateways.values()}
+        found = []
+        for each in self._connections.gateways():
+            row = told.get((each.cluster, each.broker, each.gateway))
+            update = {name: getattr(row, name) for name in ("instances", "opened_per_minute", "closed_per_minute")} if row else {}
+            found.append(each.model_copy(update=update))
+        return found
 
     def _checks(self) -> list[Check]:
         gateways, lost = self._connections.gateways(), self._connections.lost()

@@ -152,18 +152,11 @@ def _broker(status: BrokerStatus, at_ms: int, now_ms: int) -> BrokerItem:
         ApiRange(api_key=key, name=api_name(key) or "", lowest=lowest, highest=highest)
         for key, (lowest, highest) in sorted(numbered.items())
     ]
-    return BrokerItem(
-        cluster=status.cluster,
-        broker=status.broker,
-        host=status.host,
-        port=status.port,
-        rack=status.rack,
-        software_name=status.software_name or None,
-        software_version=status.software_version or None,
-        source=status.source,
-        apis=ranges or None,
-        reason=status.reason,
-        gateway=status.gateway,
-        told_ms=at_ms,
-        stale=_is_stale(status, at_ms, now_ms),
-    )
+    told = {
+        **dict(status),
+        "software_name": status.software_name or None,
+        "software_version": status.software_version or None,
+        "apis": ranges or None,
+        "told_ms": at_ms,
+    }
+    return BrokerItem.model_construct(**told, stale=_is_stale(status, at_ms, now_ms))

@@ -141,7 +141,7 @@ def test_findings_as_they_were(tmp_path: Path) -> None:
 def test_findings_then_are_searched_by_every_field_of_their_grammar(tmp_path: Path) -> None:
     append(tmp_path, "findings", [finding(NOW_MS - 9, 1), finding(NOW_MS - 9, 2, code="SK001")])
     found = findings.at_a_time(Tables(tmp_path), NOW_MS)
-    assert HISTORY_FINDINGS.keys() <= found[0].searched.keys()
+    assert HISTORY_FINDINGS.keys() <= found[0][0].keys()
 
     def matching(q: str) -> list[str]:
         return [item["code"] for item in findings.page(found, q, "code", 0, 10, NOW_MS)["items"]]
