@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from kafka.future import Future
+from patience import LIMIT_S
 from request_contexts import CONTEXT
 from spawned_template import SpawnedTemplate
 
@@ -75,10 +76,10 @@ def test_a_record_for_which_a_client_waits_is_sent_at_once_and_with_it_all_befor
         sent.get(timeout=0.2)
     publisher.publish("topic", "key", b"2")
     publisher.publish("topic", "key", b"3", at_once=True)
-    assert [sent.get(timeout=10) for _ in range(3)] == [b"1", b"2", b"3"]
+    assert [sent.get(timeout=LIMIT_S) for _ in range(3)] == [b"1", b"2", b"3"]
     monkeypatch.setattr(module, "_GATHER_S", 0.01)
     publisher.publish("topic", "key", b"4")
-    assert sent.get(timeout=10) == b"4", "without one for which somebody waits, soon"
+    assert sent.get(timeout=LIMIT_S) == b"4", "without one for which somebody waits, soon"
     publisher.close(0.1)
 
 
@@ -94,11 +95,11 @@ def test_a_push_is_published_at_once(sent: queue.SimpleQueue[bytes], monkeypatch
             pushes = PushJudging(settings, template, publisher, metrics, lambda: 0)
             await pushes.start()
             judged = asyncio.ensure_future(pushes.judge(Pushed(1, (ClientConfig("acks", "all", 1, False),), 1, 1), CONTEXT))
-            record = await asyncio.to_thread(sent.get, True, 20)
+            record = await asyncio.to_thread(sent.get, True, LIMIT_S)
             await pushes.close()
             await judged
             return record
 
-    record = asyncio.run(asyncio.wait_for(case(), 60))
+    record = asyncio.run(asyncio.wait_for(case(), 2 * LIMIT_S))
     assert [each.value for each in decode(ClientConfigRecord, record).listed()] == ["all"]
     publisher.close(0.1)

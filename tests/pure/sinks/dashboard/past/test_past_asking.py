@@ -18,7 +18,7 @@ from fastapi.testclient import TestClient
 from golden import is_golden
 from page_state import answers, browser, live, pushed
 from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, connection, finding, gauge, push, setting
-from patience import until
+from patience import LIMIT_S, until
 from record_bytes import setting as record_setting
 
 from clientscope.records.enums import Kind
@@ -245,11 +245,11 @@ def test_who_waits_for_too_long_or_is_one_too_many_comes_again(history: Path, mo
         threads = [threading.Thread(target=ask) for _ in range(2)]
         for thread in threads:
             thread.start()
-        first = heard.get(timeout=20)
+        first = heard.get(timeout=LIMIT_S)
         os.kill(past.process_id, signal.SIGCONT)
         for thread in threads:
             thread.join(20)
-        assert [first, heard.get(timeout=20)] == ["busy 503", ""]
+        assert [first, heard.get(timeout=LIMIT_S)] == ["busy 503", ""]
     finally:
         past.close()
 
