@@ -311,13 +311,8 @@ def judged() -> dict[str, list[CheckResult]]:
     }
 
 
-def test_what_is_made_of_what_is_found() -> None:
-    text = ""
-    for name, results in judged().items():
-        text += f"{name}\n"
-        for each in results:
-            text += f"  {each.outcome.value}: {each.text}\n" + "".join(f"    {more}\n" for more in (each.remedy, each.command) if more)
-    assert is_golden(text, __file__, "judged.txt")
+def test_what_is_made_of_what_is_found(tmp_path: Path) -> None:
+    assert is_golden("".join(said(tmp_path, name, results) for name, results in judged().items()), __file__, "judged.txt")
 
 
 @contextmanager
