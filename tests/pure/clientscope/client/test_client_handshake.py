@@ -42,6 +42,28 @@ def test_not_retried(code: int, caplog: pytest.LogCaptureFixture) -> None:
     assert "'why\\nnot'" in record.getMessage(), "escaped, since a broker wrote it"
 
 
+def test_retried_with_backoff() -> None:
+    pushing = handshake()
+    now, waits = 0.0, []
+    for _ in range(6):
+        assert pushing.request(now)
+        wait = pushing.answered(answer(RETRIABLE), now)
+        assert wait is not None
+        assert pushing.request(now + wait / 2) is None, "not before its time, on any connection"
+        waits.append(wait)
+        now += wait
+    assert waits == [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
+    assert pushing.request(now)
+    assert pushing.answered(answer(), now) is None
+
+
+def test_timeout_between_connections() -> None:
+    pushing = handshake(timeout=10.0)
+    assert pushing.request(0.0)
+    pushing.lost("KafkaConnectionError")
+    assert pushing.request(10.0) is None
+
+
 def test_payload_limit_to_the_byte() -> None:
     def body(length: int) -> Any:
         return handshake(ConfigEntry("client.id", "x" * length, Type.STRING, False)).request(0.0)
