@@ -13,7 +13,19 @@ from clientscope.catalog.sensitive import Tier
 from clientscope.records.enums import Origin, ValueState
 from udfs.pushes import Pushes
 from udfs.rules.engine.batch import Batch
-from udfs.rules.engine.rule import FIRED, PASSED, REGISTERED, Case, Evidence, Judgement, Mask, Positions, Rule, SettingOf
+from udfs.rules.engine.rule import (
+    FIRED,
+    PASSED,
+    Case,
+    Evidence,
+    Judgement,
+    Mask,
+    Positions,
+    Rule,
+    SettingOf,
+    distinct_evidence,
+    registered,
+)
 
 _COLUMNS = ("config_key", "value_state", "value_length", "value_digest")
 _REASONS = {int(state): state.name.lower() for state in ValueState}
@@ -29,8 +41,7 @@ def leak_rule(code: str, **said: Any) -> Callable[[Callable[[Pushes], Positions]
         def evidence(batch: Batch, rows: Positions) -> Evidence:
             return _hidden(batch, rows, found(batch.pushes))
 
-        REGISTERED.append(Rule(code, found.__name__, evaluate=evaluate, evidence=evidence, docstring=found.__doc__ or "", **said))
-        return REGISTERED[-1]
+        return registered(code, found, evaluate=evaluate, evidence=evidence, **said)
 
     return made
 
@@ -46,14 +57,13 @@ def _hidden(batch: Batch, rows: Positions, positions: Positions) -> Evidence:
     """The settings at these positions, without their values, of the pushes in these rows.  A loop, over leaks alone."""
     pushes = batch.pushes
     chosen = positions[np.isin(pushes.parents[positions], rows)]
-    found: dict[int, list[SettingOf]] = {row: [] for row in rows.tolist()}
     columns = [pushes.settings[name].take(pa.array(chosen)).to_pylist() for name in _COLUMNS]
-    for row, key, state, length, digest in zip(pushes.parents[chosen].tolist(), *columns, strict=True):
-        # A state from a newer gateway, or a made-up one, has no name here.
-        found[row].append(SettingOf(key, None, "pushed", _REASONS.get(state, "unknown"), length, digest and digest.hex()))
-    distinct: dict[tuple[SettingOf, ...], int] = {}
-    indices = [distinct.setdefault(tuple(settings), len(distinct)) for settings in found.values()]
-    return Evidence(np.array(indices, np.int64), list(distinct))
+    # A state from a newer gateway, or a made-up one, has no name here.
+    settings = (
+        SettingOf(key, None, "pushed", _REASONS.get(state, "unknown"), length, digest and digest.hex())
+        for key, state, length, digest in zip(*columns, strict=True)
+    )
+    return distinct_evidence(rows, pushes.parents[chosen], settings)
 
 
 def _states(pushes: Pushes) -> npt.NDArray[Any]:

@@ -29,6 +29,7 @@ from udfs.rules.engine.rule import (
     Positions,
     SettingOf,
     checked_rule,
+    distinct_evidence,
     judged,
     rule,
 )
@@ -48,14 +49,12 @@ def _value_unparsable_evidence(batch: Batch, rows: Positions) -> Evidence:
     _, wrong = _looked_at(batch)
     pushes = batch.pushes
     chosen = wrong[np.isin(pushes.parents[wrong], rows)]
-    found: dict[int, list[SettingOf]] = {row: [] for row in rows.tolist()}
     columns = [pushes.settings[name].take(pa.array(chosen)).to_pylist() for name in ("config_key", "config_value", "is_default")]
-    for row, key_id, raw, value, is_default in zip(pushes.parents[chosen].tolist(), batch.key_ids[chosen].tolist(), *columns, strict=True):
-        key, shown = (v.KEYS[key_id], value) if key_id >= 0 else (raw, None)
-        found[row].append(SettingOf(key, shown, "default" if is_default else "set"))
-    distinct: dict[tuple[SettingOf, ...], int] = {}
-    indices = [distinct.setdefault(tuple(settings), len(distinct)) for settings in found.values()]
-    return Evidence(np.array(indices, np.int64), list(distinct))
+    settings = (
+        SettingOf(raw if key_id < 0 else v.KEYS[key_id], None if key_id < 0 else value, "default" if is_default else "set")
+        for key_id, raw, value, is_default in zip(batch.key_ids[chosen].tolist(), *columns, strict=True)
+    )
+    return distinct_evidence(rows, pushes.parents[chosen], settings)
 
 
 def _looked_at(batch: Batch) -> tuple[Positions, Positions]:

@@ -19,7 +19,7 @@ from clientscope.catalog.setting_names import LONGEST, NameJudgement, NameState,
 from clientscope.catalog.settings import Allowed
 from udfs.rules.engine import vocabulary as v
 from udfs.rules.engine.parsing import were_seen
-from udfs.rules.engine.rule import Evidence, Judgement, Mask, SettingOf, judged
+from udfs.rules.engine.rule import Evidence, Judgement, Mask, SettingOf, distinct_evidence, judged
 
 if TYPE_CHECKING:
     from udfs.rules.engine.batch import Batch
@@ -195,17 +195,16 @@ class CheckedSettings:
         """
         settings = self._batch.pushes.settings
         chosen = positions[np.isin(self._parents[positions], rows)]
-        found: dict[int, list[SettingOf]] = {row: [] for row in rows.tolist()}
         columns = [settings[name].take(pa.array(chosen)).to_pylist() for name in ("config_key", "config_value", "is_default")]
-        for position, key, value, is_default in zip(chosen.tolist(), *columns, strict=True):
-            judgement = self.judgements[self.which[position]]
+
+        def said(place: int, key: str, value: str, is_default: bool) -> SettingOf:
+            judgement = self.judgements[place]
             # A name that nobody knows may have anything as its value.
             shown = value if judgement and judgement.facts else None
-            said = NOT_SEARCHED if self._left_out[self.which[position]] else self._note(judgement, note)
-            found[self._parents[position]].append(SettingOf(key, shown, "default" if is_default else "set", note=said or None))
-        distinct: dict[tuple[SettingOf, ...], int] = {}
-        indices = [distinct.setdefault(tuple(each), len(distinct)) for each in found.values()]
-        return Evidence(np.array(indices, np.int64), list(distinct))
+            text = NOT_SEARCHED if self._left_out[place] else self._note(judgement, note)
+            return SettingOf(key, shown, "default" if is_default else "set", note=text or None)
+
+        return distinct_evidence(rows, self._parents[chosen], map(said, self.which[chosen].tolist(), *columns))
 
     def _note(self, judgement: NameJudgement | None, note: str) -> str:
         if judgement is None or ("{instead}" in note and not judgement.instead):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
@@ -109,6 +109,16 @@ class Evidence:
 
     indices: npt.NDArray[np.int64]
     distinct: Sequence[tuple[SettingOf, ...]]
+
+
+def distinct_evidence(rows: Positions, parents: Positions, settings: Iterable[SettingOf]) -> Evidence:
+    """What these settings, each of the push at its parent's row, say of the pushes at ``rows``."""
+    found: dict[int, list[SettingOf]] = {row: [] for row in rows.tolist()}
+    for row, setting in zip(parents.tolist(), settings, strict=True):
+        found[row].append(setting)
+    distinct: dict[tuple[SettingOf, ...], int] = {}
+    indices = [distinct.setdefault(tuple(each), len(distinct)) for each in found.values()]
+    return Evidence(np.array(indices, np.int64), list(distinct))
 
 
 @dataclass(frozen=True)
@@ -215,10 +225,15 @@ def rule(code: str, **said: Any) -> Callable[[Callable[[Batch], Judgement]], Rul
     """
 
     def made(evaluate: Callable[[Batch], Judgement]) -> Rule:
-        REGISTERED.append(Rule(code, evaluate.__name__, evaluate=evaluate, docstring=evaluate.__doc__ or "", **said))
-        return REGISTERED[-1]
+        return registered(code, evaluate, evaluate=evaluate, **said)
 
     return made
+
+
+def registered(code: str, documented: Callable[..., object], **said: Any) -> Rule:
+    """A rule with this function's name and documentation, in `REGISTERED` from now on."""
+    REGISTERED.append(Rule(code, documented.__name__, docstring=documented.__doc__ or "", **said))
+    return REGISTERED[-1]
 
 
 def checked_rule(
@@ -238,8 +253,7 @@ def checked_rule(
         def evidence(batch: Batch, rows: Positions) -> Evidence:
             return batch.checked.evidence(found(batch), rows, note)
 
-        REGISTERED.append(Rule(code, found.__name__, evaluate=evaluate, evidence=evidence, docstring=found.__doc__ or "", **said))
-        return REGISTERED[-1]
+        return registered(code, found, evaluate=evaluate, evidence=evidence, **said)
 
     return made
 
@@ -247,11 +261,7 @@ def checked_rule(
 def fleet_rule(code: str, **said: Any) -> Callable[[Callable[[], None]], Rule]:
     """The same of a rule about the fleet: by a single push nothing can be judged, so the function is empty."""
 
-    def made(documented: Callable[[], None]) -> Rule:
-        REGISTERED.append(Rule(code, documented.__name__, docstring=documented.__doc__ or "", **said))
-        return REGISTERED[-1]
-
-    return made
+    return lambda documented: registered(code, documented, **said)
 
 
 # Documentation of a rule: the docstring of its function, in sections.
