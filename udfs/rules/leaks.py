@@ -16,7 +16,6 @@ from udfs.rules.engine.batch import Batch
 from udfs.rules.engine.rule import (
     FIRED,
     PASSED,
-    Case,
     Evidence,
     Judgement,
     Mask,
@@ -86,11 +85,6 @@ def _by_clients(pushes: Pushes) -> Mask:
         "No pushed setting is a credential by its key or type.",
         "This client pushes settings that hold credentials: keep them out of what it pushes, and replace the credentials.",
     ),
-    cases=(
-        Case(FIRED, {"sasl.jaas.config": None}),
-        Case(FIRED, {"db.password": "hunter2"}),
-        Case(PASSED, {"acks": "1", "security.protocol": "SASL_SSL"}),
-    ),
 )
 def pushed_credential(pushes: Pushes) -> Positions:
     """SK001: a client pushed a setting whose key or type is that of a credential.
@@ -126,10 +120,6 @@ def pushed_credential(pushes: Pushes) -> Positions:
         "",
         "No value that the client sends has the shape of a credential.",
         "This client sends a credential within a setting or a name that isn't meant for one: take it out, and replace it.",
-    ),
-    cases=(
-        Case(FIRED, {"client.id": "AKIAIOSFODNN7EXAMPLE"}),
-        Case(PASSED, {"client.id": "orders", "db.password": "hunter2"}),
     ),
 )
 def credential_in_value(pushes: Pushes) -> Positions:
@@ -167,11 +157,6 @@ def credential_in_value(pushes: Pushes) -> Positions:
         "No pushed setting is one that KIP-1324 excludes.",
         "This client pushes settings that KIP-1324 keeps on the client: take them out of config.push.allowed.keys.",
     ),
-    cases=(
-        Case(FIRED, {"security.protocol": "SASL_SSL"}),
-        Case(FIRED, {"sasl.password": "${file:/etc/kafka/secrets:password}"}),
-        Case(PASSED, {"acks": "1", "db.password": "hunter2"}),
-    ),
 )
 def excluded_setting(pushes: Pushes) -> Positions:
     """SK003: a client pushed a setting that KIP-1324 keeps on the client, or that would hold a credential, without a secret in it.
@@ -206,10 +191,6 @@ def excluded_setting(pushes: Pushes) -> Positions:
         "No pushed value looks random.",
         "A value that this client pushes looks random: if it is a secret, take it out and replace it.",
     ),
-    cases=(
-        Case(FIRED, {"group.id": "billing-q7Rk2ZpX9vLm4TnB8sWc6YdH"}),
-        Case(PASSED, {"group.id": "billing-7d9f5b6c4-x2x7q"}),
-    ),
 )
 def random_looking_value(pushes: Pushes) -> Positions:
     """SK004: a client pushed a value that looks random, and may be a secret.
@@ -243,11 +224,6 @@ def random_looking_value(pushes: Pushes) -> Positions:
         "",
         "Each pushed setting is one that a client library knows.",
         "This client pushes settings of its own application: take them out of config.push.allowed.keys.",
-    ),
-    cases=(
-        Case(FIRED, {"app.support.contact": "+49 30 1234567"}),
-        Case(FIRED, {"acks": "1", "tenant": "acme"}),
-        Case(PASSED, {"acks": "1", "db.password": "hunter2", "security.protocol": "SASL_SSL"}),
     ),
 )
 def custom_setting(pushes: Pushes) -> Positions:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -145,6 +148,18 @@ class Case:
     client_id: str | None = "orders-1"
 
 
+@cache
+def _cases() -> dict[str, tuple[Case, ...]]:
+    found = tomllib.loads(files("udfs.rules").joinpath("cases.toml").read_text("utf-8"))
+    return {code: tuple(_case(**each) for each in cases) for code, cases in found.items()}
+
+
+def _case(redacted: Sequence[str] = (), client_id: str = "orders-1", **of: Any) -> Case:
+    outcome, word = next(each for each in enumerate(("nothing", *OUTCOMES), NOT_APPLICABLE) if each[1] in of)
+    settings = of.pop(word) | dict.fromkeys(redacted)
+    return Case(outcome, settings, client_id=client_id or None, **of)
+
+
 def _number(value: float) -> str:
     return f"{value:.0f}" if float(value).is_integer() else f"{value:.3g}"
 
@@ -190,8 +205,12 @@ class Rule:
     since: str = "0.1"
     evidence: Callable[[Batch, npt.NDArray[np.int64]], Evidence] | None = None
     instead: tuple[tuple[Callable[[KnownSoftware], bool], str], ...] = ()
-    cases: tuple[Case, ...] = ()
     docstring: str = ""
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """Its verdicts in ``cases.toml``."""
+        return _cases().get(self.code, ())
 
     @property
     def documentation(self) -> Documentation:
