@@ -44,6 +44,19 @@ _SETTING = pa.struct(
     ]
 )
 
+_CLIENT = (
+    ("connection_id", pa.int64()),
+    ("listener_name", pa.string()),
+    ("security_protocol", pa.string()),
+    ("client_address", pa.string()),
+    ("principal", pa.string()),
+    ("principal_source", pa.string()),
+    ("client_id", pa.string()),
+    ("client_software_name", pa.string()),
+    ("client_software_version", pa.string()),
+    ("client_instance_id", pa.string()),
+)
+
 PUSH = pa.struct(
     [
         ("received_timestamp_ms", pa.int64()),
@@ -51,16 +64,7 @@ PUSH = pa.struct(
         ("broker_id", pa.int32()),
         ("gateway_id", pa.string()),
         ("gateway_epoch", pa.int64()),
-        ("connection_id", pa.int64()),
-        ("listener_name", pa.string()),
-        ("security_protocol", pa.string()),
-        ("client_address", pa.string()),
-        ("principal", pa.string()),
-        ("principal_source", pa.string()),
-        ("client_id", pa.string()),
-        ("client_software_name", pa.string()),
-        ("client_software_version", pa.string()),
-        ("client_instance_id", pa.string()),
+        *_CLIENT,
         ("origin", pa.string()),
         ("digest_key_id", pa.string()),
         ("configs", pa.list_(_SETTING)),
@@ -93,16 +97,7 @@ CONNECTION = pa.struct(
         ("gateway_epoch", pa.int64()),
         ("sequence", pa.int64()),
         ("timestamp_ms", pa.int64()),
-        ("connection_id", pa.int64()),
-        ("listener_name", pa.string()),
-        ("security_protocol", pa.string()),
-        ("client_address", pa.string()),
-        ("principal", pa.string()),
-        ("principal_source", pa.string()),
-        ("client_id", pa.string()),
-        ("client_software_name", pa.string()),
-        ("client_software_version", pa.string()),
-        ("client_instance_id", pa.string()),
+        *_CLIENT,
         ("previous_software_name", pa.string()),
         ("previous_software_version", pa.string()),
         ("reason", pa.string()),

@@ -94,9 +94,7 @@ def _is_password_like(kinds: str) -> bool:
     others = len({"a", "A", "0"} & set(kinds))
     if not punctuation or others < 2 or (others == 2 and len(punctuation) < _KINDS_OF_PUNCTUATION):
         return False
-    changes = sum(before != after for before, after in pairwise(kinds))
-    in_words = sum(len(word[0]) for word in _WORD.finditer(kinds))
-    return changes >= _CHANGES_IN_WINDOW[others] * (len(kinds) - 1) and in_words < WORDS * len(kinds)
+    return _changes(kinds, _CHANGES_IN_WINDOW[others])
 
 
 def _is_separated(run: str) -> bool:
@@ -144,8 +142,11 @@ def changes_as_random(run: str) -> bool:
     if len(run) > LONGEST_RANDOM:
         return False
     kinds = run.translate(_KINDS)
-    if not {"a", "A", "0"} <= set(kinds):
-        return False
+    return {"a", "A", "0"} <= set(kinds) and _changes(kinds, CHANGES)
+
+
+def _changes(kinds: str, share: float) -> bool:
+    """Whether kinds of characters change in this share of places, and few characters are in words."""
     changes = sum(before != after for before, after in pairwise(kinds))
     in_words = sum(len(word[0]) for word in _WORD.finditer(kinds))
-    return changes >= CHANGES * (len(run) - 1) and in_words < WORDS * len(run)
+    return changes >= share * (len(kinds) - 1) and in_words < WORDS * len(kinds)

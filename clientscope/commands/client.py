@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from clientscope.commands.command import Command, CommandGroup
 from clientscope.config import PageSettings
-from clientscope.config.base import Option
+from clientscope.config.base import Option, TextOrJson
 
 
 class ClientShowSettings(PageSettings):
@@ -19,7 +19,7 @@ class ClientShowSettings(PageSettings):
     client: Annotated[str, Option(positional=True, metavar="ID")] = Field(
         description="its key, which clientscope clients -o name prints, or its client.id if one connected client alone has it"
     )
-    output: Annotated[Literal["text", "json"], Option(short="o", flag_only=True)] = Field("text", description="format")
+    output: TextOrJson
 
 
 def _show(settings: ClientShowSettings) -> int:

@@ -49,6 +49,9 @@ def option(field: FieldInfo) -> Option:
     return next((each for each in field.metadata if isinstance(each, Option)), _PLAIN)
 
 
+TextOrJson = Annotated[Literal["text", "json"], Field(default="text", description="format"), Option(short="o", flag_only=True)]
+
+
 class Settings(BaseModel):
     """The settings of one command. ``section`` is its TOML table, and the middle of its environment variables.
 

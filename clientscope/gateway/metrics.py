@@ -21,60 +21,59 @@ _BrokerCounts = tuple[Callable[[], Mapping[tuple[str, str], int]], dict[str, str
 
 COUNTERS = {
     "frames_refused": (
-        "reason",
         "Connections closed for what came: not the Kafka protocol, a push before authentication, or with `--broker-ports` a version or an"
-        " answer that is not known.",
+        " answer that is not known."
     ),
     "addresses_left_out": (
-        "reason",
         "Brokers left out of answers with `--broker-ports`: no_port if the id has none, closed_port if another process has it, no_room in"
-        " ShareFetch.",
+        " ShareFetch."
     ),
-    "requests_unserved": ("reason", "Requests with a key or version that the broker doesn't serve. They were passed to the broker."),
-    "versions_unrecorded": ("reason", "Requests in one version more than are recorded of a connection. They were passed to the broker."),
-    "traffic_unrecorded": ("reason", "Connections whose bytes per second a heartbeat left out, since others had more."),
-    "unreadable_frames": ("reason", "Frames that could not be decoded. They were passed on unchanged."),
-    "reads_held": ("reason", "Times that reading from a client, or with reason budget from all clients, paused at a bound."),
-    "connections_evicted": (
-        "reason",
-        "Connections closed because all together held too much: their clients read nothing, or sent half a request.",
-    ),
-    "identity_changes_held": ("reason", "Changes of a client's name or version that came too often. Only the last one is recorded."),
+    "requests_unserved": "Requests with a key or version that the broker doesn't serve. They were passed to the broker.",
+    "versions_unrecorded": "Requests in one version more than are recorded of a connection. They were passed to the broker.",
+    "traffic_unrecorded": "Connections whose bytes per second a heartbeat left out, since others had more.",
+    "unreadable_frames": "Frames that could not be decoded. They were passed on unchanged.",
+    "reads_held": "Times that reading from a client, or with reason budget from all clients, paused at a bound.",
+    "connections_evicted": ("Connections closed because all together held too much: their clients read nothing, or sent half a request."),
+    "identity_changes_held": "Changes of a client's name or version that came too often. Only the last one is recorded.",
     "settings_unread": (
-        "reason",
-        "Requests whose settings were not taken: the layout is invalid, or a bound was reached. Requests were passed on unchanged.",
+        "Requests whose settings were not taken: the layout is invalid, or a bound was reached. Requests were passed on unchanged."
     ),
-    "observed_held": ("reason", "Times that the record of an observed client had to wait, by the quota."),
-    "telemetry_answered": ("error", "Telemetry requests (KIP-714) that the gateway answered, by the error code of the answer."),
+    "observed_held": "Times that the record of an observed client had to wait, by the quota.",
+    "telemetry_answered": "Telemetry requests (KIP-714) that the gateway answered, by the error code of the answer.",
     "telemetry_dropped": (
-        "reason",
         "Accepted telemetry that was not published: a quota, queue_full, busy, compression, too_large, too_many_points, too_many_labels or"
-        " unreadable.",
+        " unreadable."
     ),
     "telemetry_judged": (
-        "reason",
         "Accepted telemetry judged in full: new, where names, labels or their order differ from the connection's last push; no_room, at the"
-        " bound of what is remembered of connections. Last pushes of clients don't count.",
+        " bound of what is remembered of connections. Last pushes of clients don't count."
     ),
-    "pushes_answered": ("error", "PushConfig requests that were answered, by the error code of the answer."),
-    "pushes": ("outcome", "PushConfig requests that the policy processed, or during which its process ended."),
-    "pushes_refused": ("reason", "PushConfig requests answered with an error before the policy, or whose connection ended first."),
-    "pushes_answered_early": (
-        "reason",
-        "Pushes answered as success before the policy had finished, or before Kafka had acknowledged the record.",
-    ),
-    "pushes_rejected_late": ("outcome", "Pushes that the policy refused, or raised an error on, after they were answered as success."),
-    "published": ("topic", "Records acknowledged by Kafka."),
-    "lost": ("reason", "Records dropped, and pushes answered as success that the policy didn't finish."),
-    "upstream_failures": ("reason", "Failed attempts to connect to the broker."),
-    "connections_opened": ("listener", "Client connections accepted."),
-    "connections_refused": ("reason", "Client connections refused: a limit, or an invalid or missing PROXY header."),
-    "tls_handshakes_failed": ("reason", "Failed TLS handshakes of clients: OpenSSL's reason, connection_lost or timeout."),
-    "names_redacted": ("field", "Names of clients redacted, by field of the record."),
-    "request_log_dropped": ("reason", "Requests missing from the request log."),
-    "connections_closed": ("reason", "Client connections closed."),
+    "pushes_answered": "PushConfig requests that were answered, by the error code of the answer.",
+    "pushes": "PushConfig requests that the policy processed, or during which its process ended.",
+    "pushes_refused": "PushConfig requests answered with an error before the policy, or whose connection ended first.",
+    "pushes_answered_early": ("Pushes answered as success before the policy had finished, or before Kafka had acknowledged the record."),
+    "pushes_rejected_late": "Pushes that the policy refused, or raised an error on, after they were answered as success.",
+    "published": "Records acknowledged by Kafka.",
+    "lost": "Records dropped, and pushes answered as success that the policy didn't finish.",
+    "upstream_failures": "Failed attempts to connect to the broker.",
+    "connections_opened": "Client connections accepted.",
+    "connections_refused": "Client connections refused: a limit, or an invalid or missing PROXY header.",
+    "tls_handshakes_failed": "Failed TLS handshakes of clients: OpenSSL's reason, connection_lost or timeout.",
+    "names_redacted": "Names of clients redacted, by field of the record.",
+    "request_log_dropped": "Requests missing from the request log.",
+    "connections_closed": "Client connections closed.",
 }
-"""Every counter: its label, and what it counts. docs/metrics.md lists them (`make docs`)."""
+"""Every counter, and what it counts. docs/metrics.md lists them (`make docs`)."""
+_LABELS = {
+    "telemetry_answered": "error",
+    "pushes_answered": "error",
+    "pushes": "outcome",
+    "pushes_rejected_late": "outcome",
+    "published": "topic",
+    "connections_opened": "listener",
+    "names_redacted": "field",
+}
+"""Of counters whose label isn't ``reason``."""
 
 
 class _Connections(Collector):
@@ -134,7 +133,8 @@ class GatewayMetrics:
             registry=self.registry,
         )
         self._counters = {
-            name: Counter(f"clientscope_gateway_{name}", text, [label], registry=self.registry) for name, (label, text) in COUNTERS.items()
+            name: Counter(f"clientscope_gateway_{name}", text, [_LABELS.get(name, "reason")], registry=self.registry)
+            for name, text in COUNTERS.items()
         }
 
     def count(self, what: str, reason: str, number: int = 1) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from clientscope.policy.interface import ClientConfig
@@ -59,6 +60,11 @@ class Identity:
     instance_id: uuid.UUID | None = None
     principal: str | None = None
     principal_source: PrincipalSource = PrincipalSource.NONE
+
+    def fits(self, client_id: str, principal: str, software: str) -> bool:
+        """Whether it fits these patterns, as in ``orders-*``; an empty one fits all, and what isn't known fits ``*`` alone."""
+        parts = ((client_id, self.client_id), (principal, self.principal), (software, self.software_name))
+        return all(not pattern or fnmatchcase(text or "", pattern) for pattern, text in parts)
 
 
 UNSEEN = Identity()

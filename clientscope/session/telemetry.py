@@ -12,7 +12,6 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -122,8 +121,7 @@ class TelemetryPlan:
 
     def asks(self, identity: Identity) -> bool:
         """Whether this client is one of them; its principal counts as not known before it has authenticated."""
-        parts = ((self.client_id, identity.client_id), (self.principal, identity.principal), (self.software, identity.software_name))
-        return all(not pattern or fnmatchcase(text or "", pattern) for pattern, text in parts)
+        return identity.fits(self.client_id, self.principal, self.software)
 
 
 @dataclass(slots=True)

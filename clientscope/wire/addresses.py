@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 
 from clientscope.errors import WireError
-from clientscope.wire.cursor import Cursor, write_tags, write_uvarint
+from clientscope.wire.cursor import Body, Cursor, write_tags, write_uvarint
 from clientscope.wire.frames import LENGTH, RESPONSE_HEAD
 
 Translate = Callable[[int, str, int], tuple[str, int] | None]
@@ -30,7 +30,7 @@ _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 
 
-class Rewriting:
+class Rewriting(Body):
     """Copy of an answer in which addresses are replaced, from its first field on.
 
     Args:
@@ -38,24 +38,10 @@ class Rewriting:
     """
 
     def __init__(self, data: bytes, position: int, flexible: bool, translate: Translate) -> None:
-        self.cursor = Cursor(data, position)
-        self.flexible = flexible
+        super().__init__(Cursor(data, position), flexible)
         self.translate = translate
         self._copied = 0
         self._pieces: list[bytes] = []
-
-    def text(self) -> str | None:
-        """A string, or null."""
-        return self.cursor.compact_nullable_string() if self.flexible else self.cursor.nullable_string()
-
-    def count(self) -> int:
-        """The number of an array's entries."""
-        return self.cursor.compact_count() if self.flexible else self.cursor.int32()
-
-    def tags(self) -> None:
-        """The tagged fields of a structure, where it has any."""
-        if self.flexible:
-            self.cursor.tags()
 
     def brokers(self, rest: Callable[[], None]) -> None:
         """An array of id, host, port and what ``rest`` reads.

@@ -117,6 +117,29 @@ class Cursor:
         return [(self.uvarint(), self.take(self.uvarint())) for _ in range(count)]
 
 
+class Body:
+    """Fields of a message; where it is flexible (KIP-482), strings and arrays are compact and structures have tagged fields."""
+
+    __slots__ = ("cursor", "flexible")
+
+    def __init__(self, cursor: Cursor, flexible: bool) -> None:
+        self.cursor = cursor
+        self.flexible = flexible
+
+    def text(self) -> str | None:
+        """A string, or null."""
+        return self.cursor.compact_nullable_string() if self.flexible else self.cursor.nullable_string()
+
+    def count(self) -> int:
+        """The number of an array's entries."""
+        return self.cursor.compact_count() if self.flexible else self.cursor.int32()
+
+    def tags(self) -> None:
+        """The tagged fields of a structure, where it has any."""
+        if self.flexible:
+            self.cursor.tags()
+
+
 def write_uvarint(value: int) -> bytes:
     """An unsigned varint (KIP-482)."""
     out = bytearray()

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from clientscope.errors import WireError
-from clientscope.wire.cursor import Cursor
+from clientscope.wire.cursor import Body, Cursor
 
 MOST_CHARACTERS = 256
 """Of a text that a client chose; what is longer is cut, as in records."""
@@ -30,32 +30,20 @@ _MAGIC = 16
 Fields = Iterator[tuple[str, object]]
 
 
-class _Body:
-    """Fields of a body, as versions with KIP-482 or earlier ones have them."""
+class _Body(Body):
+    """Fields of a request's body."""
 
-    __slots__ = ("cursor", "flexible")
-
-    def __init__(self, cursor: Cursor, flexible: bool) -> None:
-        self.cursor = cursor
-        self.flexible = flexible
-
-    def text(self) -> str | None:
-        return self.cursor.compact_nullable_string() if self.flexible else self.cursor.nullable_string()
+    __slots__ = ()
 
     def skip_text(self) -> None:
         self.cursor.take(max(0, self.cursor.uvarint() - 1 if self.flexible else self.cursor.int16()))
 
     def count(self) -> int:
         """Entries of an array; 0 for null."""
-        return max(0, self.cursor.compact_count() if self.flexible else self.cursor.int32())
+        return max(0, super().count())
 
     def skip_bytes(self) -> None:
         self.cursor.take(max(0, self.cursor.uvarint() - 1 if self.flexible else self.cursor.int32()))
-
-    def end(self) -> None:
-        """The end of a structure, which has tagged fields in flexible versions."""
-        if self.flexible:
-            self.cursor.tags()
 
 
 def _produce(body: _Body, version: int) -> Fields:
@@ -102,16 +90,16 @@ def _fetch(body: _Body, version: int) -> Fields:
             largest = cursor.int32()
             if not steps:
                 yield "partitionMaxBytes", largest
-            body.end()
+            body.tags()
             if (steps := steps + 1) > _MOST_STEPS:
                 return
-        body.end()
+        body.tags()
     if version < 11:
         return
     for _ in range(body.count()):  # ForgottenTopicsData
         _skip_topic(body, version)
         cursor.take(4 * body.count())
-        body.end()
+        body.tags()
         if (steps := steps + 1) > _MOST_STEPS:
             return
     yield "rackId", body.text()
@@ -130,7 +118,7 @@ def _metadata(body: _Body, version: int) -> Fields:
         if version >= 10:
             body.cursor.take(16)
         body.skip_text()
-        body.end()
+        body.tags()
     if version >= 4:
         yield "allowAutoTopicCreation", body.cursor.int8() != 0
 
@@ -148,7 +136,7 @@ def _join_group(body: _Body, version: int) -> Fields:
     for _ in range(min(body.count(), _MOST_PROTOCOLS)):
         names.append(body.text() or "")
         body.skip_bytes()
-        body.end()
+        body.tags()
     yield "protocols", ",".join(names)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from udfs.rules.engine.push import Push
-from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, PRODUCERS, Case, Judgement, Needs, judged, rule
+from udfs.rules.engine.rule import HIGH, MEDIUM, PRODUCERS, Judgement, Needs, judged, rule
 from udfs.rules.engine.vocabulary import is_library
 
 
@@ -20,15 +20,6 @@ from udfs.rules.engine.vocabulary import is_library
     ),
     client_types=PRODUCERS,
     keys=("linger.ms",),
-    cases=(
-        Case(FIRED, {"linger.ms": "0"}),
-        Case(FIRED, {"acks": "all"}, {"linger.ms": "0"}, version="3.9.2"),
-        Case(FIRED, {"acks": "all"}, version="3.9.2", complete=True),
-        Case(PASSED, {"acks": "all"}, version="4.0.0", complete=True),
-        Case(PASSED, {"queue.buffering.max.ms": "0.5"}, software="librdkafka", version="2.8.0"),
-        Case(PASSED, {"linger.ms": "5"}),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
-    ),
 )
 def linger_zero(push: Push) -> Judgement:
     """AN109: a producer sends each record by itself.
@@ -69,12 +60,6 @@ def linger_zero(push: Push) -> Judgement:
     client_types=PRODUCERS,
     keys=("batch.size",),
     limits={"minimum_bytes": 16384, "critical_bytes": 4096},
-    cases=(
-        Case(FIRED, {"batch.size": "0"}),
-        Case(FIRED, {"batch.size": "4096"}, severity="medium"),
-        Case(PASSED, {"batch.size": "16384"}),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
-    ),
 )
 def batch_size_small(push: Push) -> Judgement:
     """AN110: a producer's batches are small.
@@ -117,13 +102,6 @@ def batch_size_small(push: Push) -> Judgement:
         "linger.ms",
     ),
     limits={"large_bytes": 16384},
-    cases=(
-        Case(FIRED, {"batch.size": "131072", "linger.ms": "0"}),
-        Case(FIRED, {"batch.size": "131072"}, {"linger.ms": "0"}, version="3.9.2"),
-        Case(PASSED, {"batch.size": "131072"}, {"linger.ms": "5"}),
-        Case(PASSED, {"linger.ms": "0"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(NOT_EVALUABLE, {"batch.size": "131072"}),
-    ),
 )
 def batch_never_fills(push: Push) -> Judgement:
     """AN111: large batches are asked for, and never waited for.
@@ -168,14 +146,6 @@ def batch_never_fills(push: Push) -> Judgement:
     ),
     client_types=PRODUCERS,
     keys=("compression.type",),
-    cases=(
-        Case(FIRED, {"compression.type": "none"}),
-        Case(FIRED, {"compression.codec": "NONE"}, software="librdkafka", version="2.8.0"),
-        Case(FIRED, {"acks": "all"}, complete=True),
-        Case(PASSED, {"acks": "all"}, software="kgo", version="v1.21.0", complete=True),
-        Case(PASSED, {"compression.type": "zstd"}),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
-    ),
 )
 def compression_none(push: Push) -> Judgement:
     """AN112: records are not compressed.
@@ -223,13 +193,6 @@ def compression_none(push: Push) -> Judgement:
         "batch.size",
     ),
     limits={"minimum_bytes": 67108864, "large_batch_bytes": 65536},
-    cases=(
-        Case(FIRED, {"buffer.memory": "16384", "batch.size": "65536"}),
-        Case(FIRED, {"batch.size": "65536"}, {"buffer.memory": "33554432"}, severity="medium"),
-        Case(PASSED, {"acks": "all"}, {"buffer.memory": "33554432", "batch.size": "16384"}),
-        Case(PASSED, {"queue.buffering.max.kbytes": "65536", "batch.size": "65536"}, software="librdkafka", version="2.8.0"),
-        Case(NOT_EVALUABLE, {"batch.size": "65536"}),
-    ),
 )
 def buffer_memory_small(push: Push) -> Judgement:
     """AN113: a producer's memory holds few batches.
@@ -277,12 +240,6 @@ def buffer_memory_small(push: Push) -> Judgement:
     needs=Needs.ALLOWED_KEYS,
     keys=("max.request.size",),
     limits={"maximum_bytes": 1048588},
-    cases=(
-        Case(FIRED, {"max.request.size": "5242880", "acks": "all"}),
-        Case(FIRED, {"message.max.bytes": "5242880", "acks": "all"}, software="librdkafka", version="2.8.0"),
-        Case(PASSED, {"acks": "all"}, complete=True),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
-    ),
 )
 def request_size_above_broker(push: Push) -> Judgement:
     """AN115: a producer sends more than brokers take.

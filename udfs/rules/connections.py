@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from udfs.rules.engine.push import Push
-from udfs.rules.engine.rule import FIRED, INFO, LOW, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, judged, rule
+from udfs.rules.engine.rule import INFO, LOW, MEDIUM, Judgement, Needs, judged, rule
 from udfs.rules.engine.vocabulary import is_library, lacks
 
 
@@ -21,13 +21,6 @@ from udfs.rules.engine.vocabulary import is_library, lacks
     needs=Needs.ALLOWED_KEYS,
     keys=("metadata.max.age.ms",),
     limits={"minimum_ms": 10000, "maximum_ms": 3600000},
-    cases=(
-        Case(FIRED, {"metadata.max.age.ms": "1000"}),
-        Case(FIRED, {"metadata.max.age.ms": "86400000"}),
-        Case(PASSED, {"metadata.max.age.ms": "300000"}),
-        Case(PASSED, {"acks": "all"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
-    ),
 )
 def metadata_age_unfit(push: Push) -> Judgement:
     """AN301: metadata is fetched too often, or too rarely.
@@ -68,14 +61,6 @@ def metadata_age_unfit(push: Push) -> Judgement:
     needs=Needs.ALLOWED_KEYS,
     keys=("connections.max.idle.ms",),
     limits={"maximum_ms": 600000},
-    cases=(
-        Case(FIRED, {"connections.max.idle.ms": "900000"}),
-        Case(FIRED, {"connections.max.idle.ms": "-1"}),
-        Case(FIRED, {"acks": "all"}, software="librdkafka", version="2.8.0", severity="info", complete=True),
-        Case(PASSED, {"acks": "all"}, complete=True),
-        Case(PASSED, {"connections.max.idle.ms": "0"}),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
-    ),
 )
 def idle_connections_kept(push: Push) -> Judgement:
     """AN302: a client keeps connections that others have closed.
@@ -121,14 +106,6 @@ def idle_connections_kept(push: Push) -> Judgement:
         "reconnect.backoff.max.ms",
     ),
     limits={"minimum_ms": 1000},
-    cases=(
-        Case(FIRED, {"reconnect.backoff.ms": "50", "reconnect.backoff.max.ms": "50"}),
-        Case(FIRED, {"reconnect.backoff.ms": "100", "acks": "all"}, complete=True),
-        Case(PASSED, {"reconnect.backoff.ms": "100", "acks": "all"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(PASSED, {"reconnect.backoff.ms": "1000", "reconnect.backoff.max.ms": "1000"}),
-        Case(PASSED, {"acks": "all"}, complete=True),
-        Case(NOT_EVALUABLE, {"reconnect.backoff.ms": "50"}),
-    ),
 )
 def reconnect_backoff_flat(push: Push) -> Judgement:
     """AN303: a client reconnects at a steady, fast rate.
@@ -176,14 +153,6 @@ def reconnect_backoff_flat(push: Push) -> Judgement:
         "retry.backoff.max.ms",
     ),
     limits={"minimum_ms": 100},
-    cases=(
-        Case(FIRED, {"retry.backoff.ms": "10"}),
-        Case(FIRED, {"retry.backoff.ms": "5000", "retry.backoff.max.ms": "1000"}, severity="low"),
-        Case(FIRED, {"retry.backoff.ms": "5000", "acks": "all"}, severity="low", complete=True),
-        Case(PASSED, {"retry.backoff.ms": "5000", "acks": "all"}, version="3.6.2", complete=True),
-        Case(PASSED, {"retry.backoff.ms": "100"}),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
-    ),
 )
 def retry_backoff_unfit(push: Push) -> Judgement:
     """AN304: retries come too fast, or never slow down.
@@ -235,13 +204,6 @@ def retry_backoff_unfit(push: Push) -> Judgement:
         "receive.buffer.bytes",
     ),
     limits={"minimum_bytes": 65536},
-    cases=(
-        Case(FIRED, {"receive.buffer.bytes": "16384"}),
-        Case(FIRED, {"socket.send.buffer.bytes": "16384"}, software="librdkafka", version="2.8.0"),
-        Case(PASSED, {"send.buffer.bytes": "-1"}),
-        Case(PASSED, {"acks": "all"}, complete=True),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
-    ),
 )
 def socket_buffer_small(push: Push) -> Judgement:
     """AN305: a fixed, small socket buffer.

@@ -8,16 +8,11 @@ from clientscope.catalog.configs import ClientType
 from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import (
     FETCHING,
-    FIRED,
     HIGH,
     INFO,
     LOW,
     MEDIUM,
-    NOT_APPLICABLE,
-    NOT_EVALUABLE,
-    PASSED,
     PRODUCERS,
-    Case,
     Judgement,
     Needs,
     judged,
@@ -37,16 +32,6 @@ from udfs.rules.engine.vocabulary import is_library, lacks
     ),
     client_types=PRODUCERS,
     keys=("acks",),
-    cases=(
-        Case(FIRED, {"acks": "0"}),
-        Case(FIRED, {"request.required.acks": "0"}, software="librdkafka", version="2.8.0"),
-        Case(PASSED, {"acks": "1"}),
-        Case(PASSED, {"acks": "-1"}),
-        Case(NOT_EVALUABLE, {"linger.ms": "5"}),
-        Case(NOT_EVALUABLE, {"acks": "lots"}),
-        Case(NOT_EVALUABLE, {"acks": None}),
-        Case(NOT_APPLICABLE, {"group.id": "g"}),
-    ),
 )
 def acks_zero(push: Push) -> Judgement:
     """AN101: a producer doesn't wait for any acknowledgement.
@@ -88,19 +73,6 @@ def acks_zero(push: Push) -> Judgement:
     keys=(
         "acks",
         "enable.idempotence",
-    ),
-    cases=(
-        Case(FIRED, {"acks": "1"}, {"enable.idempotence": "true"}),
-        Case(NOT_APPLICABLE, {"acks": "0"}, {"enable.idempotence": "false"}, version="3.9.2"),
-        Case(FIRED, {"acks": "1"}, complete=True),
-        Case(FIRED, {"acks": "1"}, {"enable.idempotence": "true"}, software="kafka-python", version="3.0.12"),
-        Case(PASSED, {"acks": "1", "enable.idempotence": "false"}),
-        Case(PASSED, {"acks": "all"}),
-        Case(PASSED, {"acks": "1"}, {"enable.idempotence": "false"}, version="2.8.2"),
-        Case(PASSED, {"acks": "1"}, {"enable.idempotence": "false"}, version="3.1.0"),
-        Case(PASSED, {"acks": "1"}, {"enable.idempotence": "false"}, software="librdkafka", version="2.8.0"),
-        Case(NOT_EVALUABLE, {"acks": "1"}),
-        Case(NOT_EVALUABLE, {"acks": "1"}, {"enable.idempotence": "false"}, software="unknown", version="unknown"),
     ),
 )
 def idempotence_lost_to_acks(push: Push) -> Judgement:
@@ -155,17 +127,6 @@ def idempotence_lost_to_acks(push: Push) -> Judgement:
     of_answers=True,
     keys=("retries",),
     limits={"minimum": 3},
-    cases=(
-        Case(FIRED, {"retries": "0", "acks": "all"}),
-        Case(FIRED, {"message.send.max.retries": "2", "acks": "all"}, software="librdkafka", version="2.8.0"),
-        Case(FIRED, {"acks": "1"}, software="apache-kafka-java", version="2.0.1", complete=True),
-        Case(PASSED, {"retries": "3", "acks": "all"}),
-        Case(PASSED, {"acks": "1"}, version="2.8.2", complete=True),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
-        Case(NOT_EVALUABLE, {"retries": "0"}),
-        Case(NOT_APPLICABLE, {"retries": "0"}, {"request.timeout.ms": "30000"}),
-        Case(NOT_APPLICABLE, {"retries": "0", "acks": "0"}),
-    ),
 )
 def retries_few(push: Push) -> Judgement:
     """AN103: a producer gives up after few tries.
@@ -212,15 +173,6 @@ _REMEMBERED = 5
     keys=(
         "max.in.flight.requests.per.connection",
         "enable.idempotence",
-    ),
-    cases=(
-        Case(FIRED, {"max.in.flight.requests.per.connection": "6"}, {"enable.idempotence": "false", "acks": "all"}),
-        Case(FIRED, {"max.in.flight.requests.per.connection": "6", "enable.idempotence": "true"}, software="librdkafka", version="2.8.0"),
-        Case(PASSED, {"max.in.flight.requests.per.connection": "6"}, {"enable.idempotence": "false", "acks": "1"}, version="2.8.2"),
-        Case(PASSED, {"acks": "all"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(PASSED, {"max.in.flight.requests.per.connection": "5", "acks": "all"}),
-        Case(NOT_EVALUABLE, {"max.in.flight.requests.per.connection": "6", "acks": "all"}),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
     ),
 )
 def in_flight_above_idempotence(push: Push) -> Judgement:
@@ -276,17 +228,6 @@ def in_flight_above_idempotence(push: Push) -> Judgement:
         "max.in.flight.requests.per.connection",
         "retries",
     ),
-    cases=(
-        Case(FIRED, {"enable.idempotence": "false"}, {"max.in.flight.requests.per.connection": "5", "retries": "2147483647"}),
-        Case(FIRED, {"acks": "all"}, software="librdkafka", version="2.8.0", severity="info", complete=True),
-        Case(FIRED, {"max.in.flight": "10", "acks": "all"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(FIRED, {"acks": "1"}, version="2.8.2", severity="info", complete=True),
-        Case(PASSED, {"enable.idempotence": "false", "max.in.flight.requests.per.connection": "1"}),
-        Case(PASSED, {"linger.ms": "5"}, complete=True),
-        Case(PASSED, {"enable.idempotence": "true"}, software="librdkafka", version="2.8.0"),
-        Case(NOT_EVALUABLE, {"enable.idempotence": "false"}),
-        Case(NOT_APPLICABLE, {"acks": "0"}, complete=True),
-    ),
 )
 def reordering_possible(push: Push) -> Judgement:
     """AN105: records may change their order.
@@ -333,14 +274,6 @@ def reordering_possible(push: Push) -> Judgement:
         "linger.ms",
         "request.timeout.ms",
     ),
-    cases=(
-        Case(FIRED, {"delivery.timeout.ms": "10000"}, {"linger.ms": "5", "request.timeout.ms": "30000"}),
-        Case(FIRED, {"message.timeout.ms": "10000"}, software="librdkafka", version="2.8.0", severity="medium", complete=True),
-        Case(PASSED, {"message.timeout.ms": "0"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(PASSED, {"request.timeout.ms": "300000", "linger.ms": "5"}, {"delivery.timeout.ms": "120000"}),
-        Case(PASSED, {"delivery.timeout.ms": "30005", "linger.ms": "5"}, {"request.timeout.ms": "30000"}),
-        Case(NOT_EVALUABLE, {"delivery.timeout.ms": "10000"}, {"linger.ms": "5"}),
-    ),
 )
 def delivery_timeout_below_one_try(push: Push) -> Judgement:
     """AN106: no time for a single try.
@@ -385,13 +318,6 @@ def delivery_timeout_below_one_try(push: Push) -> Judgement:
     of_answers=True,
     keys=("delivery.timeout.ms",),
     limits={"minimum_ms": 60000},
-    cases=(
-        Case(FIRED, {"delivery.timeout.ms": "59999"}),
-        Case(FIRED, {"message.timeout.ms": "5000"}, software="librdkafka", version="2.8.0"),
-        Case(PASSED, {"delivery.timeout.ms": "60000"}),
-        Case(PASSED, {"message.timeout.ms": "0"}, software="librdkafka", version="2.8.0"),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
-    ),
 )
 def delivery_timeout_short(push: Push) -> Judgement:
     """AN107: a producer gives up before a leader can move.
@@ -437,15 +363,6 @@ def delivery_timeout_short(push: Push) -> Judgement:
     of_answers=True,
     keys=("request.timeout.ms",),
     limits={"minimum_ms": 10000},
-    cases=(
-        Case(FIRED, {"request.timeout.ms": "2000", "acks": "all"}),
-        Case(FIRED, {"request.timeout.ms": "2000", "group.id": "g"}),
-        Case(FIRED, {"socket.timeout.ms": "2000", "group.id": "g"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(PASSED, {"request.timeout.ms": "10000", "acks": "all"}),
-        Case(PASSED, {"socket.timeout.ms": "2000", "acks": "all"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
-        Case(NOT_EVALUABLE, {"request.timeout.ms": "2000"}),
-    ),
 )
 def request_timeout_short(push: Push) -> Judgement:
     """AN108: a client doesn't wait for a slow broker.
@@ -489,16 +406,6 @@ def request_timeout_short(push: Push) -> Judgement:
         "enable.idempotence",
     ),
     dialects=frozenset({"java", "librdkafka", "franz-go", "sarama"}),
-    cases=(
-        Case(FIRED, {"transactional.id": "t", "enable.idempotence": "false"}),
-        Case(FIRED, {"transactional.id": "t", "enable.idempotence": "false"}, complete=True),
-        Case(FIRED, {"Producer.Transaction.ID": "t"}, software="sarama", version="v1.43.0", complete=True),
-        Case(PASSED, {"transactional.id": "t"}, complete=True),
-        Case(PASSED, {"enable.idempotence": "true"}),
-        Case(PASSED, {"enable.idempotence": "false"}, complete=True),
-        Case(NOT_EVALUABLE, {"enable.idempotence": "false"}),
-        Case(NOT_APPLICABLE, {"transactional_id": "t", "enable_idempotence": "false"}, software="kafka-python", version="3.0.12"),
-    ),
 )
 def transactional_not_idempotent(push: Push) -> Judgement:
     """AN114: transactions without idempotence.
@@ -541,20 +448,6 @@ def transactional_not_idempotent(push: Push) -> Judgement:
     client_types=PRODUCERS,
     keys=("acks",),
     since="0.2",
-    cases=(
-        Case(FIRED, {"acks": "1"}),
-        Case(FIRED, {"request.required.acks": "1"}, software="librdkafka", version="2.8.0"),
-        Case(FIRED, {"Producer.RequiredAcks": "WaitForLocal"}, software="Sarama", version="v1.46.0"),
-        Case(FIRED, {"linger.ms": "5"}, version="2.8.2", severity="low", complete=True),
-        Case(FIRED, {"linger.ms": "5"}, {"acks": "1"}, version="2.8.2", severity="low"),
-        Case(PASSED, {"acks": "all"}),
-        Case(PASSED, {"acks": "-1"}),
-        Case(PASSED, {"acks": "0"}),
-        Case(NOT_EVALUABLE, {"linger.ms": "5"}),
-        Case(NOT_EVALUABLE, {"acks": "lots"}),
-        Case(NOT_EVALUABLE, {"acks": None}),
-        Case(NOT_APPLICABLE, {"group.id": "g"}),
-    ),
 )
 def acks_one(push: Push) -> Judgement:
     """AN116: a producer waits for the leader alone.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Needs, fleet_rule
+from udfs.rules.engine.rule import Needs, fleet_rule
 
 
 @fleet_rule(
@@ -17,7 +17,6 @@ from udfs.rules.engine.rule import NOT_EVALUABLE, Case, Needs, fleet_rule
     ),
     needs=Needs.WIRE,
     limits={"target_major": 4, "target_minor": 0},
-    cases=(Case(NOT_EVALUABLE, {"acks": "all"}),),
 )
 def versions_removed_later() -> None:
     """AN309: request versions that a later release of brokers doesn't serve.
@@ -53,7 +52,6 @@ def versions_removed_later() -> None:
     ),
     needs=Needs.FLEET,
     limits={"minutes": 10},
-    cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),
 )
 def configuration_drift() -> None:
     """AN310: instances of one application differ.
@@ -88,7 +86,6 @@ def configuration_drift() -> None:
     ),
     needs=Needs.FLEET,
     limits={"hours": 24},
-    cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),
 )
 def setting_changed() -> None:
     """AN401: a setting changed between two starts.
@@ -121,7 +118,6 @@ def setting_changed() -> None:
     ),
     needs=Needs.FLEET,
     limits={"applications": 20, "usual_percent": 90},
-    cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),
 )
 def value_rare_in_fleet() -> None:
     """AN402: a value that is rare in the fleet.
@@ -155,7 +151,6 @@ def value_rare_in_fleet() -> None:
     ),
     needs=Needs.FLEET,
     limits={"applications": 20, "rare_percent": 5},
-    cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),
 )
 def version_outside_fleet() -> None:
     """AN403: a release of the library that hardly any other application still uses.
@@ -189,7 +184,6 @@ def version_outside_fleet() -> None:
     ),
     needs=Needs.FLEET,
     limits={"closed": 100, "times_open": 10, "high": 1_000},
-    cases=(Case(NOT_EVALUABLE, {"linger.ms": "0"}),),
 )
 def reconnect_storm() -> None:
     """AN404: a client that restarts or reconnects in a storm.
@@ -224,7 +218,6 @@ def reconnect_storm() -> None:
         "Requests show other values than the client says: find out which are used, and correct the other.",
     ),
     needs=Needs.FLEET,
-    cases=(Case(NOT_EVALUABLE, {"acks": "all"}),),
 )
 def requests_contradict() -> None:
     """AN405: a client's requests show another value than it says.
@@ -260,7 +253,6 @@ def requests_contradict() -> None:
     ),
     needs=Needs.FLEET,
     limits={"headroom_percent": 20},
-    cases=(Case(NOT_EVALUABLE, {"max.poll.interval.ms": "300000"}),),
 )
 def poll_headroom_small() -> None:
     """AN406: a consumer that almost exceeds ``max.poll.interval.ms``.
@@ -298,7 +290,6 @@ def poll_headroom_small() -> None:
     ),
     needs=Needs.FLEET,
     limits={"times_linger": 3, "wait_ms": 500},
-    cases=(Case(NOT_EVALUABLE, {"linger.ms": "5"}),),
 )
 def queue_time_above_linger() -> None:
     """AN407: a producer whose batches wait for far longer than ``linger.ms`` asks for.
@@ -338,7 +329,6 @@ def queue_time_above_linger() -> None:
     ),
     needs=Needs.FLEET,
     limits={"retries": 20, "times": 5},
-    cases=(Case(NOT_EVALUABLE, {"request.timeout.ms": "2000"}),),
 )
 def retries_after_change() -> None:
     """AN408: a producer that sends more records again since its settings changed.

@@ -8,13 +8,8 @@ from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import (
     CONSUMERS,
     FETCHING,
-    FIRED,
     HIGH,
     MEDIUM,
-    NOT_APPLICABLE,
-    NOT_EVALUABLE,
-    PASSED,
-    Case,
     Judgement,
     Needs,
     judged,
@@ -40,13 +35,6 @@ from udfs.rules.engine.vocabulary import is_library
         "group.protocol",
     ),
     limits={"fraction": 1 / 3},
-    cases=(
-        Case(FIRED, {"heartbeat.interval.ms": "15000", "session.timeout.ms": "15000"}),
-        Case(FIRED, {"heartbeat.interval.ms": "10000", "session.timeout.ms": "15000"}, severity="medium"),
-        Case(PASSED, {"heartbeat.interval.ms": "3000", "session.timeout.ms": "9000"}),
-        Case(PASSED, {"group.protocol": "consumer", "heartbeat.interval.ms": "10000", "session.timeout.ms": "15000"}),
-        Case(NOT_EVALUABLE, {"session.timeout.ms": "45000"}),
-    ),
 )
 def heartbeat_interval_long(push: Push) -> Judgement:
     """AN201: heartbeats are too rare for the session timeout.
@@ -88,12 +76,6 @@ def heartbeat_interval_long(push: Push) -> Judgement:
     client_types=CONSUMERS,
     keys=("session.timeout.ms",),
     limits={"minimum_ms": 10000},
-    cases=(
-        Case(FIRED, {"session.timeout.ms": "6000"}),
-        Case(PASSED, {"session.timeout.ms": "10000"}),
-        Case(PASSED, {"group.id": "g"}, software="sarama", version="v1.43.0", complete=True),
-        Case(NOT_EVALUABLE, {"group.id": "g"}),
-    ),
 )
 def session_timeout_short(push: Push) -> Judgement:
     """AN202: a short pause ends a consumer's session.
@@ -133,11 +115,6 @@ def session_timeout_short(push: Push) -> Judgement:
     client_types=CONSUMERS,
     keys=("session.timeout.ms",),
     limits={"maximum_ms": 300000},
-    cases=(
-        Case(FIRED, {"session.timeout.ms": "600000"}),
-        Case(PASSED, {"session.timeout.ms": "300000"}),
-        Case(NOT_EVALUABLE, {"group.id": "g"}),
-    ),
 )
 def session_timeout_long(push: Push) -> Judgement:
     """AN203: a dead consumer keeps its partitions.
@@ -179,14 +156,6 @@ def session_timeout_long(push: Push) -> Judgement:
         "session.timeout.ms",
     ),
     dialects=frozenset({"java", "librdkafka", "kafka-python", "aiokafka"}),
-    cases=(
-        Case(FIRED, {"max.poll.interval.ms": "30000", "session.timeout.ms": "45000"}),
-        Case(FIRED, {"max.poll.interval.ms": "30000"}, complete=True),
-        Case(PASSED, {"max.poll.interval.ms": "30000"}, version="2.8.2", complete=True),
-        Case(PASSED, {"group.id": "g"}, complete=True),
-        Case(NOT_EVALUABLE, {"max.poll.interval.ms": "30000"}),
-        Case(NOT_APPLICABLE, {"rebalanceTimeout": "1000", "sessionTimeout": "30000"}, software="kafkajs", version="2.2.4"),
-    ),
 )
 def poll_interval_below_session(push: Push) -> Judgement:
     """AN204: a consumer is thrown out for slow work before its session could end.
@@ -225,11 +194,6 @@ def poll_interval_below_session(push: Push) -> Judgement:
     keys=("max.poll.interval.ms",),
     limits={"maximum_ms": 1800000},
     dialects=frozenset({"java", "librdkafka", "kafka-python", "aiokafka"}),
-    cases=(
-        Case(FIRED, {"max.poll.interval.ms": "86400000"}),
-        Case(PASSED, {"max.poll.interval.ms": "1800000"}),
-        Case(NOT_EVALUABLE, {"group.id": "g"}),
-    ),
 )
 def poll_interval_long(push: Push) -> Judgement:
     """AN205: a stuck consumer isn't noticed.
@@ -272,12 +236,6 @@ def poll_interval_long(push: Push) -> Judgement:
     ),
     limits={"maximum_records": 1000, "interval_ms": 300000},
     dialects=frozenset({"java", "kafka-python", "aiokafka"}),
-    cases=(
-        Case(FIRED, {"max.poll.records": "10000"}, {"max.poll.interval.ms": "300000"}),
-        Case(PASSED, {"max.poll.records": "10000", "max.poll.interval.ms": "600000"}),
-        Case(PASSED, {"max.poll.records": "1000"}, {"max.poll.interval.ms": "300000"}),
-        Case(NOT_EVALUABLE, {"max.poll.records": "10000"}),
-    ),
 )
 def poll_records_many(push: Push) -> Judgement:
     """AN206: many records in a poll, and no more time for them.
@@ -364,17 +322,6 @@ def _only_eager(strategies: str) -> bool:
         "partition.assignment.strategy",
         "group.protocol",
     ),
-    cases=(
-        Case(FIRED, {"partition.assignment.strategy": "range,roundrobin"}),
-        Case(NOT_EVALUABLE, {"partition.assignment.strategy": "org.apache.kafka.clients.consumer.RangeAssignor"}),
-        Case(FIRED, {"group.id": "g"}, software="kafka-python", version="3.0.12", complete=True),
-        Case(FIRED, {"group.id": "g"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(FIRED, {"group.id": "g"}, version="2.8.2", complete=True),
-        Case(PASSED, {"group.id": "g"}, complete=True),
-        Case(PASSED, {"group.id": "g"}, software="kgo", version="v1.21.0", complete=True),
-        Case(PASSED, {"group.protocol": "consumer", "session.timeout.ms": "45000"}),
-        Case(NOT_EVALUABLE, {"group.id": "g"}),
-    ),
 )
 def eager_rebalancing(push: Push) -> Judgement:
     """AN213: each rebalance stops the whole group.
@@ -428,11 +375,6 @@ def eager_rebalancing(push: Push) -> Judgement:
         "session.timeout.ms",
     ),
     limits={"minutes": 2},
-    cases=(
-        Case(PASSED, {"group.id": "g"}, complete=True),
-        Case(NOT_EVALUABLE, {"group.instance.id": "orders-1", "group.id": "g"}),
-        Case(NOT_EVALUABLE, {"group.id": "g"}),
-    ),
 )
 def static_member_unfit(push: Push) -> Judgement:
     """AN216: static membership that doesn't hold.

@@ -7,13 +7,9 @@ from collections.abc import Iterator
 from clientscope.catalog.setting_names import NameState, is_plugins
 from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import (
-    FIRED,
     HIGH,
     INFO,
     MEDIUM,
-    NOT_EVALUABLE,
-    PASSED,
-    Case,
     Judgement,
     Positions,
     checked_rule,
@@ -48,16 +44,6 @@ def _unknown(push: Push) -> Iterator[tuple[int, int]]:
         "The client library isn't known, or too many unknown settings came at once.",
         "The library knows every setting of this client.",
         "Settings of this client are unknown to its library, which ignores them or refuses to start: correct their names.",
-    ),
-    cases=(
-        Case(FIRED, {"acks": "all", "linger.msec": "5"}, severity="medium"),
-        Case(FIRED, {"acks": "all", "linger.msec": "5"}, software="librdkafka", version="2.8.0", severity="high"),
-        Case(FIRED, {"acks": "all", "orders.region": "eu"}, complete=True, severity="info"),
-        Case(FIRED, {"acks": "all", "orders.region": "eu"}, software="librdkafka", version="2.8.0", complete=True, severity="high"),
-        Case(FIRED, {"acks": "all", "schema.registry.url": "a"}, software="librdkafka", version="2.8.0", complete=True, severity="info"),
-        Case(PASSED, {"acks": "all", "orders.region": "eu"}),
-        Case(PASSED, {"acks": "all", "linger.ms": "5"}),
-        Case(NOT_EVALUABLE, {"acks": "all", "linger.msec": "5"}, software="in-house", version="1"),
     ),
 )
 def key_unknown(push: Push) -> Judgement:
@@ -101,11 +87,6 @@ def key_unknown(push: Push) -> Judgement:
     ),
     note="use {instead}",
     evaluable=lambda push: bool(push.software.release),
-    cases=(
-        Case(FIRED, {"auto.include.jmx.reporter": "true", "acks": "all"}, version="3.9.2"),
-        Case(PASSED, {"acks": "all"}, version="3.9.2"),
-        Case(NOT_EVALUABLE, {"auto.include.jmx.reporter": "true", "acks": "all"}, version="unknown"),
-    ),
 )
 def key_deprecated(push: Push) -> Positions:
     """CF105: a setting that the client library will remove.
@@ -141,11 +122,6 @@ def key_deprecated(push: Push) -> Positions:
     ),
     note="gone since {since}",
     evaluable=lambda push: bool(push.software.release),
-    cases=(
-        Case(FIRED, {"auto.include.jmx.reporter": "true", "acks": "all"}),
-        Case(PASSED, {"acks": "all"}),
-        Case(NOT_EVALUABLE, {"auto.include.jmx.reporter": "true", "acks": "all"}, version="unknown"),
-    ),
 )
 def key_removed(push: Push) -> Positions:
     """CF106: a setting that the client library had once.
@@ -181,12 +157,6 @@ def key_removed(push: Push) -> Positions:
     ),
     note="since {since}",
     evaluable=lambda push: bool(push.software.release),
-    cases=(
-        Case(FIRED, {"compression.gzip.level": "9", "acks": "all"}, version="3.7.2"),
-        Case(PASSED, {"compression.gzip.level": "9", "acks": "all"}),
-        Case(PASSED, {"acks": "all"}, version="3.7.2"),
-        Case(NOT_EVALUABLE, {"compression.gzip.level": "9", "acks": "all"}, version="unknown"),
-    ),
 )
 def key_not_yet(push: Push) -> Positions:
     """CF107: a setting that a later release of the client library brings.
@@ -219,11 +189,6 @@ def key_not_yet(push: Push) -> Positions:
         "The client library isn't known, and so neither are its names of settings.",
         "Every setting of this client is there once.",
         "A setting of this client is there under two names, of which one has no effect: keep one of them.",
-    ),
-    cases=(
-        Case(FIRED, {"queue.buffering.max.ms": "5", "linger.ms": "100"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(PASSED, {"linger.ms": "100"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(NOT_EVALUABLE, {"linger.ms": "100"}, software="in-house", version="1"),
     ),
 )
 def key_set_twice(push: Push) -> Positions:
@@ -261,12 +226,6 @@ def key_set_twice(push: Push) -> Positions:
         "Settings of this client have another library's names, and have no effect: use this library's names.",
     ),
     note="did you mean {instead}?",
-    cases=(
-        Case(FIRED, {"queue.buffering.max.ms": "5", "acks": "all"}, complete=True),
-        Case(FIRED, {"fetch.max.wait.ms": "5", "group.id": "a"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(PASSED, {"linger.ms": "5", "acks": "all"}, complete=True),
-        Case(NOT_EVALUABLE, {"queue.buffering.max.ms": "5", "acks": "all"}, software="in-house", version="1"),
-    ),
 )
 def key_of_other_library(push: Push) -> Positions:
     """CF109: another library's name of a setting.
@@ -301,12 +260,6 @@ def key_of_other_library(push: Push) -> Positions:
         "Settings of this client are for another kind of client, and have no effect: move them to that client's configuration.",
     ),
     evaluable=lambda push: push.software_known and push.client_type is not None,
-    cases=(
-        Case(FIRED, {"enable.auto.commit": "true", "group.id": "a", "key.serializer": "com.example.Own"}, complete=True),
-        Case(PASSED, {"linger.ms": "5", "acks": "all"}),
-        Case(NOT_EVALUABLE, {"client.id": "a"}),
-        Case(NOT_EVALUABLE, {"linger.ms": "5"}, software="in-house", version="1"),
-    ),
 )
 def key_of_other_client(push: Push) -> Positions:
     """CF110: a setting of another kind of client.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from udfs.rules.engine.push import Push
-from udfs.rules.engine.rule import CONSUMERS, FETCHING, FIRED, NOT_EVALUABLE, PASSED, Case, Judgement, Needs, judged, rule
+from udfs.rules.engine.rule import CONSUMERS, FETCHING, Judgement, Needs, judged, rule
 from udfs.rules.engine.vocabulary import is_library
 
 
@@ -21,13 +21,6 @@ from udfs.rules.engine.vocabulary import is_library
     ),
     client_types=CONSUMERS,
     keys=("enable.auto.commit",),
-    cases=(
-        Case(FIRED, {"enable.auto.commit": "true"}),
-        Case(FIRED, {"group.id": "g"}, complete=True),
-        Case(PASSED, {"auto.offset.reset": "latest"}, complete=True),
-        Case(PASSED, {"DisableAutoCommit": "true", "group.id": "g"}, software="kgo", version="v1.21.0", complete=True),
-        Case(NOT_EVALUABLE, {"group.id": "g"}),
-    ),
 )
 def auto_commit(push: Push) -> Judgement:
     """AN207: offsets are committed by the clock.
@@ -69,14 +62,6 @@ def auto_commit(push: Push) -> Judgement:
         "enable.auto.commit",
     ),
     limits={"minimum_ms": 5000},
-    cases=(
-        Case(FIRED, {"auto.commit.interval.ms": "100"}),
-        Case(FIRED, {"group.id": "g"}, software="sarama", version="v1.43.0", complete=True),
-        Case(PASSED, {"auto.commit.interval.ms": "100", "enable.auto.commit": "false"}),
-        Case(PASSED, {"enable.auto.commit": "false"}),
-        Case(PASSED, {"auto.commit.interval.ms": "5000"}),
-        Case(NOT_EVALUABLE, {"group.id": "g"}),
-    ),
 )
 def auto_commit_interval_short(push: Push) -> Judgement:
     """AN208: offsets are committed very often.
@@ -115,13 +100,6 @@ def auto_commit_interval_short(push: Push) -> Judgement:
     ),
     client_types=CONSUMERS,
     keys=("auto.offset.reset",),
-    cases=(
-        Case(FIRED, {"auto.offset.reset": "none"}),
-        Case(FIRED, {"auto.offset.reset": "error"}, software="librdkafka", version="2.8.0"),
-        Case(PASSED, {"auto.offset.reset": "latest"}),
-        Case(PASSED, {"auto.offset.reset": "largest"}, software="librdkafka", version="2.8.0"),
-        Case(NOT_EVALUABLE, {"group.id": "g"}),
-    ),
 )
 def offset_reset_none(push: Push) -> Judgement:
     """AN209: a consumer without an offset fails.
@@ -162,11 +140,6 @@ def offset_reset_none(push: Push) -> Judgement:
     needs=Needs.FLEET,
     keys=("fetch.min.bytes",),
     limits={"fetches_per_second": 50, "fetch_bytes": 16384},
-    cases=(
-        Case(PASSED, {"fetch.min.bytes": "1024"}),
-        Case(NOT_EVALUABLE, {"fetch.min.bytes": "1"}),
-        Case(NOT_EVALUABLE, {"group.id": "g"}),
-    ),
 )
 def fetch_min_bytes_one(push: Push) -> Judgement:
     """AN210: many small fetches.
@@ -219,13 +192,6 @@ def fetch_min_bytes_one(push: Push) -> Judgement:
         "request.timeout.ms",
     ),
     limits={"minimum_ms": 100},
-    cases=(
-        Case(FIRED, {"fetch.max.wait.ms": "10"}),
-        Case(FIRED, {"fetch.wait.max.ms": "70000", "group.id": "g"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(PASSED, {"fetch.max.wait.ms": "500"}, {"request.timeout.ms": "30000"}),
-        Case(PASSED, {"FetchMaxWait": "60s", "ConsumerGroup": "g"}, software="kgo", version="v1.21.0", complete=True),
-        Case(NOT_EVALUABLE, {"fetch.max.wait.ms": "500"}),
-    ),
 )
 def fetch_wait_unfit(push: Push) -> Judgement:
     """AN211: fetches wait too little, or too long.
@@ -267,11 +233,6 @@ def fetch_wait_unfit(push: Push) -> Judgement:
     client_types=CONSUMERS,
     needs=Needs.FLEET,
     keys=("isolation.level",),
-    cases=(
-        Case(PASSED, {"isolation.level": "read_committed"}),
-        Case(NOT_EVALUABLE, {"isolation.level": "read_uncommitted"}),
-        Case(NOT_EVALUABLE, {"group.id": "g"}),
-    ),
 )
 def isolation_level_unfit(push: Push) -> Judgement:
     """AN212: a consumer reads records of transactions that may still be aborted.
@@ -317,13 +278,6 @@ def isolation_level_unfit(push: Push) -> Judgement:
         "enable.auto.commit",
     ),
     dialects=frozenset({"java"}),
-    cases=(
-        Case(FIRED, {"enable.auto.commit": "true"}, complete=True),
-        Case(PASSED, {"enable.auto.commit": "true", "group.id": "g"}),
-        Case(PASSED, {"auto.offset.reset": "latest"}, complete=True),
-        Case(PASSED, {"enable.auto.commit": "false"}),
-        Case(NOT_EVALUABLE, {"enable.auto.commit": "true", "check.crcs": "true"}),
-    ),
 )
 def auto_commit_without_group(push: Push) -> Judgement:
     """AN214: automatic commits without a group.
@@ -363,11 +317,6 @@ def auto_commit_without_group(push: Push) -> Judgement:
     client_types=FETCHING,
     needs=Needs.FLEET,
     keys=("client.rack",),
-    cases=(
-        Case(PASSED, {"client.rack": "use1-az1", "group.id": "g"}),
-        Case(NOT_EVALUABLE, {"client.rack": "", "group.id": "g"}),
-        Case(NOT_EVALUABLE, {"group.id": "g"}),
-    ),
 )
 def rack_unset(push: Push) -> Judgement:
     """AN215: reads cross availability zones.
@@ -408,12 +357,6 @@ def rack_unset(push: Push) -> Judgement:
     client_types=CONSUMERS,
     needs=Needs.ALLOWED_KEYS,
     keys=("allow.auto.create.topics",),
-    cases=(
-        Case(FIRED, {"allow.auto.create.topics": "true", "group.id": "g"}),
-        Case(FIRED, {"group.id": "g"}, complete=True),
-        Case(PASSED, {"group.id": "g"}, software="librdkafka", version="2.8.0", complete=True),
-        Case(NOT_EVALUABLE, {"group.id": "g"}),
-    ),
 )
 def auto_create_topics(push: Push) -> Judgement:
     """AN217: a consumer creates the topics that it misspells.

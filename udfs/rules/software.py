@@ -6,7 +6,7 @@ import re
 
 from clientscope.catalog.configs import ClientType
 from udfs.rules.engine.push import Push
-from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, NOT_EVALUABLE, PASSED, Case, Judgement, judged, rule
+from udfs.rules.engine.rule import HIGH, MEDIUM, Judgement, judged, rule
 from udfs.rules.engine.vocabulary import UNKNOWN, KnownSoftware
 
 _MADE_UP = re.compile(
@@ -26,16 +26,6 @@ _MADE_UP = re.compile(
         "This client can't be distinguished from others: set client.id to the application's name.",
     ),
     keys=("client.id",),
-    cases=(
-        Case(FIRED, {"client.id": ""}),
-        Case(FIRED, {}, {"client.id": "consumer-orders-1"}),
-        Case(FIRED, {"acks": "all"}, software="librdkafka", version="2.8.0", client_id="rdkafka"),
-        Case(FIRED, {"acks": "all"}, client_id="producer-12"),
-        Case(FIRED, {"acks": "all"}, client_id=None),
-        Case(FIRED, {"acks": "all"}, complete=True, client_id=None),
-        Case(PASSED, {"client.id": "orders"}, complete=True, client_id=None),
-        Case(PASSED, {"acks": "all"}, client_id="producer-orders-1"),
-    ),
 )
 def client_id_anonymous(push: Push) -> Judgement:
     """AN306: a client that can't be distinguished from others.
@@ -127,25 +117,6 @@ def _refused(it: KnownSoftware) -> bool:
         (_java, f"This version of the client library has a bug that loses guarantees or records: {_MOVE}"),
     ),
     keys=("enable.idempotence",),
-    cases=(
-        Case(FIRED, {"acks": "all"}, version="3.1.0"),
-        Case(FIRED, {"acks": "all", "enable.idempotence": "true"}, version="3.1.0", severity="medium"),
-        Case(FIRED, {"acks": "all"}, version="4.1.1", severity="medium"),
-        Case(FIRED, {"acks": "all"}, version="2.8.0", severity="medium"),
-        Case(FIRED, {"group.id": "g"}, version="2.0.1", severity="medium"),
-        Case(FIRED, {"group.id": "g"}, version="0.11.0.3", severity="medium"),
-        Case(FIRED, {"group.id": "g"}, version="0.10.2.2"),
-        Case(PASSED, {"group.id": "g"}, version="2.1.0"),
-        Case(PASSED, {"acks": "all"}, version="3.9.2"),
-        Case(PASSED, {"acks": "all"}, version="4.2.0"),
-        Case(PASSED, {"acks": "all"}, version="2.7.2"),
-        Case(PASSED, {"group.id": "g"}, version="3.1.0"),
-        Case(PASSED, {"acks": "all"}, software="librdkafka", version="2.8.0"),
-        Case(NOT_EVALUABLE, {"acks": "all"}, version="7.6.1-ccs"),
-        Case(NOT_EVALUABLE, {"client.id": "c"}, version="3.9.1"),
-        Case(NOT_EVALUABLE, {"acks": "all"}, version="unknown"),
-        Case(NOT_EVALUABLE, {"acks": "all"}, software="unknown", version="unknown"),
-    ),
 )
 def software_known_bad(push: Push) -> Judgement:
     """AN307: a version of a client library with a known bug, or too old for today's brokers.
@@ -198,11 +169,6 @@ def software_known_bad(push: Push) -> Judgement:
         "What software it is isn't known.",
         "This client says what software it is.",
         "This client doesn't say what software it is: move to a release of its library that sends ApiVersions version 3.",
-    ),
-    cases=(
-        Case(FIRED, {"acks": "all"}, software="unknown", version="unknown"),
-        Case(PASSED, {"acks": "all"}),
-        Case(PASSED, {"acks": "all"}, software="in-house", version="1"),
     ),
 )
 def software_unknown(push: Push) -> Judgement:

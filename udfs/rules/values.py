@@ -16,10 +16,6 @@ from clientscope.records.config_record import RecordedSetting
 from udfs.rules.engine.push import Push
 from udfs.rules.engine.refusals import REFUSALS, Refusal
 from udfs.rules.engine.rule import (
-    FIRED,
-    NOT_EVALUABLE,
-    PASSED,
-    Case,
     Judgement,
     Positions,
     SettingOf,
@@ -94,19 +90,6 @@ def _spelled(known: Dialect | None, name: str, key: str, config_type: int, text:
         "The numbers and truth values of this client are of their types.",
         "Settings of this client have values that are not of their types, and don't take effect as written: correct the values.",
     ),
-    cases=(
-        Case(FIRED, {"linger.ms": "5ms"}),
-        Case(FIRED, {"enable.idempotence": "hi!"}),
-        Case(FIRED, {"session.timeout.ms": "30s"}, software="kafkajs", version="2.2.4"),
-        Case(FIRED, {"batch.size": "3000000000"}),
-        Case(FIRED, {"linger.ms": "0.5"}),
-        Case(PASSED, {"linger.ms": "0.5"}, software="librdkafka", version="2.8.0"),
-        Case(PASSED, {"enable.auto.commit": "1"}, software="librdkafka", version="2.8.0"),
-        Case(PASSED, {"enable.auto.commit": "True", "acks": "all"}, software="kafka-python", version="3.0.12"),
-        Case(PASSED, {"linger.ms": "${LINGER_MS}"}, complete=True),
-        Case(NOT_EVALUABLE, {"acks": "all"}),
-        Case(NOT_EVALUABLE, {"linger.ms": None}),
-    ),
 )
 def value_unparsable(push: Push) -> Judgement:
     """AN311: a setting whose value is not of its type.
@@ -152,15 +135,6 @@ def value_unparsable(push: Push) -> Judgement:
     ),
     note="allowed: {allowed}",
     evaluable=lambda push: bool(push.checked.constrained),
-    cases=(
-        Case(FIRED, {"max.in.flight.requests.per.connection": "0"}),
-        Case(FIRED, {"linger.ms": "1000000"}, software="librdkafka", version="2.8.0"),
-        Case(FIRED, {"retries": "-1"}, complete=True),
-        Case(PASSED, {"linger.ms": "1000000"}),
-        Case(PASSED, {"linger.ms": "${LINGER}"}, complete=True),
-        Case(NOT_EVALUABLE, {"linger.ms": None}),
-        Case(NOT_EVALUABLE, {"linger.ms": "-5"}, software="in-house", version="1"),
-    ),
 )
 def value_out_of_range(push: Push) -> Positions:
     """CF102: a number outside the range that the client library takes.
@@ -196,17 +170,6 @@ def value_out_of_range(push: Push) -> Positions:
     ),
     note="allowed: {allowed}",
     evaluable=lambda push: bool(push.checked.constrained),
-    cases=(
-        Case(FIRED, {"acks": "2"}),
-        Case(FIRED, {"compression.type": "zst"}),
-        Case(FIRED, {"compression.type": "zst"}, software="librdkafka", version="2.8.0"),
-        Case(FIRED, {"auto.offset.reset": "by_duration:P1D"}, version="3.9.2"),
-        Case(PASSED, {"auto.offset.reset": "by_duration:P1D"}),
-        Case(PASSED, {"acks": "all", "compression.type": "zstd"}),
-        Case(PASSED, {"auto.offset.reset": "smallest"}, software="librdkafka", version="2.8.0"),
-        Case(NOT_EVALUABLE, {"client.id": "a"}),
-        Case(NOT_EVALUABLE, {"acks": "2"}, software="in-house", version="1"),
-    ),
 )
 def value_not_allowed(push: Push) -> Positions:
     """CF103: a value that is none of those that the client library takes.
@@ -261,18 +224,6 @@ def _contradicting(push: Push, refusal: Refusal) -> Sequence[SettingOf]:
         "The kind of client, or what its library checks, isn't known.",
         "The client's library takes its settings beside each other.",
         "Settings of this client contradict each other, and its library refuses to start with them: change one of them.",
-    ),
-    cases=(
-        Case(FIRED, {"enable.idempotence": "true", "acks": "1"}),
-        Case(FIRED, {"enable.idempotence": "true", "acks": "1"}, software="librdkafka", version="2.8.0"),
-        Case(FIRED, {"transactional.id": "a", "enable.idempotence": "false"}, complete=True),
-        Case(FIRED, {"delivery.timeout.ms": "10000", "acks": "all"}, complete=True),
-        Case(FIRED, {"group.id": "a", "group.protocol": "consumer", "session.timeout.ms": "45000"}, complete=True),
-        Case(FIRED, {"enable.auto.commit": "true"}, complete=True),
-        Case(PASSED, {"enable.idempotence": "true", "acks": "all"}),
-        Case(PASSED, {"acks": "1"}),
-        Case(PASSED, {"delivery.timeout.ms": "10000", "request.timeout.ms": "5000", "acks": "all"}, complete=True),
-        Case(NOT_EVALUABLE, {"enable.idempotence": "true", "acks": "1"}, software="in-house", version="1"),
     ),
 )
 def combination_refused(push: Push) -> Judgement:

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.config import KafkaSettings
-from clientscope.config.base import Option
+from clientscope.config.base import Option, TextOrJson
 from clientscope.config_types import split_address
 
 
@@ -30,7 +30,7 @@ class DoctorSettings(KafkaSettings):
     timeout_seconds: Annotated[float, Option(flag_only=True)] = Field(
         5.0, gt=0, description="how long one address, or one broker, has for an answer"
     )
-    output: Annotated[Literal["text", "json"], Option(short="o", flag_only=True)] = Field("text", description="format")
+    output: TextOrJson
 
 
 def run(settings: DoctorSettings, load: Callable[..., Any]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
@@ -22,7 +22,7 @@ _MOST_BYTES = 4 * 1024 * 1024
 
 def check_files(situation: Situation) -> Iterator[CheckResult]:
     """Secret files of all processes."""
-    found = [*_digest_keys(situation), *_tokens(situation), *_private_keys(situation)]
+    found = [*_digest_keys(situation), *(_readable(*each[:2], each[2], each[3]) for each in _secrets(situation) if each[2] is not None)]
     try:
         situation.access = KafkaAccess.of(situation.kafka)
     except SettingsError as error:
@@ -52,37 +52,27 @@ def _digest_keys(situation: Situation) -> Iterator[CheckResult]:
         )
 
 
-def _tokens(situation: Situation) -> Iterator[CheckResult]:
+def _secrets(situation: Situation) -> Iterator[tuple[str, str, Path | None, Callable[[Path, str], object]]]:
+    """Processes, their settings that name a secret file, and what reads each."""
     page, gateway, serve = situation.page, situation.gateway, situation.serve
-    files: list[tuple[str, str, Path | None]] = []
     if page:
-        files.append(("page", "token_file", page.token_file))
+        yield "page", "token_file", page.token_file, tokens.read
     if gateway:
-        files.append(("gateway", "admin_token_file", gateway.admin_token_file))
+        yield "gateway", "admin_token_file", gateway.admin_token_file, tokens.read
     if serve:
-        files += [("serve", "admin_token_file", serve.admin_token_file), ("serve", "reader_token_file", serve.reader_token_file)]
-    for process, name, path in files:
-        if path is not None:
-            try:
-                tokens.read(path, name)
-            except SettingsError as error:
-                yield _refused(f"[{process}] {error}", error)
-            else:
-                yield ok(f"[{process}] {name} {path}")
+        yield "serve", "admin_token_file", serve.admin_token_file, tokens.read
+        yield "serve", "reader_token_file", serve.reader_token_file, tokens.read
+    if gateway:
+        yield "gateway", "ssl_key_location", gateway.ssl_key_location, require_private
+        yield "gateway", "upstream_ssl_key_location", gateway.upstream_ssl_key_location, require_private
 
 
-def _private_keys(situation: Situation) -> Iterator[CheckResult]:
-    if situation.gateway is None:
-        return
-    for name in ("ssl_key_location", "upstream_ssl_key_location"):
-        path = getattr(situation.gateway, name)
-        if path is not None:
-            try:
-                require_private(path, name)
-            except SettingsError as error:
-                yield _refused(f"[gateway] {error}", error)
-            else:
-                yield ok(f"[gateway] {name} {path}")
+def _readable(process: str, name: str, path: Path, read: Callable[[Path, str], object]) -> CheckResult:
+    try:
+        read(path, name)
+    except SettingsError as error:
+        return _refused(f"[{process}] {error}", error)
+    return ok(f"[{process}] {name} {path}")
 
 
 def _refused(text: str, error: SettingsError) -> CheckResult:

@@ -23,7 +23,7 @@ from clientscope.commands.doctor.result import CheckResult, Outcome, Situation, 
 from clientscope.config import GatewaySettings, PageSettings, ServeSettings, Settings, StreamSettings
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.local.java import java
-from clientscope.report.text import plain
+from clientscope.report.text import counted, plain
 
 if TYPE_CHECKING:
     from clientscope.commands.doctor import DoctorSettings
@@ -92,17 +92,17 @@ def _line(text: str) -> str:
     return plain(text).plain.replace("`", "'")
 
 
-def counted(results: Results) -> str:
+def outcomes(results: Results) -> str:
     """The last line: how many results of each outcome."""
     every = [each.outcome for _, found in results for each in found]
     problems, warnings, unknown = (every.count(each) for each in (Outcome.PROBLEM, Outcome.WARNING, Outcome.NOT_CHECKED))
-    return f"{_number(problems, 'problem')}, {_number(warnings, 'warning')}, {unknown} not checked, {every.count(Outcome.OK)} ok"
+    return f"{counted(problems, 'problem')}, {counted(warnings, 'warning')}, {unknown} not checked, {every.count(Outcome.OK)} ok"
 
 
 def print_end(console: Console, of: Mapping[str, str], results: Results) -> None:
     """Prints counts and summary, whose lines are not folded, so that they can be copied."""
     console.print()
-    console.print(Text(counted(results), _STYLES[worst(results)]))
+    console.print(Text(outcomes(results), _STYLES[worst(results)]))
     console.print()
     console.print(Text("Summary", "bold"))
     console.print(plain(NOTICE))
@@ -115,10 +115,6 @@ def as_json(of: Mapping[str, str], results: Results) -> str:
     """The same for programs."""
     listed = [{"check": title, **asdict(each)} for title, found in results for each in found]
     return json.dumps({"worst": worst(results), "versions": dict(of), "results": listed}, ensure_ascii=False, indent=2)
-
-
-def _number(count: int, word: str) -> str:
-    return f"{count} {word}{'s' * (count != 1)}"
 
 
 S = TypeVar("S", bound=Settings)

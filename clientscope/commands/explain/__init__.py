@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.config import Settings
-from clientscope.config.base import Option
+from clientscope.config.base import Option, TextOrJson
 from clientscope.config_types import SoftwareText
 
 
@@ -23,7 +23,7 @@ class ExplainSettings(Settings):
     software_version: Annotated[SoftwareText, Option(flag_only=True)] = Field(
         "unknown", description="version of the library, for what holds in it; by default the whole history"
     )
-    output: Annotated[Literal["text", "json"], Option(short="o", flag_only=True)] = Field("text", description="format")
+    output: TextOrJson
 
 
 def run(settings: ExplainSettings) -> int:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from clientscope.commands.command import Command, CommandGroup
 from clientscope.config import KafkaSettings, ListingSettings, OptionalPageSettings, PageSettings
-from clientscope.config.base import Option
+from clientscope.config.base import Option, TextOrJson
 
 if TYPE_CHECKING:
     from clientscope.findings.record import Finding
@@ -95,7 +95,7 @@ class FindingsShowSettings(KafkaSettings):
     section = "findings"
     subcommand = "show"
     fingerprint: Annotated[str, Option(positional=True)] = Field(description="first digits of its fingerprint, at least 6")
-    output: Annotated[Literal["text", "json"], Option(short="o", flag_only=True)] = Field("text", description="format")
+    output: TextOrJson
 
 
 def _show(settings: FindingsShowSettings) -> int:
@@ -138,7 +138,7 @@ class FindingsWhoHasSettings(PageSettings):
     digest_key_file: Annotated[Path | None, Option(section="stream")] = Field(
         None, description="keys of the HMAC digests, the same as the gateways'; required"
     )
-    output: Annotated[Literal["text", "json"], Option(short="o", flag_only=True)] = Field("text", description="format")
+    output: TextOrJson
 
 
 def _who_has(settings: FindingsWhoHasSettings) -> int:

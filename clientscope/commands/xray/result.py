@@ -342,6 +342,7 @@ def result(
         upgrade: what is asked about upgrade readiness.
     """
     clients = {key: inventory.clients[key] for key in of}
+    configurations = tuple(_shown(each) for each in found)
     return XrayResult(
         cluster=plain(cluster),
         made_at=datetime.now(UTC),
@@ -350,8 +351,8 @@ def result(
         connections=sum(len(client.connections) for client in clients.values()),
         applications=len({(key.principal, application) for key, application in of.items()}),
         software=_software(clients, of),
-        problems=_problems(found, lint),
-        configurations=tuple(_shown(each) for each in found),
+        problems=_problems(configurations, lint),
+        configurations=configurations,
         target=upgrade.target,
         readiness=rows(judged_clients(clients, of, upgrade)),
         unseen=_unseen(logs, inventory, found, upgrade.broker_release),
@@ -396,7 +397,7 @@ def _software(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[Client
     return tuple(sorted(rows, key=lambda row: (-row.clients, row.name, row.version)))
 
 
-def _problems(found: Sequence[SeenConfiguration], lint: LintReport) -> tuple[ProblemRow, ...]:
+def _problems(found: Sequence[ShownConfiguration], lint: LintReport) -> tuple[ProblemRow, ...]:
     rows: dict[tuple[str, str], list[tuple[FileFinding, AffectedApplication]]] = defaultdict(list)
     for configuration, file in zip(found, lint.files, strict=False):
         for finding in file.findings:
@@ -414,14 +415,13 @@ def _problems(found: Sequence[SeenConfiguration], lint: LintReport) -> tuple[Pro
     return tuple(sorted(problems, key=lambda row: (-SEVERITIES.index(row.severity), -row.clients, row.code)))
 
 
-def _affected(configuration: SeenConfiguration, finding: FileFinding) -> AffectedApplication:
+def _affected(configuration: ShownConfiguration, finding: FileFinding) -> AffectedApplication:
     settings = ", ".join(f"{each.key} = {'not known' if each.value is None else each.value}" for each in finding.settings[:3])
-    key = configuration.key
     return AffectedApplication(
-        application_shown(configuration.application),
-        principal_shown(key.principal),
-        configuration.client_type.value if configuration.client_type else "",
-        software_shown(key),
+        configuration.application,
+        configuration.principal,
+        configuration.client_type,
+        configuration.software,
         settings,
         configuration.clients,
         owner_shown(finding.owner),

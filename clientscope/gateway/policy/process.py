@@ -88,13 +88,6 @@ class PolicyProblem:
 
 
 @dataclass(frozen=True)
-class Configured:
-    """The answer to `Configure`."""
-
-    problem: PolicyProblem | None = None
-
-
-@dataclass(frozen=True)
 class Publish:
     """A record for Kafka.
 
@@ -140,8 +133,8 @@ class Worn:
 
 
 @dataclass(frozen=True)
-class Reconfigured:
-    """The answer to `Reconfigure`; where ``broken``, the policy is in an unknown state."""
+class Configured:
+    """The answer to `Configure` and `Reconfigure`; where ``broken``, the policy is in an unknown state."""
 
     problem: PolicyProblem | None = None
     broken: bool = False
@@ -254,7 +247,7 @@ class PolicyProcess:
             self._worn = True
             self._send(Worn())
 
-    def _reconfigure(self, configs: Mapping[str, Any]) -> Reconfigured:
+    def _reconfigure(self, configs: Mapping[str, Any]) -> Configured:
         assert self._policy is not None
         keys = {*configs, *self._configs}
         changed = {key for key in keys if configs.get(key) != self._configs.get(key)}
@@ -264,17 +257,17 @@ class PolicyProcess:
             allowed = self._policy.reconfigurable_configs()
             if fixed := sorted(changed & theirs - allowed):
                 may = ", ".join(sorted(allowed)) or "none"
-                return Reconfigured(PolicyProblem(f"{', '.join(fixed)} can't change while it runs", f"may change: {may}"))
+                return Configured(PolicyProblem(f"{', '.join(fixed)} can't change while it runs", f"may change: {may}"))
             self._policy.validate_reconfiguration(new)
         except Exception as error:
-            return Reconfigured(_problem(error, "validate_reconfiguration"))
+            return Configured(_problem(error, "validate_reconfiguration"))
         if changed & allowed:
             try:
                 self._policy.reconfigure(new)
             except Exception as error:
-                return Reconfigured(_problem(error, "reconfigure"), broken=True)
+                return Configured(_problem(error, "reconfigure"), broken=True)
         self._configs = configs
-        return Reconfigured()
+        return Configured()
 
     def publish(self, topic: str, key: str, value: bytes) -> Future[None]:
         """``clientscope.publish``: never blocks for Kafka; from any thread. The future fails if the record was dropped."""

@@ -33,7 +33,6 @@ from clientscope.gateway.policy.process import (
     PolicyPush,
     Publish,
     Reconfigure,
-    Reconfigured,
     Settled,
     Worn,
 )
@@ -191,8 +190,7 @@ class PolicyWorker:
         self._publish = publish
         self._owner = owner
         self._channel: Channel | None = None
-        self._configured: asyncio.Future[Configured] = asyncio.get_running_loop().create_future()
-        self._reconfigured: asyncio.Future[Reconfigured] | None = None
+        self._answer: asyncio.Future[Configured] | None = None
         self._ended = asyncio.Event()
 
     async def start(self, plan: PolicyPlan, configs: Mapping[str, Any]) -> None:
@@ -205,10 +203,10 @@ class PolicyWorker:
             SettingsError: the policy isn't there, or refuses its settings, or dies of them.
         """
         self._channel = await self._child.fork(self._received, self._lost)
-        self._channel.send(Configure(plan.class_name, configs, plan.own, plan.memory_bytes))
-        problem: PolicyProblem | None = _SLOW_START
-        with suppress(TimeoutError):
-            problem = (await asyncio.wait_for(asyncio.shield(self._configured), _START_WITHIN_S)).problem
+        answer = await self._ask(
+            self._channel, Configure(plan.class_name, configs, plan.own, plan.memory_bytes), _START_WITHIN_S, _SLOW_START
+        )
+        problem = answer.problem
         if problem is None and self._ended.is_set():
             problem = _DIED
         if problem is not None:
@@ -230,19 +228,25 @@ class PolicyWorker:
             self._next()
         return True
 
-    async def reconfigure(self, configs: Mapping[str, Any]) -> Reconfigured:
+    async def reconfigure(self, configs: Mapping[str, Any]) -> Configured:
         """Hands it new settings; where that leaves the policy broken, it is killed."""
-        if self._channel is None or not self.ready or self.closing or self._reconfigured is not None:
-            return Reconfigured(PolicyProblem("its process is being started, closed or reconfigured", "try again"))
-        self._reconfigured = asyncio.get_running_loop().create_future()
-        self._channel.send(Reconfigure(configs))
-        answer = Reconfigured(_SLOW_CHANGE, broken=True)
-        with suppress(TimeoutError):
-            answer = await asyncio.wait_for(asyncio.shield(self._reconfigured), _RECONFIGURE_WITHIN_S)
-        self._reconfigured = None
+        if self._channel is None or not self.ready or self.closing or self._answer is not None:
+            return Configured(PolicyProblem("its process is being started, closed or reconfigured", "try again"))
+        answer = await self._ask(self._channel, Reconfigure(configs), _RECONFIGURE_WITHIN_S, _SLOW_CHANGE)
         if answer.broken:
             self.kill(spared="reconfigure")
         return answer
+
+    async def _ask(self, channel: Channel, message: Configure | Reconfigure, within_s: float, slow: PolicyProblem) -> Configured:
+        """Its answer; ``slow`` if that doesn't come in time."""
+        self._answer = asyncio.get_running_loop().create_future()
+        channel.send(message)
+        try:
+            return await asyncio.wait_for(self._answer, within_s)
+        except TimeoutError:
+            return Configured(slow, broken=True)
+        finally:
+            self._answer = None
 
     async def close(self) -> None:
         """Lets it finish what it has and close the policy, for two seconds."""
@@ -284,9 +288,7 @@ class PolicyWorker:
             case Worn():
                 self._owner.worn(self)
             case Configured():
-                _set(self._configured, message)
-            case Reconfigured():
-                _set(self._reconfigured, message)
+                _set(self._answer, message)
 
     def _publish_for(self, message: Publish) -> None:
         if self.at_work and self.at_work[0].push.number == message.push:
@@ -308,8 +310,7 @@ class PolicyWorker:
     def _lost(self) -> None:
         self._ended.set()
         self.deadline.cancel()
-        _set(self._configured, Configured(_DIED))
-        _set(self._reconfigured, Reconfigured(_DIED))
+        _set(self._answer, Configured(_DIED))
         if self.ready:
             self._owner.ended(self)
 

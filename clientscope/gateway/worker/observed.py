@@ -6,7 +6,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from ipaddress import ip_address
 
 from clientscope.config import GatewaySettings
@@ -54,10 +53,7 @@ class RequestFilter:
 
     def takes(self, identity: Identity) -> bool:
         """Whether this client is one of them, its address apart."""
-        parts = (
-            (self.client_id, identity.client_id), (self.principal, identity.principal), (self.software, identity.software_name),
-        )  # fmt: skip
-        return all(not pattern or fnmatchcase(text or "", pattern) for pattern, text in parts)
+        return identity.fits(self.client_id, self.principal, self.software)
 
 
 @dataclass

@@ -8,6 +8,7 @@ import re
 import runpy
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lint_docs import DOCS, rendered
@@ -26,26 +27,28 @@ from udfs.rules.registry import EVERY_RULE, LIMITS
 FAULT = re.compile(r"(?<![A-Za-z0-9])[Ff]([0-9]{2})(?![0-9A-Za-z])")
 
 
-def test_the_tables_of_metrics_are_made_from_registries() -> None:
-    text = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
-    module = runpy.run_path(str(ROOT / "docs" / "make" / "metrics.py"))
+def made(page: str, maker: str = "") -> tuple[str, dict[str, Any]]:
+    """A page whose tables are as they are made, and the module that makes them."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    module = runpy.run_path(str(ROOT / "docs" / "make" / f"{maker or page}.py"))
     assert module["page"](text) == text, "make docs writes it anew"
+    return text, module
+
+
+def test_the_tables_of_metrics_are_made_from_registries() -> None:
+    text, module = made("metrics")
     assert re.findall(r"<!-- metrics: (\w+) -->", text) == list(module["REGISTRIES"])
     assert len(re.findall(r"^\| `clientscope_", text, re.MULTILINE)) > 70
 
 
 def test_the_tables_of_readiness_are_made_from_kafkas_jars_and_real_clients() -> None:
-    text = (ROOT / "docs" / "readiness.md").read_text(encoding="utf-8")
-    module = runpy.run_path(str(ROOT / "docs" / "make" / "readiness.py"))
-    assert module["page"](text) == text, "make docs writes it anew"
+    text, module = made("readiness")
     assert [name for name in re.findall(r"<!-- (\w+) -->", text) if name != "end"] == list(module["PARTS"])
     assert len(re.findall(r"^\| 4\.0\.0 \|", text, re.MULTILINE)) == 27
 
 
 def test_the_table_of_limits_has_every_limit_of_the_job() -> None:
-    text = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
-    module = runpy.run_path(str(ROOT / "docs" / "make" / "limits.py"))
-    assert module["page"](text) == text, "make docs writes it anew"
+    _, module = made("operating", "limits")
     names = [each.name for each in pkgutil.walk_packages(streaming.__path__, "streaming.") if "daemon" not in each.name]
     modules = [vars(importlib.import_module(name)) for name in names]
     defined = {value for each in modules for value in each.values() if isinstance(value, Limit)}
@@ -55,9 +58,7 @@ def test_the_table_of_limits_has_every_limit_of_the_job() -> None:
 
 
 def test_the_table_of_facts_has_every_fact() -> None:
-    text = (ROOT / "docs" / "telemetry.md").read_text(encoding="utf-8")
-    module = runpy.run_path(str(ROOT / "docs" / "make" / "client_facts.py"))
-    assert module["page"](text) == text, "make docs writes it anew"
+    text, _ = made("telemetry", "client_facts")
     assert len(re.findall(r"^\| `\w+` \| .*\| `(?:producer|consumer)\.", text, re.MULTILINE)) == len(FACTS)
 
 

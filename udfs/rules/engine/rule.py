@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -120,6 +123,18 @@ class Case:
     client_id: str | None = "orders-1"
 
 
+@cache
+def _cases() -> dict[str, tuple[Case, ...]]:
+    found = tomllib.loads(files("udfs.rules").joinpath("cases.toml").read_text("utf-8"))
+    return {code: tuple(_case(**each) for each in cases) for code, cases in found.items()}
+
+
+def _case(redacted: Sequence[str] = (), client_id: str = "orders-1", **of: Any) -> Case:
+    outcome, word = next(each for each in enumerate(("nothing", *OUTCOMES), NOT_APPLICABLE) if each[1] in of)
+    settings = of.pop(word) | dict.fromkeys(redacted)
+    return Case(outcome, settings, client_id=client_id or None, **of)
+
+
 SECTIONS = ("What", "Why", "Example", "Use instead", "Source")
 
 
@@ -198,8 +213,12 @@ class Rule:
     enabled: bool = True
     since: str = "0.1"
     instead: tuple[tuple[Callable[[KnownSoftware], bool], str], ...] = ()
-    cases: tuple[Case, ...] = ()
     docstring: str = ""
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """Its verdicts in ``cases.toml``."""
+        return _cases().get(self.code, ())
 
     @property
     def documentation(self) -> Documentation:
@@ -229,10 +248,15 @@ def rule(code: str, **said: Any) -> Callable[[Callable[[Push], Judgement]], Rule
     """
 
     def made(evaluate: Callable[[Push], Judgement]) -> Rule:
-        REGISTERED.append(Rule(code, evaluate.__name__, evaluate=evaluate, docstring=evaluate.__doc__ or "", **said))
-        return REGISTERED[-1]
+        return registered(code, evaluate, evaluate=evaluate, **said)
 
     return made
+
+
+def registered(code: str, documented: Callable[..., object], **said: Any) -> Rule:
+    """A rule with this function's name and documentation, in `REGISTERED` from now on."""
+    REGISTERED.append(Rule(code, documented.__name__, docstring=documented.__doc__ or "", **said))
+    return REGISTERED[-1]
 
 
 def checked_rule(
@@ -250,8 +274,7 @@ def checked_rule(
             settings = push.checked.evidence(found(push), note)
             return judged(bool(settings), push.software_known if evaluable is None else evaluable(push), None, settings)
 
-        REGISTERED.append(Rule(code, found.__name__, evaluate=evaluate, docstring=found.__doc__ or "", **said))
-        return REGISTERED[-1]
+        return registered(code, found, evaluate=evaluate, **said)
 
     return made
 
@@ -259,8 +282,4 @@ def checked_rule(
 def fleet_rule(code: str, **said: Any) -> Callable[[Callable[[], None]], Rule]:
     """The same of a rule about the fleet: by a single push nothing can be judged, so the function is empty."""
 
-    def made(documented: Callable[[], None]) -> Rule:
-        REGISTERED.append(Rule(code, documented.__name__, docstring=documented.__doc__ or "", **said))
-        return REGISTERED[-1]
-
-    return made
+    return lambda documented: registered(code, documented, **said)

@@ -57,24 +57,6 @@ def test_retried_with_backoff() -> None:
     assert pushing.answered(answer(), now) is None
 
 
-def test_throttled_but_taken_is_taken() -> None:
-    pushing = handshake()
-    assert pushing.request(0.0)
-    assert pushing.answered(answer(0, throttle_ms=5000), 0.0) is None
-    assert pushing.request(6.0) is None
-
-
-def test_ends_at_its_timeout() -> None:
-    pushing = handshake(timeout=10.0)
-    assert pushing.request(0.0)
-    assert pushing.answered(answer(89, throttle_ms=9000), 0.5) == 9.0
-    assert pushing.request(9.4) is None, "throttling is waited out first"
-    assert pushing.request(9.5)
-    assert pushing.request(9.5) is None, "another connection while the first still waits"
-    assert pushing.answered(answer(89, throttle_ms=9000), 9.6) is None
-    assert pushing.request(20.0) is None
-
-
 def test_timeout_between_connections() -> None:
     pushing = handshake(timeout=10.0)
     assert pushing.request(0.0)

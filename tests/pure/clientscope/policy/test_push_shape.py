@@ -15,7 +15,7 @@ from clientscope.policy import push_shape
 from clientscope.policy.push_shape import PushShape
 from clientscope.policy.redaction import ClientNames
 from clientscope.policy.telemetry import client_resource, record_value, redacted_metrics
-from clientscope.records.telemetry import ATTRIBUTES, BUFFER_MEMORY
+from clientscope.records.telemetry import ATTRIBUTES
 
 SECRET = "svc-AKIAIOSFODNN7EXAMPLE"
 NAMES = ClientNames()
@@ -34,6 +34,10 @@ def _librdkafka() -> MetricsData:
 
 
 LIBRDKAFKA = _librdkafka()
+EMPTY_SCOPE, SEVERAL = MetricsData.FromString(JAVA.SerializeToString()), measured({"a": 1.0})
+for _of_resource in EMPTY_SCOPE.resource_metrics:
+    _of_resource.scope_metrics[0].scope.SetInParent()
+SEVERAL.resource_metrics[0].scope_metrics[0].metrics[0].gauge.data_points.add(as_int=1, time_unix_nano=NOW_NS)
 
 
 def in_full(unpacked: bytes) -> bytes:
@@ -124,8 +128,8 @@ def agrees(shape: PushShape, unpacked: bytes) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [JAVA, measured({"a": 1.0, "b": 2.0}, {"c": 3.0}, node_id="node-1"), LIBRDKAFKA],
-    ids=["java", "labels", "librdkafka"],
+    [JAVA, measured({"a": 1.0, "b": 2.0}, {"c": 3.0}, node_id="node-1"), LIBRDKAFKA, EMPTY_SCOPE, SEVERAL],
+    ids=["java", "labels", "librdkafka", "empty scopes", "several points"],
 )
 def test_each_byte_of_a_push_counts_but_those_of_numbers_and_times(data: MetricsData) -> None:
     """Each byte is replaced, by bytes of which some are other tags, lengths and ends of text."""
@@ -152,17 +156,6 @@ def test_the_pieces_of_a_push_cannot_change_places() -> None:
         assert len(swapped) == len(unpacked) and shape.record(swapped) is None
     once = unpacked.replace(b"orders", b"ordres", 1)
     assert shape.record(once) is None
-
-
-def test_layouts_of_known_clients_have_a_shape() -> None:
-    empty_scope = MetricsData.FromString(JAVA.SerializeToString())
-    for of_resource in empty_scope.resource_metrics:
-        of_resource.scope_metrics[0].scope.SetInParent()
-    several = measured({"a": 1.0})
-    several.resource_metrics[0].scope_metrics[0].metrics[0].gauge.data_points.add(as_int=1, time_unix_nano=NOW_NS)
-    for data in (JAVA, empty_scope, several, measured({"a": 1.0}, {"b": 2.0}, node_id="1"), measured({}, {"b": 1.0}), LIBRDKAFKA):
-        shape, following = shape_of(data), later(data, 1)
-        assert shape is not None and shape.record(following) == in_full(following)
 
 
 def test_what_is_hidden_stays_hidden() -> None:
@@ -224,9 +217,3 @@ def test_numbers_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(push_shape, "MOST_SHAPE_POINTS", 2)
     assert shape_of(metrics("a", "b")) is not None
     assert shape_of(metrics("a", "b", "c")) is None
-
-
-def test_a_shape_says_whether_a_number_may_be_a_setting() -> None:
-    for name, has in ((BUFFER_MEMORY, True), ("a", False)):
-        shape = shape_of(measured({name: 0.0}))
-        assert shape is not None and shape.has_setting is has

@@ -13,7 +13,6 @@ from kafka.protocol.metadata import ApiVersionsResponse
 from places import TESTS
 from played import Played, framed, from_broker, from_client
 
-from clientscope.policy.interface import ClientConfig
 from clientscope.session.handler import READ_LIMIT
 from clientscope.session.session import Session
 from clientscope.session.shown import SharedFields
@@ -253,10 +252,6 @@ def test_rejects_oversized_answer(key: int, length: int, ended: str | None) -> N
     if key == 18 and ended is None:
         played.broker(bytes(length + 4 - len(begun)))
         assert len(played.to_client) == length + 4
-
-
-def test_a_pushed_value_is_in_no_repr() -> None:
-    assert "hunter2" not in repr(ClientConfig("sasl.jaas.config", "hunter2", 8, False))
 
 
 def requested(

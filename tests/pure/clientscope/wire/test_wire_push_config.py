@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import io
+import struct
 import uuid
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,7 +20,6 @@ from clientscope.errors import WireError
 from clientscope.session.handlers.k1324_push_config import read_configs
 from clientscope.wire.codes import API_VERSIONS, CLIENT_INSTANCE_ID_TAG, CONFIG_TOO_LARGE, PUSH_CONFIG
 from clientscope.wire.messages import ApiVersionsRequest, PushConfigRequest, PushConfigResponse
-from clientscope.wire.strict import decode_body
 from clientscope.wire.telemetry import (
     PushedMetrics,
     crc32c,
@@ -80,6 +82,53 @@ def test_kafka_python_finds_our_response_and_keeps_its_own() -> None:
 
     assert response_class(PUSH_CONFIG, 0) == "clientscope.wire.messages"
     assert response_class(API_VERSIONS, 4) == "kafka.protocol.metadata.api_versions"
+
+
+class _ExactReader(io.BytesIO):
+    """Raises EOFError where BytesIO would return less than was asked for."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        if size is not None and len(data) < size:
+            raise EOFError
+        return data
+
+
+def decode_body(message_class: Any, body: bytes, version: int) -> Any:
+    """One message's body, all of it, as an instance of the kafka-python message or data class ``message_class``.
+
+    Unknown tagged fields are kept in ``unknown_tags``, as KIP-482 asks of a reader.
+
+    Raises:
+        WireError: ``truncated``, ``bad_utf8``, ``bad_varint``, ``null``, ``trailing_bytes`` or ``malformed``.
+    """
+    flexible = message_class.flexible_version_q(version)
+    reader = _ExactReader(body)
+    try:
+        message = message_class._struct.decode(reader, version=version, compact=flexible, tagged=flexible)
+    except EOFError:
+        raise WireError("truncated") from None
+    except UnicodeDecodeError:
+        raise WireError("bad_utf8") from None
+    except ValueError as error:
+        raise WireError("bad_varint" if "Invalid value" in str(error) else "malformed", str(error)) from None
+    except (struct.error, TypeError, OverflowError, MemoryError) as error:
+        raise WireError("malformed", str(error)) from None
+    if (rest := len(body) - reader.tell()) > 0:
+        raise WireError("trailing_bytes", str(rest))
+    _refuse_nulls(message_class._struct, message, version)
+    return message
+
+
+def _refuse_nulls(struct_field: Any, message: Any, version: int) -> None:
+    given = [field for field in struct_field.tagged_fields(version)._fields if field.name in (message.tags or ())]
+    for field in (*struct_field.untagged_fields(version), *given):
+        value = getattr(message, field.name)
+        if field.is_struct_array() and value is not None:
+            for item in value:
+                _refuse_nulls(field.array_of, item, version)
+        elif value is None and field._type_str != "uuid" and not field.nullable_for_version_q(version):
+            raise WireError("null", field.name)
 
 
 def by_the_engine(body: bytes) -> list[tuple[str, str, int, bool]] | str:

@@ -33,7 +33,7 @@ from clientscope.commands.doctor.files import check_certificates, check_files, e
 from clientscope.commands.doctor.listeners import AdvertisedListener, Probed, advertised, judge, probe
 from clientscope.commands.doctor.machine import check_ports
 from clientscope.commands.doctor.result import CheckResult, Outcome, Situation, not_checked, ok, problem, warning
-from clientscope.commands.doctor.running import CHECKS, DoctorCheck, block, counted, print_end, run_all, summary, worst
+from clientscope.commands.doctor.running import CHECKS, DoctorCheck, block, outcomes, print_end, run_all, summary, worst
 from clientscope.config import GatewaySettings, KafkaSettings, PageSettings, ServeSettings, StreamSettings
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.java import java
@@ -96,7 +96,7 @@ RESULTS = [
 
 def test_summary_and_what_a_terminal_of_80_columns_shows() -> None:
     text = "\n".join(summary({"Java": "17"}, RESULTS)) + "\n\n"
-    assert counted(RESULTS) == "1 problem, 1 warning, 1 not checked, 3 ok"
+    assert outcomes(RESULTS) == "1 problem, 1 warning, 1 not checked, 3 ok"
     assert (worst([("b", [ok("x"), warning("y"), not_checked("z")])]), worst([])) == (Outcome.WARNING, Outcome.OK)
     out = io.StringIO()
     console = Console(file=out, width=80, no_color=True, highlight=False)
@@ -311,13 +311,8 @@ def judged() -> dict[str, list[CheckResult]]:
     }
 
 
-def test_what_is_made_of_what_is_found() -> None:
-    text = ""
-    for name, results in judged().items():
-        text += f"{name}\n"
-        for each in results:
-            text += f"  {each.outcome.value}: {each.text}\n" + "".join(f"    {more}\n" for more in (each.remedy, each.command) if more)
-    assert is_golden(text, __file__, "judged.txt")
+def test_what_is_made_of_what_is_found(tmp_path: Path) -> None:
+    assert is_golden("".join(said(tmp_path, name, results) for name, results in judged().items()), __file__, "judged.txt")
 
 
 @contextmanager

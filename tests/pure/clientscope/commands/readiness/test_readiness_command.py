@@ -19,7 +19,6 @@ from clientscope.commands.xray import inventory as inventories
 from clientscope.commands.xray import output as xray_output
 from clientscope.commands.xray import result
 from clientscope.logs import files
-from clientscope.readiness.groups import FIELDS
 
 LOGS = Path(__file__).parents[4] / "fixtures" / "request_logs"
 PRODUCE = next(line for line in files.lines(LOGS / "broker-3.9.log") if '"PRODUCE"' in line and "python-orders-1" in line)
@@ -66,25 +65,9 @@ def log_of(folder: Path, lines: Sequence[str], name: str = "broker.log") -> str:
     return str(folder / name)
 
 
-def test_applications_with_the_worst_verdict_first(tmp_path: Path, listed: Listed) -> None:
-    orders, legacy, billing = listed(log_of(tmp_path, MIXED))
-    assert {name: orders[name] for name in FIELDS if name != "reason"} == {
-        "readiness": "breaks", "application": "orders", "owner": "", "principal": "User:alice", "software": "unknown software",
-        "clients": 3, "breaks": 2, "unknown": 0, "falls_back": 0, "fine": 1,
-        "last_old": "2026-11-20 10:00:00", "last_seen": "2026-11-21 10:00:00",
-        "advice": "Upgrade its client library, and remove settings that pin an old protocol version.",
-    }  # fmt: skip
-    assert orders["reason"].startswith("4.0.0 doesn't serve Produce 2: it was removed in 4.0.0.")
-    assert [(row["software"], row["readiness"], row["clients"]) for row in orders["rows"]] == [
-        ("unknown software", "breaks", 2), ("kafka-python 3.0.12", "fine", 1),
-    ]  # fmt: skip
-    assert (legacy["application"], legacy["readiness"], legacy["software"]) == ("legacy", "unknown", "librdkafka 1.0.0")
-    assert (billing["application"], billing["readiness"], billing["last_old"]) == ("billing", "fine", "")
-
-
 SESSION = [
     *(f"mixed.log --group-by {by} -o {output}" for by in ("application", "owner", "principal", "software") for output in ("table", "name")),
-    "mixed.log -o wide --limit 1",
+    "mixed.log -o wide --limit 1", "mixed.log -o json",
     # The release of the brokers decides what a client passed over.
     "legacy.log -o name", "legacy.log -o csv --broker-release 3.9",
     # Clients are searched as in every list, and a wrong search is said before anything is read.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from every import every
@@ -17,7 +18,7 @@ from clientscope.catalog.setting_names import kinds_of, own_name
 from clientscope.catalog.settings import Facts, Release, libraries
 from clientscope.records.enums import Origin
 from udfs.rules.engine import vocabulary
-from udfs.rules.engine.rule import FIRED, Case, Rule
+from udfs.rules.engine.rule import FIRED, Rule
 from udfs.rules.registry import EVERY_RULE
 
 BY_CODE = {rule.code: rule for rule in EVERY_RULE}
@@ -69,22 +70,11 @@ def test_advice_names_settings_of_the_library(rule: Rule, dialect: Dialect) -> N
                     assert all(each.allowed is None or each.allowed.takes(value) for each in every(facts)), (dialect.name, release, said)
 
 
-@pytest.mark.parametrize(("software", "version", "says", "does_not"), cases(__file__, "eager_advice.txt"))
-def test_advises_an_eager_group_by_its_library(software: str, version: str, says: str, does_not: str) -> None:
-    push = push_of(record_of(Case(FIRED, {"partition.assignment.strategy": "range"}, software=software, version=version)))
-    assert "AN213" in fired(push)
-    said = push.message(BY_CODE["AN213"], FIRED)
-    assert says in said and does_not not in said, said
-
-
-@pytest.mark.parametrize(
-    ("version", "says", "does_not"), [("2.0.1", "is too old", "has a bug"), ("0.10.2.2", "is too old", "has a bug"),
-                                      ("3.9.1", "has a bug", "too old"), ("3.1.0", "has a bug", "too old")],
-)  # fmt: skip
-def test_bad_software_has_a_bug_or_is_too_old(version: str, says: str, does_not: str) -> None:
-    push = push_of(record_of(Case(FIRED, {"acks": "all"}, version=version)))
-    assert "AN307" in fired(push)
-    said = push.message(BY_CODE["AN307"], FIRED)
+@pytest.mark.parametrize(("code", "software", "version", "says", "does_not"), cases(__file__, "advice.txt"))
+def test_advises_by_library_and_release(code: str, software: str, version: str, says: str, does_not: str) -> None:
+    push = push_of(record_of(replace(BY_CODE[code].cases[0], software=software, version=version)))
+    assert code in fired(push)
+    said = push.message(BY_CODE[code], FIRED)
     assert says in said and does_not not in said, said
 
 
