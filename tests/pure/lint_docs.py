@@ -11,8 +11,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+from clientscope.catalog.frameworks import frameworks
+
 DOCS = Path(__file__).parent.parent.parent / "docs" / "lint.md"
 _FILE = re.compile(r"^```properties\n(# (\S+)\n.*?)^```$", re.MULTILINE | re.DOTALL)
+_TABLE = re.compile(r"(?<=^<!-- frameworks -->\n)(?:\|.*\n)*", re.MULTILINE)
+_PLAINER = (
+    (r"\(\?=.*\)$", "Name"), (r"\(\?:%\[\\w-\]\+\\\.\)\?", ""), (r"\(\?:\[[^)]*\]\+\\\.\)\*", "…."), (r"\[\\w-\]\+", "NAME"),
+    (r"\\d\+", "N"), (r"\(\?:((?:[^()]|\([^()]*\)\??)*)\)\?", r"[\1]"), (r"\(\?:", "("), (r"\\(.)", r"\1"),
+)  # fmt: skip
+"""From a regular expression of the table to what people read."""
 _CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -20,12 +28,32 @@ def rendered(text: str, folder: Path) -> str:
     """The text with what its commands print, run in a folder with its files; `sys.stdout` is taken meanwhile."""
     for file in _FILE.finditer(text):
         (folder / file[2]).write_text(file[1])
+    text = _TABLE.sub(lambda _: table(), text)
     before = Path.cwd()
     os.chdir(folder)
     try:
         return _CONSOLE.sub(lambda block: f"```console\n{_session(block[1])}```", text)
     finally:
         os.chdir(before)
+
+
+def table() -> str:
+    """The frameworks whose files are read, as rows of Markdown."""
+    rows = ["| framework | library | client | prefixes |", "|---|---|---|---|"]
+    for each in frameworks():
+        name = f"[{each.name}]({each.source.split()[0]})"
+        for role in dict.fromkeys(role for roles in each.prefixes.values() for role in roles):
+            prefixes = [prefix for roles in each.prefixes.values() for prefix in roles.get(role, ())]
+            listed = ", ".join(f"`{_plainer(prefix)}`" for prefix in prefixes)
+            rows.append(f"| {name} | {each.library} | {role} | {listed} |")
+            name = ""
+    return "".join(f"{row}\n" for row in rows)
+
+
+def _plainer(prefix: str) -> str:
+    for pattern, text in _PLAINER:
+        prefix = re.sub(pattern, text, prefix)
+    return prefix.replace("|", "/") + "…" * (not prefix.endswith("Name"))
 
 
 def _session(block: str) -> str:

@@ -50,7 +50,8 @@ class FileSettings(Settings):
 
     principal: Principal
     dialect: Annotated[str, Option(metavar="DIALECT")] = Field(
-        "java", description="client library, which determines names, spellings and defaults of settings"
+        "",
+        description="client library, which determines names, spellings and defaults of settings; by default the one whose names they are",
     )
     software_version: SoftwareText = Field(
         "unknown",

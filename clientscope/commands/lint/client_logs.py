@@ -57,7 +57,7 @@ def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
             left_out += 1
     found = [*different[True].values(), *different[False].values()]
     settled = {setting.line for client, _ in found for setting in client.settings.values()}
-    loose, subjects = credentials.subjects((each for each in credentials_there if each.line not in settled), dialect_of("java"), principal)
+    loose, subjects = credentials.subjects((each for each in credentials_there if each.line not in settled), principal)
     if not found and not loose:
         raise SettingsError(
             f"{path}: no client's settings in this log", "Java clients log them at INFO when they start, librdkafka's with debug=conf"

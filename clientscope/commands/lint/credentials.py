@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import Type
-from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.placeholders import is_filled_in, is_placeholder
 from clientscope.catalog.sensitive import Tier
 from clientscope.catalog.sensitive_values import is_login_module, shape_of
@@ -130,7 +130,7 @@ def noted(lines: Iterable[str], found: list[Placed]) -> Iterator[str]:
         yield line
 
 
-def subjects(found: Iterable[Placed], dialect: Dialect, principal: str | None) -> tuple[dict[str, Placed], tuple[Subject, ...]]:
+def subjects(found: Iterable[Placed], principal: str | None) -> tuple[dict[str, Placed], tuple[Subject, ...]]:
     """What is to be judged of credentials that are no client's settings: their places by a name of their own each, and whose they are.
 
     A name that comes again is in a subject of its own, since a subject has each name once.
@@ -143,7 +143,7 @@ def subjects(found: Iterable[Placed], dialect: Dialect, principal: str | None) -
     for number in range(max(map(len, of_name.values()), default=0)):
         values = {name: several[number].value or "" for name, several in of_name.items() if number < len(several)}
         names = {name: _own(name, number) for name in values}
-        made.append(Subject(values, dialect, "unknown", None, principal, names, observed=True, loose=True))
+        made.append(Subject(values, JAVA, "unknown", None, principal, names, observed=True, loose=True))
     return settings, tuple(made)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 
 from clientscope.catalog.dialects import dialect as dialect_of
-from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.commands.lint import JudgingSettings, LintSettings, RuleSettings, client_logs, formats, judging, reading, shown
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, reports
 from clientscope.errors import ClientscopeError, SettingsError
@@ -65,7 +64,7 @@ def lint(settings: LintSettings, today: date) -> LintReport:
     Raises:
         ClientscopeError: something is wrong with the settings, the rules file or owners.toml.
     """
-    reads, skipped, errors = _read(settings, dialect_of(settings.dialect))
+    reads, skipped, errors = _read(settings)
     return report_on(reads, settings, today, skipped, errors)
 
 
@@ -105,7 +104,9 @@ def _lines(settings: JudgingSettings, made: LintReport, token: str) -> Iterator[
             yield from more
 
 
-def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[FileReport], list[str]]:
+def _read(settings: LintSettings) -> tuple[list[Read], list[FileReport], list[str]]:
+    if settings.dialect:
+        dialect_of(settings.dialect)  # before any file is read
     reads: list[Read] = []
     skipped: list[FileReport] = []
     errors: list[str] = []
@@ -117,7 +118,7 @@ def _read(settings: LintSettings, dialect: Dialect) -> tuple[list[Read], list[Fi
             if file_format == "log":
                 reads += client_logs.reads(shown.plain(file.shown), log_files.lines(file.path), settings.principal or None)
                 continue
-            read = reading.read(file.shown, file.content(), file_format, settings, dialect)
+            read = reading.read(file.shown, file.content(), file_format, settings)
         except ClientscopeError as error:
             # A directory has JSON and YAML of every kind; what of that isn't whole is no client's settings.
             if file.named or file.path is None or file.path.suffix.lower() not in (".json", ".yaml", ".yml"):

@@ -11,8 +11,8 @@ from golden import cases, is_golden
 from lint_reports import judged
 
 from clientscope.catalog.configs import ClientType
+from clientscope.catalog.frameworks import clients
 from clientscope.commands.lint.findings import MOST, Ignored, read_comments
-from clientscope.commands.lint.reading import prefix_groups
 
 
 def findings(document: dict[str, Any]) -> set[tuple[str, int | None]]:
@@ -21,19 +21,19 @@ def findings(document: dict[str, Any]) -> set[tuple[str, int | None]]:
 
 @pytest.mark.parametrize(("name", "client_type", "kafka_name"), cases(__file__, "prefixes.txt"))
 def test_a_prefix_says_whose_it_is(name: str, client_type: str, kafka_name: str) -> None:
-    (group,) = prefix_groups({name: "1"})
+    (group,) = clients({name: "1"})
     assert (group.client_type, dict(group.names)) == (ClientType(client_type), {kafka_name: name})
 
 
 NONE = (
-    "acks", "producer.name", "my.producer.acks", "producer", "producer.", "spring.kafka.producer.acks", "mp.messaging.outgoing.acks",
+    "acks", "producer.name", "my.producer.acks", "producer", "producer.", "spring.kafka.producer.name", "mp.messaging.outgoing.acks",
     "mp.messaging.outgoing.orders.topic", "KAFKA_TOPIC", "KAFKA_BATCH_SIZE", "KAFKA_CLIENTID", "spec.mirrors[0].config.producer.acks",
     "spring.kafka.producer.properties[linger.ms]",
 )  # fmt: skip
 
 
 def test_other_names_are_nobodys() -> None:
-    assert [name for name in NONE if prefix_groups({name: "1"})] == []
+    assert [name for name in NONE if clients({name: "1"})] == []
 
 
 def test_springs_common_settings_are_each_clients() -> None:
@@ -42,7 +42,7 @@ def test_springs_common_settings_are_each_clients() -> None:
         "spring.kafka.producer.properties.acks",
         "spring.kafka.consumer.properties.group.id",
     ]
-    producer, consumer = prefix_groups(dict.fromkeys(given, "1"))
+    producer, consumer = clients(dict.fromkeys(given, "1"))
     assert set(producer.names) == {"request.timeout.ms", "acks"}
     assert set(consumer.names) == {"request.timeout.ms", "group.id"}
 

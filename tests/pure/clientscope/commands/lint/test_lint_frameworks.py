@@ -1,0 +1,85 @@
+"""Settings of clients in the files of frameworks: tests/corpora/lint has what people reported, with what is found in each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_runs import Document
+from corpora import FOLDER
+from golden import is_golden
+from hypothesis import given
+from hypothesis import strategies as st
+from lint_docs import DOCS, table
+from lint_reports import judged
+
+from clientscope.catalog.configs import ClientType
+from clientscope.catalog.frameworks import clients, frameworks
+
+FILES = sorted((FOLDER / "lint").iterdir())
+
+
+def test_what_people_reported(lint: Document) -> None:
+    text = "".join(f"{file.name}\n{judged(lint(file.name, file.read_text()))}\n" for file in FILES)
+    assert is_golden(text, __file__, "frameworks.txt")
+
+
+VALUES = """
+spring.kafka.producer.batch-size          | 16KB      | batch.size        | 16384
+spring.kafka.producer.batchSize           | 1MB       | batch.size        | 1048576
+spring.kafka.consumer.heartbeat-interval  | 3s        | heartbeat.interval.ms | 3000
+spring.kafka.consumer.fetch-max-wait      | PT1S      | fetch.max.wait.ms | 1000
+spring.kafka.consumer.fetch-min-size      | 10        | fetch.min.bytes   | 10
+spring.kafka.producer.properties.batch.size | 16KB    | batch.size        | 16KB
+spring.kafka.consumer.ssl.key-store-password | p      | ssl.keystore.password | p
+SPRING_KAFKA_CONSUMER_MAX_POLL_RECORDS    | 5         | max.poll.records  | 5
+SPRING_KAFKA_PRODUCER_PROPERTIES_LINGER_MS | 5        | linger.ms         | 5
+Kafka.Acks                                | Leader    | acks              | 1
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("row", VALUES)
+def test_names_and_values_in_the_frameworks_own_spelling(row: str) -> None:
+    name, text, key, value = (each.strip() for each in row.split("|"))
+    beside = {"Kafka.BootstrapServers": "b:1"} if name.startswith("Kafka") else {}
+    (client,) = clients({name: text, **beside})
+    assert client.names[key] == name
+    assert client.framework.value(name, key, text) == value
+
+
+def test_what_all_clients_share_is_each_clients() -> None:
+    shared = {"kafka.sasl.mechanism": "PLAIN", "mp.messaging.outgoing.a.acks": "1", "%prod.mp.messaging.incoming.b.group.id": "b"}
+    producer, consumer = clients(shared)
+    assert (producer.client_type, set(producer.names)) == (ClientType.PRODUCER, {"sasl.mechanism", "acks"})
+    assert (consumer.client_type, set(consumer.names)) == (ClientType.CONSUMER, {"sasl.mechanism", "group.id"})
+
+
+def test_the_librarys_own_setting_counts_before_the_frameworks() -> None:
+    (client,) = clients({"spring.kafka.producer.properties.acks": "0", "spring.kafka.producer.acks": "all"})
+    assert client.names["acks"] == "spring.kafka.producer.properties.acks"
+
+
+NOBODYS = (
+    {"kafka.topic": "a", "kafka.retries": "3"}, {"properties.retries": "3"}, {"App.ClientId": "a", "App.Retries": "3"},
+    {"spring.kafka.listener.ack-mode": "record"}, {"spring.kafka.producer.name": "a"},
+    {"KAFKA_NODE_ID": "1", "KAFKA_ACKS": "1"}, {"KAFKA_CFG_NODE_ID": "1", "KAFKA_ACKS": "1"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("values", NOBODYS, ids=lambda values: next(iter(values)))
+def test_what_only_looks_so_is_nobodys(values: dict[str, str]) -> None:
+    assert clients(values) == []
+
+
+NAMES = st.lists(st.sampled_from(["spring", "kafka", "producer", "properties", "acks", "Acks", "[0]", "%dev", "a", "KAFKA_ACKS", "->", ""]))
+
+
+@given(st.dictionaries(NAMES.map(".".join), st.text(max_size=9), max_size=9))
+def test_each_name_is_of_the_file(values: dict[str, str]) -> None:
+    for client in clients(values):
+        assert values.keys() >= set(client.names.values()) and client.names
+
+
+def test_the_table_of_the_page_is_the_data(tmp_path: Path) -> None:
+    assert table() in DOCS.read_text(), "python tests/pure/lint_docs.py writes it anew"
+    assert all(framework.source.startswith("https://") for framework in frameworks())
