@@ -1,6 +1,6 @@
 """The command ``clientscope lint``: judges settings files by the rules, without a cluster.
 
-- `places`: a file's settings, and the place of each.
+- `places`: a file's settings, and the place of each (`placed`); `blocks`: those of languages that nest blocks.
 - `reading`: which files, what type of client they are of, and a file before it is judged; `client_logs`: a client's log.
 - `judging`: the rules, applied to files.
 - `credentials`: what is a credential in text that no format explains.

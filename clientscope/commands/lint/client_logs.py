@@ -9,7 +9,7 @@ from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.findings import Instance, Read
 from clientscope.commands.lint.judging import Subject
-from clientscope.commands.lint.places import Placed, Region
+from clientscope.commands.lint.placed import Placed, Region
 from clientscope.errors import SettingsError
 from clientscope.logs.client_logs import JavaLogs, LibrdkafkaLogs, LoggedClient, LoggedSetting, texts
 from udfs.kernels.applications import application_of

@@ -17,7 +17,7 @@ from clientscope.catalog.placeholders import is_filled_in, is_placeholder
 from clientscope.catalog.sensitive import Tier
 from clientscope.catalog.sensitive_values import is_login_module, shape_of
 from clientscope.commands.lint.judging import Subject
-from clientscope.commands.lint.places import Placed, Region
+from clientscope.commands.lint.placed import Placed, Region
 from clientscope.records.enums import ValueState
 
 ALONE = "only credentials are judged here"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, RuleTexts, Subject, severity_of
-from clientscope.commands.lint.places import LINE_END, Placed, Region
+from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.commands.lint.shown import plain
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import ClientPattern, PatternSubject

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from clientscope import __version__
 from clientscope.commands.lint.findings import FileFinding, FileReport, FileSetting, Instance, LintReport
 from clientscope.commands.lint.judging import RuleTexts
-from clientscope.commands.lint.places import Region
+from clientscope.commands.lint.placed import Region
 from clientscope.commands.lint.shown import plain
 from clientscope.profiles.suppressions import ENDLESS
 from clientscope.severities import SEVERITIES

@@ -1,4 +1,4 @@
-"""Settings of a file, each with its place: Java properties, JSON or YAML.
+"""Settings of a file, each with its place: Java properties, JSON, YAML, or blocks of names and values.
 
 An error in a file names the line; its content is never quoted, since it may be a password. Files may come from anybody's pull request, so
 levels and settings are bounded.
@@ -9,107 +9,30 @@ from __future__ import annotations
 import io
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from datetime import date
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any, NamedTuple
+from typing import Any
 
 import javaproperties
 import yaml
 
+from clientscope.commands.lint.blocks import blocks
+from clientscope.commands.lint.placed import (
+    LINE_END,
+    MAX_LEVELS,
+    MAX_SETTINGS,
+    NO_SETTINGS,
+    TOO_DEEP,
+    TOO_MANY,
+    LineStarts,
+    Malformed,
+    Placed,
+    Region,
+    as_text,
+    clean,
+    embedded,
+)
 from clientscope.errors import SettingsError
-
-MAX_SETTINGS = 10_000
-"""More of them are no client's configuration."""
-MAX_LEVELS = 32
-LINE_END = re.compile(r"\r\n|\r|\n")
-"""What ends a line, for Java and editors; Python's ``splitlines`` knows others."""
-
-_SURROGATES = re.compile("[\ud800-\udfff]")
-
-TOO_MANY = f"it has more than {MAX_SETTINGS} settings"
-TOO_DEEP = "it has too many levels"
-NO_SETTINGS = "expected: names and values, such as client.id"
-
-
-class Region(NamedTuple):
-    """The place of a value: lines and columns from 1, in characters; the end is after its last one."""
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-
-
-class Placed(NamedTuple):
-    """One setting.
-
-    Attributes:
-        name: as it is written, levels joined by dots.
-        value: as text; None unless it is a text, a number or a list of those.
-        region: of the value.
-        source: from the beginning of its name to the end of its value, exactly as in the file.
-        line: of its name.
-        shared: it comes from a YAML merge key, so settings beside it override it.
-        is_default: the client library's default, printed along with other settings, as in a client's log.
-    """
-
-    name: str
-    value: str | None
-    region: Region
-    source: str
-    line: int
-    shared: bool = False
-    is_default: bool = False
-
-
-class Malformed(ValueError):
-    """Where the content isn't what it should be, without a word of it."""
-
-
-class LineStarts:
-    """From positions in a text to lines and columns.
-
-    Attributes:
-        text: the whole.
-        starts: of its lines.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.starts = [0, *(match.end() for match in LINE_END.finditer(text))]
-
-    def at(self, position: int) -> tuple[int, int]:
-        """Line and column, from 1."""
-        line = bisect_right(self.starts, position)
-        return line, position - self.starts[line - 1] + 1
-
-    def region(self, start: int, stop: int) -> Region:
-        """From one position to another."""
-        return Region(*self.at(start), *self.at(stop))
-
-
-def as_text(value: Any) -> str | None:
-    """A value as Kafka writes it; None where it is no text, number or list of them."""
-    text: str | None = None
-    if isinstance(value, bool):
-        text = "true" if value else "false"
-    elif isinstance(value, float) and value.is_integer():
-        text = str(int(value))
-    elif isinstance(value, str | int | float):
-        text = str(value)
-    elif isinstance(value, date):
-        text = value.isoformat()
-    elif isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
-        text = ",".join(as_text(item) or "" for item in value)
-    return None if text is None else clean(text)
-
-
-def clean(text: str) -> str:
-    """Without lone surrogates, which JSON and properties can write and UTF-8 can't; the same object where there are none."""
-    return _SURROGATES.sub("?", text) if _SURROGATES.search(text) else text
-
 
 # libyaml's, where PyYAML was built with it, is ten times as fast.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -202,6 +125,9 @@ class _Walk:
                 yield from self._mapping(value, f"{name}.", level + 1, shared)
                 continue
             text = self._value(value)
+            if text is not None and "\n" in text and name.endswith(".properties"):
+                yield from embedded(self._lines, value.start_mark.index, value.end_mark.index, f"{name}.")
+                continue
             if text is not None or isinstance(value, yaml.SequenceNode):
                 yield self._placed(name, text, key.start_mark.index, value.start_mark.index, value.end_mark.index, shared)
             if isinstance(value, yaml.SequenceNode):
@@ -265,7 +191,7 @@ def read(shown: str, content: bytes, file_format: str) -> list[Placed]:
 
     Args:
         shown: the file's name, for an error.
-        file_format: ``properties``, ``json`` or ``yaml``.
+        file_format: ``properties``, ``json``, ``yaml`` or ``text``.
 
     Raises:
         SettingsError: the content isn't of that format, or is too much.
@@ -386,5 +312,5 @@ def _skip(text: str, position: int) -> int:
 
 
 _HINT = "set --format if the suffix names another format"
-_PARSERS: dict[str, Callable[[bytes], Iterator[Placed]]] = {"properties": _properties, "json": _json, "yaml": yaml_settings}
-_NAMES = {"properties": "a Java properties file", "json": "JSON", "yaml": "YAML"}
+_PARSERS: dict[str, Callable[[bytes], Iterator[Placed]]] = {"properties": _properties, "json": _json, "yaml": yaml_settings, "text": blocks}
+_NAMES = {"properties": "a Java properties file", "json": "JSON", "yaml": "YAML", "text": "text"}

@@ -20,7 +20,7 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.settings import libraries
 from clientscope.commands.lint import FileSettings, credentials, findings, judging, places, shown
 from clientscope.commands.lint.findings import FileReport, Read
-from clientscope.commands.lint.places import Placed
+from clientscope.commands.lint.placed import LINE_END, Placed
 from clientscope.errors import SettingsError
 from clientscope.settings_files import FORMATS, MAX_BYTES, read_bytes
 
@@ -36,18 +36,21 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
         SettingsError: the content isn't of its format, or is too much, and has no credential either.
     """
     principal = settings.principal or None
-    if file_format == "text":
-        return _of_text(name, content, principal, "no format that is known explains its settings") or FileReport(
-            name, skipped="no format that is known explains its settings, and no credential is in it"
-        )
     try:
         placed = places.read(shown.plain(name), content, file_format)
+        if file_format == "properties" and any(each.name.endswith("{") or each.value == "{" for each in placed):
+            file_format = "text"  # HOCON, a pipeline of Logstash
+            placed = places.read(shown.plain(name), content, file_format)
     except SettingsError as error:
         if found := _of_text(name, content, principal, str(error)):
             return found
         raise
     counted = {each.name: each for each in placed}
-    subjects, reason = _subjects(counted, settings)
+    subjects, reason = _subjects(counted, settings, own=file_format != "text")
+    if file_format == "text":
+        if not subjects:
+            return _of_text(name, content, principal, reason) or FileReport(name, skipped=f"{reason}, and no credential is in it")
+        placed = [each for each in placed if each.name in _judged(subjects)]  # what else is there is searched line by line
     loose, of_loose = credentials.subjects(_loose(placed, subjects, content), principal)
     if not subjects and not of_loose:
         return FileReport(name, skipped=reason)
@@ -72,18 +75,27 @@ def _of_text(name: str, content: bytes, principal: str | None, why: str) -> Read
 
 def _loose(placed: Sequence[Placed], subjects: Sequence[judging.Subject], content: bytes) -> Iterator[Placed]:
     """The credentials that are no setting of one of the clients: of other settings, and of lines without one, such as comments."""
-    judged = {name for subject in subjects for name in (subject.settings if subject.prefixed is None else subject.prefixed.values())}
+    judged = _judged(subjects)
     yield from (each for each in placed if each.name not in judged and credentials.is_credential(each))
     within = {line for each in placed for line in range(each.line, each.region.end_line + 1)}
     yield from (each for each in credentials.in_lines(_lines(content)) if each.line not in within)
 
 
+def _judged(subjects: Sequence[judging.Subject]) -> set[str]:
+    """The names in the file of all settings of clients."""
+    return {name for subject in subjects for name in (subject.settings if subject.prefixed is None else subject.prefixed.values())}
+
+
 def _lines(content: bytes) -> list[str]:
-    return places.LINE_END.split(content.decode("utf-8", "replace"))
+    return LINE_END.split(content.decode("utf-8", "replace"))
 
 
-def _subjects(counted: Mapping[str, Placed], settings: FileSettings) -> tuple[tuple[judging.Subject, ...], str]:
-    """The clients whose settings are in a file; if there are none, the reason."""
+def _subjects(counted: Mapping[str, Placed], settings: FileSettings, own: bool) -> tuple[tuple[judging.Subject, ...], str]:
+    """The clients whose settings are in a file; if there are none, the reason.
+
+    Args:
+        own: the file may be of one client, and not only have those of a framework.
+    """
     values = {name: each.value for name, each in counted.items() if each.value is not None}
     principal, version = settings.principal or None, settings.software_version
     library = settings.dialect or _library(values)
@@ -92,13 +104,13 @@ def _subjects(counted: Mapping[str, Placed], settings: FileSettings) -> tuple[tu
     ]
     under_prefix = {name for each in created for name in each.names.values()}
     # What is in a list, or in a later document of YAML, is no client's own setting; nor is a template's ``{% if … %}``.
-    own = {name: value for name, value in values.items() if name not in under_prefix and "[" not in name and not name.startswith("{")}
+    whole = {name: value for name, value in values.items() if name not in under_prefix and "[" not in name and not name.startswith("{")}
     dialect = dialect_of(library)
-    reason = whose(own, dialect)
+    reason = whose(whole, dialect) if own else "no format that is known explains its settings"
     types: tuple[ClientType | None, ...] = ()
     if not reason:
-        types = (ClientType(settings.client_type),) if settings.client_type else client_types(own, dialect)
-    subjects = [judging.Subject(own, dialect, version, each, principal) for each in types]
+        types = (ClientType(settings.client_type),) if settings.client_type else client_types(whole, dialect)
+    subjects = [judging.Subject(whole, dialect, version, each, principal) for each in types]
     for client in created:
         theirs = dialect_of(client.framework.library)
         inside = {key: client.framework.value(name, key, values[name]) for key, name in client.names.items()}
@@ -248,8 +260,6 @@ def shown_path(path: Path) -> str:
 def whose(names: Collection[str], dialect: Dialect) -> str:
     """Whose settings these are, if not a Kafka client's: a reason to leave the file alone; empty for a client's."""
     kafka_names = {dialect.kafka_name(name, client_type) for name in names for client_type in (ClientType.PRODUCER, ClientType.CONSUMER)}
-    if "}" in names:
-        return "it looks like HOCON, not like a properties file"
     if kafka_names & set(TYPES) <= {"bootstrap.servers"} and any(name.startswith(_OF_APPLICATIONS) for name in names):
         return "an application's settings, of which only those under a prefix are a client's"
     for owner, marks in _NOT_A_CLIENTS:

@@ -14,7 +14,7 @@ from clientscope.catalog.sensitive_names import LEAKED_AS, judge_name
 from clientscope.commands.lint import shown
 from clientscope.commands.lint.findings import FileFinding, Instance, LintReport, Read
 from clientscope.commands.lint.judging import Subject
-from clientscope.commands.lint.places import Placed, Region
+from clientscope.commands.lint.placed import Placed, Region
 from clientscope.commands.lint.shown import client_name, is_secret, plain, redacted
 from clientscope.commands.xray.inventory import (
     MOST_CLIENTS,

@@ -23,7 +23,7 @@ FOUND = {
     "values of a chart": ("values.yaml", f"kafka:\n  saslJaasConfig: \"{JAAS}\"\n  producer: {{acks: '0'}}\n", [("SK001", 2)]),
     "a file within a manifest": (
         "secret.yaml", "kind: Secret\nstringData:\n  client.properties: |\n    acks=0\n    ssl.keystore.password=canary-Key-1\n",
-        [("SK002", 3)],
+        [("SK001", 5)],
     ),
     "a pipeline": ("logstash.conf", f'input {{\n kafka {{\n  sasl_jaas_config => "{JAAS}"\n }}\n}}\n', [("SK001", 3)]),
     "white space between": ("fluent-bit.conf", "[OUTPUT]\n    Name kafka\n    rdkafka.sasl.password  canary-Fluent-1\n", [("SK001", 3)]),

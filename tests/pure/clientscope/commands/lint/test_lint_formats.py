@@ -81,7 +81,7 @@ def reported(
     notes: Sequence[tuple[int, str]] = (),
 ) -> findings.FileReport:
     """What these verdicts come to for a properties file with this text, of a Java producer."""
-    settings: Mapping[str, places.Placed] = {each.name: each for each in places.read(path, text.encode(), "properties")}
+    settings: Mapping[str, Placed] = {each.name: each for each in places.read(path, text.encode(), "properties")}
     values = {name: each.value or "" for name, each in settings.items()}
     subject = Subject(values, dialect("java"), "unknown", ClientType.PRODUCER)
     read = findings.Read(path, settings, (subject,), tuple(notes))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from command_runs import Document
 from corpora import FOLDER
@@ -15,6 +13,8 @@ from lint_reports import judged
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.frameworks import clients, frameworks
+from clientscope.commands.lint.blocks import blocks
+from clientscope.commands.lint.placed import LINE_END
 
 FILES = sorted((FOLDER / "lint").iterdir())
 
@@ -80,6 +80,35 @@ def test_each_name_is_of_the_file(values: dict[str, str]) -> None:
         assert values.keys() >= set(client.names.values()) and client.names
 
 
-def test_the_table_of_the_page_is_the_data(tmp_path: Path) -> None:
+PARTS = [*"ab.\"'{}[]=:,#/;<>\\ \n\r", "<<A\n", "\nA\n", "=>", "[[a]]\n"]
+TEXT = st.lists(st.sampled_from(PARTS), max_size=60).map("".join)
+
+
+@given(TEXT)
+def test_blocks_of_any_text_have_their_places(text: str) -> None:
+    lines = LINE_END.split(text)
+    for each in blocks(text.encode()):
+        assert each.name and each.source in text
+        assert lines[each.line - 1] and each.line <= each.region.line <= each.region.end_line <= len(lines)
+
+
+HOSTILE = (
+    "a = 1\n" * 20_000,
+    "{" * 40,
+    "[a\n" * 100_000,
+    "a " * 200_000,
+    '"' * 200_001,
+    "<<A\n" * 100_000,
+    "a=>b c" * 50_000,
+    "a.b\\ " * 100_000,
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:6])
+def test_hostile_blocks_are_bounded(lint: Document, text: str) -> None:
+    assert lint("a.toml", text)["findings"] == []
+
+
+def test_the_table_of_the_page_is_the_data() -> None:
     assert table() in DOCS.read_text(), "python tests/pure/lint_docs.py writes it anew"
     assert all(framework.source.startswith("https://") for framework in frameworks())

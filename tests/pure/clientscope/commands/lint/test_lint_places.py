@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clientscope.client.settings import parse
-from clientscope.commands.lint.places import MAX_SETTINGS, Placed, Region, read
+from clientscope.commands.lint.placed import MAX_SETTINGS, Placed, Region
+from clientscope.commands.lint.places import read
 from clientscope.errors import SettingsError
 
 

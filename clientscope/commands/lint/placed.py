@@ -1,0 +1,113 @@
+"""A setting of a file with its place, and from positions in a text to lines and columns."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from datetime import date
+from typing import Any, NamedTuple
+
+MAX_SETTINGS = 10_000
+"""More of them are no client's configuration."""
+MAX_LEVELS = 32
+LINE_END = re.compile(r"\r\n|\r|\n")
+"""What ends a line, for Java and editors; Python's ``splitlines`` knows others."""
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+TOO_MANY = f"it has more than {MAX_SETTINGS} settings"
+TOO_DEEP = "it has too many levels"
+NO_SETTINGS = "expected: names and values, such as client.id"
+
+
+class Region(NamedTuple):
+    """The place of a value: lines and columns from 1, in characters; the end is after its last one."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Placed(NamedTuple):
+    """One setting.
+
+    Attributes:
+        name: as it is written, levels joined by dots.
+        value: as text; None unless it is a text, a number or a list of those.
+        region: of the value.
+        source: from the beginning of its name to the end of its value, exactly as in the file.
+        line: of its name.
+        shared: it comes from a YAML merge key, so settings beside it override it.
+        is_default: the client library's default, printed along with other settings, as in a client's log.
+    """
+
+    name: str
+    value: str | None
+    region: Region
+    source: str
+    line: int
+    shared: bool = False
+    is_default: bool = False
+
+
+class Malformed(ValueError):
+    """Where the content isn't what it should be, without a word of it."""
+
+
+class LineStarts:
+    """From positions in a text to lines and columns.
+
+    Attributes:
+        text: the whole.
+        starts: of its lines.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = [0, *(match.end() for match in LINE_END.finditer(text))]
+
+    def at(self, position: int) -> tuple[int, int]:
+        """Line and column, from 1."""
+        line = bisect_right(self.starts, position)
+        return line, position - self.starts[line - 1] + 1
+
+    def region(self, start: int, stop: int) -> Region:
+        """From one position to another."""
+        return Region(*self.at(start), *self.at(stop))
+
+
+def as_text(value: Any) -> str | None:
+    """A value as Kafka writes it; None where it is no text, number or list of them."""
+    text: str | None = None
+    if isinstance(value, bool):
+        text = "true" if value else "false"
+    elif isinstance(value, float) and value.is_integer():
+        text = str(int(value))
+    elif isinstance(value, str | int | float):
+        text = str(value)
+    elif isinstance(value, date):
+        text = value.isoformat()
+    elif isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        text = ",".join(as_text(item) or "" for item in value)
+    return None if text is None else clean(text)
+
+
+def clean(text: str) -> str:
+    """Without lone surrogates, which JSON and properties can write and UTF-8 can't; the same object where there are none."""
+    return _SURROGATES.sub("?", text) if _SURROGATES.search(text) else text
+
+
+_PROPERTY = re.compile(r"[ \t]*([\w.-]+)[ \t]*[=:][ \t]*([^\r\n]*)")
+
+
+def embedded(lines: LineStarts, start: int, stop: int, prefix: str) -> Iterator[Placed]:
+    """The properties in a text of several lines within a file, such as one that a container gets."""
+    while start < stop:
+        line = LINE_END.search(lines.text, start)
+        end = min(line.start() if line else stop, stop)
+        if match := _PROPERTY.fullmatch(lines.text, start, end):
+            region = lines.region(*match.span(2))
+            yield Placed(clean(prefix + match[1]), clean(match[2]), region, match[0].strip(), region.line)
+        start = line.end() if line else stop
