@@ -6,6 +6,10 @@ from typing import Any
 
 from record_bytes import binaries, config_record, setting
 
+from clientscope.commands.lint.shown import LEFT, LEFT_KEYS
+from clientscope.policy.redaction import ClientNames, Left, judged_record
+from clientscope.records.codec import decode
+from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.enums import ValueState
 from udfs.decode import judged_pushes
 from udfs.rules.engine.push import Push
@@ -34,8 +38,13 @@ def _setting(key: str, value: str | None, is_default: bool) -> Any:
 
 
 def outcome(rule: Rule, case: Case) -> Judgement:
-    """What the rule says of the case, and its severity where it gives several."""
-    judged = dict(push_of(record_of(case), complete=case.complete).judged_by((rule,)))
+    """What the rule says of the case, and its severity where it gives several; of a file's as of a file."""
+    if case.complete:
+        record = decode(ClientConfigRecord, record_of(case))
+        push = Push(judged_record(record, ClientNames(), Left(LEFT, frozenset(LEFT_KEYS))), complete=True)
+    else:
+        push = push_of(record_of(case))
+    judged = dict(push.judged_by((rule,)))
     return judged.get(rule, Judgement(NOT_APPLICABLE))
 
 

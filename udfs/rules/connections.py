@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from udfs.rules.engine.push import Push
-from udfs.rules.engine.rule import INFO, LOW, MEDIUM, Judgement, Needs, judged, rule
+from udfs.rules.engine.rule import HIGH, INFO, LOW, MEDIUM, Judgement, Needs, SettingOf, judged, rule
 from udfs.rules.engine.vocabulary import is_library, lacks
 
 
@@ -232,3 +232,95 @@ def socket_buffer_small(push: Push) -> Judgement:
     least = push.limit(socket_buffer_small, "minimum_bytes")
     fired = any(push.is_set(key) and 0 < push.number(key) < least for key in socket_buffer_small.keys)
     return judged(fired, any(not math.isnan(push.number(key)) or push.is_absent(key) for key in socket_buffer_small.keys))
+
+
+@rule(
+    "AN312",
+    severity="high",
+    risks=("secret",),
+    messages=(
+        "The settings about certificates were not pushed, or not shown.",
+        "This client checks the broker's certificate.",
+        "This client talks to whoever shows any certificate, and sends its credentials there: leave the checks of TLS on.",
+    ),
+    needs=Needs.ALLOWED_KEYS,
+    keys=("ssl.endpoint.identification.algorithm",),
+    since="0.2",
+)
+def certificate_unchecked(push: Push) -> Judgement:
+    """AN312: a client doesn't check the broker's certificate.
+
+    What
+        ``ssl.endpoint.identification.algorithm`` is empty (librdkafka: none), ``enable.ssl.certificate.verification=false``, or
+        kafka-python's ``ssl_check_hostname=False``, and ``security.protocol`` isn't one without TLS. A push doesn't show these, so the
+        rule is about files.
+
+    Why
+        Whoever can answer for the broker's address gets what the client sends, its password among it: without a look at the name, any
+        certificate of a known authority will do; without verification, any at all.
+
+    Example
+        ``ssl.endpoint.identification.algorithm=``
+
+    Use instead
+        The default; certificates with the names that clients connect to, and ``ssl.truststore.location`` (librdkafka:
+        ``ssl.ca.location``) with the authority of the cluster.
+
+    Source
+        Apache Kafka, ssl.endpoint.identification.algorithm:
+        https://kafka.apache.org/documentation/#producerconfigs_ssl.endpoint.identification.algorithm
+        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
+        kafka-python, KafkaClient: https://kafka-python.readthedocs.io/en/master/apidoc/KafkaClient.html
+    """
+    name = push.text("ssl.endpoint.identification.algorithm")
+    off = [
+        SettingOf(each.key, each.value, "set")
+        for each in push.settings
+        if each.key in _CHECKS and each.value is not None and each.value.strip().lower() == "false"
+    ]
+    if name is not None and name.strip().lower() in ("", "none"):
+        off += push.evidence(certificate_unchecked.keys)
+    plain = (push.text("security.protocol") or "").upper() in ("PLAINTEXT", "SASL_PLAINTEXT")
+    return judged(bool(off) and not plain, bool(off) or name is not None, settings=off or None)
+
+
+_CHECKS = ("enable.ssl.certificate.verification", "ssl_check_hostname")
+
+
+@rule(
+    "AN313",
+    severity="high",
+    risks=("secret",),
+    messages=(
+        "security.protocol and sasl.mechanism were not pushed, or not shown.",
+        "This client's credentials don't cross the network in the clear.",
+        "This client's credentials cross the network in the clear: set security.protocol=SASL_SSL.",
+    ),
+    needs=Needs.ALLOWED_KEYS,
+    keys=("security.protocol", "sasl.mechanism"),
+    since="0.2",
+)
+def credentials_in_clear(push: Push) -> Judgement:
+    """AN313: credentials are sent without TLS.
+
+    What
+        ``security.protocol`` is SASL_PLAINTEXT, with ``sasl.mechanism`` PLAIN or OAUTHBEARER (high), or SCRAM (medium). A push doesn't
+        show these, so the rule is about files.
+
+    Why
+        PLAIN sends the password itself and OAUTHBEARER the token: whoever sees the packets can use them. SCRAM sends what a password can
+        be guessed by, and the records behind it are in the clear.
+
+    Example
+        ``security.protocol=SASL_PLAINTEXT with sasl.mechanism=PLAIN``
+
+    Use instead
+        ``security.protocol=SASL_SSL``, at a listener with TLS.
+
+    Source
+        Apache Kafka, Authentication using SASL/PLAIN: https://kafka.apache.org/documentation/#security_sasl_plain
+        Apache Kafka, Security Considerations for SASL/SCRAM: https://kafka.apache.org/documentation/#security_sasl_scram_security
+    """
+    protocol, mechanism = push.text("security.protocol"), push.text("sasl.mechanism")
+    fired = (protocol or "").upper() == "SASL_PLAINTEXT" and (mechanism or "").upper().startswith(("PLAIN", "OAUTHBEARER", "SCRAM-"))
+    return judged(fired, protocol is not None, MEDIUM if (mechanism or "").upper().startswith("SCRAM-") else HIGH)

@@ -475,3 +475,47 @@ def acks_one(push: Push) -> Judgement:
     # Not evaluable where acks wasn't pushed, was redacted, or is no number of acknowledgements that Kafka knows.
     acks = push.text("acks")
     return judged(acks == "1", acks in ("0", "1", "all"), MEDIUM if push.is_set("acks") else LOW)
+
+
+@rule(
+    "AN117",
+    severity="high",
+    risks=("stall",),
+    messages=(
+        "transaction.timeout.ms was not pushed.",
+        "A broker takes this producer's transactions.",
+        "Brokers refuse transactions that may take so long: set transaction.timeout.ms={maximum_ms} or less, or raise their "
+        "transaction.max.timeout.ms.",
+    ),
+    client_types=PRODUCERS,
+    needs=Needs.ALLOWED_KEYS,
+    keys=("transaction.timeout.ms",),
+    limits={"maximum_ms": 900000},
+    since="0.2",
+)
+def transaction_too_long(push: Push) -> Judgement:
+    """AN117: transactions may take longer than brokers allow.
+
+    What
+        ``transaction.timeout.ms`` is above 900000, brokers' ``transaction.max.timeout.ms``, and the producer isn't known to have no
+        ``transactional.id``.
+
+    Why
+        The broker answers InitProducerId with INVALID_TRANSACTION_TIMEOUT, and the producer never starts. Flink's exactly-once sink sets
+        an hour by default.
+
+    Example
+        ``transaction.timeout.ms=3600000``
+
+    Use instead
+        ``transaction.timeout.ms=900000``, longer than any interval between checkpoints; or a higher ``transaction.max.timeout.ms`` of all
+        brokers.
+
+    Source
+        Apache Kafka, transaction.max.timeout.ms: https://kafka.apache.org/documentation/#brokerconfigs_transaction.max.timeout.ms
+        Apache Flink, Kafka producers and fault tolerance:
+        https://nightlies.apache.org/flink/flink-docs-stable/docs/connectors/datastream/kafka/#kafka-producers-and-fault-tolerance
+    """
+    timeout = push.number("transaction.timeout.ms")
+    fired = timeout > push.limit(transaction_too_long, "maximum_ms") and not push.is_absent("transactional.id")
+    return judged(fired, not math.isnan(timeout))

@@ -110,7 +110,7 @@ class _Reader:
         if not self._assigned and len(names) == 2:
             names, values = names[:1], names[1:]
         self._reset()
-        if names and values:
+        if names and values and _plain(names[-1].text):
             key, first, last = names[-1], values[0], values[-1]
             value = ",".join(_plain(each.text) for each in values)
             region = self._lines.region(first.start, last.stop)
