@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import Type
@@ -33,12 +34,26 @@ LONGEST = 8_192
 _HINT = re.compile(r"(?i)pass|pwd|secret|token|key|credential|jaas|loginmodule|://|@|-----begin|eyJ|LS0t|[a-z0-9+/_.-]{16}")
 """What any line has that is worth a closer look."""
 
-_PAIR = re.compile(
-    r"(?P<key>[A-Za-z][\w.\[\]-]{0,119}|--[a-z][a-z-]{0,60})[\"']?\s{0,8}(?:=>|:=|=|:)\s{0,8}"
-    r"(?:\\?\"(?P<double>[^\"\\]{1,1024})\\?\"|\\?'(?P<single>[^'\\]{1,1024})\\?'|(?P<plain>[^\s\"',;&(){}\[\]<>|]{1,1024}))(?P<next>\()?"
+_KEY = re.compile(
+    r"(?P<key>[A-Za-z][\w.\[\]-]{0,119}|--[a-z][a-z-]{0,60})\\?[\"'\]]{0,2}"
+    r"(?:(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|:=|=|:)|(?<=\w)(?=\s{1,8}[^\s=:-]))\s{0,40}"
 )
-_ASSIGNED = re.compile(r"\s*(?:export\s+|-\s+|ENV\s+|set\s+)?[A-Za-z][\w.]{0,119}=\S+\s*")
-"""A line that is one variable, or one property, and its value."""
+"""A name, and what separates it from its value: ``key =``, ``"key":``, ``key: str =``, ``["key"] =``; of an option a blank, too."""
+_VALUE = re.compile(
+    r"(?:[fbrFBR@]{0,2}\\?\"(?P<double>[^\"\\]{1,1024})\\?\"|[fbrFBR]{0,2}\\?'(?P<single>[^'\\]{1,1024})\\?'|`(?P<tick>[^`\\]{1,1024})`"
+    r"|(?P<plain>[^\s\"',;&(){}\[\]<>|`]{1,1024}))(?P<next>\()?"
+)
+_APART = (
+    re.compile(r"<(?P<key>[A-Za-z][\w.-]{0,119})>(?P<value>[^<>]{1,1024})</"),
+    re.compile(
+        r"(?:\b|[\"'])(?:name|key)[\"']?\s{0,8}[=:]\s{0,8}[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']\s{0,8},?\s{0,8}"
+        r"[\"']?value[\"']?\s{0,8}[=:]\s{0,8}[\"'](?P<value>[^\"'\\]{1,1024})[\"']"
+    ),
+    re.compile(r"\w\(\s{0,8}[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']\s{0,8},\s{0,8}[\"'](?P<value>[^\"'\\]{1,1024})[\"']\s{0,8}[),]"),
+)
+"""A name and a value in markup, as members of an object, and as arguments of a call."""
+_ASSIGNED = re.compile(r"\s*(?:export\s+|-\s+|ENV\s+|set\s+)?[A-Za-z][\w.]{0,119}=(?:\S*[^\s,])?\s*")
+"""A line that is one variable, or one property, and its value; behind an argument of a call there is a comma."""
 _REFERENCE = re.compile(r"[A-Za-z_][A-Za-z_.]*")
 """In code, without quotes: the name of what holds the value."""
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*")
@@ -76,6 +91,7 @@ def is_credential(placed: Placed) -> bool:
     return shape_of(value) is not None or (_by_name(placed.name) and not is_filled_in(value))
 
 
+@lru_cache(maxsize=4096)
 def _by_name(name: str) -> bool:
     """Whether a name is one that a credential has."""
     if _OF_OTHERS.search(name) or _REFERRING.search(name):
@@ -90,18 +106,29 @@ def _in_line(number: int, line: str) -> Iterator[Placed]:
             name, start = _module(line)
             yield _placed(name, line[start:].rstrip(), number, start)
         return
-    for match in _PAIR.finditer(line):
-        value = match["double"] or match["single"] or match["plain"]
-        if not match["next"] and _by_name(match["key"]) and _is_literal(value, match["plain"] is not None, line):
-            start = match.start("double" if match["double"] else "single" if match["single"] else "plain")
-            yield _placed(match["key"].strip("-"), value, number, start)
+    for match in _KEY.finditer(line):  # a value isn't passed over: ``INFO: password=…`` and quoted text have pairs within
+        if not _by_name(match["key"]) or (line[match.end() - 1].isspace() and _is_word(match)):
+            continue
+        found = _VALUE.match(line, match.end())
+        if found and not found["next"] and (group := found.lastgroup) and found[group] != match["key"]:
+            if _is_literal(found[group], group == "plain" or match["key"].lower().endswith("token"), line):
+                yield _placed(match["key"].strip("-"), found[group], number, found.start(group))
+    for apart in _APART:
+        for found in apart.finditer(line):
+            if _by_name(found["key"]) and _is_literal(found["value"], False, line) and not _REFERENCE.fullmatch(found["value"]):
+                yield _placed(found["key"], found["value"], number, found.start("value"))
     if shape_of(line) not in _BY_NAME:
         yield _placed("line", line.strip(), number, len(line) - len(line.lstrip()))
 
 
+def _is_word(match: re.Match[str]) -> bool:
+    """Whether only white space follows a name that is no option, as in prose."""
+    return not any(separator in match[0][len(match["key"]) :] for separator in "=:") and not match["key"].startswith("--")
+
+
 def _module(line: str) -> tuple[str, int]:
     """The name of the setting that has a JAAS module in a line, and where the module begins; ``line`` for none."""
-    start = re.search(r"[\w.$]*LoginModule", line)
+    start = re.search(r"[\w.$]{0,200}LoginModule", line)
     assert start is not None
     before = re.search(r"([A-Za-z][\w.\[\]-]{0,119})[\"']?\s{0,8}(?:=>|:=|=|:)\s{0,8}\\?[\"']?$", line[: start.start()])
     return (before[1] if before else "line"), start.start()

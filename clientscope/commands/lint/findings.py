@@ -10,7 +10,7 @@ from datetime import date
 from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
-from clientscope.commands.lint import shown
+from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, RuleTexts, Subject, severity_of
 from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.commands.lint.shown import plain
@@ -62,6 +62,8 @@ def read_comments(content: bytes, file_format: str) -> tuple[list[Ignored], list
             break
         codes = [code.strip() for code in found[1].split(",")]
         reason = plain(found[2].strip())
+        if credentials.in_lines([reason]):
+            reason = f"‹a reason of {len(found[2].encode())} bytes, with a credential›"
         own_line = _COMMENT.fullmatch(line) is not None
         if file_format == "properties" and not own_line:
             continue  # a properties file has no comment behind a value: it is part of it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 from collections.abc import Iterator, Sequence
@@ -40,9 +41,12 @@ def printed(settings: JudgingSettings, made: LintReport, token: str | None = Non
         token: see `formats.github_lines`.
     """
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal of few characters
-    for line in _lines(settings, made, token or secrets.token_hex(16)):
-        print(line)
-    sys.stdout.flush()
+    try:
+        for line in _lines(settings, made, token or secrets.token_hex(16)):
+            print(line)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `| head` has read enough; what was found stays found
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return ended(settings, made)
 
 

@@ -15,6 +15,7 @@ from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import DIALECTS, LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
+from clientscope.catalog.sensitive_names import LONGEST_REMEMBERED
 from clientscope.catalog.setting_names import own_name
 from clientscope.catalog.settings import Release, libraries
 
@@ -131,13 +132,17 @@ class Name(NamedTuple):
     in_own_way: bool
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def name(dialect: str | None, raw: str, written: bool) -> Name:
     """
     Args:
         dialect: its name; None for an unknown library.
         written: by a user in a file, so the library's names come first; clients push under Kafka's.
     """
+    return _name(dialect, raw, written) if len(raw) <= LONGEST_REMEMBERED else _name.__wrapped__(dialect, raw, written)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _name(dialect: str | None, raw: str, written: bool) -> Name:
     known = None if dialect is None else _BY_NAME[dialect]
     keys: dict[ClientType | None, str | None] = {each: _key(known, raw, each, written) for each in ClientType}
     certain = set(keys.values()) - {None}

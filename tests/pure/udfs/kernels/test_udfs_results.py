@@ -133,3 +133,10 @@ def test_keeps_a_clients_newest_push_and_each_with_a_secret(first: Any, kept: li
     """A secret that a later push no longer has was leaked all the same."""
     records = [config_record(first, client_id="orders"), config_record(setting("acks", "all"), client_id="orders")]
     assert pushed(binaries(*records), DigestKey(b"k" * 32)).field("row").to_pylist() == kept
+
+
+def test_a_result_fits_into_a_record_of_kafkas() -> None:
+    names = [setting(f"z{number:04d}." + "ab.cd." * 38, "1") for number in range(4000)]
+    (row,) = kernels.results(binaries(config_record(*names, setting("acks", "0"), client_software_name="librdkafka")), KEY).to_pylist()
+    assert len(row["rest"].encode()) < 1_000_000
+    assert {"AN101", "SK005"} <= {each["code"] for each in json.loads("{" + row["rest"][1:])["rules"]}

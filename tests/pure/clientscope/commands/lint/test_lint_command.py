@@ -165,3 +165,13 @@ def test_the_command_as_a_process(here: Path) -> None:
     *lines, loaded = done.stdout.decode("ascii").splitlines()
     assert "AN101 high" in lines[0] and loaded == ""
     assert b"\x1b" not in done.stdout
+
+
+def test_a_pipe_that_ends_keeps_the_status(tmp_path: Path) -> None:
+    (tmp_path / "a.properties").write_text("acks=0\n" + "".join(f"unknown.{number}=1\n" for number in range(3000)))
+    command = [sys.executable, "-m", "clientscope", "lint", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout and process.stderr
+        process.stdout.read(1)
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait(60)) == (b"", 1)

@@ -69,6 +69,10 @@ QUIET = {
 }  # fmt: skip
 
 
+def lines(name: str) -> list[str]:
+    return (Path(__file__).parent / "cases" / f"{name}.txt").read_text().splitlines()[1:]
+
+
 def leaks(report: object) -> list[tuple[str, int]]:
     return [(each["code"], each["line"]) for each in report["findings"] if each["code"].startswith("SK")]  # type: ignore[index]
 
@@ -82,6 +86,23 @@ def test_a_credential_is_found_with_its_line_and_never_shown(
         said = run(str(tmp_path / name), "--output-format", form, "--fail-on", "critical")
         assert said.status == 1
         assert "canary" not in said.out + said.err and "correcthorse" not in said.out
+
+
+@pytest.mark.parametrize("line", lines("credentials"))
+def test_a_line_that_has_one(line: str) -> None:
+    assert [(each.value, line[each.region.column - 1 : each.region.end_column - 1]) for each in in_lines([line])] == [
+        ("canary-9x", "canary-9x")
+    ]
+
+
+@pytest.mark.parametrize("line", lines("no_credentials"))
+def test_a_line_that_has_none(line: str) -> None:
+    assert in_lines([line]) == []
+
+
+def test_a_reason_with_a_credential_is_not_shown(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.properties").write_text("# clientscope: ignore[AN306] password=canary-9x\nacks=all\nclient.id=\n")
+    assert "canary" not in run(str(tmp_path / "a.properties")).out
 
 
 @pytest.mark.parametrize(("name", "text"), QUIET.values(), ids=QUIET)
