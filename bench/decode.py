@@ -33,8 +33,14 @@ KEYS = (
     "send.buffer.bytes", "transaction.timeout.ms",
 )  # fmt: skip
 
-_OF_BINARY = ("from udfs.decoding.decode import decoder", "decode = decoder('ClientConfigRecord'); decoded = decode.arrow_type")
-_OF_JSON = ("from udfs.decode import PUSH, decode_pushes", "decode, decoded = decode_pushes, PUSH")
+_OF_BINARY = (
+    "from udfs.decoding.decode import decoder; from streaming.transforms import kernel; from streaming.transforms.results import verdicts",
+    "decode = decoder('ClientConfigRecord'); decoded = decode.arrow_type",
+)
+_OF_JSON = (
+    "from udfs.decode import PUSH, decode_pushes; from streaming import transforms as kernel; from streaming.transforms import verdicts",
+    "decode, decoded = decode_pushes, PUSH",
+)
 _MEASURE = """
 import sys, tempfile, time
 from functools import partial
@@ -44,8 +50,6 @@ from bench.decode import record
 from clientscope.config import StreamSettings
 from clientscope.local.jars import jars
 from streaming.session import session
-from streaming import transforms
-from streaming.transforms import verdicts
 from udfs.kernels.results import TYPE
 {imports}
 {decode}
@@ -63,7 +67,7 @@ with tempfile.TemporaryDirectory() as scratch:
     spark = session(settings, jars("spark"))
     rows = spark.createDataFrame(pa.table(dict(value=values))).repartition(1).persist()
     rows.count()
-    for column in (transforms.column(decode, decoded, "value"), transforms.pandas_column(judge, TYPE, "value")):
+    for column in (kernel.column(decode, decoded, "value"), kernel.pandas_column(judge, TYPE, "value")):
         found = []
         for turn in range(4):
             began = time.perf_counter()
