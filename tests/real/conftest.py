@@ -6,7 +6,7 @@ import json
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -247,7 +247,7 @@ def sasl_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBro
         "connection.failed.authentication.delay.ms": "0",
     }
     with running_broker(tmp_path_factory.mktemp("sasl"), extra=extra) as running:
-        with closing(KafkaAdminClient(bootstrap_servers=running.internal)) as admin:
+        with KafkaAdminClient(bootstrap_servers=running.internal) as admin:
             bob = UserScramCredentialUpsertion("bob", ScramMechanism.SCRAM_SHA_256, PASSWORD.encode(), iterations=4096)
             admin.alter_user_scram_credentials([bob])
         yield running

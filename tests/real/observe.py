@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
@@ -40,7 +40,7 @@ class OwnMetrics(NamedTuple):
 def read_all(bootstrap_servers: str, topic: str, **access: Any) -> list[Any]:
     """Every record that is on a topic at the time of the call, in order."""
     arguments = {"bootstrap_servers": bootstrap_servers, "auto_offset_reset": "earliest", "enable_auto_commit": False, **access}
-    with closing(kafka.KafkaConsumer(**arguments)) as consumer:
+    with kafka.KafkaConsumer(**arguments) as consumer:
         partitions = [kafka.TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
         ends = consumer.end_offsets(partitions)
         consumer.assign(partitions)
@@ -53,7 +53,7 @@ def read_all(bootstrap_servers: str, topic: str, **access: Any) -> list[Any]:
 
 def make_topic(bootstrap_servers: str, name: str, **configs: str) -> None:
     """A topic of one partition, if there is none of that name."""
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=bootstrap_servers)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=bootstrap_servers) as admin:
         if name not in admin.list_topics():
             admin.create_topics({name: {"num_partitions": 1, "replication_factor": 1, "configs": configs}}, wait_for_metadata=True)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import struct
 import uuid
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ CASES = {
 
 def replay(address: str, payload: bytes) -> bytes:
     """The answer to one frame, whole; empty if the connection was closed instead."""
-    with closing(RawClient.connect(address, "replay")) as client:
+    with RawClient.connect(address, "replay") as client:
         client.send_frame(payload)
         try:
             answer = client.receive_frame()
@@ -96,7 +95,7 @@ def test_garbage_is_the_brokers_to_judge(broker: Any, gateway: Any, payload: byt
 
 
 def test_the_texts_v5_is_known_to_broker_and_gateway_and_pushes_under_its_id(broker: Any, gateway: Any) -> None:
-    with closing(RawClient.connect(gateway.address, "text-v5")) as client:
+    with RawClient.connect(gateway.address, "text-v5") as client:
         client.send_frame(request(5, name=b"text-v5", rest=INSTANCE.bytes + b"\0"))
         assert struct.unpack_from(">ih", client.receive_frame()) == (7, 0)
         assert jmx_connections(broker.jmx_port)["text-v5", "4.4.0"] == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import signal
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ def test_f52_the_whole_path(release: str, tmp_path: Path) -> None:
         where = ("--bootstrap-servers", installed.broker.internal)
         version = "4.4" if release == "broker" else release.removeprefix("broker-")
         run("topics", *where)
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=installed.gateway.address)) as admin:
+        with kafka.KafkaAdminClient(bootstrap_servers=installed.gateway.address) as admin:
             admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
         clients_of_a_release(installed, version)
         commands_of_a_release(installed, version)
@@ -64,10 +63,10 @@ def test_f52_the_whole_path(release: str, tmp_path: Path) -> None:
 def clients_of_a_release(installed: Installation, version: str) -> None:
     """A producer and a consumer push and work; a careless client leaks; gauges are the broker's own."""
     address = installed.gateway.address
-    with closing(KafkaProducer(bootstrap_servers=address, client_id="release-producer")) as producer:
+    with KafkaProducer(bootstrap_servers=address, client_id="release-producer") as producer:
         producer.send(TOPIC, b"x").get(LIMIT_S)
         settings = {"bootstrap_servers": address, "client_id": "release-consumer", "group_id": "g", "auto_offset_reset": "earliest"}
-        with closing(knowing_its_topics(KafkaConsumer(TOPIC, **settings))) as consumer:
+        with knowing_its_topics(KafkaConsumer(TOPIC, **settings)) as consumer:
             until(lambda: consumer.poll(timeout_ms=500))
             consumer.commit()
             for client_id in ("release-producer", "release-consumer"):
@@ -86,7 +85,7 @@ def clients_of_a_release(installed: Installation, version: str) -> None:
             assert {"release-producer", "release-consumer"} <= {line["ClientId"] for line in listed}
             clients = run("clients", "--url", installed.page_url, "-o", "jsonl")
             assert {"release-producer", "release-consumer"} <= {line["client_id"] for line in clients}
-    with closing(RawClient.connect(address, "release-careless")) as client:
+    with RawClient.connect(address, "release-careless") as client:
         assert client.api_versions("careless", "1.0", version=3).error_code == 0
         client.push_config([("ssl.keystore.password", CANARY, 8, False)])
     until(lambda: len(results(installed, "release-careless")), 1)
@@ -166,7 +165,7 @@ def delivered_and_closed(installed: Installation, fingerprint: str) -> None:
 def the_job_continues(installed: Installation) -> None:
     """It is stopped and started again over its checkpoints, and judges what was pushed meanwhile."""
     installed.processes.signal("stream", signal.SIGTERM)
-    with closing(RawClient.connect(installed.gateway.address, "release-meanwhile")) as client:
+    with RawClient.connect(installed.gateway.address, "release-meanwhile") as client:
         assert client.api_versions("meanwhile", "1.0", version=3).error_code == 0
         assert client.push_config([("acks", "all", 1, True)]).error_code == 0
     installed.processes.start("stream", *installed.stream_arguments())

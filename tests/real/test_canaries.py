@@ -12,7 +12,7 @@ import urllib.parse
 import urllib.request
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import deltalake
@@ -104,7 +104,7 @@ class Path40:
     @contextmanager
     def client(self, client_id: str, *, user: str = PRINCIPAL, password: str = PASSWORD, token: str = "") -> Iterator[RawClient]:
         """One that has signed in, by PLAIN or with a token."""
-        with closing(RawClient.connect(self.gateway, client_id, timeout=LIMIT_S)) as client:
+        with RawClient.connect(self.gateway, client_id, timeout=LIMIT_S) as client:
             self.sign_in(client, user, password, token)
             yield client
 
@@ -214,7 +214,7 @@ def plant(run: Path40, user: str) -> None:
         assert client.receive_frame()[4:6] == (42).to_bytes(2, "big")
     run.pushes("by-user", harmless, user=user)
     run.pushes("by-token", harmless, token=unsecured_token(at("subject of a token", "github", "svc-")))
-    with closing(RawClient.connect(run.gateway, "refused", timeout=LIMIT_S)) as client:
+    with RawClient.connect(run.gateway, "refused", timeout=LIMIT_S) as client:
         assert run.sign_in(client, PRINCIPAL, at("a wrong SASL password")) == 58
     with run.client("malformed") as client:
         client.api_versions(SOFTWARE, VERSION)
@@ -232,7 +232,7 @@ def plant(run: Path40, user: str) -> None:
         for number, name in enumerate((*names, "reason", "previous_software_name"), 1)
     ]
     events.append(heartbeat(50, [(at("raw count: name", "aws"), at("raw count: version", "slack"), 1, 1, 0)], gateway_id="raw-gateway"))
-    with closing(kafka.KafkaProducer(bootstrap_servers=run.internal)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=run.internal) as producer:
         for topic, values in ((CONFIGS, [*raw, at("no record at all").encode()]), (CONNECTIONS, events)):
             for value in values:
                 producer.send(topic, key=STRAIGHT, value=value).get(LIMIT_S)
@@ -297,7 +297,7 @@ def look_at_topics(run: Path40) -> None:
         RESULTS: (CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL), FINDINGS: (CLIENT_ID, PRINCIPAL), GAUGES: (SOFTWARE, VERSION),
         QUARANTINE: (CONFIGS,), STATUS: ("stream",), DECISIONS: (),
     }  # fmt: skip
-    with closing(kafka.KafkaConsumer(bootstrap_servers=run.internal)) as consumer:
+    with kafka.KafkaConsumer(bootstrap_servers=run.internal) as consumer:
         there = consumer.topics()
     assert {topic.name for topic in TOPICS} <= there
     for topic in sorted(there):

@@ -8,7 +8,6 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -40,7 +39,7 @@ class Rig(StreamJob):
     """A broker, and jobs over it that run or not."""
 
     def push(self, partition: int, *client_ids: str) -> None:
-        with closing(kafka.KafkaProducer(bootstrap_servers=self.servers)) as producer:
+        with kafka.KafkaProducer(bootstrap_servers=self.servers) as producer:
             for client_id in client_ids:
                 value = config_record(setting("acks", "all"), client_id=client_id)
                 producer.send(CONFIGS, key=client_id.encode(), value=value, partition=partition).get(LIMIT_S)
@@ -69,7 +68,7 @@ class Rig(StreamJob):
 
     def expire(self, before: int) -> None:
         """Takes away the records before an offset of partition 0 of the pushes' topic, as retention would, did it have any."""
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=self.servers)) as admin:
+        with kafka.KafkaAdminClient(bootstrap_servers=self.servers) as admin:
             self._set_policy(admin, "compact,delete")
             # A broker follows the controller's log, so its own log may still be compacted alone for a moment after it said that it isn't.
             until(lambda: self._deleted(admin, before))
@@ -90,7 +89,7 @@ class Rig(StreamJob):
         until(lambda: admin.describe_configs([topic])["topic"][CONFIGS]["cleanup.policy"]["value"], policy)
 
     def make_topic_again(self, partitions: int = 1) -> None:
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=self.servers)) as admin:
+        with kafka.KafkaAdminClient(bootstrap_servers=self.servers) as admin:
             admin.delete_topics([CONFIGS])
             until(lambda: CONFIGS not in admin.list_topics())
         topics.create(self.servers, partitions=partitions)
@@ -254,7 +253,7 @@ def test_a_reset_is_taken_by_a_job_that_runs_and_partitions_that_were_added_are_
     with rig.running("first"):
         rig.push(0, "a", "b")
         until(lambda: rig.has_read("results", 2))
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=rig.servers)) as admin:
+        with kafka.KafkaAdminClient(bootstrap_servers=rig.servers) as admin:
             admin.create_partitions({CONFIGS: 2})
         time.sleep(0.01)
         when = datetime.now(UTC).isoformat()
@@ -280,7 +279,7 @@ def test_f25_a_job_of_other_versions_continues(rig: Rig) -> None:
         rig.push(0, "a")
         until(lambda: rig.has_read("results", 1))
     state = read_job(rig.servers)
-    with closing(kafka.KafkaProducer(bootstrap_servers=rig.servers)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=rig.servers) as producer:
         start = json.loads(state.starts["results"].model_dump_json())
         del start["lost"]
         progress = json.loads(state.progress["results"].model_dump_json()) | {"clientscope_version": "9.9", "of_a_later_release": [1]}

@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ def test_a_policy_that_takes_long_holds_nobody_up_and_its_late_answer_counts(
     broker: RunningBroker, gateway: Held, outcomes: Outcomes, tmp_path: Path
 ) -> None:
     released = tmp_path / "released"
-    with gateway(held_until=released) as running, closing(KafkaProducer(bootstrap_servers=running.address, client_id="held")) as producer:
+    with gateway(held_until=released) as running, KafkaProducer(bootstrap_servers=running.address, client_id="held") as producer:
         works(producer)
         assert (outcomes(), pushes_of(broker, "held")) == ([], []), "it is still being judged"
         released.touch()
@@ -85,7 +85,7 @@ def test_a_policy_that_takes_long_holds_nobody_up_and_its_late_answer_counts(
 @pytest.mark.long
 def test_the_guards_half_minute_is_waited_out(broker: RunningBroker, gateway: Held, outcomes: Outcomes, tmp_path: Path) -> None:
     ended = tmp_path / "ended"
-    with gateway(ends_once=ended) as running, closing(KafkaProducer(bootstrap_servers=running.address, client_id="guarded")) as producer:
+    with gateway(ends_once=ended) as running, KafkaProducer(bootstrap_servers=running.address, client_id="guarded") as producer:
         works(producer)
         assert ended.exists()
         assert outcomes() == [], "the gateway sends it away for 30 s"
@@ -102,7 +102,7 @@ def test_under_bypass_it_is_tried_until_the_gateway_reads_again(
             os.kill(running.pid, signal.SIGUSR1 if is_on else signal.SIGUSR2)
             until(lambda: metrics(running.metrics_url)[("clientscope_gateway_bypassed",)], is_on)
 
-        with closing(KafkaProducer(bootstrap_servers=running.address, client_id="bypassed")) as producer:
+        with KafkaProducer(bootstrap_servers=running.address, client_id="bypassed") as producer:
             works(producer)
             bypass(True)
             works(producer)

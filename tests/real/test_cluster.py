@@ -8,7 +8,7 @@ import random
 import re
 import signal
 import time
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import kafka
@@ -65,7 +65,7 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(tm
                 with suppress(OSError):
                     assert spoken.encode() not in process.read_bytes(), "nobody reads it among the processes"
             before = len(cluster.log())
-            with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal)) as producer:
+            with kafka.KafkaProducer(bootstrap_servers=broker.internal) as producer:
                 where = producer.send(CONFIGS, key=b"deadly", value=config_record(client_id="deadly:exit")).get(LIMIT_S)
             written.write(50)
             comes_out(broker.internal, tmp_path / "history", KEY, {(where.topic, where.partition, where.offset)})

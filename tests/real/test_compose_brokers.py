@@ -7,7 +7,6 @@ import socket
 import ssl
 import subprocess
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +100,7 @@ def test_a_brokers_variables_make_a_broker_that_runs_with_clients_behind_its_gat
         }  # fmt: skip
 
         def cluster(**given: str) -> str:
-            with closing(kafka.KafkaAdminClient(bootstrap_servers=internal, bootstrap_timeout_ms=5_000, **given)) as admin:
+            with kafka.KafkaAdminClient(bootstrap_servers=internal, bootstrap_timeout_ms=5_000, **given) as admin:
                 return str(admin.describe_cluster()["cluster_id"])
 
         def answers() -> bool:

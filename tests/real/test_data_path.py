@@ -7,7 +7,7 @@ import os
 import random
 import socket
 import struct
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ def test_records_of_all_sizes_arrive_as_they_were_sent(gateway: Any, topic: str)
     chance = random.Random(7)  # noqa: S311  the same sizes in each run
     sizes = [0, 1, 11, 12, 13, *(chance.randrange(1, 300_000) for _ in range(200)), 8_000_000]
     values = [os.urandom(size) for size in sizes]
-    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, max_request_size=20_000_000, linger_ms=5)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=gateway.address, max_request_size=20_000_000, linger_ms=5) as producer:
         for value in values:
             producer.send(topic, value)
         producer.flush(LIMIT_S)
@@ -47,7 +47,7 @@ def test_records_of_all_sizes_arrive_as_they_were_sent(gateway: Any, topic: str)
         max_partition_fetch_bytes=20_000_000,
         receive_message_max_bytes=60_000_000,
     )
-    with closing(consumer):
+    with consumer:
         received = [next(consumer).value for _ in values]
     assert [hashlib.sha256(v).hexdigest() for v in received] == [hashlib.sha256(v).hexdigest() for v in values]
 
@@ -115,7 +115,7 @@ def test_f01_acks_0_leaves_nothing_behind_and_loses_nothing(gateway: Any, topic:
     body += struct.pack(">h", len(name)) + name + struct.pack(">iii", 1, 0, len(records)) + records
     frames = (struct.pack(">i", len(body)) + body) * 1000
     settings = {"bootstrap_servers": gateway.address, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
-    with closing(kafka.KafkaConsumer(**settings)) as consumer, closing(RawClient.connect(gateway.address, "flood", 60.0)) as client:
+    with kafka.KafkaConsumer(**settings) as consumer, RawClient.connect(gateway.address, "flood", 60.0) as client:
         partition = kafka.TopicPartition(topic, 0)
         before = consumer.end_offsets([partition])[partition]
         client.api_versions("flood", "1.0")
@@ -141,14 +141,14 @@ def test_f01_acks_0_leaves_nothing_behind_and_loses_nothing(gateway: Any, topic:
 
 def test_f09_a_client_that_reads_no_more_costs_no_memory_and_gets_every_byte(gateway: Any, broker: Any, topic: str) -> None:
     """A fetch of some 30 MB is asked for many times over, and read only much later; meanwhile the broker's bytes wait in the kernel."""
-    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, max_request_size=20_000_000)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=gateway.address, max_request_size=20_000_000) as producer:
         for _ in range(4):
             producer.send(topic, os.urandom(8_000_000))
         producer.flush(LIMIT_S)
-    with closing(RawClient.connect(broker.client, "direct")) as direct:
+    with RawClient.connect(broker.client, "direct") as direct:
         direct.socket.sendall(fetch(TOPIC, 0))
         expected = hashlib.sha256(direct.receive_frame()[4:]).hexdigest()
-    with closing(RawClient.connect(gateway.address, "slow-reader")) as client:
+    with RawClient.connect(gateway.address, "slow-reader") as client:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         client.api_versions("slow-reader", "1.0")
         memory = WorkerMemory(gateway.pid)
@@ -184,7 +184,7 @@ def fetch(topic: str, correlation_id: int) -> bytes:
 
 
 def test_f10_half_close_still_gets_its_answers(gateway: Any) -> None:
-    with closing(RawClient.connect(gateway.address, "half")) as client:
+    with RawClient.connect(gateway.address, "half") as client:
         body = struct.pack(">hhih", 18, 0, 5, -1)
         client.send_frame(body)
         client.socket.shutdown(socket.SHUT_WR)

@@ -41,7 +41,7 @@ NO_SPACE = "No space left on device"
 
 
 def push(internal: str, *client_ids: str) -> None:
-    with closing(kafka.KafkaProducer(bootstrap_servers=internal)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=internal) as producer:
         for client_id in client_ids:
             producer.send(CONFIGS, key=client_id.encode(), value=config_record(setting("acks", "all"), client_id=client_id)).get(
                 timeout=LIMIT_S
@@ -98,14 +98,14 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
         ))  # fmt: skip
         running.enter_context(process(tmp_path / "gateway.log", *gateway, sign="clientscope gateway: ready"))
         running.enter_context(process(tmp_path / "deliver.log", *deliver, sign=": ready"))
-        before = running.enter_context(closing(RawClient.connect(listen, "before")))
+        before = running.enter_context(RawClient.connect(listen, "before"))
         before.api_versions("before", "1.0")
 
         names.lose()
 
         def turned_away() -> bool:
             try:
-                with closing(RawClient.connect(listen, "meanwhile", timeout=LIMIT_S)) as client:
+                with RawClient.connect(listen, "meanwhile", timeout=LIMIT_S) as client:
                     client.api_versions("meanwhile", "1.0")
             except OSError:
                 return True
@@ -157,7 +157,7 @@ def test_f40_a_clock_that_jumps_leaves_gauges_true_and_is_named_where_it_has_gon
 
     def opened(number: int, run: ExitStack) -> None:
         for _ in range(number):
-            run.enter_context(closing(RawClient.connect(listen, "timeless"))).api_versions("timeless", "1.0")
+            run.enter_context(RawClient.connect(listen, "timeless")).api_versions("timeless", "1.0")
 
     with ExitStack() as run:
         run.enter_context(process(tmp_path / "first.log", *command, sign="clientscope gateway: ready", environment=clock.environment))
@@ -232,7 +232,7 @@ def loses_and_repeats_nothing(broker: RunningBroker, tmp_path: Path) -> None:
         assert acknowledged == list(range(count))
         found = [int(message.value) for message in read_all(broker.internal, TOPIC)]
         assert found == list(range(count)), "each once, in order"
-        with closing(RawClient.connect(gateway.address, "still-here", timeout=LIMIT_S)) as client:
+        with RawClient.connect(gateway.address, "still-here", timeout=LIMIT_S) as client:
             client.api_versions("still-here", "1.0")
             assert client.push_config([("acks", "all", 1, False)]).error_code == 0
             until(lambda: gauges_of(broker.internal, "gateway-f40-slow").get("still-here"), 1)

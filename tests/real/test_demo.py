@@ -165,11 +165,10 @@ def test_processes_refuse_topics_that_are_missing_or_otherwise_set(broker: Any, 
             status, text = error_of(command, "--bootstrap-servers", plan.internal)
             assert status == 1
             assert text.startswith("error: topics are missing: ") and "hint: run: clientscope topics" in text
-        from contextlib import closing
 
         from kafka import KafkaAdminClient
 
-        with closing(KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
+        with KafkaAdminClient(bootstrap_servers=plan.internal) as admin:
             admin.create_topics({"clientscope.configs": {"num_partitions": 1}}, wait_for_metadata=True)
         status, text = error_of("topics", "--bootstrap-servers", plan.internal)
         assert status == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +97,7 @@ def is_broken(file: Path, broker: RunningBroker, home: Path) -> None:
     """The gateway is gone, others have its ports, topics are missing or set otherwise, everybody reads a key, a certificate has expired."""
     authority = Authority(home / "authority")
     expired = authority.sign("expired", days=-1)
-    with closing(KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+    with KafkaAdminClient(bootstrap_servers=broker.internal) as admin:
         admin.delete_topics([QUARANTINE])
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, GAUGES, configs={"cleanup.policy": "delete"})])
     (home / "digest.key").chmod(0o644)

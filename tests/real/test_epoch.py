@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ def broker(spare: RunningBroker) -> RunningBroker:
 
 
 def write(broker: Any, gateway_id: str, *values: bytes) -> None:
-    with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=broker.internal) as producer:
         for value in values:
             producer.send(CONNECTIONS, key=gateway_id.encode(), value=value)
         producer.flush(LIMIT_S)

@@ -9,7 +9,7 @@ import struct
 import threading
 import time
 from collections import Counter
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ def until_the_end(address: str, *frames: bytes) -> bytes:
     ids=["key-999", "key-below-0", "metadata-v99", "fetch-v0", "api-versions-v99", "sasl-handshake-v9"],
 )
 def test_f03_what_the_broker_does_not_serve_is_the_brokers_to_refuse(gateway: Any, broker: Any, frame: bytes, reason: str) -> None:
-    with closing(RawClient.connect(gateway.address, "other")) as other:
+    with RawClient.connect(gateway.address, "other") as other:
         other.api_versions("other", "1")  # and the gateway learns what the broker serves
         before, ended = count(gateway, "requests_unserved", reason), count(gateway, "connections_closed", "broker_closed")
         good = struct.pack(">hhihi", 3, 1, 7, -1, 0)  # Metadata, whose answer would have to come first
@@ -82,7 +82,7 @@ def test_f03_what_the_broker_does_not_serve_is_the_brokers_to_refuse(gateway: An
 
 def test_f03_what_the_broker_serves_is_not_counted(gateway: Any, topic: str) -> None:
     before = metrics(gateway.metrics_url)
-    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=gateway.address) as producer:
         producer.send(topic, b"x").get(LIMIT_S)
     producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address})
     producer.produce(topic, b"y")
@@ -117,9 +117,9 @@ def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, top
         while not done.wait(0.02):
             memory.rss()
 
-    with closing(RawClient.connect(gateway.address, "slow")) as slow, closing(RawClient.connect(gateway.address, "other")) as other:
+    with RawClient.connect(gateway.address, "slow") as slow, RawClient.connect(gateway.address, "other") as other:
         other.api_versions("other", "1")
-        with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
+        with kafka.KafkaProducer(bootstrap_servers=gateway.address) as producer:
             producer.send(topic, b"warm").get(LIMIT_S)
             memory = WorkerMemory(gateway.pid)
             watching = threading.Thread(target=watch)

@@ -46,7 +46,7 @@ def essentials(installation: Any) -> dict[str, tuple[Any, ...]]:
 @contextmanager
 def pushing(installation: Any, client_id: str, *settings: tuple[str, str, int, bool]) -> Iterator[None]:
     """A client that has pushed, and stays for as long as the context lasts."""
-    with closing(RawClient.connect(installation.gateway.address, client_id)) as client:
+    with RawClient.connect(installation.gateway.address, client_id) as client:
         client.api_versions("careless-client", "0.1.0")
         client.push_config(settings)
         yield
@@ -82,7 +82,7 @@ def shown(installation: Any, client_id: str) -> tuple[str, str, bool]:
 def test_rules_judge_what_requests_show_and_what_is_pushed_comes_first(installation: Any) -> None:
     make_topic(installation.broker.internal, TOPIC)
     address = installation.gateway.address
-    with closing(kafka.KafkaProducer(bootstrap_servers=address, client_id="observed-1", acks=0)) as silent:
+    with kafka.KafkaProducer(bootstrap_servers=address, client_id="observed-1", acks=0) as silent:
         silent.send(TOPIC, b"x")
         silent.flush(LIMIT_S)
         until(lambda: shown(installation, "observed-1"), ("observed", "0", True))

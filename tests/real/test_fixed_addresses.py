@@ -134,7 +134,7 @@ def _addresses(fields: Any, structs: Any) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def topic(cluster: FixedCluster) -> Any:
     """The id of `TOPIC`, and which broker leads its only partition."""
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=cluster.internal)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=cluster.internal) as admin:
         admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 3}}, wait_for_metadata=True)
     with RawClient.connect(cluster.brokers[1].plan.advertised, "raw") as client:
         found = client.request(_metadata(12), MetadataResponse).topics[0]

@@ -6,7 +6,6 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from functools import partial
 
 import confluent_kafka
@@ -41,7 +40,7 @@ def in_front(cluster: FixedCluster, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def create(cluster: FixedCluster, topic: str) -> None:
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=cluster.internal)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=cluster.internal) as admin:
         admin.create_topics({topic: {"num_partitions": PARTITIONS, "replication_factor": 3}}, wait_for_metadata=True)
 
 
@@ -52,7 +51,7 @@ def leaders(cluster: FixedCluster, topic: str) -> dict[int, int]:
 
 def lead(cluster: FixedCluster, topic: str, replicas: list[int]) -> None:
     """Has the first of these brokers lead every partition."""
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=cluster.internal)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=cluster.internal) as admin:
         partitions = [kafka.TopicPartition(topic, number) for number in range(PARTITIONS)]
         admin.alter_partition_reassignments(dict.fromkeys(partitions, replicas))
 
@@ -193,7 +192,7 @@ def test_a_broker_whose_port_another_process_has_is_not_shown_until_it_is_free(c
 def test_a_share_consumer_gets_every_record_while_leaders_move(cluster: FixedCluster, in_front: InFront) -> None:
     topic = "fixed.shared"
     create(cluster, topic)
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=cluster.internal)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=cluster.internal) as admin:
         admin.alter_configs([ConfigResource(ConfigResourceType.GROUP, "sharing", {"share.auto.offset.reset": "earliest"})])
     producer = confluent_kafka.Producer({"bootstrap.servers": in_front.gateway.address})
     taken: Counter[int] = Counter()

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +121,7 @@ def test_pushes_requests_and_goodbyes_are_each_brokers_own(broker: Any, tmp_path
             client.api_versions("pusher", "1.0")
             assert client.push_config([("acks", "all", 1, False)]).error_code == 0
         producer = confluent_kafka.Producer({"bootstrap.servers": in_front.gateway.address, "client.id": "logged"})
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+        with kafka.KafkaAdminClient(bootstrap_servers=broker.internal) as admin:
             admin.create_topics({"fixed.logged": {"num_partitions": 1}}, wait_for_metadata=True)
         producer.produce("fixed.logged", b"x")
         assert producer.flush(LIMIT_S) == 0

@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +60,7 @@ def topic(broker: Any) -> str:
 
 
 def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brokers_own(gateway: Any, broker: Any, topic: str) -> None:
-    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="direct")) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="direct") as producer:
         for number in range(500):
             producer.send(topic, b"%d" % number)
         producer.flush(LIMIT_S)
@@ -74,7 +74,7 @@ def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brok
 
         asyncio.run(from_aiokafka())
         consumer = kafka.KafkaConsumer(topic, bootstrap_servers=gateway.address, auto_offset_reset="earliest")
-        with closing(consumer):
+        with consumer:
             values = [next(consumer).value for _ in range(502)]
             assert values[:500] == [b"%d" % number for number in range(500)]
             assert set(values[500:]) == {b"from librdkafka", b"from aiokafka"}
@@ -90,8 +90,8 @@ def test_gateway_records_the_bytes_per_second_of_each_connection(broker: Any, tm
     """All that a client sent and received, and nothing of one that is idle."""
     with (
         running_gateway(broker.internal, broker.client, tmp_path, "--gateway-id", "gateway-traffic") as gateway,
-        closing(RawClient.connect(gateway.address, "idle")) as idle,
-        closing(RawClient.connect(gateway.address, "busy")) as busy,
+        RawClient.connect(gateway.address, "idle") as idle,
+        RawClient.connect(gateway.address, "busy") as busy,
     ):
         idle.api_versions("idle", "1")
 
@@ -135,10 +135,10 @@ def test_f06_a_nonsense_length_closes_the_connection_and_is_counted(gateway: Any
 def test_f04_a_version_that_the_broker_lacks_is_answered_in_v0_and_the_next_one_is_taken(gateway: Any, broker: Any) -> None:
     """UNSUPPORTED_VERSION with the range of key 18 alone, as the broker says it; the client tries again and is known."""
     newest = struct.pack(">hhih", 18, 99, 5, -1) + b"\0" + b"\x05late" + b"\x042.0" + b"\0"
-    with closing(RawClient.connect(broker.client, "direct")) as direct:
+    with RawClient.connect(broker.client, "direct") as direct:
         direct.send_frame(newest)
         expected = direct.receive_frame()
-    with closing(RawClient.connect(gateway.address, "late")) as client:
+    with RawClient.connect(gateway.address, "late") as client:
         client.send_frame(newest)
         answer = client.receive_frame()
         assert answer == expected
@@ -191,7 +191,7 @@ def test_f11_whatever_is_malformed_is_answered_and_counted_and_costs_no_memory(b
 
 
 def test_a_push_leaves_the_brokers_own_idea_of_the_client_as_it_was(gateway: Any, broker: Any) -> None:
-    with closing(RawClient.connect(gateway.address, "carrier-test")) as client:
+    with RawClient.connect(gateway.address, "carrier-test") as client:
         client.api_versions("carrier-test", "1.0")
         assert client.push_config([("acks", "all", 1, True)]).error_code == 0
         assert jmx_connections(broker.jmx_port)["carrier-test", "1.0"] == 1
@@ -211,7 +211,7 @@ def test_it_says_what_its_broker_is_declared_to_be_and_how_it_is_until_it_is_sto
                 answers.append(client.receive_frame())
         direct, through = answers
         assert through == direct[:-1] + b"\x02\xf5\x06\x06\x06Kafka\xf6\x06\x06\x064.4.0"
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=declared.address)) as admin:
+        with kafka.KafkaAdminClient(bootstrap_servers=declared.address) as admin:
             assert [node["broker_id"] for node in admin.describe_cluster()["brokers"]] == [1]
 
         def told() -> list[dict[str, Any]]:

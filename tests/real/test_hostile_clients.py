@@ -10,7 +10,7 @@ import socket
 import ssl
 import struct
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def topic(broker: Any) -> str:
 
 
 def large_record(servers: str, topic: str) -> None:
-    with closing(kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=10_000_000)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=10_000_000) as producer:
         producer.send(topic, bytes(8_000_000)).get(LIMIT_S)
 
 

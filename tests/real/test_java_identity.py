@@ -13,7 +13,6 @@ import os
 import struct
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +95,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerPlan]:
         patch.setattr(clientscope.local.broker, "jars", lambda *given: [*jars(*given), classes])
         with EmbeddedBroker(plan):
             topics.create(plan.internal)
-            with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
+            with kafka.KafkaAdminClient(bootstrap_servers=plan.internal) as admin:
                 admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
             yield plan
 
@@ -159,7 +158,7 @@ def test_a_java_client_over_sasl_is_who_its_second_api_versions_says(
         seen.append((gateway_connections(gateway.metrics_url), jmx_connections(plan.jmx_port)))
         return seen[-1][0] == seen[-1][1] != {}
 
-    with closing(Authenticating(gateway.address, configuration)) as client:
+    with Authenticating(gateway.address, configuration) as client:
         client.while_it_works(lambda _: eventually(agree))
         assert seen[-1][0] == seen[-1][1]
         assert list(seen[-1][0]) == [client.identity]
@@ -180,7 +179,7 @@ def test_kip_714_the_id_that_a_broker_with_telemetry_gives_is_the_connections(
     plan: BrokerPlan, gateway: RunningGateway, configuration: str
 ) -> None:
     given: list[uuid.UUID] = []
-    with closing(Authenticating(gateway.address, configuration)) as client:
+    with Authenticating(gateway.address, configuration) as client:
         client.name = f"java-telemetry-{configuration}"
         client.while_it_works(lambda producer: given.append(client.telemetry_id(producer)))
         client_id = client.client_id
@@ -230,7 +229,7 @@ def test_kip_714_what_the_broker_accepts_is_copied_and_ids_are_computed_as_it_do
     for _ in range(20):
         instance_id = uuid.uuid4()
         assert Subscription(("*",), INTERVAL_MS).id_of(instance_id) == brokers_subscription(plan, instance_id)[0]
-    with closing(Authenticating(gateway.address, "client-4.4")) as client:
+    with Authenticating(gateway.address, "client-4.4") as client:
         client.name = "java-copied"
         client_id = client.client_id
 

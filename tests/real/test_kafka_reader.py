@@ -186,7 +186,7 @@ def test_what_is_deleted_while_it_is_read_is_left_out_and_nothing_else(cluster: 
     topic = cluster.create("reader.deleted")
     cluster.write(topic, *[(None, os.urandom(1_000)) for _ in range(2_000)])
     place = TopicPartition(topic, 0)
-    with cluster.reader(fetch_bytes=64 * 1024) as reader, closing(KafkaAdminClient(bootstrap_servers=cluster.internal)) as admin:
+    with cluster.reader(fetch_bytes=64 * 1024) as reader, KafkaAdminClient(bootstrap_servers=cluster.internal) as admin:
         reader.seek(reader.ranges(topic))
         reading = reader.read()
         first = [record.offset for batch in next(reading).values() for record in batch]
@@ -202,7 +202,7 @@ def test_a_topic_that_is_deleted_meanwhile_is_named(cluster: TwoBrokers) -> None
     cluster.write(topic, *[(None, os.urandom(1_000)) for _ in range(1_000)])
     with (
         cluster.reader(fetch_bytes=64 * 1024, silence_s=SHORT_S) as reader,
-        closing(KafkaAdminClient(bootstrap_servers=cluster.internal)) as admin,
+        KafkaAdminClient(bootstrap_servers=cluster.internal) as admin,
     ):
         reader.seek(reader.ranges(topic))
         reading = reader.read()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 import confluent_kafka
@@ -49,7 +48,7 @@ def is_ahead(internal: str, tmp_path: Path) -> None:
     job = StreamJob(internal, tmp_path, "--quality", "off")
     try:
         job.start()
-        with closing(KafkaConsumer(bootstrap_servers=internal)) as consumer:
+        with KafkaConsumer(bootstrap_servers=internal) as consumer:
             until(found_ahead)
             results = TopicPartition(RESULTS, 0)
             assert consumer.end_offsets([results])[results] < BACKLOG - LEFT

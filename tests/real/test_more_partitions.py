@@ -52,7 +52,7 @@ class Load:
             self.last[key] = value
 
     def grow(self, partitions: int) -> None:
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=self._broker.internal)) as admin:
+        with kafka.KafkaAdminClient(bootstrap_servers=self._broker.internal) as admin:
             admin.create_partitions({self._topic: partitions})
 
     @property

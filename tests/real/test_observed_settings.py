@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import aiokafka
@@ -32,7 +31,7 @@ TOPICS = {"orders": {"num_partitions": 1, "replication_factor": 1}}
 
 
 def make_topics(broker: RunningBroker) -> None:
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=broker.internal) as admin:
         admin.create_topics(TOPICS, wait_for_metadata=True)
 
 
@@ -115,23 +114,19 @@ def test_a_share_consumer(broker: RunningBroker, gateway: RunningGateway) -> Non
 
 
 def test_kafka_python(broker: RunningBroker, gateway: RunningGateway) -> None:
-    with closing(
-        kafka.KafkaProducer(
+    with kafka.KafkaProducer(
             bootstrap_servers=gateway.address, client_id="python-orders", acks="all", request_timeout_ms=23_000, compression_type="gzip",
             enable_idempotence=True,
-        )
-    ) as producer:  # fmt: skip
+        ) as producer:  # fmt: skip
         producer.send("orders", CANARY * 100).get(LIMIT_S)
     expected = {"acks": "all", "request.timeout.ms": "23000", "compression.type": "gzip", "enable.idempotence": "true"}
     shows(broker, "python-orders", expected)
-    with closing(
-        kafka.KafkaConsumer(
+    with kafka.KafkaConsumer(
             "orders", bootstrap_servers=gateway.address, client_id="python-billing", group_id="python-billing-group",
             session_timeout_ms=13_000, max_poll_interval_ms=92_000, fetch_min_bytes=3, fetch_max_wait_ms=360, fetch_max_bytes=5_000_000,
             max_partition_fetch_bytes=400_000, isolation_level="read_committed", client_rack="eu-2", auto_offset_reset="earliest",
             group_instance_id="p-1", allow_auto_create_topics=False,
-        )
-    ) as consumer:  # fmt: skip
+        ) as consumer:  # fmt: skip
         consumer.poll(20_000)
     shows(
         broker,
@@ -234,13 +229,11 @@ def test_a_consumer_without_a_rack_shows_it_where_the_broker_has_one(tmp_path: P
         running_gateway(broker.internal, broker.client, tmp_path, listen=broker.advertised) as gateway,
     ):
         make_topics(broker)
-        with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
+        with kafka.KafkaProducer(bootstrap_servers=gateway.address) as producer:
             producer.send("orders", CANARY).get(LIMIT_S)
         for client_id, rack in (("without", ""), ("within", "eu-1")):
-            with closing(
-                kafka.KafkaConsumer(
-                    "orders", bootstrap_servers=gateway.address, client_id=client_id, auto_offset_reset="earliest", client_rack=rack
-                )
+            with kafka.KafkaConsumer(
+                "orders", bootstrap_servers=gateway.address, client_id=client_id, auto_offset_reset="earliest", client_rack=rack
             ) as consumer:
                 until(lambda one=consumer: one.poll(500))
             until(lambda who=client_id, where=rack: observed(broker, who).get("client.rack") == where)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
 
 import pytest
 from clients.every import CLIENTS
@@ -93,7 +92,7 @@ def test_f52_each_command_says_what_the_broker_is(release: str, broker: RunningB
     assert asked["state"] == "answered"
     assert {"Produce", "Fetch", "Metadata", "ApiVersions"} <= {api["name"] for api in asked["apis"]}
     assert major_minor in printed("api-versions", *where[:2])
-    with closing(RawClient.connect(gateway.address, "listed")) as client:
+    with RawClient.connect(gateway.address, "listed") as client:
         client.api_versions("listed", "1.0", version=3)
         (line,) = map(json.loads, printed("connections", "--admin", gateway.admin, "-o", "jsonl", "client_id:listed").splitlines())
     assert (line["ClientName"], line["ClientVersion"], line["SecurityProtocol"]) == ("listed", "1.0", "PLAINTEXT")
@@ -113,7 +112,7 @@ def test_f52_a_gateway_finds_its_place_and_says_what_the_release_lacks(release: 
 
 
 def test_a_push_is_taken(broker: RunningBroker, gateway: RunningGateway) -> None:
-    with closing(RawClient.connect(gateway.address, "newer")) as client:
+    with RawClient.connect(gateway.address, "newer") as client:
         assert client.api_versions("newer", "9.9", INSTANCE, version=3).error_code == 0
         assert client.push_config([("acks", "all", 1, True)]).error_code == 0
 
@@ -134,7 +133,7 @@ def test_f52_a_right_that_producers_need_before_2_8_is_named_where_it_is_missing
         ACL("User:ANONYMOUS", "*", operation, ACLPermissionType.ALLOW, cluster)
         for operation in (ACLOperation.ALTER, ACLOperation.IDEMPOTENT_WRITE)
     )
-    with closing(KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+    with KafkaAdminClient(bootstrap_servers=broker.internal) as admin:
         try:
             assert not admin.create_acls([other])["failed"]  # from now on what no ACL allows is refused
             topics.verify(broker.internal, reads=[CONFIGS])

@@ -57,7 +57,7 @@ def test_stops_at_the_first_metadata_of_another_clusters_listener_with_sasl(brok
         "sasl_plain_password": PASSWORD,
     }
     try:
-        with contextlib.suppress(kafka.errors.KafkaError), closing(kafka.KafkaConsumer(bootstrap_servers=listen, **sasl)) as client:
+        with contextlib.suppress(kafka.errors.KafkaError), kafka.KafkaConsumer(bootstrap_servers=listen, **sasl) as client:
             client.topics()
     finally:
         said = said_at_its_end(gateway)

@@ -10,7 +10,6 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import kafka
@@ -140,7 +139,7 @@ def test_f47_a_job_outlives_internal_and_continues_by_itself(job: JobOnASmallDis
 def retain(servers: str, milliseconds: int) -> None:
     """Connections' records, for so long."""
     topic = ConfigResource(ConfigResourceType.TOPIC, CONNECTIONS, {"retention.ms": str(milliseconds)})
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=servers)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=servers) as admin:
         admin.alter_configs([topic])
 
 

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -88,9 +88,7 @@ def test_each_start_of_a_producer_is_a_result_a_row_of_history_and_a_line_on_the
         return [row for row in results(installation, name) if row["origin"] == origin]
 
     for number, batch_size in enumerate((1_000_000, 16_384), 1):
-        with closing(
-            KafkaProducer(bootstrap_servers=installation.gateway.address, client_id=name, acks=0, batch_size=batch_size)
-        ) as producer:
+        with KafkaProducer(bootstrap_servers=installation.gateway.address, client_id=name, acks=0, batch_size=batch_size) as producer:
             producer.send(TOPIC, b"x").get(LIMIT_S)
             until(lambda: len(of("pushed")), number)
             row = of("pushed")[-1]
@@ -114,7 +112,7 @@ def test_each_start_of_a_producer_is_a_result_a_row_of_history_and_a_line_on_the
 def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> None:
     """By a careless client through the gateway, and by a producer that writes an un-redacted record straight to the topic."""
     secret = f'x.PlainLoginModule required username="u" password="{CANARY}";'
-    with closing(RawClient.connect(installation.gateway.address, "careless")) as client:
+    with RawClient.connect(installation.gateway.address, "careless") as client:
         client.api_versions("careless-client", "0.1.0")
         answer = client.push_config([("sasl.jaas.config", secret, 8, False), ("acks", "all", 1, True)])
     if answer.error_code == 0:  # on a busy machine it is answered before it is judged
@@ -122,7 +120,7 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
         assert any(name == "clientscope_gateway_pushes_answered_early_total" and number for (name, *_), number in counted)
     else:
         assert answer.error_code == 40 and "sasl.jaas.config" in answer.error_message and CANARY not in answer.error_message
-    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=installation.broker.internal) as producer:
         producer.send(CONFIGS, key=b"straight", value=config_record(setting("notes", secret), client_id="straight")).get(LIMIT_S)
     for client_id, code in (("careless", "SK001"), ("straight", "SK002")):
         until(lambda client_id=client_id: len(results(installation, client_id)) == 1)
@@ -159,7 +157,7 @@ def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(instal
         CONNECTIONS: {"not_json": [b"not a record"], "invalid_kind": [b'{"version":1}']},
     }
     sent: dict[tuple[str, int, int], tuple[str, int]] = {}
-    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=installation.broker.internal) as producer:
         for topic, reasons in poison.items():
             for reason, values in reasons.items():
                 for number, value in enumerate(values):
@@ -278,7 +276,7 @@ def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
         return sum(in_history(installation, table=table).count(client_id) for table in ("pushes", "connections"))
 
     def pushed_by(client_id: str) -> None:
-        with closing(RawClient.connect(installation.gateway.address, client_id)) as client:
+        with RawClient.connect(installation.gateway.address, client_id) as client:
             client.api_versions("forgotten", "1.0")
             client.push_config([("acks", "0", 1, False)])
         until(lambda: kept(client_id) >= 3, why="pushed, opened and closed")
@@ -302,7 +300,7 @@ def test_f35_erasure_waits_for_what_the_job_has_still_to_read(installation: Any)
     """What was pushed before would come to history after it, while its tombstone is on the topic already."""
     name = "forget-me-late-77d0"
     jvm = java_below(installation.processes.pid("stream"))
-    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer, ThreadPoolExecutor(1) as threads:
+    with kafka.KafkaProducer(bootstrap_servers=installation.broker.internal) as producer, ThreadPoolExecutor(1) as threads:
         os.kill(jvm, signal.SIGSTOP)
         try:
             key = b"g/2/8000"
@@ -323,7 +321,7 @@ def test_f35_erasure_waits_for_what_the_job_has_still_to_read(installation: Any)
 @pytest.mark.long  # as a client id is, which is above
 def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -> None:
     history, name = installation.data_dir / "history", "User:forget-me-too-51c3"
-    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=installation.broker.internal) as producer:
         for number, principal in enumerate((name, name, f"{name}-not")):
             value = config_record(
                 setting("acks", "0"), client_id=f"of-principal-{number}", principal=principal, connection_id=9000 + number
@@ -351,7 +349,7 @@ def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(inst
     table.rename(table.with_name("aside"))
     table.write_text("no table")
     try:
-        with closing(RawClient.connect(installation.gateway.address, "unkept")) as client:
+        with RawClient.connect(installation.gateway.address, "unkept") as client:
             client.api_versions("unkept", "1.0", uuid.uuid4())
             assert client.push_config([("acks", "1", 1, False)]).error_code == 0
             until(lambda: len(results(installation, "unkept")), 1, why="the others run on")

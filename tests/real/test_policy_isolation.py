@@ -7,7 +7,6 @@ import signal
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import confluent_kafka
@@ -56,7 +55,7 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def pushed(address: str, name: str, instance: uuid.UUID) -> int:
     """One client connects, identifies itself, and pushes; returns the answer's error code."""
-    with closing(RawClient.connect(address, name, 30.0)) as client:
+    with RawClient.connect(address, name, 30.0) as client:
         client.api_versions(name, "1.0", instance)
         return int(client.push_config(PUSH).error_code)
 
@@ -104,7 +103,7 @@ def test_f17_whatever_a_policy_does_to_one_client_the_others_are_served(
 
 def test_a_crash_loop_meets_its_quota_and_nobody_else_does(gateway: RunningGateway) -> None:
     crashing, before = uuid.uuid4(), count(gateway, "pushes_refused", "quota")
-    with closing(RawClient.connect(gateway.address, "crash-loop")) as client:
+    with RawClient.connect(gateway.address, "crash-loop") as client:
         client.api_versions("crash-loop", "1.0", crashing)
         answers = [client.push_config(PUSH) for _ in range(15)]
     refused = [answer for answer in answers if answer.error_code == THROTTLING_QUOTA_EXCEEDED]

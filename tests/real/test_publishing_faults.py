@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ def come_and_go(gateway: RunningGateway, times: int) -> None:
 
 
 def produced(gateway: RunningGateway, number: int) -> None:
-    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="through")) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="through") as producer:
         for value in range(number):
             producer.send(TOPIC, b"%d" % value)
         producer.flush(LIMIT_S)
@@ -174,7 +174,7 @@ def takes_nothing(admin: kafka.KafkaAdminClient) -> Iterator[None]:
 @pytest.mark.parametrize(("refusing", "reason"), [(unauthorised, "queue_full"), (takes_nothing, "too_large")])
 def test_f16_writing_is_refused_for_a_while(secluded: Any, tmp_path: Path, refusing: Callable[[Any], Any], reason: str) -> None:
     broker, cuttable = secluded
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin, ExitStack() as stack:
+    with kafka.KafkaAdminClient(bootstrap_servers=broker.internal) as admin, ExitStack() as stack:
         gateway = stack.enter_context(running_gateway(cuttable.address, broker.client, tmp_path, *FLAGS))
         with refusing(admin):
             early = stack.enter_context(RawClient.connect(gateway.address, "early"))

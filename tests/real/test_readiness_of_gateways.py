@@ -7,7 +7,6 @@ import struct
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +56,10 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
 def work(gateway: RunningGateway) -> None:
     """What a program does that uses kafka-python: one record there, and back in a group."""
     common = {"bootstrap_servers": gateway.address, "client_id": "ready-new-1"}
-    with closing(kafka.KafkaProducer(**common)) as producer:
+    with kafka.KafkaProducer(**common) as producer:
         producer.send(TOPIC, b"one").get(LIMIT_S)
     options = {"group_id": "ready", "auto_offset_reset": "earliest", "consumer_timeout_ms": 30_000}
-    with closing(knowing_its_topics(kafka.KafkaConsumer(TOPIC, **common, **options))) as consumer:
+    with knowing_its_topics(kafka.KafkaConsumer(TOPIC, **common, **options)) as consumer:
         assert next(consumer).value == b"one"
         consumer.commit()
 
@@ -77,7 +76,7 @@ def gateway_id(broker: RunningBroker) -> str:
 
 
 def test_clients_are_judged_by_what_the_gateway_saw(broker: RunningBroker, gateway: RunningGateway, tmp_path: Path) -> None:
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=broker.internal) as admin:
         admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
     work(gateway)
     with (

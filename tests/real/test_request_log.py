@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +29,11 @@ def test_only_the_client_asked_for_is_logged_and_each_of_its_requests(spare: Run
     with running_gateway(spare.internal, spare.client, tmp_path, *flags, listen=spare.advertised) as gateway:
         make_topic(gateway.address, TOPIC)
         for client_id in ("orders-1", "payments-1"):
-            with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id=client_id)) as producer:
+            with kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id=client_id) as producer:
                 for _ in range(10):
                     producer.send(TOPIC, b"x").get(LIMIT_S)
             acks_0 = kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id=client_id, acks=0, enable_idempotence=False)
-            with closing(acks_0) as producer:
+            with acks_0 as producer:
                 for _ in range(10):
                     producer.send(TOPIC, b"x").get(LIMIT_S)
         with RawClient.connect(gateway.address, "orders-raw") as raw:

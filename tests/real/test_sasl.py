@@ -6,7 +6,7 @@ import base64
 import json
 import subprocess
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +139,7 @@ def test_a_push_carries_its_principal(broker: RunningBroker, gateway: RunningGat
         bootstrap_servers=gateway.address, client_id="pusher", security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN",
         sasl_plain_username="alice", sasl_plain_password=PASSWORD,
     )  # fmt: skip
-    with closing(producer):
+    with producer:
         producer.send(TOPIC, b"pushed").get(LIMIT_S)
 
     found = until(lambda: configurations(broker.internal, client_id="pusher"))
@@ -224,7 +224,7 @@ def test_f12_nothing_of_sasl_is_on_a_topic_or_in_a_log(broker: RunningBroker, ga
     for producer in producers:
         producer.produce(TOPIC, b"last")
         assert producer.flush(LIMIT_S) == 0
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=broker.internal) as admin:
         ours = [topic for topic in admin.list_topics() if topic.startswith("clientscope.")]
     assert {CONFIGS, CONNECTIONS} <= set(ours)
     until(lambda: {r.principal for r in connection_records(broker.internal, client_id="last")} >= {name for name, _ in ACCEPTED.values()})

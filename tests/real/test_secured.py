@@ -9,7 +9,7 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,7 +98,7 @@ class Secured:
         return KafkaAccess(self.plan.internal, "SASL_SSL", mechanism, user, password(user), self.authority.certificate).client_arguments()
 
     def admin(self) -> Any:
-        return closing(KafkaAdminClient(**self.access("admin", "PLAIN")))
+        return KafkaAdminClient(**self.access("admin", "PLAIN"))
 
     def config(self, user: str) -> str:
         """A process' file of settings."""
@@ -264,7 +264,7 @@ def sent(secured: Secured) -> Iterator[None]:
         }
     )  # fmt: skip
     failed: list[Any] = []
-    with closing(KafkaProducer(**settings)) as producer:
+    with KafkaProducer(**settings) as producer:
         producer.send(TOPIC, b"by kafka-python").get(LIMIT_S)
         other.produce(TOPIC, b"by librdkafka", on_delivery=lambda error, _: failed.append(error) if error else None)
         assert other.flush(LIMIT_S) == 0

@@ -7,7 +7,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -52,7 +51,7 @@ def records() -> list[TopicRecord]:
 
 @pytest.fixture
 def page(broker: RunningBroker, tmp_path: Path) -> Iterator[str]:
-    with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=broker.internal) as producer:
         for record in records():
             producer.send(record.topic, key=record.key, value=record.value).get(LIMIT_S)
     tokens = private_file(tmp_path / "tokens", f"alice {TOKEN}\n")

@@ -14,7 +14,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -104,9 +104,9 @@ def larger_than_the_quarantine_takes(servers: str) -> tuple[Place, bytes]:
         return True
 
     where: Any = None
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=servers)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=servers) as admin:
         takes(2 * len(value))
-        with closing(kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=2 * len(value))) as producer:
+        with kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=2 * len(value)) as producer:
             until(sent)
         takes(limits[0])
     return (where.topic, where.partition, where.offset), value
@@ -145,7 +145,7 @@ def jvm(job: Job) -> int:
 def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_continue(job: Job) -> None:
     driver = job.processes.pid("stream"), jvm(job)
     deadly: dict[Place, bytes] = {}
-    with closing(kafka.KafkaProducer(bootstrap_servers=job.servers)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=job.servers) as producer:
         for how in ("exit", "segfault", "memory"):
             value = config_record(client_id=f"deadly:{how}")
             where = producer.send(CONFIGS, key=how.encode(), value=value).get(LIMIT_S)

@@ -55,7 +55,7 @@ def test_f13_who_the_client_is_and_what_it_pushes_is_known(
     client_id = f"tls-{again}"
     with in_front(cluster, tmp_path, *flags, secure=again) as gateway:
         settings = {"bootstrap_servers": gateway.address, "security_protocol": "SSL", "ssl_cafile": str(authority.certificate)}
-        with closing(KafkaProducer(client_id=client_id, **settings)) as producer:
+        with KafkaProducer(client_id=client_id, **settings) as producer:
             big = os.urandom(900_000)
             assert producer.send(TOPIC, big).get(LIMIT_S) is not None
             assert set(gateway_connections(gateway.metrics_url)) == {("kafka-python", kafka.__version__)}
