@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import page_past
 import pytest
-from page_browser import IN_BAR, Opens, follow, serious
+from page_browser import IN_BAR, Opens, follow, serious, there_are
 from page_fleet import Fleet
 from page_server import PageServer, serving
 from playwright.sync_api import expect
@@ -89,7 +89,7 @@ def test_every_view_fits_and_can_be_read(shared: PageServer, opens: Opens, schem
     for number, view in enumerate(views(shared)):
         follow(page, f"?view={view}")
         expect(page.locator("main :is(h1, tr.row, .starts, .plot, .state)").first).to_be_attached()
-        expect(page.locator("main .loading")).to_have_count(0)
+        there_are(page, "main .loading", 0)
         opened = page.locator("td.chevron button")
         if opened.count():
             opened.first.click()

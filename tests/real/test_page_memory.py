@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
-from page_browser import SECONDS, started, watched
+from page_browser import SECONDS, started, there_are, watched
 from page_fleet import Fleet
 from page_server import serving
 from playwright.sync_api import CDPSession, expect
@@ -24,7 +24,7 @@ def test_rows_that_come_and_go_leave_nothing_behind() -> None:
         server.apply(server.fleet.opened(guest, 1, now_ms()))
         page = opens(f"{server.url}?view=clients")
         session = page.context.new_cdp_session(page)
-        expect(page.locator(".list tr.row")).to_have_count(96)
+        there_are(page, ".list tr.row", 96)
         held = []
         for _ in range(3):
             for _ in range(ROUNDS):  # each goes once the next one is there, so that what is drawn always has one that will go
