@@ -56,9 +56,8 @@ def set_up(variables: Mapping[str, str], folder: Path, secrets: Path) -> dict[st
 
 
 @pytest.fixture(scope="module")
-def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def secrets(folder: Path) -> Path:
     """What deploy/prepare.sh makes."""
-    folder = tmp_path_factory.mktemp("secrets")
     subprocess.run([ROOT / "deploy" / "prepare.sh", folder], check=True, capture_output=True, timeout=LIMIT_S)
     return folder
 

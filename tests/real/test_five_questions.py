@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from conftest import Installation
 from forked import clientscope
+from observe import page
 from page_browser import Opens, press, searched, shows
 from patience import until
 from played_fleet import MAY_LOSE, SECRET, STORM_ADDRESS, STORM_CLOSED, PlayedFleet
@@ -42,13 +43,9 @@ class Site:
     def past(self, what: str, **asked: Any) -> list[dict[str, Any]]:
         """What history has until now; the job makes a table with the first record for it."""
         query = urllib.parse.urlencode({**asked, "to": now_ms()})
-        try:
-            with urllib.request.urlopen(f"{self.page}/api/v1/history/{what}?{query}") as response:
-                found: list[dict[str, Any]] = json.load(response)["items"]
-        except urllib.error.HTTPError as error:
-            assert error.code == 404, what
-            return []
-        return found
+        status, text = page(f"{self.page}/api/v1/history/{what}?{query}")
+        assert status in (200, 404), what
+        return list(json.loads(text)["items"]) if status == 200 else []
 
     def rows(self, *arguments: str) -> Any:
         """What a command that asks the page prints as JSON."""

@@ -16,10 +16,10 @@ from typing import Any
 
 import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_gateway
-from observe import configurations, connection_records, counts, make_topic, settings_of
+from conftest import RunningBroker, RunningGateway
+from observe import configurations, connection_records, counts, make_topic, push_one, settings_of
 from patience import LIMIT_S, until
-from test_push_command import PUSHED, run
+from test_pushes import PUSHED, run
 
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
@@ -45,17 +45,17 @@ def topic(broker: RunningBroker) -> str:
 
 
 @pytest.fixture(scope="module")
-def without_policy(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+def without_policy(broker: RunningBroker, folder: Path) -> Iterator[RunningGateway]:
     """A gateway whose ``client.config.policy.class.name`` is null."""
     flags = ("--client-config-policy-class-name", "")
-    with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("without-policy"), *flags) as running:
+    with broker.gateway(folder / "without-policy", *flags) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def processed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def processed(folder: Path) -> Path:
     """The file in which the custom policy writes the clients that it was called for."""
-    return tmp_path_factory.mktemp("custom-policy") / "processed"
+    return folder / "processed"
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def custom_policy(broker: RunningBroker, processed: Path) -> Iterator[RunningGat
     flags = ("--client-config-policy-class-name", "plan_policy.AcksAll", "--client-config-policy-configs", f"processed.file={processed}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
-        with running_gateway(broker.internal, broker.client, processed.parent, *flags) as running:
+        with broker.gateway(processed.parent, *flags) as running:
             yield running
 
 
@@ -156,10 +156,9 @@ def test_clients_work_correctly_when_connecting_to_mix_of_old_and_new_brokers(
 def test_client_that_a_real_gateway_throttles_gets_through_in_the_end(
     broker: RunningBroker, gateway: RunningGateway, tmp_path: Path
 ) -> None:
-    with running_gateway(broker.internal, broker.client, tmp_path, "--push-rate", "2", "--push-burst", "1") as throttling:
-        with RawClient.connect(throttling.address, "plan") as raw:
-            raw.api_versions("plan", "1.0", uuid.uuid4())
-            assert raw.push_config([("acks", "all", Type.STRING, True)]).error_code == NONE, "which leaves nothing for half a second"
+    with broker.gateway(tmp_path, "--push-rate", "2", "--push-burst", "1") as throttling:
+        with throttling.named("plan", instance=uuid.uuid4()) as raw:
+            assert push_one(raw) == NONE, "which leaves nothing for half a second"
         with KafkaAdminClient(bootstrap_servers=throttling.address) as client:
             use(client)
             assert len(pushed(broker, client.client_instance_id)) == 1
@@ -225,8 +224,7 @@ def test_config_payload_exceeding_client_config_max_bytes_returns_config_too_lar
     broker: RunningBroker, gateway: RunningGateway, caplog: pytest.LogCaptureFixture
 ) -> None:
     value = value_of_length_so_that_the_body_has(CONFIG_MAX_BYTES + 1)
-    with RawClient.connect(gateway.address, "plan") as raw:
-        raw.api_versions("plan", "1.0", uuid.uuid4())
+    with gateway.named("plan", instance=uuid.uuid4()) as raw:
         assert raw.push_config([("client.id", value, Type.STRING, False)]).error_code == CONFIG_TOO_LARGE
         assert raw.push_config([("client.id", value[1:], Type.STRING, False)]).error_code == NONE, "the connection goes on"
     settings = {"client_id": value, "config_push_allowed_keys": ["client.id"]}

@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import kafka
 import pytest
@@ -29,8 +30,8 @@ KEYS = 100
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    with running_broker(tmp_path_factory.mktemp("more-partitions")) as running:
+def broker(folder: Path) -> Iterator[RunningBroker]:
+    with running_broker(folder / "more-partitions") as running:
         yield running
 
 

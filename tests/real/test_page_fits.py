@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import page_past
 import pytest
@@ -57,8 +58,8 @@ CUT = """() => [...document.querySelectorAll("main *, .facets *")].filter((each)
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
-    fleet, folder = Fleet(now_ms(), clients=12), tmp_path_factory.mktemp("history")
+def shared(folder: Path) -> Iterator[PageServer]:
+    fleet = Fleet(now_ms(), clients=12)
     fleet.members[1] = replace(fleet.members[1], software=("confluent-kafka-python", "2.16.0-rdkafka-2.16.0"))
     page_past.write(fleet, folder)
     with serving(fleet, history_dir=folder) as server:

@@ -1,18 +1,35 @@
-"""The frame around the page's views, in a real browser: states, themes, widths, prefixes, tabs, sizes."""
+"""The frame around the page's views, in a real browser: states, themes, widths, prefixes, tabs, sizes, and memory over days."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 from every import every
-from page_browser import IN_BAR, Opens, follow, is_there, press, reads, sees, serious, shows, there_are, watched, wrong_request
+from page_browser import (
+    IN_BAR,
+    SECONDS,
+    Opens,
+    follow,
+    is_there,
+    press,
+    reads,
+    sees,
+    serious,
+    shows,
+    started,
+    there_are,
+    watched,
+    wrong_request,
+)
 from page_fleet import Fleet
 from page_server import PageServer, serving
-from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect
+from playwright.sync_api import Browser, CDPSession, ConsoleMessage, Page, Route, expect
 from quality_batches import NOW_MS, append, connections
 from record_bytes import connection_record
 
@@ -32,7 +49,7 @@ globalThis.hide = (wanted) => { hidden = wanted; document.dispatchEvent(new Even
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[PageServer]:
-    with serving(Fleet(now_ms(), clients=12)) as server:
+    with serving(12) as server:
         yield server
 
 
@@ -133,7 +150,7 @@ def test_a_server_that_goes_away_is_reported_and_found_again(shared: PageServer,
 
 def test_a_token_is_asked_for_once(opens: Opens) -> None:
     access = Access(tokens=[Token("ada", "reader", "s3cret-of-ada-which-is-long")])
-    with serving(Fleet(now_ms(), clients=5), access=access) as server:
+    with serving(5, access=access) as server:
         page = opens(f"{server.url}?view=findings")
         expect(page.get_by_role("button", name="Sign in")).to_be_visible()
         assert page.locator(".list").count() == 0
@@ -153,7 +170,7 @@ def test_a_token_is_asked_for_once(opens: Opens) -> None:
 
 
 def test_under_a_path_prefix(opens: Opens) -> None:
-    with serving(Fleet(now_ms(), clients=10), prefix="/tools/kafka/") as server:
+    with serving(10, prefix="/tools/kafka/") as server:
         page = opens(server.url)
         for name in ("Clients", "Findings", "Brokers", "Overview"):
             page.locator(".ways").get_by_role("link", name=name).click()
@@ -169,7 +186,7 @@ def test_under_a_path_prefix(opens: Opens) -> None:
 
 
 def test_eight_tabs_hold_one_stream(opens: Opens) -> None:
-    with serving(Fleet(now_ms(), clients=10)) as server:
+    with serving(10) as server:
         address = f"{server.url}?view=brokers"
         tabs = [opens(address, init=HIDEABLE)]
         expect(tabs[0].locator("#feed")).to_have_text("Live")
@@ -192,7 +209,7 @@ def test_eight_tabs_hold_one_stream(opens: Opens) -> None:
 
 @pytest.mark.long
 def test_eight_visible_windows_stay_live_by_one_stream(opens: Opens) -> None:
-    with serving(Fleet(now_ms(), clients=10)) as server:
+    with serving(10) as server:
         windows = [opens(f"{server.url}?view=brokers")]
         windows += [opens(f"{server.url}?view=clients", context=windows[0].context) for _ in range(7)]
         for window in windows:
@@ -293,3 +310,36 @@ def test_every_view_of_the_bar_has_its_key_its_title_and_its_line_in_the_help(sh
     is_there(fresh)
     fresh.keyboard.press("Escape")
     expect(fresh).to_have_url(re.compile("[?]view=findings$"))
+
+
+ROUNDS = 8
+
+
+@pytest.mark.long
+def test_rows_that_come_and_go_leave_nothing_behind() -> None:
+    with serving(95) as server, started() as browser, watched(browser) as opens:
+        guests = (replace(server.fleet.members[0], client_id=f"a-guest-{number}", number=1_000 + number) for number in count())
+        guest = next(guests)
+        server.apply(server.fleet.opened(guest, 1, now_ms()))
+        page = opens(f"{server.url}?view=clients")
+        session = page.context.new_cdp_session(page)
+        there_are(page, ".list tr.row", 96)
+        held = []
+        for _ in range(3):
+            for _ in range(ROUNDS):  # each goes once the next one is there, so that what is drawn always has one that will go
+                last, connection, guest = guest, server.fleet.newest, next(guests)
+                server.apply(server.fleet.opened(guest, 1, now_ms()))
+                expect(page.locator(".list tr.row")).to_have_count(97, timeout=3 * SECONDS)
+                server.apply([server.fleet.closed(last, now_ms(), connection)])
+                expect(page.locator(".list tr.row")).to_have_count(96, timeout=3 * SECONDS)
+            held.append(_held(session))
+    _, (bytes_before, nodes_before), (bytes_after, nodes_after) = held
+    assert bytes_after < 1.2 * bytes_before, held
+    assert nodes_after < 1.1 * nodes_before, held
+
+
+def _held(session: CDPSession) -> tuple[float, int]:
+    """Bytes of the heap, and nodes, once all that nobody needs any more was collected."""
+    for _ in range(2):
+        session.send("HeapProfiler.collectGarbage")
+    return session.send("Runtime.getHeapUsage")["usedSize"], session.send("Memory.getDOMCounters")["nodes"]

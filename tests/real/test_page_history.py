@@ -22,9 +22,9 @@ STATES = (400, 404, 503)
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
+def shared(folder: Path) -> Iterator[PageServer]:
     """Nobody changes what it shows."""
-    fleet, folder = Fleet(now_ms()), tmp_path_factory.mktemp("history")
+    fleet = Fleet(now_ms())
     page_past.write(fleet, folder)
     with serving(fleet, history_dir=folder) as server:
         yield server
@@ -204,7 +204,7 @@ def test_nothing_yet_and_failures_say_what_to_do(opens: Opens, tmp_path: Path) -
         sees(page, "#over-time")
         expect(page.get_by_role("link", name="30 d")).to_have_count(0)
         page.close()
-    with serving(Fleet(now_ms(), clients=3), history_dir=tmp_path) as server:
+    with serving(3, history_dir=tmp_path) as server:
         page = opens(f"{server.url}?view=history")
         shows(page, "[data-state=nothing] >> nth=0", "history has no table gauges yet")
         shows(page, ".list [data-state=nothing]", "clientscope stream writes it")
@@ -235,7 +235,7 @@ def test_a_single_sample_is_drawn_and_the_chart_follows_the_search(opens: Opens,
     append(tmp_path, "gauges", [gauge(at, 7, "librdkafka", "2.5.3")])
     orders = {"client_id": "orders-1", "client_software_name": "Sarama", "client_software_version": "1.46"}
     append(tmp_path, "connections", [connection(at, Kind.CLOSED, 1, **orders), connection(at, Kind.CLOSED, 2)])
-    with serving(Fleet(now_ms(), clients=3), history_dir=tmp_path) as server:
+    with serving(3, history_dir=tmp_path) as server:
         page = opens(f"{server.url}?view=history&range=24h", color_scheme="light")
         shows(page, ".legend li", "librdkafka 2.5.3")
         there_are(page, ".card .notice", 0)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import urllib.request
 from collections.abc import Iterator
 
 import pytest
 from made_findings import leak, made
+from observe import page as answer_of
 from page_browser import Opens, press, reads, sees, serious, shows, there_are, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
@@ -102,8 +102,7 @@ def test_same_noun_has_same_number_everywhere(shared: PageServer, opens: Opens, 
 
     assert cli.main(["findings", "--url", shared.url]) == 0
     assert f"{said}; {found.low_confidence} more of low confidence" in capsys.readouterr().err
-    with urllib.request.urlopen(f"{shared.url}api/v1/findings?confidence=high&limit=1") as answer:
-        assert json.load(answer)["total"] == found.total
+    assert json.loads(answer_of(f"{shared.url}api/v1/findings?confidence=high&limit=1")[1])["total"] == found.total
 
     numbers = (
         ("Connections", ".note", f"{overview.clients} clients", "clients"),
@@ -123,8 +122,7 @@ def test_pushes_are_those_that_clients_pushed(shared: PageServer, opens: Opens) 
     newest = page.locator("section:has(#newest)")
     expect(newest.locator("tr.row")).to_have_count(8)
     assert newest.locator("tr.row", has_text=SEEN_ONLY).count() == 0
-    with urllib.request.urlopen(f"{shared.url}api/v1/results?pushed=true&limit=1000") as answer:
-        assert json.load(answer)["total"] == pushes
+    assert json.loads(answer_of(f"{shared.url}api/v1/results?pushed=true&limit=1000")[1])["total"] == pushes
     expect(newest.locator('tr.row:has-text("not judged")').first).to_contain_text(re.compile(r"\d+ rules? not judged"))
     page.goto(f"{shared.url}?pushes=table")
     by_minute = page.get_by_role("table", name="Pushes").locator("td")

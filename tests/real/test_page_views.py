@@ -25,7 +25,7 @@ def shared() -> Iterator[PageServer]:
 
 @pytest.fixture
 def own() -> Iterator[PageServer]:
-    with serving(Fleet(now_ms(), clients=30)) as server:
+    with serving(30) as server:
         yield server
 
 

@@ -70,12 +70,11 @@ class JobOnASmallDisk(StreamJob):
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobOnASmallDisk]:
-    directory = tmp_path_factory.mktemp("parked")
+def job(folder: Path) -> Iterator[JobOnASmallDisk]:
     extra = {"log.retention.check.interval.ms": "500", "log.initial.task.delay.ms": "500"}
-    started, running = start_broker(directory / "broker", extra=extra)
-    with volume(directory / "history", 48) as disk:
-        job = JobOnASmallDisk(started, running, disk, directory)
+    started, running = start_broker(folder / "broker", extra=extra)
+    with volume(folder / "history", 48) as disk:
+        job = JobOnASmallDisk(started, running, disk, folder)
         try:
             with job.running():
                 yield job

@@ -59,8 +59,8 @@ def running(folder: Path, release: str) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    yield from running(tmp_path_factory.mktemp("xray"), "broker")
+def cluster(folder: Path) -> Iterator[Cluster]:
+    yield from running(folder / "xray", "broker")
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -207,7 +207,7 @@ def test_brokers_are_looked_at_one_after_another(tmp_path: Path) -> None:
     with running_brokers(plans):
         bootstrap = plans[0].internal
         with closing(connected(KafkaAccess(bootstrap))) as admin:
-            admin.create_topics({TOPIC: {"num_partitions": 2, "replication_factor": 1}}, wait_for_metadata=True)
+            make_topic(bootstrap, TOPIC, 2)
             clusters = Cluster(bootstrap, plans[0].data_dir / "broker.log", tmp_path / "state")
             run = clusters.xray(str(plans[1].data_dir / "broker.log"), "--seconds", "4", "--yes", "--output-format", "json")
             levels = set()

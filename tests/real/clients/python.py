@@ -85,18 +85,12 @@ class KafkaPython(Client):
         with kafka.KafkaAdminClient(**self._common()) as admin:
             admin.delete_topics([topic])
 
-    def error_name(self, error: Exception) -> str:
-        return type(error).__name__
 
-
-class Aiokafka(Client):
+class Aiokafka(KafkaPython):
     """Says neither its name nor its version."""
 
     name = "aiokafka"
     identity = ("unknown", "unknown")
-
-    def _common(self) -> dict[str, Any]:
-        return {"bootstrap_servers": self.address, "client_id": self.client_id}
 
     def _admin(self, act: Callable[[Any], Awaitable[Any]]) -> Any:
         async def go() -> Any:
@@ -175,9 +169,6 @@ class Aiokafka(Client):
                     raise aiokafka.errors.for_code(code)
 
         self._admin(act)
-
-    def error_name(self, error: Exception) -> str:
-        return type(error).__name__
 
 
 class Confluent(Client):
@@ -266,4 +257,4 @@ class Confluent(Client):
 
     def error_name(self, error: Exception) -> str:
         code = error.args[0] if error.args else None
-        return f"{type(error).__name__} {code.name()}" if isinstance(code, confluent_kafka.KafkaError) else type(error).__name__
+        return f"{super().error_name(error)} {code.name()}" if isinstance(code, confluent_kafka.KafkaError) else super().error_name(error)
