@@ -39,7 +39,7 @@ LONGEST = (
     "test_page_frame", "test_broker_releases", "test_older_broker", "test_five_questions", "test_client_matrix",
     "test_http_listeners", "test_findings", "test_rolling_restart", "test_tls", "test_deliver",
     "test_degraded", "test_hostile_identities", "test_faults",
-    "test_compose_brokers", "test_page_history", "test_fail_closed", "test_more_partitions", "test_kip_1324_test_plan",
+    "test_compose_brokers", "test_page_history", "test_refused_starts", "test_more_partitions", "test_kip_1324_test_plan",
     "test_kafka_reader", "test_cluster", "test_lost_gateways", "test_f19_storm", "test_f44_invented_ids",
     "test_findings_retention",
 )  # fmt: skip

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from certificates import Authority
@@ -17,6 +17,7 @@ from forked import Gateway
 from groups import group_of
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
+from observe import gateway_connections, page, private_file
 from page_browser import Opens, started, watched
 from patience import LIMIT_S
 from played_fleet import OWNERS
@@ -24,7 +25,9 @@ from playwright.sync_api import Browser, expect
 from zookeeper import ZooKeeper
 
 from clientscope import topics
+from clientscope.client.raw import RawClient
 from clientscope.demo.fleet import Fleet
+from clientscope.demo.watch import jmx_connections
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
 
@@ -41,6 +44,15 @@ class RunningBroker:
     jmx_port: int
     data_dir: Path
 
+    @property
+    def connections(self) -> dict[tuple[str, str], int]:
+        """Those on its listener for clients by software, as its own JMX has them."""
+        return jmx_connections(self.jmx_port)
+
+    def gateway(self, log_dir: Path, *flags: str, upstream: str = "", listen: str = "", advertised: bool = False) -> Any:
+        """A `running_gateway` in front of it; if ``advertised``, where it leads its clients to."""
+        return running_gateway(self.internal, upstream or self.client, log_dir, *flags, listen=self.advertised if advertised else listen)
+
 
 @dataclass(frozen=True)
 class RunningGateway:
@@ -50,6 +62,24 @@ class RunningGateway:
     metrics_url: str
     pid: int = 0
     admin: str = "127.0.0.1:0"
+
+    @property
+    def connections(self) -> dict[tuple[str, str], int]:
+        """Those that are open by software, as its own metrics have them."""
+        return gateway_connections(self.metrics_url)
+
+    def connect(self, client_id: str) -> RawClient:
+        return RawClient.connect(self.address, client_id, LIMIT_S)
+
+    def named(self, client_id: str, software: str = "", version: str = "1", instance: UUID | None = None) -> RawClient:
+        """A client that has said what it is, and was answered."""
+        client = self.connect(client_id)
+        try:
+            assert client.api_versions(software or client_id, version, instance).error_code == 0
+        except BaseException:
+            client.close()
+            raise
+        return client
 
 
 @dataclass(frozen=True)
@@ -65,8 +95,7 @@ class Installation:
 
     def api(self, path: str) -> Any:
         """What the page's API answers."""
-        with urllib.request.urlopen(f"{self.page_url}api/v1/{path}", timeout=LIMIT_S) as response:
-            return json.load(response)
+        return json.loads(page(f"{self.page_url}api/v1/{path}")[1])
 
     def gateway_arguments(self) -> list[str]:
         """What starts the gateway, once more or again."""
@@ -188,6 +217,12 @@ def running_gateway(internal: str, upstream: str, log_dir: Path, *flags: str, li
 
 
 @pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a module's own parts."""
+    return tmp_path_factory.mktemp("module")
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A real one. Not for the session: its event loop runs in the tests' thread, where other modules' tests want one of their own."""
     with started() as one:
@@ -215,6 +250,13 @@ def spare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
         yield running
 
 
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[RunningBroker]:
+    """A broker of one test's own."""
+    with running_broker(tmp_path / "broker") as running:
+        yield running
+
+
 @pytest.fixture(scope="session")
 def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
     """A gateway in front of `broker`."""
@@ -230,24 +272,31 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 PASSWORD = "canary-password-7f3a"
 REAUTHENTICATE_MS = 5_000
-_MODULES = "org.apache.kafka.common.security"
+
+
+def sasl(mechanisms: str, password: str, *users: str) -> dict[str, str]:
+    """Settings of a broker whose listener CLIENT speaks SASL_PLAINTEXT; the users are PLAIN's."""
+    required = {"PLAIN": "plain.Plain", "SCRAM-SHA-256": "scram.Scram", "OAUTHBEARER": "oauthbearer.OAuthBearer"}
+    known = "".join(f' user_{each}="{password}"' for each in users)
+    modules = {
+        f"listener.name.client.{each.lower()}.sasl.jaas.config": f"org.apache.kafka.common.security.{required[each]}LoginModule required"
+        f"{known if each == 'PLAIN' else ''};"
+        for each in mechanisms.split(",")
+    }
+    protocols = "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT"
+    return {"listener.security.protocol.map": protocols, "sasl.enabled.mechanisms": mechanisms, **modules}
 
 
 @pytest.fixture(scope="session")
 def sasl_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """A broker whose listener CLIENT speaks SASL_PLAINTEXT, and asks for it again every few seconds."""
-    users = " ".join(f'user_{name}="{PASSWORD}"' for name in ("alice", "mallory", "Gary"))
     extra = {
-        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,OAUTHBEARER",
-        "listener.name.client.plain.sasl.jaas.config": f"{_MODULES}.plain.PlainLoginModule required {users};",
-        "listener.name.client.scram-sha-256.sasl.jaas.config": f"{_MODULES}.scram.ScramLoginModule required;",
-        "listener.name.client.oauthbearer.sasl.jaas.config": f"{_MODULES}.oauthbearer.OAuthBearerLoginModule required;",
+        **sasl("PLAIN,SCRAM-SHA-256,OAUTHBEARER", PASSWORD, "alice", "mallory", "Gary"),
         "connections.max.reauth.ms": str(REAUTHENTICATE_MS),
         "connection.failed.authentication.delay.ms": "0",
     }
     with running_broker(tmp_path_factory.mktemp("sasl"), extra=extra) as running:
-        with closing(KafkaAdminClient(bootstrap_servers=running.internal)) as admin:
+        with KafkaAdminClient(bootstrap_servers=running.internal) as admin:
             bob = UserScramCredentialUpsertion("bob", ScramMechanism.SCRAM_SHA_256, PASSWORD.encode(), iterations=4096)
             admin.alter_user_scram_credentials([bob])
         yield running
@@ -265,8 +314,7 @@ def sasl_gateway(sasl_broker: RunningBroker) -> Iterator[RunningGateway]:
 def running_installation(data_dir: Path, release: str = "broker") -> Iterator[Installation]:
     """Broker, gateway, job and page."""
     started, running = start_broker(data_dir / "broker", release)
-    (data_dir / "digest.key").write_text("0123456789abcdef" * 4)
-    (data_dir / "digest.key").chmod(0o600)
+    private_file(data_dir / "digest.key", "0123456789abcdef" * 4)
     (data_dir / "owners.toml").write_text(OWNERS)
     page = f"127.0.0.1:{free_port()}"
     gateway = RunningGateway(running.advertised, f"http://127.0.0.1:{free_port()}/metrics", 0, f"127.0.0.1:{free_port()}")

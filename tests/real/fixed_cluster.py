@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from confluent_kafka import Consumer, KafkaError, Producer
 from conftest import RunningGateway, running_gateway
 from observe import children
-from patience import until
+from patience import LIMIT_S, until
 
 from clientscope import topics
 from clientscope.errors import EnvironmentProblem
@@ -34,12 +37,12 @@ REPLICATED = {
 }
 
 
-def plan(node: int, folder: Path, voters: Mapping[int, int], cluster_id: str, extra: Mapping[str, str]) -> BrokerPlan:
-    """A broker whose listener CLIENT advertises its own address, as a managed cluster's does."""
+def plan(node: int, folder: Path, voters: Mapping[int, int], cluster_id: str, extra: Mapping[str, str], direct: bool = True) -> BrokerPlan:
+    """A broker whose listener CLIENT advertises its own address, as a managed cluster's does; or, if not ``direct``, a gateway's."""
     port = free_port()
     return BrokerPlan(
-        port, free_port(), f"127.0.0.1:{port}", folder / str(node), free_port(), node_id=node, voters=voters, cluster_id=cluster_id,
-        extra={**REPLICATED, **extra},
+        port, free_port(), f"127.0.0.1:{port if direct else free_port()}", folder / str(node), free_port(),
+        node_id=node, voters=voters, cluster_id=cluster_id, extra={**REPLICATED, **extra},
     )  # fmt: skip
 
 
@@ -51,7 +54,10 @@ class FixedCluster:
     voters: Mapping[int, int]
     cluster_id: str
     brokers: dict[int, EmbeddedBroker] = field(default_factory=dict)
-    ports: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def ports(self) -> dict[int, int]:
+        return {node: broker.plan.port for node, broker in self.brokers.items()}
 
     @property
     def clients(self) -> str:
@@ -63,9 +69,9 @@ class FixedCluster:
         """Bootstrap servers of the listener that only tests use."""
         return ",".join(broker.plan.internal for broker in self.brokers.values())
 
-    def add(self, node: int, extra: Mapping[str, str]) -> None:
+    def add(self, node: int) -> None:
         """Starts one more broker, which is no controller."""
-        made = plan(node, self.folder, {**self.voters, node: 0}, self.cluster_id, extra)
+        made = plan(node, self.folder, {**self.voters, node: 0}, self.cluster_id, {})
         only_a_broker = {
             "process.roles": "broker",
             "listeners": f"CLIENT://127.0.0.1:{made.port},INTERNAL://127.0.0.1:{made.internal_port}",
@@ -74,16 +80,14 @@ class FixedCluster:
         broker = EmbeddedBroker(replace(made, extra={**made.extra, **only_a_broker}))
         broker.start()
         self.brokers[node] = broker
-        self.ports[node] = made.port
 
 
 @contextmanager
-def running_cluster(folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[FixedCluster]:
+def running_cluster(folder: Path, extra: Mapping[str, str] | None = None, direct: bool = True) -> Iterator[FixedCluster]:
     """Three brokers, with clientscope's topics."""
     cluster = FixedCluster(folder, {node: free_port() for node in NODES}, new_cluster_id())
     for node in NODES:
-        cluster.brokers[node] = EmbeddedBroker(plan(node, folder, cluster.voters, cluster.cluster_id, extra or {}))
-        cluster.ports[node] = cluster.brokers[node].plan.port
+        cluster.brokers[node] = EmbeddedBroker(plan(node, folder, cluster.voters, cluster.cluster_id, extra or {}, direct))
     try:
         for broker in cluster.brokers.values():
             broker.launch()
@@ -133,6 +137,94 @@ def gateway_in_front(cluster: FixedCluster, folder: Path, *flags: str) -> Iterat
     wanted = ("--broker-ports", f"{ports[0]}-{ports[-1]}", "--first-broker-id", "1", *flags)
     with running_gateway(cluster.clients, "127.0.0.1:1", folder, *wanted) as running:
         yield InFront(running, ports)
+
+
+@dataclass
+class Load:
+    """An idempotent producer of numbers, and a group that takes them, each in a thread of its own.
+
+    Attributes:
+        acknowledged: number → partition and offset, as the delivery report has them; the offset may be None.
+        unsure: numbers whose delivery report is an error: each may be in the log, and if so once.
+    """
+
+    bootstrap: str
+    topic: str
+    partitions: int
+    consumers: int = 1
+    sent: int = 0
+    acknowledged: dict[int, tuple[int, int | None]] = field(default_factory=dict)
+    unsure: list[int] = field(default_factory=list)
+    fatal: list[str] = field(default_factory=list)
+    taken: Counter[int] = field(default_factory=Counter)
+    assignments: int = 0
+
+    def __post_init__(self) -> None:
+        self._stop_producing, self._stop_consuming = threading.Event(), threading.Event()
+        self._lock = threading.Lock()
+        self._producing = threading.Thread(target=self._produce)
+        self._consuming = [threading.Thread(target=self._consume) for _ in range(self.consumers)]
+
+    def __enter__(self) -> Load:
+        for thread in (self._producing, *self._consuming):
+            thread.start()
+        return self
+
+    def goes_on(self) -> None:
+        """Waits until both sides have made progress."""
+        acknowledged, taken = len(self.acknowledged), len(self.taken)
+        until(lambda: len(self.acknowledged) > acknowledged + 200 and len(self.taken) > taken + 200)
+
+    def end_producing(self) -> None:
+        self._stop_producing.set()
+        self._producing.join()
+
+    def __exit__(self, *_: object) -> None:
+        self.end_producing()
+        self._stop_consuming.set()
+        for thread in self._consuming:
+            thread.join()
+
+    def _produce(self) -> None:
+        def failed(error: KafkaError) -> None:
+            if error.fatal():
+                self.fatal.append(str(error))
+
+        producer = Producer(
+            {"bootstrap.servers": self.bootstrap, "enable.idempotence": True, "acks": "all", "client.id": "numbers", "error_cb": failed}
+        )
+
+        def report(number: int) -> Callable[[Any, Any], None]:
+            def reported(error: Any, message: Any) -> None:
+                if error:
+                    self.unsure.append(number)
+                else:
+                    self.acknowledged[number] = message.partition(), message.offset()
+
+            return reported
+
+        while not self._stop_producing.wait(0.02):
+            for _ in range(10):
+                producer.produce(self.topic, str(self.sent), partition=self.sent % self.partitions, on_delivery=report(self.sent))
+                self.sent += 1
+            producer.poll(0)
+        producer.flush(LIMIT_S)
+
+    def _consume(self) -> None:
+        def assigned(_consumer: Any, _partitions: Any) -> None:
+            with self._lock:
+                self.assignments += 1
+
+        consumer = Consumer(
+            {"bootstrap.servers": self.bootstrap, "group.id": "numbers", "client.id": "taker", "auto.offset.reset": "earliest"}
+        )
+        consumer.subscribe([self.topic], on_assign=assigned)
+        while not self._stop_consuming.is_set():
+            for message in consumer.consume(500, 0.2):
+                if message.error() is None:
+                    with self._lock:
+                        self.taken[int(message.value())] += 1
+        consumer.close()
 
 
 class Peers:

@@ -61,6 +61,13 @@ def printed(*words: str, **environment: str) -> str:
     return ended.stdout
 
 
+def refused(*words: str, status: int = 2, **environment: str) -> str:
+    """What a command says that ends with an error."""
+    ended = clientscope(*words, **environment)
+    assert ended.returncode == status and "Traceback" not in ended.stderr, (ended.returncode, ended.stdout, ended.stderr)
+    return ended.stderr
+
+
 class Gateway:
     """A gateway's process, with as much of `subprocess.Popen` as `Fleet` uses."""
 

@@ -9,8 +9,8 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
@@ -40,7 +40,7 @@ class OwnMetrics(NamedTuple):
 def read_all(bootstrap_servers: str, topic: str, **access: Any) -> list[Any]:
     """Every record that is on a topic at the time of the call, in order."""
     arguments = {"bootstrap_servers": bootstrap_servers, "auto_offset_reset": "earliest", "enable_auto_commit": False, **access}
-    with closing(kafka.KafkaConsumer(**arguments)) as consumer:
+    with kafka.KafkaConsumer(**arguments) as consumer:
         partitions = [kafka.TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
         ends = consumer.end_offsets(partitions)
         consumer.assign(partitions)
@@ -51,11 +51,19 @@ def read_all(bootstrap_servers: str, topic: str, **access: Any) -> list[Any]:
         return messages
 
 
-def make_topic(bootstrap_servers: str, name: str, **configs: str) -> None:
-    """A topic of one partition, if there is none of that name."""
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=bootstrap_servers)) as admin:
+def write(bootstrap_servers: str, topic: str, *records: tuple[bytes, bytes | None], **more: Any) -> list[Any]:
+    """Writes pairs of key and value; where Kafka has each."""
+    with kafka.KafkaProducer(bootstrap_servers=bootstrap_servers) as producer:
+        sent = [producer.send(topic, key=key, value=value, **more) for key, value in records]
+        return [each.get(LIMIT_S) for each in sent]
+
+
+def make_topic(bootstrap_servers: str, name: str, partitions: int = 1, replicas: int = 1, **configs: str) -> None:
+    """A topic, if there is none of that name."""
+    with kafka.KafkaAdminClient(bootstrap_servers=bootstrap_servers) as admin:
         if name not in admin.list_topics():
-            admin.create_topics({name: {"num_partitions": 1, "replication_factor": 1, "configs": configs}}, wait_for_metadata=True)
+            topic = {"num_partitions": partitions, "replication_factor": replicas, "configs": configs}
+            admin.create_topics({name: topic}, wait_for_metadata=True)
 
 
 def knowing_its_topics(consumer: Any) -> Any:
@@ -87,6 +95,11 @@ def _with(records: Iterable[Record], fields: dict[str, Any]) -> list[Record]:
     return [record for record in records if all(getattr(record, name) == value for name, value in wanted.items())]
 
 
+def push_one(client: Any, value: str = "all", key: str = "acks", kind: int = 1) -> int:
+    """A raw client pushes one setting, which is no default; the error code of the answer."""
+    return int(client.push_config([(key, value, kind, False)]).error_code)
+
+
 def settings_of(record: ClientConfigRecord) -> dict[str, str | None]:
     return {config.key: config.value for config in record.listed()}
 
@@ -107,6 +120,16 @@ def findings(bootstrap_servers: str, code: str = "") -> list[Finding]:
     newest = {message.key: message.value for message in read_all(bootstrap_servers, FINDINGS)}
     found = [Finding.model_validate_json(value) for value in newest.values() if value is not None]
     return [each for each in found if code in ("", each.code)]
+
+
+def becomes(bootstrap_servers: str, code: str, condition: Callable[[Finding], bool], **application: str | None) -> Finding:
+    """Waits for a finding of this code and application of which the condition is true."""
+
+    def those() -> list[Finding]:
+        found = findings(bootstrap_servers, code)
+        return [each for each in found if application.items() <= dict(each.application).items() and condition(each)]
+
+    return until(those, why=code)[0]
 
 
 def told_findings(bootstrap_servers: str, code: str) -> list[tuple[str, str]]:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
+from re import Pattern
 from typing import Any
 
 from patience import LIMIT_S
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 import sinks.dashboard
 
@@ -65,7 +66,7 @@ def watched(browser: Browser, allowed: Callable[[ConsoleMessage], bool] = lambda
 
     def opens(address: str, init: str = "", context: BrowserContext | None = None, **options: Any) -> Page:
         if context is None:
-            context = browser.new_context(**{"timezone_id": "UTC", "locale": "en-GB", **options})
+            context = browser.new_context(**{"timezone_id": "UTC", "locale": "en-GB", "strict_selectors": True, **options})
             context.add_init_script(_REPORT_VIOLATIONS)
             contexts.append(context)
         page = context.new_page()
@@ -87,6 +88,40 @@ def wrong_request(message: ConsoleMessage) -> bool:
     """Whether a message is a browser's note of a status that is expected: 400 for an invalid search, 404 for a finding that is gone."""
     url = message.location.get("url", "")
     return ("status of 400" in message.text and "q=" in url) or ("status of 404" in message.text and "/api/v1/findings/" in url)
+
+
+def shows(page: Page, selector: str, text: str | Pattern[str]) -> None:
+    """Waits until the one place has the text in it."""
+    expect(page.locator(selector)).to_contain_text(text)
+
+
+def reads(page: Page, selector: str, text: Any) -> None:
+    """Waits until the text is all that the place says, or each of these."""
+    expect(page.locator(selector)).to_have_text(text)
+
+
+def sees(page: Page, selector: str) -> None:
+    expect(page.locator(selector)).to_be_visible()
+
+
+def there_are(page: Page, selector: str, number: int) -> None:
+    expect(page.locator(selector)).to_have_count(number)
+
+
+def is_there(page: Page) -> None:
+    """Whatever the view, its content is shown."""
+    expect(page.locator("main :is(tr.row, .plot, h1)").first).to_be_attached()
+    there_are(page, "main .loading", 0)
+
+
+def press(page: Any, name: str, role: str = "link", **how: Any) -> None:
+    """Clicks the one link or button of that name."""
+    page.get_by_role(role, name=name, **how).click()
+
+
+def searched(page: Page, text: str | Pattern[str]) -> None:
+    """Waits until this is what is searched for."""
+    expect(page.locator("#search")).to_have_value(text)
 
 
 def follow(page: Page, address: str) -> None:

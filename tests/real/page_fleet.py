@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import math
 import random
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from made_findings import leak, made
-from page_statuses import CLUSTER, GATEWAYS, statuses
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.record import Application, Client, Finding, FindingOwner, LeakPlace
-from clientscope.profiles.client_patterns import ClientPattern
-from clientscope.profiles.owners import Owner, Owners
+from clientscope.profiles import owners
 from clientscope.records.enums import Kind, ValueState
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.status.record import BrokerStatus, ProcessStatus
@@ -30,58 +30,11 @@ HISTORY_MINUTES = 75
 SILENT_MINUTES = range(31, 36)
 """Minutes in which no gateway reported anything, so that nothing is known of them."""
 
-SOFTWARE = {
-    ("librdkafka", "2.5.3"): 30, ("apache-kafka-java", "3.9.1"): 24, ("librdkafka", "2.3.0"): 13,
-    ("confluent-kafka-python", "2.16.0-rdkafka-2.16.0"): 12, ("kafka-python", "3.0.12"): 8, ("franz-go", "1.18.0"): 5,
-    ("sarama", "1.45.1"): 4, ("apache-kafka-java", "3.9.1-ccs"): 3, ("unknown", "unknown"): 3, ("apache-kafka-java", "2.8.2"): 2,
-    ("librdkafka", "1.9.2"): 1, ("kafkajs", "2.2.4"): 1,
-}  # fmt: skip
-_USUAL = ((18, 3), (3, 12), (0, 9), (1, 12), (10, 4), (11, 7))
-REQUESTED = {"unknown": ((3, 0), (0, 2), (1, 3)), "kafkajs": ((18, 2), (3, 6), (17, 1)), "franz-go": ((18, 4), (3, 12), (71, 0), (1, 17))}
-"""Versions that clients request, by software: of these one kind breaks, of one too little was seen, and one does without client metrics."""
-APPLICATIONS = {
-    "orders-service": "User:orders", "checkout": "User:orders", "payments-api": "User:payments", "ledger": "User:payments",
-    "fraud-scorer": "User:analytics", "clickstream-enricher": "User:analytics", "inventory-sync": "User:inventory",
-    "billing-export": "User:billing", "search-indexer": "User:CN=search,OU=platform,O=Example", "email-dispatch": None,
-}  # fmt: skip
-OWNERS = Owners(
-    (
-        (ClientPattern(principal=("User:payments",)), Owner("Payments", "#team-payments")),
-        (ClientPattern(principal=("User:orders",)), Owner("Orders", "orders@example.com")),
-        (ClientPattern(client_id=("search-*", "clickstream-*")), Owner("Search", "#search")),
-    )
-)
-_PUSHED = {
-    "acks": "1", "batch.size": "65536", "bootstrap.servers": "kafka-1:9092,kafka-2:9092", "client.id": "", "compression.type": "lz4",
-    "linger.ms": "5", "retries": "5", "sasl.mechanism": "SCRAM-SHA-512", "security.protocol": "SASL_SSL",
-}  # fmt: skip
-
-_PROBLEMS = (
-    ("AN101", "acks_zero", "high", "records are lost whenever a broker fails over (acks=1 without idempotence): set acks=all", "acks=all"),
-    (
-        "AN202",
-        "session_timeout_short",
-        "high",
-        "a garbage collection of 3 s makes the group rebalance: raise session.timeout.ms",
-        "session.timeout.ms=45000",
-    ),
-    (
-        "AN207",
-        "auto_commit",
-        "medium",
-        "offsets are committed of records that were not handled yet: commit once they are",
-        "enable.auto.commit=false",
-    ),
-    (
-        "FL002",
-        "behind_the_fleet",
-        "medium",
-        "runs a release that nine in ten clients of the fleet have left: upgrade it",
-        "librdkafka 2.5 or later",
-    ),
-    ("AN109", "linger_zero", "low", "sends thousands of small requests per second: let batches fill", "linger.ms=5"),
-    ("AN112", "compression_none", "low", "records are sent as they are: compress them", "compression.type=lz4"),
-)
+_MADE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+SOFTWARE = {(name, version): share for name, version, share in _MADE["software"]}
+OWNERS = owners.read(Path(__file__).with_name("page_owners.toml"))
+CLUSTER = "prod-eu-1"
+GATEWAYS = ("gw-1", "gw-2", "gw-3")
 
 
 @dataclass(frozen=True)
@@ -193,7 +146,18 @@ class Fleet:
 
     def statuses(self, stale: bool = False) -> Iterator[TopicRecord]:
         """Of every process and broker; with ``stale``, the second gateway fell silent."""
-        return statuses(self.now_ms, stale)
+        common = {"release": "0.1.0", "condition": "ok", "started_ms": self.now_ms - 26 * HOUR_MS, "interval_ms": 30_000}
+        for each in _MADE["process"]:
+            yield self._status(
+                ProcessStatus(**each, **common, told_ms=self.now_ms, last_record_ms=self.now_ms - each["ago_ms"]),
+                5 * MINUTE_MS if stale and each["id"] == "gw-2" else 0,
+            )
+        for each in _MADE["broker"]:
+            place = {"id": f"{CLUSTER}/{each['broker']}", "cluster": CLUSTER, "port": 9092, "software_name": "Kafka"}
+            yield self._status(BrokerStatus(**each, **place, told_ms=self.now_ms, interval_ms=MINUTE_MS))
+
+    def _status(self, said: ProcessStatus | BrokerStatus, ago_ms: int = 0) -> TopicRecord:
+        return TopicRecord(STATUS, self.now_ms - ago_ms, said.key, said.model_dump_json().encode())
 
     def hostile(self, text: str = HOSTILE, number: int = 0) -> Iterator[TopicRecord]:
         """Whatever a client, or who writes to a topic, may choose is chosen to do harm.
@@ -222,39 +186,28 @@ class Fleet:
             **texts,
         )
         yield self.finding(bad)
-        process = ProcessStatus(
-            kind="deliver",
-            id=text,
-            condition="failed",
-            reason=text,
-            release=text,
-            started_ms=1,
-            told_ms=1,
-            interval_ms=60_000,
-            figures={text: 1},
-        )
-        yield TopicRecord(STATUS, self.now_ms, process.key, process.model_dump_json().encode())
-        names = dict.fromkeys(("host", "rack", "software_name", "software_version", "source", "gateway"), text)
-        broker = BrokerStatus(id=f"{text}/9", cluster=text, broker=9, apis={"0": (0, 1)}, told_ms=1, interval_ms=60_000, **names)
-        yield TopicRecord(STATUS, self.now_ms, broker.key, broker.model_dump_json().encode())
+        of = {"condition": "failed", "started_ms": 1, "told_ms": 1, "interval_ms": MINUTE_MS}
+        yield self._status(ProcessStatus(kind="deliver", id=text, reason=text, release=text, figures={text: 1}, **of))
+        names = dict.fromkeys(("cluster", "host", "rack", "software_name", "software_version", "source", "gateway"), text)
+        yield self._status(BrokerStatus(id=f"{text}/9", broker=9, apis={"0": (0, 1)}, **names, **of))
 
     def _member(self, number: int) -> Member:
         dice = self._dice
-        application = dice.choice(list(APPLICATIONS))
+        application = dice.choice(list(_MADE["applications"]))
         software = dice.choices(list(SOFTWARE), list(SOFTWARE.values()))[0]
         pushes = dice.random() < 0.8
         return Member(
             number=number,
             client_id=f"{application}-{number}",
             application=application,
-            principal=APPLICATIONS[application],
+            principal=_MADE["applications"][application] or None,
             address=f"10.{20 + number % 4}.{dice.randrange(256)}.{dice.randrange(1, 255)}",
             software=software,
             gateway=number % len(GATEWAYS),
             connections=dice.choice((1, 1, 2, 3, 3, 5, 8, 24)),
             since_ms=self.now_ms - dice.randrange(2 * MINUTE_MS, dice.choice((HOUR_MS, 18 * HOUR_MS))),
             push="java" if pushes else None,
-            problem=dice.choices((None, *range(len(_PROBLEMS))), (60, 5, 4, 8, 5, 8, 6))[0] if pushes else None,
+            problem=dice.choices((None, *range(len(_MADE["problems"]))), (60, 5, 4, 8, 5, 8, 6))[0] if pushes else None,
         )
 
     def _identity(self, member: Member) -> dict[str, Any]:
@@ -276,8 +229,8 @@ class Fleet:
 
     def _used(self, member: Member) -> TopicRecord:
         """What the member's last connection has requested."""
-        versions = REQUESTED.get(member.software[0], _USUAL)
-        requested = {"connection_id": self._connection, "requested_versions": tuple(versions)}
+        versions = _MADE["requested"].get(member.software[0], _MADE["requested"]["usual"])
+        requested = {"connection_id": self._connection, "requested_versions": tuple(map(tuple, versions))}
         return self._connection_record(GATEWAYS[member.gateway], member.since_ms, Kind.PRESENT, **self._identity(member), **requested)
 
     def _history(self) -> Iterator[TopicRecord]:
@@ -325,7 +278,7 @@ class Fleet:
         for member in sorted(self.members, key=lambda each: each.since_ms):
             if member.push is None:
                 continue
-            code = [] if member.problem is None else [(_PROBLEMS[member.problem][0], _PROBLEMS[member.problem][2])]
+            code = [] if member.problem is None else [_MADE["problems"][member.problem][:3:2]]
             if member.number % 9 == 0:  # an earlier start of it
                 yield from self._push(
                     replace(member, number=member.number + 5_000, since_ms=member.since_ms - HOUR_MS),
@@ -340,7 +293,7 @@ class Fleet:
     ) -> Iterator[TopicRecord]:
         offset = len(self.values) if offset is None else offset
         at = member.since_ms + 400
-        chosen = {key: value for key, value in {**_PUSHED, "client.id": member.client_id, **changes}.items() if value is not None}
+        chosen = {key: value for key, value in {**_MADE["pushed"], "client.id": member.client_id, **changes}.items() if value is not None}
         secret = setting("sasl.jaas.config", None, state=ValueState.KEY_INFIX, length=90, digest=b"\xab" * 32)
         value = config_record(
             *(setting(key, text) for key, text in chosen.items()),
@@ -392,7 +345,7 @@ class Fleet:
             if member.problem is not None:
                 groups.setdefault((member.application, member.problem), []).append(member)
         for (application, problem), group in groups.items():
-            code, name, severity, message, instead = _PROBLEMS[problem]
+            code, name, severity, message, instead = _MADE["problems"][problem]
             yield code, name, severity, f"{application} {message}" if code == "FL002" else f"{application}: {message}", instead, group
 
     def _about(self, group: list[Member]) -> dict[str, Any]:

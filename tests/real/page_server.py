@@ -85,19 +85,19 @@ class PageServer:
 
 @contextmanager
 def serving(
-    fleet: Fleet | None = None,
+    fleet: Fleet | int = 0,
     prefix: str = "/",
     live: bool = True,
     data_docs_dir: Path = Path("no-data-docs"),
     access: Access = LOCAL,
     history_dir: Path | None = None,
 ) -> Iterator[PageServer]:
-    """Serves until left; without a fleet, there are no records."""
+    """Serves a fleet, or one of so many clients, until left; without, there are no records."""
     past = Past(history_dir and str(history_dir))
     state = State(OWNERS)
-    made = fleet or Fleet(now_ms(), clients=0)
-    if fleet is not None:
-        state.apply(fleet.records())
+    made = Fleet(now_ms(), fleet) if isinstance(fleet, int) else fleet
+    if fleet != 0:
+        state.apply(made.records())
     if live:
         state.live()
     stopping = threading.Event()

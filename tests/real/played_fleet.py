@@ -5,9 +5,11 @@ Who is who is decided here, so that the answers to operators' questions are know
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -45,7 +47,6 @@ client_id = ["clicks-*", "metrics-*"]
 """
 _TODAY = ((18, 3), (3, 12), (0, 9), (1, 12))
 _LONG_AGO = ((18, 0), (3, 1), (0, 2), (1, 3))
-"""Versions of Produce and Fetch that Kafka 4.0 doesn't serve any more (KIP-896)."""
 
 
 @dataclass(frozen=True)
@@ -55,30 +56,20 @@ class Application:
     Attributes:
         settings: what each pushes; None of those that push nothing.
         gone: so many of them have disconnected.
+        old: they request versions that Kafka 4.0 doesn't serve any more (KIP-896).
     """
 
     name: str
     clients: int
-    software: tuple[str, str]
-    settings: Mapping[str, str] | None
+    software: Sequence[str]
+    settings: Mapping[str, str] | None = None
     principal: str | None = None
     broker: int = 1
-    versions: tuple[tuple[int, int], ...] = _TODAY
     gone: int = 0
+    old: bool = False
 
 
-_SAFE = {"acks": "all", "enable.idempotence": "true", "linger.ms": "5", "compression.type": "lz4"}
-APPLICATIONS = (
-    Application("payments-api", 40, ("apache-kafka-java", "3.9.2"), _SAFE, "User:payments"),
-    Application("payments-ledger", 20, ("apache-kafka-java", "4.4.0"), _SAFE, "User:payments", broker=2),
-    Application("web-cart", 30, ("librdkafka", "2.5.3"), _SAFE, broker=2),
-    Application("web-old", 12, ("unknown", "unknown"), None, versions=_LONG_AGO),
-    Application("clicks", 25, ("librdkafka", "2.3.0"), {**_SAFE, "acks": "0", "enable.idempotence": "false"}, broker=2),
-    Application("metrics-agent", 15, ("Sarama", "v1.46.0"), {"acks": "1", "linger.ms": "5", "compression.type": "lz4"}),
-    Application("billing", 6, ("apache-kafka-java", "3.9.2"), _SAFE, "User:billing", gone=2),
-    Application("orders", 10, ("apache-kafka-java", "3.9.2"), _SAFE, "User:orders", broker=2),
-    Application("reader", 42, ("kafka-python", "2.2.3"), {"group.id": "readers", "enable.auto.commit": "false"}),
-)
+APPLICATIONS = [Application(**each) for each in tomllib.loads(Path(__file__).with_suffix(".toml").read_text())["application"]]
 assert sum(application.clients for application in APPLICATIONS) == 200
 MAY_LOSE = {"clicks": 25, "metrics-agent": 15, "orders": 10}
 """Producers that may lose data, once the orders have started with other settings."""
@@ -121,11 +112,11 @@ class PlayedFleet:
             orders = next(each for each in APPLICATIONS if each.name == "orders")
             for number in range(orders.clients):
                 self._event(producer, orders, number, Kind.CLOSED, self._open[f"orders-{number}"])
-                self._client(producer, orders, number, {**_SAFE, "acks": "1", "enable.idempotence": "false"}, start=1)
+                self._client(producer, orders, number, {**(orders.settings or {}), "acks": "1", "enable.idempotence": "false"}, start=1)
 
     def storm(self) -> None:
         """A job at broker 1 connects and leaves again and again."""
-        job = Application("batch-job", 1, ("kafka-python", "2.0.2"), None)
+        job = Application("batch-job", 1, ("kafka-python", "2.0.2"))
         with closing(self._producer()) as producer:
             for _ in range(STORM_CLOSED):
                 self._connections += 1
@@ -142,8 +133,7 @@ class PlayedFleet:
         self._busy[application.broker][self._connections] = (1_000 * number, 10)
         instance = None if application.settings is None else UUID(int=(start + 1 << 64) + self._connections)
         self._event(producer, application, number, Kind.OPENED, self._connections, client_instance_id=instance)
-        requested = tuple(application.versions)
-        used = {"client_instance_id": instance, "requested_versions": requested}
+        used = {"client_instance_id": instance, "requested_versions": _LONG_AGO if application.old else _TODAY}
         self._event(producer, application, number, Kind.PRESENT, self._connections, **used)
         if instance is None:
             return

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 from dashboards import DEPLOY
+from observe import page
 from patience import LIMIT_S, eventually
 
 from clientscope.local.process import free_port
@@ -43,21 +44,12 @@ def prometheus(targets: Mapping[str, str], directory: Path, address: str = "") -
 
     def answer(query: str) -> list[Any]:
         url = f"http://{address}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
-        try:
-            with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
-                return list(json.load(response)["data"]["result"])
-        except urllib.error.HTTPError as error:
-            raise AssertionError(f"{query}: {error.read().decode()}") from None
-
-    def ready() -> bool:
-        try:
-            with urllib.request.urlopen(f"http://{address}/-/ready", timeout=1):
-                return True
-        except OSError:
-            return False
+        status, text = page(url)
+        assert status == 200, f"{query}: {text}"
+        return list(json.loads(text)["data"]["result"])
 
     try:
-        assert eventually(ready), (directory / "prometheus.log").read_text()
+        assert eventually(lambda: page(f"http://{address}/-/ready")[0] == 200), (directory / "prometheus.log").read_text()
         yield answer
     finally:
         process.terminate()

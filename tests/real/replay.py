@@ -6,7 +6,6 @@ import json
 import random
 import time
 from collections.abc import Callable, Collection
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ class Input:
 
     def write(self, number: int) -> None:
         """So many on each topic; returns once Kafka has them."""
-        with closing(kafka.KafkaProducer(bootstrap_servers=self._servers, linger_ms=5, max_request_size=1_048_576)) as producer:
+        with kafka.KafkaProducer(bootstrap_servers=self._servers, linger_ms=5, max_request_size=1_048_576) as producer:
             sent = []
             for _ in range(number):
                 self._written += 1

@@ -12,13 +12,12 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyspark
-from observe import children, command_line
+from observe import children, command_line, page
 from patience import LIMIT_S, eventually
 
 from clientscope.local.process import free_port, spawn, stop
@@ -153,7 +152,14 @@ class Standalone:
             "--work-dir", str(self.folder / name), self.master,
         )  # fmt: skip
 
-    def submit(self, folder: Path, *flags: str, given: Sequence[str] = (), **more: str) -> None:
+    def run(self, folder: Path, servers: str, store: Path | str, key: Path, *flags: str, given: Sequence[str] = ()) -> None:
+        """Starts the job with checkpoints and history in a store."""
+        self.submit(
+            folder, "--bootstrap-servers", servers, "--checkpoint-dir", f"{store}/checkpoints", "--history-dir", f"{store}/history",
+            "--history-interval-seconds", "2", "--metrics-listen", "127.0.0.1:0", "--digest-key-file", str(key), *flags, given=given,
+        )  # fmt: skip
+
+    def submit(self, folder: Path, *flags: str, given: Sequence[str] = ()) -> None:
         """Starts the job by spark-submit, as docs/cluster.md says."""
         command = [
             str(self._home / "bin" / "spark-submit"), "--master", self.master, *self._properties(folder),
@@ -165,7 +171,7 @@ class Standalone:
         driver = self.folder / "driver"
         driver.mkdir(exist_ok=True)
         with (self.folder / "driver.log").open("ab") as log:
-            environment = scrubbed(PYSPARK_PYTHON=str(self.python), **self._conf, **self._environment, **more)
+            environment = scrubbed(PYSPARK_PYTHON=str(self.python), **self._conf, **self._environment)
             self._driver = subprocess.Popen(
                 command, cwd=driver, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
@@ -232,11 +238,7 @@ class Standalone:
 
     def state(self) -> str:
         """What the master says of workers and applications, in JSON."""
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._page}/json/", timeout=LIMIT_S) as response:
-                return str(response.read().decode())
-        except OSError:
-            return ""
+        return page(f"http://127.0.0.1:{self._page}/json/")[1]
 
     def _start(self, name: str, what: str, *arguments: str) -> None:
         folder = self.folder / name

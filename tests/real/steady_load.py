@@ -6,7 +6,7 @@ import json
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import kafka
@@ -54,7 +54,7 @@ class SteadyLoad:
 
     def _run(self) -> None:
         while not self._done.is_set():
-            with suppress(KafkaError, OSError), closing(kafka.KafkaProducer(bootstrap_servers=self._servers, linger_ms=0)) as producer:
+            with suppress(KafkaError, OSError), kafka.KafkaProducer(bootstrap_servers=self._servers, linger_ms=0) as producer:
                 while not self._done.wait(self._pause_s):
                     self._write(producer)
 

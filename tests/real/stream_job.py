@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from observe import children, is_gone, metrics, private_file
+from observe import children, is_gone, metrics, private_file, write
 from patience import LIMIT_S, until
+from record_bytes import config_record, setting
 from replay import Place, comes_out
 
 from clientscope.demo.fleet import Fleet
 from clientscope.digest import DigestKey
 from clientscope.local.process import free_port
+from clientscope.records.topics import CONFIGS
 
 KEY = DigestKey(b"0123456789abcdef" * 4)
 
@@ -45,6 +47,11 @@ class StreamJob:
             "--history-interval-seconds", "1", "--driver-memory", "1g", "--digest-key-file", str(self.key),
             "--metrics-listen", self.page.split("/")[2], *self._flags, *flags,
         ]  # fmt: skip
+
+    def push(self, *client_ids: str, partition: int | None = None) -> None:
+        """As a gateway would write it of each, once Kafka has them."""
+        records = [(each.encode(), config_record(setting("acks", "all"), client_id=each)) for each in client_ids]
+        write(self.servers, CONFIGS, *records, partition=partition)
 
     def start(self, name: str = "stream", *flags: str) -> None:
         self.processes.start(name, *self.arguments(*flags))

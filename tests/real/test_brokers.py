@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import urllib.request
 from typing import Any
 
 import pytest
-from conftest import running_broker, running_gateway
-from forked import clientscope
+from conftest import running_broker
+from forked import printed, refused
 from kafka.protocol.admin import DescribeClusterRequest
-from patience import LIMIT_S
+from observe import page
 
 from clientscope.client.raw import RawClient
 from clientscope.local.process import free_port
@@ -18,10 +17,8 @@ from clientscope.local.process import free_port
 pytestmark = pytest.mark.faults
 
 
-def run(*flags: str, status: int = 0) -> str:
-    ended = clientscope("brokers", *flags, COLUMNS="120")
-    assert ended.returncode == status, ended.stderr
-    return ended.stdout if status == 0 else ended.stderr
+def run(*flags: str) -> str:
+    return printed("brokers", *flags, COLUMNS="120")
 
 
 def listed(*flags: str) -> dict[str, Any]:
@@ -53,7 +50,7 @@ def test_what_is_not_there_is_said(broker: Any) -> None:
     servers = ("--bootstrap-servers", broker.internal)
     text = run(*servers, "--jmx", f"1=http://127.0.0.1:{free_port()}/metrics")
     assert "inferred" in text and "Broker 1: no JMX exporter answers" in text
-    assert "the cluster has no broker 7" in run(*servers, "--software", "7=x/1", status=2)
+    assert "the cluster has no broker 7" in refused("brokers", *servers, "--software", "7=x/1")
 
 
 @pytest.mark.parametrize(
@@ -67,23 +64,19 @@ def test_what_is_not_there_is_said(broker: Any) -> None:
 )
 def test_what_the_gateway_says(broker: Any, tmp_path: Any, answers: bool, flags: tuple[str, ...], sent: bytes, shown: Any) -> None:
     jmx = f"http://127.0.0.1:{broker.jmx_port if answers else free_port()}/metrics"
-    with running_gateway(broker.internal, broker.client, tmp_path, "--broker-jmx", jmx, *flags) as gateway:
+    with broker.gateway(tmp_path, "--broker-jmx", jmx, *flags) as gateway:
         assert described(gateway.address) == described(broker.client)[:-1] + b"\x02\xf5\x06" + sent[:1] + sent
-        assert pages(gateway) == [shown]
+        (listed_there,) = json.loads(page(f"http://{gateway.admin}/v1/brokers")[1])
+        assert (listed_there["software_name"], listed_there["software_version"], listed_there["source"]) == shown
     said = "DescribeCluster says no version: no JMX exporter answers" in (tmp_path / "gateway.log").read_text()
     assert said is not answers
-
-
-def pages(gateway: Any) -> list[tuple[str | None, str | None, str | None]]:
-    with urllib.request.urlopen(f"http://{gateway.admin}/v1/brokers", timeout=LIMIT_S) as response:
-        return [(each["software_name"], each["software_version"], each["source"]) for each in json.load(response)]
 
 
 def test_each_brokers_gateway_is_asked_before_anything_is_inferred(tmp_path: Any) -> None:
     declared = ("--broker-software-name", "Mine", "--broker-software-version", "1.0")
     with (
         running_broker(tmp_path / "broker") as broker,
-        running_gateway(broker.internal, broker.client, tmp_path / "gateway", *declared, listen=broker.advertised),
+        broker.gateway(tmp_path / "gateway", *declared, advertised=True),
     ):
         through, beside = ("--bootstrap-servers", broker.advertised), ("--bootstrap-servers", broker.internal)
         jmx = ("--jmx", f"1=http://127.0.0.1:{broker.jmx_port}/metrics")

@@ -13,22 +13,16 @@ from typing import Any
 
 import confluent_kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_gateway
-from forked import clientscope
+from conftest import RunningBroker, RunningGateway
+from forked import refused
 from http_attacks import get
-from observe import gateway_connections, make_topic, metrics, private_file, workers
+from observe import make_topic, metrics, private_file, push_one, workers
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.wire.codes import PUSH_CONFIG
 
 TOPIC = "test.bypass"
-PUSH = [("acks", "all", 1, True)]
-
-
-@pytest.fixture(scope="module")
-def broker(spare: RunningBroker) -> RunningBroker:
-    return spare
 
 
 TOKEN, OTHER = "a-token-of-32-characters-or-so-00", "another-token-of-32-characters-00"
@@ -51,7 +45,7 @@ def keys(client: RawClient) -> set[int]:
 
 
 def keys_of_a_new_client(gateway: RunningGateway) -> set[int]:
-    with RawClient.connect(gateway.address, "new") as client:
+    with gateway.connect("new") as client:
         return keys(client)
 
 
@@ -59,9 +53,9 @@ def is_bypassed(gateway: RunningGateway) -> bool:
     return metrics(gateway.metrics_url)[("clientscope_gateway_bypassed",)] == 1
 
 
-def test_by_a_signal_while_clients_produce_and_push(broker: RunningBroker, tmp_path: Path) -> None:
-    make_topic(broker.internal, TOPIC)
-    with running_gateway(broker.internal, broker.client, tmp_path, listen=broker.advertised) as gateway:
+def test_by_a_signal_while_clients_produce_and_push(spare: RunningBroker, tmp_path: Path) -> None:
+    make_topic(spare.internal, TOPIC)
+    with spare.gateway(tmp_path, advertised=True) as gateway:
         over, errors, sent = threading.Event(), [], []
 
         def produce() -> None:
@@ -73,9 +67,9 @@ def test_by_a_signal_while_clients_produce_and_push(broker: RunningBroker, tmp_p
 
         producing = threading.Thread(target=produce, daemon=True)
         producing.start()
-        kept = RawClient.connect(gateway.address, "kept")
+        kept = gateway.connect("kept")
         assert PUSH_CONFIG in keys(kept)
-        assert kept.push_config(PUSH).error_code == 0
+        assert push_one(kept) == 0
         until(lambda: len(sent) > 100)
         status, text = put(gateway, b"true")
         assert (status, "admin_token_file" in text) == (403, True), "F38: without a token file only signals turn it"
@@ -83,18 +77,18 @@ def test_by_a_signal_while_clients_produce_and_push(broker: RunningBroker, tmp_p
         until(lambda: is_bypassed(gateway) and put(gateway, b"", "GET", token="") == (200, True))
         until(lambda: PUSH_CONFIG not in keys(kept), why="the broker's own answer")
         until(lambda: PUSH_CONFIG not in keys_of_a_new_client(gateway))
-        with RawClient.connect(gateway.address, "new") as new:
+        with gateway.connect("new") as new:
             keys(new)
-            until(lambda: gateway_connections(gateway.metrics_url).get(("unknown", "unknown"), 0) >= 1)
-            assert gateway_connections(gateway.metrics_url)[("kept", "1")] == 1
+            until(lambda: gateway.connections.get(("unknown", "unknown"), 0) >= 1)
+            assert gateway.connections[("kept", "1")] == 1
         before = len(sent)
         until(lambda: len(sent) > before + 100)
         os.kill(gateway.pid, signal.SIGUSR2)
         until(lambda: not is_bypassed(gateway))
         until(lambda: PUSH_CONFIG in keys_of_a_new_client(gateway))
-        with RawClient.connect(gateway.address, "again") as again:
+        with gateway.connect("again") as again:
             keys(again)
-            assert again.push_config(PUSH).error_code == 0
+            assert push_one(again) == 0
         over.set()
         producing.join()
         kept.close()
@@ -105,9 +99,9 @@ def token_file(folder: Path, text: str = f"# who may\nalice {TOKEN}\n") -> Path:
     return private_file(folder / "admin.token", text)
 
 
-def test_f38_a_call_needs_a_token_and_no_web_page_can_make_it(broker: RunningBroker, tmp_path: Path) -> None:
+def test_f38_a_call_needs_a_token_and_no_web_page_can_make_it(spare: RunningBroker, tmp_path: Path) -> None:
     file = token_file(tmp_path)
-    with running_gateway(broker.internal, broker.client, tmp_path, "--admin-token-file", str(file)) as gateway:
+    with spare.gateway(tmp_path, "--admin-token-file", str(file)) as gateway:
         assert put(gateway, b"", "GET", token="") == (200, False)
         assert put(gateway, b"true", host="attacker.example:80")[0] == 403
         assert put(gateway, b"true", "POST") == (400, "PUT true, or PUT false\n")
@@ -116,8 +110,8 @@ def test_f38_a_call_needs_a_token_and_no_web_page_can_make_it(broker: RunningBro
         assert put(gateway, b"true") == (202, True)
         until(lambda: put(gateway, b"", "GET"), (200, True))
         until(lambda: PUSH_CONFIG not in keys_of_a_new_client(gateway))
-        with RawClient.connect(gateway.address, "pushing") as pushing, pytest.raises(OSError):
-            pushing.push_config(PUSH)  # goes to the broker, which closes, as without a gateway
+        with gateway.connect("pushing") as pushing, pytest.raises(OSError):
+            push_one(pushing)  # goes to the broker, which closes, as without a gateway
         until(lambda: len(workers(gateway.pid)), 1)
         (before,) = workers(gateway.pid)
         os.kill(before, signal.SIGKILL)
@@ -142,16 +136,14 @@ def test_f38_a_call_needs_a_token_and_no_web_page_can_make_it(broker: RunningBro
     assert TOKEN not in (tmp_path / "gateway.log").read_text()
 
 
-def test_f39_a_token_file_that_is_wrong_ends_the_start(broker: RunningBroker, tmp_path: Path) -> None:
-    def refused(text: str, mode: int = 0o600) -> str:
+def test_f39_a_token_file_that_is_wrong_ends_the_start(spare: RunningBroker, tmp_path: Path) -> None:
+    for text, mode, said in (
+        (TOKEN, 0o604, "every user of this machine"),
+        ("short", 0o600, "is no token of 16 characters"),
+        ("# nobody\n", 0o600, "no tokens"),
+        (f"{TOKEN} with words", 0o600, "error: "),
+    ):
         path = token_file(tmp_path, text)
         path.chmod(mode)
-        started = clientscope("gateway", "--bootstrap-servers", broker.internal, "--admin-token-file", str(path))
-        assert started.returncode == 2
-        return started.stderr
-
-    assert "every user of this machine" in refused(TOKEN, 0o604)
-    assert "is no token of 16 characters" in refused("short")
-    assert "no tokens" in refused("# nobody\n")
-    (tmp_path / "admin.token").unlink()
-    assert TOKEN not in refused(f"{TOKEN} with words")
+        error = refused("gateway", "--bootstrap-servers", spare.internal, "--admin-token-file", str(path))
+        assert said in error and TOKEN not in error

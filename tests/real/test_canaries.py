@@ -12,7 +12,7 @@ import urllib.parse
 import urllib.request
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import deltalake
@@ -20,10 +20,11 @@ import kafka
 import pyarrow.parquet
 import pytest
 from alert_receivers import Server, serving
-from canaries import Canaries, as_bytes
+from canaries import PLANS, Canaries, as_bytes
+from conftest import sasl
 from every import every
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
-from observe import private_file, read_all
+from observe import page, private_file, read_all, write
 from page_browser import watched
 from patience import LIMIT_S, until
 from playwright.sync_api import Browser
@@ -42,12 +43,9 @@ from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.topics import (
     CONFIGS,
     CONNECTIONS,
-    DECISIONS,
     FINDINGS,
-    GAUGES,
     QUARANTINE,
     RESULTS,
-    STATUS,
     TOPICS,
 )
 from clientscope.wire.messages import ApiVersionsRequest
@@ -57,23 +55,8 @@ pytestmark = pytest.mark.faults
 STRAIGHT = b"straight"
 """Key of records that no gateway wrote: they stand on their topic as they are, and nowhere else."""
 
-CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL, KEY, VALUE = MARKERS = (
-    "marker-client", "marker-software", "7.6.5-marker", "marker-user", "marker.key", "marker-value",
-)  # fmt: skip
-API: dict[str, tuple[str, ...]] = {
-    "overview": (SOFTWARE, VERSION), "clients?limit=1000": (CLIENT_ID, SOFTWARE, PRINCIPAL), "connections": (CLIENT_ID, SOFTWARE),
-    "clients/groups?group=software": (SOFTWARE,),
-    "clients/facets": (SOFTWARE,), "clients/export?format=csv": (CLIENT_ID, SOFTWARE),
-    "results": (CLIENT_ID,), "findings": (CLIENT_ID,), "history/clients?limit=1000": (CLIENT_ID, VERSION),
-    "history/series?": (SOFTWARE,),
-    f"history/starts?application={CLIENT_ID}": (SOFTWARE, PRINCIPAL), "history/starts?client_id=in-keys": ("in-keys",),
-    f"history/diff?application={CLIENT_ID}": (SOFTWARE, PRINCIPAL),
-    "history/findings?": (CLIENT_ID,), "history/clients/export?format=csv": (CLIENT_ID, SOFTWARE),
-}  # fmt: skip
-"""What the page asks, and what must be found in its answers."""
-
+CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL = "marker-client", "marker-software", "7.6.5-marker", "marker-user"
 PASSWORD = "markers-password"
-_MODULES = "org.apache.kafka.common.security"
 
 Setting = tuple[str, str, int, bool]
 
@@ -95,16 +78,12 @@ class Path40:
         self.surfaces[name] = (as_bytes(content), markers)
 
     def page(self, url: str) -> bytes:
-        try:
-            with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
-                return bytes(response.read())
-        except urllib.error.HTTPError as error:
-            return error.read()
+        return page(url)[1].encode()
 
     @contextmanager
     def client(self, client_id: str, *, user: str = PRINCIPAL, password: str = PASSWORD, token: str = "") -> Iterator[RawClient]:
         """One that has signed in, by PLAIN or with a token."""
-        with closing(RawClient.connect(self.gateway, client_id, timeout=LIMIT_S)) as client:
+        with RawClient.connect(self.gateway, client_id, timeout=LIMIT_S) as client:
             self.sign_in(client, user, password, token)
             yield client
 
@@ -124,14 +103,7 @@ class Path40:
 
 
 def broker_plan(run: Path40, user: str) -> BrokerPlan:
-    client = "listener.name.client"
-    users = f'user_{PRINCIPAL}="{PASSWORD}" user_{user}="{PASSWORD}"'
-    extra = {
-        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
-        f"{client}.plain.sasl.jaas.config": f"{_MODULES}.plain.PlainLoginModule required {users};",
-        f"{client}.oauthbearer.sasl.jaas.config": f"{_MODULES}.oauthbearer.OAuthBearerLoginModule required;",
-    }
+    extra = sasl("PLAIN,OAUTHBEARER", PASSWORD, PRINCIPAL, user)
     return BrokerPlan(run.broker_port, int(run.internal.split(":")[1]), run.gateway, run.folder / "broker", extra=extra)
 
 
@@ -171,41 +143,17 @@ def start(run: Path40, hook: Server) -> None:
 def plant(run: Path40, user: str) -> None:
     """Everything that clients can write, through the gateway and past it."""
     at = run.canaries.at
-    run.pushes("in-values", [
-        ("sasl.jaas.config", at("value of sasl.jaas.config", "jaas"), 8, False),
-        ("sasl.password", at("value of sasl.password"), 1, False),
-        ("ssl.key.password", at("value of ssl.key.password"), 8, False),
-        ("ssl.keystore.key", at("value of ssl.keystore.key", "pem"), 8, False),
-        ("db_password", at("value of db_password"), 1, False),
-        ("clientSecret", at("value of clientSecret"), 1, False),
-        ("api.key", at("value of api.key"), 1, False),
-        ("of.a.type", at("value of type PASSWORD"), 8, False),
-        ("schema.registry.url", at("URL in a value", "url"), 1, False),
-        ("connection.string", at("connection string", "azure"), 1, False),
-        ("http.headers", at("header in a value", "bearer"), 1, False),
-        ("notes", at("JAAS line under an innocent key", "jaas"), 1, False),
-    ])  # fmt: skip
-    run.pushes("in-ids", [
-        ("client.id", at("value of client.id", "aws"), 1, False),
-        ("group.id", at("value of group.id", "gitlab"), 1, False),
-        ("group.instance.id", at("value of group.instance.id", "github"), 1, False),
-        ("transactional.id", at("value of transactional.id", "jwt"), 1, False),
-        ("client.rack", at("value of client.rack, random", "random"), 1, False),
-    ])  # fmt: skip
-    run.pushes("in-keys", [
-        (at("key: a line", "line"), "", 1, False), (at("key: with a colon", "colon"), "x", 1, False),
-        (at("key: assignment", "assignment"), "x", 1, False), (at("key: JWT", "jwt"), "x", 1, False),
-        (at("key: AWS", "aws", "orders."), "x", 1, False), (at("key: URL", "url"), "x", 1, False),
-        (at("key: JAAS", "jaas"), "x", 1, False), (at("key: random", "random"), "x", 1, False),
-        ("sasl.password", at("value beside secret keys"), 1, False),
-    ])  # fmt: skip
+    for push in PLANS["push"]:
+        settings = [
+            (*(text.replace("{}", canary) for text in (key, value)), kind, False)
+            for key, value, kind, *where in push["settings"] for canary in [at(*where)]
+        ]  # fmt: skip
+        run.pushes(push["client_id"], settings)
     harmless: list[Setting] = [("acks", "0", 1, False)]
-    for number, shape in enumerate(("aws", "url", "assignment", "random")):
-        run.pushes(at(f"client id in headers: {shape}", shape, f"orders-{number}-"), harmless)
-    run.pushes("names-a", harmless, software=at("software name: AWS", "aws", "clientscope-"))
-    run.pushes("names-b", harmless, software=at("software name: Slack", "slack"))
-    run.pushes("names-c", harmless, version=at("software version: JWT", "jwt"))
-    run.pushes("names-d", harmless, version=at("software version: AWS", "aws", "1.0-"))
+    for named in PLANS["named"]:
+        canary = at(*named["canary"])
+        names = {name: text.replace("{}", canary) for name, text in named.items() if name != "canary"}
+        run.pushes(settings=harmless, **names)
     with run.client("renamed") as client:
         client.api_versions(at("a name given up again", "gitlab"), "1.0")
         client.api_versions(SOFTWARE, VERSION)
@@ -213,8 +161,8 @@ def plant(run: Path40, user: str) -> None:
         client.send(ApiVersionsRequest(version=4, client_software_name=refused, client_software_version="1.0"))
         assert client.receive_frame()[4:6] == (42).to_bytes(2, "big")
     run.pushes("by-user", harmless, user=user)
-    run.pushes("by-token", harmless, token=unsecured_token(at("subject of a token", "github", "svc-")))
-    with closing(RawClient.connect(run.gateway, "refused", timeout=LIMIT_S)) as client:
+    run.pushes("by-token", harmless, token=unsecured_token(f"svc-{at('subject of a token', 'github')}"))
+    with RawClient.connect(run.gateway, "refused", timeout=LIMIT_S) as client:
         assert run.sign_in(client, PRINCIPAL, at("a wrong SASL password")) == 58
     with run.client("malformed") as client:
         client.api_versions(SOFTWARE, VERSION)
@@ -232,13 +180,11 @@ def plant(run: Path40, user: str) -> None:
         for number, name in enumerate((*names, "reason", "previous_software_name"), 1)
     ]
     events.append(heartbeat(50, [(at("raw count: name", "aws"), at("raw count: version", "slack"), 1, 1, 0)], gateway_id="raw-gateway"))
-    with closing(kafka.KafkaProducer(bootstrap_servers=run.internal)) as producer:
-        for topic, values in ((CONFIGS, [*raw, at("no record at all").encode()]), (CONNECTIONS, events)):
-            for value in values:
-                producer.send(topic, key=STRAIGHT, value=value).get(LIMIT_S)
+    for topic, values in ((CONFIGS, [*raw, at("no record at all").encode()]), (CONNECTIONS, events)):
+        write(run.internal, topic, *((STRAIGHT, value) for value in values))
     # The last push: once its finding is there, all pushes before it have been read.
-    custom = (KEY, at("a setting that no library has"), 1, False)
-    run.pushes(CLIENT_ID, [custom, ("group.id", VALUE, 1, False), ("sasl.password", at("the marker's own"), 1, False)])
+    custom = ("marker.key", at("a setting that no library has"), 1, False)
+    run.pushes(CLIENT_ID, [custom, ("group.id", "marker-value", 1, False), ("sasl.password", at("the marker's own"), 1, False)])
 
 
 def settle(run: Path40, hook: Server) -> None:
@@ -269,7 +215,7 @@ def look_while_it_runs(run: Path40, browser: Browser) -> None:
     run.surface("gateway: /metrics", run.page(f"http://{at['gateway']}/metrics"), SOFTWARE, VERSION)
     api = f"http://{at['serve']}/api/v1"
     until(lambda: SOFTWARE.encode() in run.page(f"{api}/gauges"))
-    for path, markers in API.items():
+    for path, markers in PLANS["api"].items():
         until_now = f"&to={now_ms()}" if path.startswith("history/") else ""  # by default until the last whole minute
         run.surface(f"serve: {path}", run.page(f"{api}/{path}{until_now}"), *markers)
     for each in json.loads(run.page(f"{api}/clients?limit=1000"))["items"]:
@@ -292,12 +238,7 @@ def look_while_it_runs(run: Path40, browser: Browser) -> None:
 
 
 def look_at_topics(run: Path40) -> None:
-    markers = {
-        CONFIGS: (CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL, KEY, VALUE), CONNECTIONS: (CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL),
-        RESULTS: (CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL), FINDINGS: (CLIENT_ID, PRINCIPAL), GAUGES: (SOFTWARE, VERSION),
-        QUARANTINE: (CONFIGS,), STATUS: ("stream",), DECISIONS: (),
-    }  # fmt: skip
-    with closing(kafka.KafkaConsumer(bootstrap_servers=run.internal)) as consumer:
+    with kafka.KafkaConsumer(bootstrap_servers=run.internal) as consumer:
         there = consumer.topics()
     assert {topic.name for topic in TOPICS} <= there
     for topic in sorted(there):
@@ -306,7 +247,7 @@ def look_at_topics(run: Path40) -> None:
             if message.key != STRAIGHT:
                 headers = (part for name, value in message.headers for part in (name.encode(), value))
                 content.write(b"\n".join((message.key or b"", message.value or b"", *headers, b"")))
-        run.surface(f"topic {topic}", content.getvalue(), *markers.get(topic, ()))
+        run.surface(f"topic {topic}", content.getvalue(), *PLANS["topics"].get(topic, ()))
 
 
 def look_at_files(run: Path40) -> None:
@@ -325,9 +266,7 @@ def look_at_files(run: Path40) -> None:
     run.surface("Spark's event log", b"".join(events), "SparkListenerSQLExecutionStart", "QueryProgressEvent")
     files = [path.read_bytes() for path in (run.folder / "checkpoints").rglob("*") if path.is_file()]
     run.surface("checkpoints", b"".join(files), CONFIGS, CONNECTIONS)
-    tables = {"pushes": (CLIENT_ID, SOFTWARE, KEY, VALUE, "raw-push"), "connections": (CLIENT_ID, PRINCIPAL, "raw-connection"),
-              "gauges": (SOFTWARE,), "findings": (CLIENT_ID,)}  # fmt: skip
-    for table, markers in tables.items():
+    for table, markers in PLANS["tables"].items():
         rows = deltalake.DeltaTable(str(run.folder / "history" / table)).to_pyarrow_table().to_pylist()
         run.surface(f"table {table}", str(rows), *markers)
 
@@ -335,7 +274,7 @@ def look_at_files(run: Path40) -> None:
 @pytest.mark.timeout(420)
 def test_f34_forty_canaries_are_written_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, browser: Browser) -> None:
     run = Path40(tmp_path, Canaries())
-    user = run.canaries.at("a SASL user's name", "aws", "svc-")
+    user = f"svc-{run.canaries.at('a SASL user name', 'aws')}"
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).with_name("verbose")), prepend=os.pathsep)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))

@@ -7,7 +7,6 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +101,7 @@ def defined(java: Any, config: Any) -> dict[str, str]:
 
 @pytest.mark.parametrize("configuration", ["client-2.8", "client-3.9", "client-4.4"])
 def test_defaults_are_those_of_the_jar(configuration: str) -> None:
-    with closing(JavaClient("127.0.0.1:1", configuration)) as client:
+    with JavaClient("127.0.0.1:1", configuration) as client:
         _, version = client.identity
         clients = client.kafka.clients
         configs = {

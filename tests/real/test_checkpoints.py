@@ -8,20 +8,18 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import kafka
 import pytest
-from conftest import running_broker
+from conftest import RunningBroker
 from deltalake import DeltaTable
 from forked import clientscope
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import PolicyViolationError
-from observe import java_below, page, read_all
-from patience import LIMIT_S, eventually, until
-from record_bytes import config_record, setting
+from observe import java_below, page, read_all, write
+from patience import eventually, until
 from replay import Input, rows
 from stream_job import StreamJob
 
@@ -38,12 +36,6 @@ SEED = 23
 
 class Rig(StreamJob):
     """A broker, and jobs over it that run or not."""
-
-    def push(self, partition: int, *client_ids: str) -> None:
-        with closing(kafka.KafkaProducer(bootstrap_servers=self.servers)) as producer:
-            for client_id in client_ids:
-                value = config_record(setting("acks", "all"), client_id=client_id)
-                producer.send(CONFIGS, key=client_id.encode(), value=value, partition=partition).get(LIMIT_S)
 
     def results(self) -> list[str]:
         return [json.loads(message.value)["client_id"] for message in read_all(self.servers, RESULTS)]
@@ -69,7 +61,7 @@ class Rig(StreamJob):
 
     def expire(self, before: int) -> None:
         """Takes away the records before an offset of partition 0 of the pushes' topic, as retention would, did it have any."""
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=self.servers)) as admin:
+        with kafka.KafkaAdminClient(bootstrap_servers=self.servers) as admin:
             self._set_policy(admin, "compact,delete")
             # A broker follows the controller's log, so its own log may still be compacted alone for a moment after it said that it isn't.
             until(lambda: self._deleted(admin, before))
@@ -90,18 +82,17 @@ class Rig(StreamJob):
         until(lambda: admin.describe_configs([topic])["topic"][CONFIGS]["cleanup.policy"]["value"], policy)
 
     def make_topic_again(self, partitions: int = 1) -> None:
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=self.servers)) as admin:
+        with kafka.KafkaAdminClient(bootstrap_servers=self.servers) as admin:
             admin.delete_topics([CONFIGS])
             until(lambda: CONFIGS not in admin.list_topics())
         topics.create(self.servers, partitions=partitions)
 
 
 @pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    with running_broker(tmp_path / "broker") as broker:
-        rig = Rig(broker.internal, tmp_path, "--quality", "off")
-        yield rig
-        rig.processes.stop()
+def rig(own: RunningBroker, tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(own.internal, tmp_path, "--quality", "off")
+    yield rig
+    rig.processes.stop()
 
 
 def ended(rig: Rig, name: str) -> int:
@@ -204,10 +195,10 @@ def test_f23_queries_with_damaged_checkpoints_begin_anew_where_they_were(rig: Ri
 
 def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -> None:
     with rig.running("first"):
-        rig.push(0, "read")
+        rig.push("read")
         for query in ("results", "history_pushes"):
             until(lambda query=query: rig.has_read(query, 1))  # type: ignore[misc]
-    rig.push(0, "expired-1", "expired-2", "kept")
+    rig.push("expired-1", "expired-2", "kept")
     rig.expire(before=3)
     rig.start("stops", "--on-lost-records", "stop")
     assert ended(rig, "stops") == 1
@@ -221,11 +212,11 @@ def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -
         jvm = java_below(rig.processes.pid("second"))  # Spark stands still while records come and go
         os.kill(jvm, signal.SIGSTOP)
         try:
-            rig.push(0, "unseen-1", "unseen-2", "unseen-3")
+            rig.push("unseen-1", "unseen-2", "unseen-3")
             rig.expire(before=7)
         finally:
             os.kill(jvm, signal.SIGCONT)
-        rig.push(0, "last")
+        rig.push("last")
         until(lambda: rig.results()[-1], "last")
         until(rig.lost, dict.fromkeys(both, 5.0))
         assert not [each for each in rig.results() if each.startswith(("unseen", "expired"))]
@@ -234,32 +225,33 @@ def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -
 
 def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(rig: Rig) -> None:
     with rig.running("first"):
-        rig.push(0, "old")
+        rig.push("old")
         for query in ("results", "history_pushes"):
             until(lambda query=query: rig.has_read(query, 1))  # type: ignore[misc]
     rig.make_topic_again()
-    rig.push(0, "new-0", "new-1", "new-2")  # so many that offsets alone would show nothing
+    rig.push("new-0", "new-1", "new-2")  # so many that offsets alone would show nothing
     with rig.running("second"):
         until(rig.results, ["old", "new-0", "new-1", "new-2"])
         assert f"{CONFIGS} was deleted and made again; of the old one partition 0 from offset 1" in rig.log("second")
         rig.make_topic_again(partitions=2)  # under a job that runs
-        rig.push(1, *(f"newest-{number}" for number in range(5)))
-        until(lambda: rig.results()[-5:], [f"newest-{number}" for number in range(5)])
+        newest = [f"newest-{number}" for number in range(5)]
+        rig.push(*newest, partition=1)
+        until(lambda: rig.results()[-5:], newest)
         until(lambda: page(f"{rig.page}readyz")[0], 200)
-        pushed = ["old", "new-0", "new-1", "new-2", *(f"newest-{number}" for number in range(5))]
+        pushed = ["old", "new-0", "new-1", "new-2", *newest]
         until(lambda: sorted(rig.in_history()), sorted(pushed))
 
 
 def test_a_reset_is_taken_by_a_job_that_runs_and_partitions_that_were_added_are_read(rig: Rig) -> None:
     with rig.running("first"):
-        rig.push(0, "a", "b")
+        rig.push("a", "b")
         until(lambda: rig.has_read("results", 2))
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=rig.servers)) as admin:
+        with kafka.KafkaAdminClient(bootstrap_servers=rig.servers) as admin:
             admin.create_partitions({CONFIGS: 2})
         time.sleep(0.01)
         when = datetime.now(UTC).isoformat()
         time.sleep(0.01)
-        rig.push(1, "c")
+        rig.push("c", partition=1)
         until(rig.results, ["a", "b", "c"])
 
         assert rig.run("checkpoints", "reset", "results", "--to-time", when)[1].startswith(
@@ -277,16 +269,15 @@ def test_a_reset_is_taken_by_a_job_that_runs_and_partitions_that_were_added_are_
 def test_f25_a_job_of_other_versions_continues(rig: Rig) -> None:
     """What an earlier release left lacks a field, or has one more; Spark's own files are the same in all releases (`test_sparks`)."""
     with rig.running("first"):
-        rig.push(0, "a")
+        rig.push("a")
         until(lambda: rig.has_read("results", 1))
     state = read_job(rig.servers)
-    with closing(kafka.KafkaProducer(bootstrap_servers=rig.servers)) as producer:
-        start = json.loads(state.starts["results"].model_dump_json())
-        del start["lost"]
-        progress = json.loads(state.progress["results"].model_dump_json()) | {"clientscope_version": "9.9", "of_a_later_release": [1]}
-        for key, value in ((state.starts["results"].key, start), (state.progress["results"].key, progress), ('["later"]', {})):
-            producer.send("clientscope.job", key=key.encode(), value=json.dumps(value).encode()).get(LIMIT_S)
+    start = json.loads(state.starts["results"].model_dump_json())
+    del start["lost"]
+    progress = json.loads(state.progress["results"].model_dump_json()) | {"clientscope_version": "9.9", "of_a_later_release": [1]}
+    values = {state.starts["results"].key: start, state.progress["results"].key: progress, '["later"]': {}}
+    write(rig.servers, "clientscope.job", *((key.encode(), json.dumps(value).encode()) for key, value in values.items()))
     with rig.running("second"):
-        rig.push(0, "b")
+        rig.push("b")
         until(rig.results, ["a", "b"])
         assert 'a record of clientscope.job with the key ["later"] can\'t be read' in rig.log("second")

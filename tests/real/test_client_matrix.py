@@ -6,18 +6,17 @@ The gateway declares its broker's software, so that every DescribeCluster answer
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from clients.every import CLIENTS, each_client
 from clients.script import RECORDS, variants, work
-from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
+from conftest import RunningBroker, RunningGateway, running_broker
 from kafka.protocol.admin import DescribeClusterRequest
-from observe import connection_records, gateway_connections
+from observe import connection_records
 from patience import eventually, until
 
-from clientscope.client.raw import RawClient
-from clientscope.demo.watch import jmx_connections
 from clientscope.records.enums import Kind
 
 pytestmark = pytest.mark.matrix
@@ -26,22 +25,22 @@ DECLARED = ("--broker-software-name", "Mine", "--broker-software-version", "1.0"
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+def broker(folder: Path) -> Iterator[RunningBroker]:
     """One that leads its clients to the gateway below."""
-    with running_broker(tmp_path_factory.mktemp("matrix-broker")) as running:
+    with running_broker(folder / "matrix-broker") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+def gateway(broker: RunningBroker, folder: Path) -> Iterator[RunningGateway]:
     """A gateway that declares its broker's software."""
-    with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("matrix"), *DECLARED, listen=broker.advertised) as running:
+    with broker.gateway(folder / "matrix", *DECLARED, advertised=True) as running:
         yield running
 
 
 def test_every_version_of_describe_cluster_has_the_declared_software(broker: Any, gateway: Any) -> None:
     for version in range(3):
-        with RawClient.connect(gateway.address, "admin") as client:
+        with gateway.connect("admin") as client:
             client.send(DescribeClusterRequest(version=version, endpoint_type=1, include_fenced_brokers=False))
             assert client.receive_frame().endswith(b"\x02\xf5\x06\x05\x05Mine\xf6\x06\x04\x041.0")
 
@@ -53,10 +52,10 @@ def test_f05_a_client_sees_the_same_through_the_gateway_as_direct(broker: Any, g
 
     def gauges_agree() -> None:
         def agree() -> bool:
-            seen.append(gateway_connections(gateway.metrics_url))
-            return seen[-1] == jmx_connections(broker.jmx_port) != {}
+            seen.append(gateway.connections)
+            return seen[-1] == broker.connections != {}
 
-        assert eventually(agree), (seen[-1], jmx_connections(broker.jmx_port))
+        assert eventually(agree), (seen[-1], broker.connections)
 
     with CLIENTS[name](broker.internal) as client:
         direct = work(client, "direct")
@@ -68,7 +67,7 @@ def test_f05_a_client_sees_the_same_through_the_gateway_as_direct(broker: Any, g
     was_real_work(direct, ways)
 
     assert list(seen[-1]) == [identity]
-    until(lambda: gateway_connections(gateway.metrics_url) == {} == jmx_connections(broker.jmx_port))
+    until(lambda: gateway.connections == {} == broker.connections)
     records = connection_records(broker.internal, gateway.address)
     closed = [r for r in records if r.kind == Kind.CLOSED and r.client_id == client_id]
     assert closed

@@ -6,12 +6,12 @@ import logging
 import os
 import signal
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import RunningBroker, RunningGateway, running_gateway
+from conftest import RunningBroker, RunningGateway
 from observe import configurations, make_topic, metrics
 from patience import LIMIT_S, until
 
@@ -24,23 +24,16 @@ PUSHED = "configuration pushed: "
 Held = Callable[..., AbstractContextManager[RunningGateway]]
 
 
-@pytest.fixture(scope="module")
-def broker(spare: RunningBroker) -> RunningBroker:
-    make_topic(spare.internal, TOPIC)
-    return spare
-
-
 @pytest.fixture
-def gateway(broker: RunningBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
+def gateway(spare: RunningBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
     """A gateway whose policy does as files say."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "pure"), prepend=os.pathsep)
+    make_topic(spare.internal, TOPIC)
 
     def start(**settings: Path) -> AbstractContextManager[RunningGateway]:
         configs = ",".join(f"{name.replace('_', '.')}={path}" for name, path in settings.items())
         flags = ("--client-config-policy-class-name", "slow_policies.HeldPublisher", "--client-config-policy-configs", configs)
-        return running_gateway(
-            broker.internal, broker.client, tmp_path / "logs", *flags, "--policy-deadline-ms", "60000", listen=broker.advertised
-        )
+        return spare.gateway(tmp_path / "logs", *flags, "--policy-deadline-ms", "60000", advertised=True)
 
     return start
 
@@ -58,42 +51,42 @@ def works(producer: Any) -> None:
     assert producer.send(TOPIC, b"a").get(LIMIT_S).offset >= 0
 
 
-def pushes_of(broker: RunningBroker, client_id: str) -> list[Any]:
-    return list(configurations(broker.internal, client_id=client_id, origin=Origin.PUSHED))
+def pushes_of(spare: RunningBroker, client_id: str) -> list[Any]:
+    return list(configurations(spare.internal, client_id=client_id, origin=Origin.PUSHED))
 
 
-def is_pushed_once(broker: RunningBroker, producer: Any, client_id: str, outcomes: Outcomes) -> None:
+def is_pushed_once(spare: RunningBroker, producer: Any, client_id: str, outcomes: Outcomes) -> None:
     until(outcomes)
     works(producer)
     (outcome,) = outcomes()
     assert outcome.startswith(PUSHED)
-    assert {record.client_instance_id for record in pushes_of(broker, client_id)} == {str(producer.client_instance_id)}
+    assert {record.client_instance_id for record in pushes_of(spare, client_id)} == {str(producer.client_instance_id)}
 
 
 def test_a_policy_that_takes_long_holds_nobody_up_and_its_late_answer_counts(
-    broker: RunningBroker, gateway: Held, outcomes: Outcomes, tmp_path: Path
+    spare: RunningBroker, gateway: Held, outcomes: Outcomes, tmp_path: Path
 ) -> None:
     released = tmp_path / "released"
-    with gateway(held_until=released) as running, closing(KafkaProducer(bootstrap_servers=running.address, client_id="held")) as producer:
+    with gateway(held_until=released) as running, KafkaProducer(bootstrap_servers=running.address, client_id="held") as producer:
         works(producer)
-        assert (outcomes(), pushes_of(broker, "held")) == ([], []), "it is still being judged"
+        assert (outcomes(), pushes_of(spare, "held")) == ([], []), "it is still being judged"
         released.touch()
-        is_pushed_once(broker, producer, "held", outcomes)
-        assert len(pushes_of(broker, "held")) == 1
+        is_pushed_once(spare, producer, "held", outcomes)
+        assert len(pushes_of(spare, "held")) == 1
 
 
 @pytest.mark.long
-def test_the_guards_half_minute_is_waited_out(broker: RunningBroker, gateway: Held, outcomes: Outcomes, tmp_path: Path) -> None:
+def test_the_guards_half_minute_is_waited_out(spare: RunningBroker, gateway: Held, outcomes: Outcomes, tmp_path: Path) -> None:
     ended = tmp_path / "ended"
-    with gateway(ends_once=ended) as running, closing(KafkaProducer(bootstrap_servers=running.address, client_id="guarded")) as producer:
+    with gateway(ends_once=ended) as running, KafkaProducer(bootstrap_servers=running.address, client_id="guarded") as producer:
         works(producer)
         assert ended.exists()
         assert outcomes() == [], "the gateway sends it away for 30 s"
-        is_pushed_once(broker, producer, "guarded", outcomes)
+        is_pushed_once(spare, producer, "guarded", outcomes)
 
 
 def test_under_bypass_it_is_tried_until_the_gateway_reads_again(
-    broker: RunningBroker, gateway: Held, outcomes: Outcomes, tmp_path: Path
+    spare: RunningBroker, gateway: Held, outcomes: Outcomes, tmp_path: Path
 ) -> None:
     released = tmp_path / "released"
     with gateway(held_until=released) as running:
@@ -102,11 +95,11 @@ def test_under_bypass_it_is_tried_until_the_gateway_reads_again(
             os.kill(running.pid, signal.SIGUSR1 if is_on else signal.SIGUSR2)
             until(lambda: metrics(running.metrics_url)[("clientscope_gateway_bypassed",)], is_on)
 
-        with closing(KafkaProducer(bootstrap_servers=running.address, client_id="bypassed")) as producer:
+        with KafkaProducer(bootstrap_servers=running.address, client_id="bypassed") as producer:
             works(producer)
             bypass(True)
             works(producer)
             assert outcomes() == []
             released.touch()
             bypass(False)
-            is_pushed_once(broker, producer, "bypassed", outcomes)
+            is_pushed_once(spare, producer, "bypassed", outcomes)

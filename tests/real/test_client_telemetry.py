@@ -22,7 +22,7 @@ import deltalake
 import pytest
 from clients.every import CLIENTS, each_client
 from clients.script import work
-from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
+from conftest import RunningBroker, RunningGateway, running_broker
 from every import every
 from kafka.record import MemoryRecords
 from observe import (
@@ -64,24 +64,18 @@ WHEELS = {"2.5.0": False, "2.10.0": False, "2.10.1": True, "2.16.1": True}
 
 
 @pytest.fixture(scope="module")
-def broker(spare: RunningBroker) -> RunningBroker:
-    """It takes no telemetry itself."""
-    return spare
-
-
-@pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def settings(folder: Path) -> Path:
     """The gateway's file, which a test may change."""
-    file = tmp_path_factory.mktemp("telemetry") / "clientscope.toml"
+    file = folder / "clientscope.toml"
     file.write_text("[gateway]\nclient_telemetry_interval_ms = 1000\n")
     return file
 
 
 @pytest.fixture(scope="module")
-def gateway(broker: RunningBroker, settings: Path) -> Iterator[RunningGateway]:
+def gateway(spare: RunningBroker, settings: Path) -> Iterator[RunningGateway]:
     """A gateway that asks for telemetry each second."""
     flags = ("--config", str(settings), "--policy-deadline-ms", "10000", "--client-telemetry")
-    with running_gateway(broker.internal, broker.client, settings.parent, *flags, listen=broker.advertised) as running:
+    with spare.gateway(settings.parent, *flags, advertised=True) as running:
         yield running
 
 
@@ -93,8 +87,8 @@ class Job(NamedTuple):
     history: Path
 
 
-def telemetry(broker: RunningBroker, client_id: str) -> list[OwnMetrics]:
-    return [record for record in own_metrics(broker.internal) if record.client["client_id"] == client_id]
+def telemetry(spare: RunningBroker, client_id: str) -> list[OwnMetrics]:
+    return [record for record in own_metrics(spare.internal) if record.client["client_id"] == client_id]
 
 
 def codecs(logs: Path) -> set[int]:
@@ -104,17 +98,17 @@ def codecs(logs: Path) -> set[int]:
     return {batches.next_batch().compression_type for _ in iter(batches.has_next, False)}
 
 
-def ends(broker: RunningBroker, gateway: RunningGateway, client_id: str) -> set[str]:
+def ends(spare: RunningBroker, gateway: RunningGateway, client_id: str) -> set[str]:
     """How the client's connections ended."""
-    records = connection_records(broker.internal, gateway.address, kind=Kind.CLOSED, client_id=client_id)
+    records = connection_records(spare.internal, gateway.address, kind=Kind.CLOSED, client_id=client_id)
     return {record.reason for record in records}
 
 
 @pytest.mark.matrix
 @pytest.mark.timeout(600)  # the first run on a machine downloads and compiles clients
 @pytest.mark.parametrize("name", each_client({"java 3.7", "java 2.8", "java 4.4", "confluent-kafka", "franz-go"}))
-def test_a_client_does_the_same_work_whether_it_is_asked_or_not(broker: Any, gateway: Any, name: str) -> None:
-    with CLIENTS[name](broker.internal) as client:
+def test_a_client_does_the_same_work_whether_it_is_asked_or_not(spare: Any, gateway: Any, name: str) -> None:
+    with CLIENTS[name](spare.internal) as client:
         direct = work(client, "direct")
         client.address = gateway.address
         # A consumer at rest stays for longer than the interval of a second, so whoever is asked pushes.
@@ -122,13 +116,13 @@ def test_a_client_does_the_same_work_whether_it_is_asked_or_not(broker: Any, gat
         identity, client_id = client.identity, client.client_id
     assert through == direct
     asked = survives(*identity)
-    assert eventually(lambda: bool(telemetry(broker, client_id))) if asked else not telemetry(broker, client_id)
-    found = telemetry(broker, client_id)
+    assert eventually(lambda: bool(telemetry(spare, client_id))) if asked else not telemetry(spare, client_id)
+    found = telemetry(spare, client_id)
     for record in found:
         assert record.names
         assert (record.client["client_software_name"], record.client["client_software_version"]) == identity
-    until(lambda: ends(broker, gateway, client_id))
-    assert ends(broker, gateway, client_id) <= CLIENTS_OWN
+    until(lambda: ends(spare, gateway, client_id))
+    assert ends(spare, gateway, client_id) <= CLIENTS_OWN
     assert counts(gateway, "telemetry_dropped") == {}
 
 
@@ -138,8 +132,8 @@ def api_versions(address: str, software: tuple[str, str], version: int) -> bytes
         return client.receive_frame()
 
 
-def test_all_others_get_the_same_bytes_as_without_it(broker: Any, gateway: Any, tmp_path: Path) -> None:
-    with running_gateway(broker.internal, broker.client, tmp_path) as without:
+def test_all_others_get_the_same_bytes_as_without_it(spare: Any, gateway: Any, tmp_path: Path) -> None:
+    with spare.gateway(tmp_path) as without:
         for software in (("librdkafka", "2.5.0"), ("apache-kafka-java", "3.7.1"), ("kgo", "1.20.0"), ("aiokafka", "0.14.0")):
             for version in range(5):
 
@@ -152,16 +146,16 @@ def test_all_others_get_the_same_bytes_as_without_it(broker: Any, gateway: Any, 
 
 
 def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_while_it_runs(
-    broker: RunningBroker, gateway: Any, settings: Path
+    spare: RunningBroker, gateway: Any, settings: Path
 ) -> None:
     name = "telemetry-stays"
 
     def pushed() -> list[OwnMetrics]:
         producer.produce("test.telemetry", b"value")
         producer.poll(0.2)
-        return [record for record in telemetry(broker, name) if TERMINATING not in record.names]
+        return [record for record in telemetry(spare, name) if TERMINATING not in record.names]
 
-    make_topic(broker.internal, "test.telemetry")  # librdkafka waits half a minute for a topic that isn't there
+    make_topic(spare.internal, "test.telemetry")  # librdkafka waits half a minute for a topic that isn't there
     producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": name})
     until(lambda: len(pushed()) >= 2)
     ids = {record.client["client_instance_id"] for record in pushed()}
@@ -184,7 +178,7 @@ def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_wh
         os.kill(gateway.pid, signal.SIGHUP)
     producer.flush(LIMIT_S)
     assert counts(gateway, "telemetry_dropped") == {}
-    assert codecs(broker.data_dir / "logs") == {ZSTD}
+    assert codecs(spare.data_dir / "logs") == {ZSTD}
 
 
 LOW_LIMITS = """
@@ -197,13 +191,13 @@ AN407 = {wait_ms = 30}
 
 
 @pytest.fixture
-def job(broker: RunningBroker, tmp_path: Path) -> Iterator[Job]:
+def job(spare: RunningBroker, tmp_path: Path) -> Iterator[Job]:
     """The job that reads clients' metrics, and the page that shows its history."""
     rules = tmp_path / "rules.toml"
     rules.write_text(LOW_LIMITS)
     processes = Fleet(tmp_path, lambda line: None)
     stream, page = (f"127.0.0.1:{free_port()}" for _ in range(2))
-    history, common = str(tmp_path / "history"), ("--bootstrap-servers", broker.internal)
+    history, common = str(tmp_path / "history"), ("--bootstrap-servers", spare.internal)
     try:
         processes.start(
             "stream", "stream", *common, "--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", history,
@@ -229,7 +223,7 @@ def busy(for_s: float, *acts: Callable[[], object]) -> bool:
 
 @pytest.mark.long
 @pytest.mark.timeout(900)  # rates count that last for a minute
-def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(broker: Any, gateway: Any, job: Job) -> None:
+def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(spare: Any, gateway: Any, job: Job) -> None:
     """Java's consumer says everything of its kind, librdkafka's producer a few; and rules need both metrics and a setting."""
 
     def reporting(kind: str, software: tuple[str, str]) -> bool:
@@ -241,11 +235,11 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
         return {fact["name"]: [value for value in fact["values"] if value is not None] for fact in facts}
 
     def findings(code: str) -> list[dict[str, Any]]:
-        values = [json.loads(message.value) for message in read_all(broker.internal, FINDINGS) if message.value]
+        values = [json.loads(message.value) for message in read_all(spare.internal, FINDINGS) if message.value]
         return [each for each in values if each["code"] == code]
 
     def buffers() -> set[str | None]:
-        return {settings_of(record).get("buffer.memory") for record in configurations(broker.internal)}
+        return {settings_of(record).get("buffer.memory") for record in configurations(spare.internal)}
 
     topic = "test.facts"
     python = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": "facts-librdkafka"})
@@ -256,7 +250,7 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
             java.polling(topic, "facts", max_poll_interval_ms="6000") as poll,
         ):
             until(lambda: poll() > 0)
-            with RawClient.connect(gateway.address, java.client_id) as pushing:  # the producer waits for 50 ms, and is said to for 1
+            with gateway.connect(java.client_id) as pushing:  # the producer waits for 50 ms, and is said to for 1
                 pushing.api_versions(*java.identity)
                 assert not pushing.push_config([("linger.ms", "1", Type.LONG, False)]).error_code
                 until(lambda: busy(5, send, poll) and bool(findings("AN210")) and bool(findings("AN407")))
@@ -298,12 +292,11 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(b
 
 
 @pytest.mark.faults
-def test_hostile_telemetry_is_refused_or_counted_and_the_gateway_lives(broker: Any, gateway: Any) -> None:
+def test_hostile_telemetry_is_refused_or_counted_and_the_gateway_lives(spare: Any, gateway: Any) -> None:
     """A bomb, bytes that are no metrics, and a request in another's layout; a raw client that calls itself Java."""
     before = sum(counts(gateway, "telemetry_dropped").values())
     for number, payload in enumerate((gzip.compress(bytes(50_000_000)), gzip.compress(b"\xff" * 100), b"no gzip"), 1):
-        with RawClient.connect(gateway.address, f"hostile-{number}") as client:
-            client.api_versions("apache-kafka-java", "4.4.0")
+        with gateway.named(f"hostile-{number}", "apache-kafka-java", "4.4.0") as client:
             client.send_frame(head(71) + bytes(16) + b"\0")
             answer = Cursor(client.receive_frame(), 4 + 1 + 4 + 2)
             instance_id, subscription_id = answer.uuid(), answer.int32()
@@ -314,7 +307,7 @@ def test_hostile_telemetry_is_refused_or_counted_and_the_gateway_lives(broker: A
             client.send_frame(head(72) + b"\1")
             assert Cursor(client.receive_frame(), 9).int16() == INVALID_REQUEST
     until(lambda: sum(counts(gateway, "telemetry_dropped").values()), before + 3)
-    assert not [record for number in (1, 2, 3) for record in telemetry(broker, f"hostile-{number}")]
+    assert not [record for number in (1, 2, 3) for record in telemetry(spare, f"hostile-{number}")]
 
 
 def head(key: int) -> bytes:
@@ -351,27 +344,26 @@ def test_no_release_of_librdkafka_aborts_or_disconnects(prefixes: str, tmp_path:
     """Asked for what fits one of its clients alone, 2.5.0 would abort; it isn't asked."""
     flags = (*ASKING, "--client-telemetry-metrics", prefixes)
     with (
-        running_broker(tmp_path / "broker") as broker,
-        running_gateway(broker.internal, broker.client, tmp_path, *flags, listen=broker.advertised) as gateway,
+        running_broker(tmp_path / "broker") as spare,
+        spare.gateway(tmp_path, *flags, advertised=True) as gateway,
     ):
         for version, asked in WHEELS.items():
             name = f"wheel-{version}"
             command = [wheels[version], "-c", WORK, gateway.address, name, str(LIMIT_S)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
             assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
-            assert bool(telemetry(broker, name)) == (asked and prefixes != "nothing.")
-            until(lambda name=name: ends(broker, gateway, name))
-            assert ends(broker, gateway, name) <= CLIENTS_OWN
+            assert bool(telemetry(spare, name)) == (asked and prefixes != "nothing.")
+            until(lambda name=name: ends(spare, gateway, name))
+            assert ends(spare, gateway, name) <= CLIENTS_OWN
         assert counts(gateway, "telemetry_answered").keys() == {"none"}
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def wheels(folder: Path) -> dict[str, Path]:
     """The Python of an environment of each release."""
     found = {}
     for version in WHEELS:
-        folder = tmp_path_factory.mktemp("wheels") / version
-        venv.create(folder, with_pip=True)
-        found[version] = folder / "bin" / "python"
+        venv.create(folder / version, with_pip=True)
+        found[version] = folder / version / "bin" / "python"
         subprocess.run([found[version], "-m", "pip", "install", "--quiet", f"confluent-kafka=={version}"], check=True, timeout=LIMIT_S)
     return found

@@ -7,7 +7,6 @@ import socket
 import ssl
 import subprocess
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +56,8 @@ def set_up(variables: Mapping[str, str], folder: Path, secrets: Path) -> dict[st
 
 
 @pytest.fixture(scope="module")
-def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def secrets(folder: Path) -> Path:
     """What deploy/prepare.sh makes."""
-    folder = tmp_path_factory.mktemp("secrets")
     subprocess.run([ROOT / "deploy" / "prepare.sh", folder], check=True, capture_output=True, timeout=LIMIT_S)
     return folder
 
@@ -101,7 +99,7 @@ def test_a_brokers_variables_make_a_broker_that_runs_with_clients_behind_its_gat
         }  # fmt: skip
 
         def cluster(**given: str) -> str:
-            with closing(kafka.KafkaAdminClient(bootstrap_servers=internal, bootstrap_timeout_ms=5_000, **given)) as admin:
+            with kafka.KafkaAdminClient(bootstrap_servers=internal, bootstrap_timeout_ms=5_000, **given) as admin:
                 return str(admin.describe_cluster()["cluster_id"])
 
         def answers() -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import RunningBroker
 from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none, soon
-from observe import children, command_line, is_gone, java_below, process_name, workers
+from observe import children, command_line, is_gone, java_below, process_name, push_one, workers
 from patience import until
 
 from clientscope.client.raw import RawClient
@@ -61,7 +61,7 @@ def test_a_gateway(broker: RunningBroker, tmp_path: Path) -> None:
     with running(tmp_path, "gateway", "--bootstrap-servers", broker.internal, *places) as gateway:
         with RawClient.connect(listen, "client") as client:
             assert client.api_versions("client", "1").error_code == 0
-            assert client.push_config([("acks", "all", 1, False)]).error_code == 0
+            assert push_one(client) == 0
             below = children(gateway.pid)
             assert len(below) == 4, "two templates, a worker, the policy"
             for pid in (gateway.pid, *below):

@@ -45,9 +45,8 @@ def closure(of: Distribution) -> dict[str, Distribution]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(folder: Path) -> Path:
     """Site-packages of a bare environment: the wheel's content, and links to what it requires."""
-    folder = tmp_path_factory.mktemp("core")
     build = "import hatchling.build, sys; hatchling.build.build_wheel(sys.argv[1])"
     subprocess.run([sys.executable, "-c", build, str(folder)], cwd=ROOT, check=True, capture_output=True)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(folder / "venv")], check=True, timeout=LIMIT_S)

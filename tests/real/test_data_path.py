@@ -1,4 +1,4 @@
-"""The data path: with any shape of traffic, every byte arrives once and in order, and the gateway's memory is stable."""
+"""The data path: every byte arrives once and in order, memory is stable, and each end of a connection closes both sides (F10)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,27 @@ import os
 import random
 import socket
 import struct
-from contextlib import ExitStack, closing
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 import kafka
 import pytest
+from conftest import RunningGateway
+from every import every
+from http_attacks import connected
 from kafka.protocol.metadata import MetadataResponse
 from kafka.record import MemoryRecordsBuilder
-from observe import WorkerMemory, gateway_connections, make_topic, minor_faults, workers
-from patience import LIMIT_S, until
+from observe import WorkerMemory, connection_records, make_topic, metrics, minor_faults, workers
+from patience import LIMIT_S, eventually, until
 
 from clientscope.client.raw import RawClient
+from clientscope.records.enums import Kind
 from clientscope.wire.messages import PushConfigResponse
 
 TOPIC = "test.data"
@@ -35,7 +43,7 @@ def test_records_of_all_sizes_arrive_as_they_were_sent(gateway: Any, topic: str)
     chance = random.Random(7)  # noqa: S311  the same sizes in each run
     sizes = [0, 1, 11, 12, 13, *(chance.randrange(1, 300_000) for _ in range(200)), 8_000_000]
     values = [os.urandom(size) for size in sizes]
-    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, max_request_size=20_000_000, linger_ms=5)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=gateway.address, max_request_size=20_000_000, linger_ms=5) as producer:
         for value in values:
             producer.send(topic, value)
         producer.flush(LIMIT_S)
@@ -47,7 +55,7 @@ def test_records_of_all_sizes_arrive_as_they_were_sent(gateway: Any, topic: str)
         max_partition_fetch_bytes=20_000_000,
         receive_message_max_bytes=60_000_000,
     )
-    with closing(consumer):
+    with consumer:
         received = [next(consumer).value for _ in values]
     assert [hashlib.sha256(v).hexdigest() for v in received] == [hashlib.sha256(v).hexdigest() for v in values]
 
@@ -75,8 +83,7 @@ def test_f02_256_requests_in_flight_are_answered_in_order_each_to_its_own_client
     with ExitStack() as stack:
         clients = {}
         for number in range(4):
-            client = stack.enter_context(RawClient.connect(gateway.address, f"pipeline-{number}"))
-            client.api_versions(f"pipeline-{number}", "1.0")
+            client = stack.enter_context(gateway.named(f"pipeline-{number}"))
             sent = [_metadata(chance, f"{number}.{i}", 1000 + i) for i in range(256)]
             sent[100] = None, struct.pack(">hhih", 1324, 0, 1100, -1) + b"\0" + b"\x02\x05acks\x04all\x01\x01\0\0"
             clients[number] = client, [topics for topics, _ in sent], b"".join(struct.pack(">i", len(b)) + b for _, b in sent)
@@ -115,7 +122,7 @@ def test_f01_acks_0_leaves_nothing_behind_and_loses_nothing(gateway: Any, topic:
     body += struct.pack(">h", len(name)) + name + struct.pack(">iii", 1, 0, len(records)) + records
     frames = (struct.pack(">i", len(body)) + body) * 1000
     settings = {"bootstrap_servers": gateway.address, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
-    with closing(kafka.KafkaConsumer(**settings)) as consumer, closing(RawClient.connect(gateway.address, "flood", 60.0)) as client:
+    with kafka.KafkaConsumer(**settings) as consumer, gateway.connect("flood") as client:
         partition = kafka.TopicPartition(topic, 0)
         before = consumer.end_offsets([partition])[partition]
         client.api_versions("flood", "1.0")
@@ -141,14 +148,14 @@ def test_f01_acks_0_leaves_nothing_behind_and_loses_nothing(gateway: Any, topic:
 
 def test_f09_a_client_that_reads_no_more_costs_no_memory_and_gets_every_byte(gateway: Any, broker: Any, topic: str) -> None:
     """A fetch of some 30 MB is asked for many times over, and read only much later; meanwhile the broker's bytes wait in the kernel."""
-    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, max_request_size=20_000_000)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=gateway.address, max_request_size=20_000_000) as producer:
         for _ in range(4):
             producer.send(topic, os.urandom(8_000_000))
         producer.flush(LIMIT_S)
-    with closing(RawClient.connect(broker.client, "direct")) as direct:
+    with RawClient.connect(broker.client, "direct") as direct:
         direct.socket.sendall(fetch(TOPIC, 0))
         expected = hashlib.sha256(direct.receive_frame()[4:]).hexdigest()
-    with closing(RawClient.connect(gateway.address, "slow-reader")) as client:
+    with gateway.connect("slow-reader") as client:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         client.api_versions("slow-reader", "1.0")
         memory = WorkerMemory(gateway.pid)
@@ -184,10 +191,129 @@ def fetch(topic: str, correlation_id: int) -> bytes:
 
 
 def test_f10_half_close_still_gets_its_answers(gateway: Any) -> None:
-    with closing(RawClient.connect(gateway.address, "half")) as client:
+    with gateway.connect("half") as client:
         body = struct.pack(">hhih", 18, 0, 5, -1)
         client.send_frame(body)
         client.socket.shutdown(socket.SHUT_WR)
         assert struct.unpack_from(">i", client.receive_frame()) == (5,)
         assert client.socket.recv(10) == b""
-    until(lambda: gateway_connections(gateway.metrics_url), {})
+    until(lambda: gateway.connections, {})
+
+
+EACH = 20
+HALF_A_FRAME = struct.pack(">ihhi", 1_000, 3, 1, 7) + b"x" * 100
+HALF_A_READ_FRAME = struct.pack(">ihhi", 1_000, 18, 3, 7) + b"x" * 100
+METADATA = struct.pack(">ihhihi", 14, 3, 1, 7, -1, 0)
+
+
+def reset(one: socket.socket) -> None:
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    one.close()
+
+
+class Upstream:
+    """What a gateway takes for its broker: it ends each connection as it is asked to, and counts those whose other end has gone."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self.act = ""
+        self.gone = 0
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                taken, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(taken, self.act), daemon=True).start()
+
+    def _serve(self, taken: socket.socket, act: str) -> None:
+        with suppress(OSError):
+            if act == "closes at once":
+                taken.close()
+            elif act == "resets at once":
+                reset(taken)
+            else:
+                taken.recv(65536)
+                taken.sendall(struct.pack(">ii", 1_000, 7) + b"y" * 100)  # a tenth of a response
+                if act == "resets within a response":
+                    reset(taken)
+                elif act == "closes within a response":
+                    taken.close()
+                else:
+                    while taken.recv(65536):
+                        pass
+        self.gone += 1
+        taken.close()
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+@dataclass
+class Rig:
+    upstream: Upstream
+    gateway: RunningGateway
+    internal: str
+
+    @property
+    def descriptors(self) -> int:
+        (worker,) = workers(self.gateway.pid)
+        return len(list(Path(f"/proc/{worker}/fd").iterdir()))
+
+    def reasons(self) -> Counter[str]:
+        records = connection_records(self.internal, self.gateway.address)
+        return Counter(record.reason for record in records if record.kind == Kind.CLOSED)
+
+
+@pytest.fixture(scope="module")
+def rig(broker: Any, folder: Path) -> Iterator[Rig]:
+    upstream = Upstream()
+    with broker.gateway(folder / "ends", upstream=upstream.address) as gateway:
+        yield Rig(upstream, gateway, broker.internal)
+    upstream.close()
+
+
+@pytest.mark.parametrize(
+    ("broker_acts", "client_sends", "client_ends", "reasons"),
+    [
+        ("", HALF_A_FRAME, "reset", {"client_reset"}),
+        ("", HALF_A_READ_FRAME, "reset", {"client_reset"}),
+        ("", HALF_A_FRAME, "close", {"broker_closed", "client_closed", "client_reset"}),
+        ("", METADATA, "reset", {"client_reset"}),
+        ("closes at once", METADATA, "waits", {"broker_closed", "client_closed", "broker_reset"}),
+        ("resets at once", METADATA, "waits", {"broker_reset", "upstream_unreachable"}),
+        ("resets within a response", METADATA, "waits", {"broker_reset"}),
+        ("closes within a response", METADATA, "waits", {"broker_closed", "client_closed"}),
+    ],
+)
+def test_f10_both_legs_are_closed_and_said_to_be_once(
+    rig: Rig, broker_acts: str, client_sends: bytes, client_ends: str, reasons: set[str]
+) -> None:
+    before, descriptors, gone = rig.reasons(), rig.descriptors, rig.upstream.gone
+    rig.upstream.act = broker_acts
+    clients = [connected(rig.gateway.address) for _ in range(EACH)]
+    for client in clients:
+        with suppress(OSError):
+            client.sendall(client_sends)
+    if client_ends == "waits":
+        for client in clients:
+            with suppress(ConnectionResetError):
+                while client.recv(65536):
+                    pass
+            client.close()
+    else:
+        until(lambda: metrics(rig.gateway.metrics_url)[("clientscope_gateway_connected_clients", *labels(rig))] >= EACH)
+        for client in clients:
+            reset(client) if client_ends == "reset" else client.close()
+    assert eventually(lambda: sum(rig.reasons().values()) - sum(before.values()) == EACH), rig.reasons() - before
+    assert set(rig.reasons() - before) <= reasons
+    until(lambda: rig.descriptors, descriptors, why=(rig.descriptors, descriptors))
+    until(lambda: rig.upstream.gone - gone, EACH, why="the broker's leg has ended too")
+    closed = metrics(rig.gateway.metrics_url)
+    assert all(closed[("clientscope_gateway_connections_closed_total", reason)] for reason in every(set(rig.reasons() - before)))
+
+
+def labels(rig: Rig) -> tuple[str, ...]:
+    """The values of the labels that each of a gateway's gauges has."""
+    return next(key[1:] for key in metrics(rig.gateway.metrics_url) if key[0] == "clientscope_gateway_connected_clients")

@@ -11,19 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import confluent_kafka
-import kafka
 import pytest
 from alert_receivers import SECRET, serving
-from conftest import RunningBroker, running_broker, running_gateway
+from conftest import RunningBroker
 from cut import Cuttable
 from degraded import Clock, Names, clientscope, process, volume
 from every import every
 from gauge_rows import of_series
 from gauge_rows import rows as gauge_rows_of
 from made_findings import leak
-from observe import connection_records, make_topic, metrics, page, private_file, read_all
+from observe import connection_records, make_topic, metrics, page, private_file, push_one, read_all
 from patience import LIMIT_S, eventually, until
-from record_bytes import config_record, setting
 from replay import rows
 from stream_job import StreamJob
 
@@ -31,21 +29,13 @@ from clientscope.client.raw import RawClient
 from clientscope.kafka.writer import TopicWriter
 from clientscope.local.process import free_port
 from clientscope.records.enums import Kind
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, RESULTS
+from clientscope.records.topics import CONNECTIONS, FINDINGS, RESULTS
 from streaming.gauges import Gauges
 
 pytestmark = pytest.mark.faults
 
 TOPIC = "test.degraded"
 NO_SPACE = "No space left on device"
-
-
-def push(internal: str, *client_ids: str) -> None:
-    with closing(kafka.KafkaProducer(bootstrap_servers=internal)) as producer:
-        for client_id in client_ids:
-            producer.send(CONFIGS, key=client_id.encode(), value=config_record(setting("acks", "all"), client_id=client_id)).get(
-                timeout=LIMIT_S
-            )
 
 
 def judged(internal: str) -> Counter[str]:
@@ -65,13 +55,13 @@ def test_f40_a_full_volume_of_checkpoints_is_named_and_damages_nothing(broker: R
             return status == 503 and NO_SPACE in text and any(f"{name} is parked and retried: " in text for name in ("results", "gauges"))
 
         with job.running():
-            push(broker.internal, "room-1")
+            job.push("room-1")
             until(kept, {"room-1": 1})
             checkpoints.fill()
-            push(broker.internal, "room-2")
+            job.push("room-2")
             assert eventually(is_named), page(f"{job.page}readyz")
             checkpoints.relieve()
-            push(broker.internal, "room-3")
+            job.push("room-3")
             until(lambda: page(f"{job.page}readyz"), (200, "ok\n"))
             until(lambda: judged(broker.internal)["room-2"] and judged(broker.internal)["room-3"])
             until(kept, {"room-1": 1, "room-2": 1, "room-3": 1}, why="each push is one row, however often its batch was tried")
@@ -98,14 +88,14 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
         ))  # fmt: skip
         running.enter_context(process(tmp_path / "gateway.log", *gateway, sign="clientscope gateway: ready"))
         running.enter_context(process(tmp_path / "deliver.log", *deliver, sign=": ready"))
-        before = running.enter_context(closing(RawClient.connect(listen, "before")))
+        before = running.enter_context(RawClient.connect(listen, "before"))
         before.api_versions("before", "1.0")
 
         names.lose()
 
         def turned_away() -> bool:
             try:
-                with closing(RawClient.connect(listen, "meanwhile", timeout=LIMIT_S)) as client:
+                with RawClient.connect(listen, "meanwhile", timeout=LIMIT_S) as client:
                     client.api_versions("meanwhile", "1.0")
             except OSError:
                 return True
@@ -157,7 +147,7 @@ def test_f40_a_clock_that_jumps_leaves_gauges_true_and_is_named_where_it_has_gon
 
     def opened(number: int, run: ExitStack) -> None:
         for _ in range(number):
-            run.enter_context(closing(RawClient.connect(listen, "timeless"))).api_versions("timeless", "1.0")
+            run.enter_context(RawClient.connect(listen, "timeless")).api_versions("timeless", "1.0")
 
     with ExitStack() as run:
         run.enter_context(process(tmp_path / "first.log", *command, sign="clientscope gateway: ready", environment=clock.environment))
@@ -184,22 +174,17 @@ def test_f40_a_clock_that_jumps_leaves_gauges_true_and_is_named_where_it_has_gon
 
 
 @pytest.mark.long
-def test_f40_a_slow_network_that_breaks_loses_and_repeats_nothing(tmp_path: Path) -> None:
+def test_f40_a_slow_network_that_breaks_loses_and_repeats_nothing(own: RunningBroker, tmp_path: Path) -> None:
     """200±100 ms each way between gateway and broker, connections reset meanwhile; an idempotent producer, and a consumer.
 
     With a broker of its own: at the address that the shared one advertises, another module's gateway may listen.
     """
-    with running_broker(tmp_path / "broker") as broker:
-        loses_and_repeats_nothing(broker, tmp_path)
-
-
-def loses_and_repeats_nothing(broker: RunningBroker, tmp_path: Path) -> None:
-    host, port = broker.client.split(":")
+    host, port = own.client.split(":")
     least, count = 300, 0
-    make_topic(broker.internal, TOPIC)
+    make_topic(own.internal, TOPIC)
     with (
         Cuttable((host, int(port)), delay_ms=(100, 300)) as slow,
-        running_gateway(broker.internal, slow.address, tmp_path, "--gateway-id", "gateway-f40-slow", listen=broker.advertised) as gateway,
+        own.gateway(tmp_path, "--gateway-id", "gateway-f40-slow", advertised=True, upstream=slow.address) as gateway,
     ):
         stop = threading.Event()
 
@@ -230,16 +215,15 @@ def loses_and_repeats_nothing(broker: RunningBroker, tmp_path: Path) -> None:
             thread.join()
         assert not failures and slow.broken >= 2, (count, slow.broken, failures[:3])
         assert acknowledged == list(range(count))
-        found = [int(message.value) for message in read_all(broker.internal, TOPIC)]
+        found = [int(message.value) for message in read_all(own.internal, TOPIC)]
         assert found == list(range(count)), "each once, in order"
-        with closing(RawClient.connect(gateway.address, "still-here", timeout=LIMIT_S)) as client:
-            client.api_versions("still-here", "1.0")
-            assert client.push_config([("acks", "all", 1, False)]).error_code == 0
-            until(lambda: gauges_of(broker.internal, "gateway-f40-slow").get("still-here"), 1)
+        with gateway.named("still-here") as client:
+            assert push_one(client) == 0
+            until(lambda: gauges_of(own.internal, "gateway-f40-slow").get("still-here"), 1)
         del producer
-        until(lambda: gauges_of(broker.internal, "gateway-f40-slow"), {}, why="what broke was closed, and counted so")
+        until(lambda: gauges_of(own.internal, "gateway-f40-slow"), {}, why="what broke was closed, and counted so")
         assert page(gateway.metrics_url.replace("/metrics", "/readyz")) == (200, "ok\n")
-    metrics_listen = connection_records(broker.internal, "gateway-f40-slow")
+    metrics_listen = connection_records(own.internal, "gateway-f40-slow")
     assert [record.sequence for record in metrics_listen] == list(range(len(metrics_listen)))
     assert Counter(record.kind for record in metrics_listen)[Kind.OPENED] == Counter(record.kind for record in metrics_listen)[Kind.CLOSED]
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import standardwebhooks
 from alert_receivers import SECRET, Server, cut, hang, serving, status
-from conftest import RunningBroker, running_processes
+from conftest import running_processes
 from forked import clientscope
 from made_findings import leak, made
 from observe import metrics, page, private_file, read_all
@@ -59,19 +59,13 @@ class Deliver:
         return "".join(path.read_text() for path in (self.folder / "logs").glob("*.log"))
 
 
-@pytest.fixture(scope="module")
-def broker(spare: RunningBroker) -> RunningBroker:
-    """Made-up findings are on its topics, which others read on the shared one."""
-    return spare
-
-
 @contextmanager
-def delivering(broker: Any, folder: Path, *receivers: str) -> Iterator[Deliver]:
+def delivering(spare: Any, folder: Path, *receivers: str) -> Iterator[Deliver]:
     private_file(folder / "secret", "whsec_" + base64.b64encode(SECRET).decode())
     private_file(folder / "header", CANARY)
     (folder / "receivers.toml").write_text("\n".join(receivers))
     with running_processes(folder / "logs") as processes:
-        running = Deliver(broker, folder, processes, f"http://127.0.0.1:{free_port()}/metrics")
+        running = Deliver(spare, folder, processes, f"http://127.0.0.1:{free_port()}/metrics")
         running.start()
         yield running
 
@@ -119,7 +113,7 @@ def alerts_of(url: str) -> list[dict[str, Any]] | None:
     return list(json.loads(text)) if status == 200 else None
 
 
-def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(broker: Any, tmp_path: Path) -> None:
+def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(spare: Any, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     with alertmanager(tmp_path / "a") as first, alertmanager(tmp_path / "b") as second:
@@ -127,7 +121,7 @@ def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(broker
         peers = f'[[receiver]]\nname = "am"\nkind = "alertmanager"\nurls = ["{down}", "{first}/am", "{second}/am/"]\ncode = "AN7*"\n'
         evil = Application(principal='"} or vector(1) #\n', client_id="<!channel>{{ .Labels }}")
         finding = made(0x701, code="AN701", application=evil, message="{{ template }} <@U1> " + "x" * 2_000)
-        with delivering(broker, tmp_path, peers) as running:
+        with delivering(spare, tmp_path, peers) as running:
             running.write(finding, made(0x702, code="AN702", confidence="low"), leak(0x703, code="AN703", state="stopped"))
             for url in (first, second):
                 assert eventually(lambda url=url: len(alerts_of(url) or ()) == 2), (alerts_of(url), running.log())
@@ -146,11 +140,11 @@ def test_real_alertmanagers_have_what_is_open_and_forget_what_is_resolved(broker
 
 
 @pytest.mark.faults
-def test_f31_f32_a_storm_is_a_message_and_a_kill_in_mid_send_loses_and_repeats_nothing(broker: Any, tmp_path: Path) -> None:
+def test_f31_f32_a_storm_is_a_message_and_a_kill_in_mid_send_loses_and_repeats_nothing(spare: Any, tmp_path: Path) -> None:
     with serving() as well, serving(hang) as struck, serving(always=hang) as dead:
         receivers = [hook(name, server, tmp_path, "AN8*", 3) for name, server in (("well", well), ("struck", struck), ("dead", dead))]
         storm = [made(0x80000 + number, code="AN801") for number in range(MANY)]
-        with delivering(broker, tmp_path, *receivers) as running:
+        with delivering(spare, tmp_path, *receivers) as running:
             running.start("copy", ": ready")
             running.write(*storm)
             assert eventually(lambda: told(well, "firing") == MANY), running.log()
@@ -173,17 +167,17 @@ def test_f31_f32_a_storm_is_a_message_and_a_kill_in_mid_send_loses_and_repeats_n
             assert figure(running, "undelivered_findings", "well", 0)
             assert figure(running, "receiver_failing", "dead", 1)
             assert metrics(running.metrics_url)["clientscope_deliver_oldest_undelivered_seconds", "dead"] > 0
-    assert CANARY not in running.log() + str([(one.key, one.value) for one in read_all(broker.internal, STATUS)])
+    assert CANARY not in running.log() + str([(one.key, one.value) for one in read_all(spare.internal, STATUS)])
 
 
-def test_f30_what_a_receiver_refuses_is_given_up_counted_and_said_on_the_topic_of_statuses(broker: Any, tmp_path: Path) -> None:
+def test_f30_what_a_receiver_refuses_is_given_up_counted_and_said_on_the_topic_of_statuses(spare: Any, tmp_path: Path) -> None:
     def said() -> list[ProcessStatus]:
         """What the newest record of the receiver says, which the job makes a finding of."""
-        found = [parse(ProcessStatus, one.value) for one in read_all(broker.internal, STATUS) if one.key == b'["receiver","gone"]']
+        found = [parse(ProcessStatus, one.value) for one in read_all(spare.internal, STATUS) if one.key == b'["receiver","gone"]']
         return found[-1:]
 
     with serving(status(410)) as gone:
-        with delivering(broker, tmp_path, hook("gone", gone, tmp_path, "AN9*")) as running:
+        with delivering(spare, tmp_path, hook("gone", gone, tmp_path, "AN9*")) as running:
             running.write(made(0x901, code="AN901"))
             assert figure(running, "given_up_total", "gone", 1), running.log()
             assert figure(running, "undelivered_findings", "gone", 0)
@@ -191,11 +185,11 @@ def test_f30_what_a_receiver_refuses_is_given_up_counted_and_said_on_the_topic_o
             running.write(made(0x902, code="AN902"))
             assert eventually(lambda: len(gone.got) == 2), running.log()
             until(lambda: [each.condition for each in said()], ["ok"])
-        assert CANARY not in running.log() + str([one.value for one in read_all(broker.internal, STATUS)])
+        assert CANARY not in running.log() + str([one.value for one in read_all(spare.internal, STATUS)])
 
 
 @pytest.mark.long
-def test_f30_receivers_that_misbehave_cost_others_nothing(broker: Any, tmp_path: Path) -> None:
+def test_f30_receivers_that_misbehave_cost_others_nothing(spare: Any, tmp_path: Path) -> None:
     """A finding that is read twice is also delivered only once (F31)."""
     answers = {"refuses": status(500), "throttles": status(429, Retry_After="1"), "hangs": hang, "cuts": cut}
     with ExitStack() as stack:
@@ -203,7 +197,7 @@ def test_f30_receivers_that_misbehave_cost_others_nothing(broker: Any, tmp_path:
         well = stack.enter_context(serving())
         receivers = [hook(name, server, tmp_path, "AN95*") for name, server in bad.items()]
         findings = [made(0x950 + number, code=f"AN95{number}") for number in range(4)]
-        running = stack.enter_context(delivering(broker, tmp_path, *receivers, hook("well", well, tmp_path, "AN95*")))
+        running = stack.enter_context(delivering(spare, tmp_path, *receivers, hook("well", well, tmp_path, "AN95*")))
         running.write(*findings)
         assert eventually(lambda: told(well, "firing") == 4), running.log()
         for name, server in bad.items():

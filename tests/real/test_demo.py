@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forked import clientscope
+from forked import refused
+from observe import make_topic
 from patience import LIMIT_S
 
 from clientscope.local.process import free_port
@@ -40,12 +41,6 @@ def processes_of(marker: str) -> list[str]:
         if marker in words and int(path.parent.name) != os.getpid():
             found.append(words)
     return found
-
-
-def error_of(*command: str, **environment: str) -> tuple[int, str]:
-    """Exit status and standard error of a command."""
-    result = clientscope(*command, **environment)
-    return result.returncode, result.stderr
 
 
 def test_the_demo_proves_itself_and_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -95,29 +90,26 @@ def test_a_demo_that_is_killed_takes_its_processes_with_it(tmp_path: Path) -> No
 def test_a_taken_port_is_an_error_that_says_so(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        status, text = error_of("demo", *ports(), "--gateway-port", port, TMPDIR=str(tmp_path))
-        assert status == 1
+        text = refused("demo", *ports(), "--gateway-port", port, TMPDIR=str(tmp_path), status=1)
         assert list(tmp_path.iterdir()) == []
         assert text.splitlines() == [
             f"error: gateway-port: cannot listen on 127.0.0.1:{port}: Address already in use",
             "hint: stop what listens there, or choose another with --gateway-port",
         ]
         arguments = ["--port", str(free_port()), "--internal-port", port, "--data-dir", str(tmp_path)]
-        status, text = error_of("broker", *arguments)
-        assert status == 1 and text.startswith(f"error: internal-port: cannot listen on 127.0.0.1:{port}")
+        text = refused("broker", *arguments, status=1)
+        assert text.startswith(f"error: internal-port: cannot listen on 127.0.0.1:{port}")
 
 
 def test_without_java_or_with_an_old_one_it_says_what_to_install(tmp_path: Path) -> None:
-    status, text = error_of("demo", *ports(), PATH=str(tmp_path), JAVA_HOME="")
-    assert status == 1
+    text = refused("demo", *ports(), PATH=str(tmp_path), JAVA_HOME="", status=1)
     assert text.startswith("error: no Java on PATH\nhint: install Java 17 or 21")
     old = tmp_path / "bin" / "java"
     old.parent.mkdir()
     old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.22\" 2024-01-16' >&2\n")
     old.chmod(0o755)
     for environment in ({"JAVA_HOME": str(tmp_path)}, {"PATH": f"{old.parent}:{os.environ['PATH']}", "JAVA_HOME": ""}):
-        status, text = error_of("demo", *ports(), **environment)
-        assert status == 1
+        text = refused("demo", *ports(), **environment, status=1)
         assert f"error: {old} is Java 11; Spark 4 and Kafka 4 need 17 or later" in text
 
 
@@ -129,10 +121,9 @@ def test_without_network_on_the_first_run_it_says_so(tmp_path: Path) -> None:
         '<ivysettings><settings defaultResolver="r"/><resolvers>'
         f'<ibiblio name="r" m2compatible="true" root="{nobody}"/></resolvers></ivysettings>'
     )
-    status, text = error_of(
-        "jars", CLIENTSCOPE_JARS=str(tmp_path / "jars"), HOME=str(tmp_path), JAVA_TOOL_OPTIONS=f"-Duser.home={tmp_path}"
+    text = refused(
+        "jars", CLIENTSCOPE_JARS=str(tmp_path / "jars"), HOME=str(tmp_path), JAVA_TOOL_OPTIONS=f"-Duser.home={tmp_path}", status=1
     )
-    assert status == 1
     assert text.splitlines()[0].startswith("error: the jars could not be downloaded: ")
     assert text.splitlines()[1].startswith("hint: the first run needs the network")
     assert not list((tmp_path / "jars").rglob("*.jar"))
@@ -155,22 +146,16 @@ def test_a_jar_that_is_not_the_locked_one_is_refused(tmp_path: Path, monkeypatch
 
 def test_processes_refuse_topics_that_are_missing_or_otherwise_set(broker: Any, tmp_path: Path) -> None:
     nobody = f"127.0.0.1:{free_port()}"
-    status, text = error_of("topics", "--bootstrap-servers", nobody)
-    assert status == 1 and text.startswith(f"error: no broker answers at {nobody}")
+    text = refused("topics", "--bootstrap-servers", nobody, status=1)
+    assert text.startswith(f"error: no broker answers at {nobody}")
     from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 
     plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", tmp_path / "broker")
     with EmbeddedBroker(plan):
         for command in ("gateway", "serve", "stream"):
-            status, text = error_of(command, "--bootstrap-servers", plan.internal)
-            assert status == 1
+            text = refused(command, "--bootstrap-servers", plan.internal, status=1)
             assert text.startswith("error: topics are missing: ") and "hint: run: clientscope topics" in text
-        from contextlib import closing
 
-        from kafka import KafkaAdminClient
-
-        with closing(KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
-            admin.create_topics({"clientscope.configs": {"num_partitions": 1}}, wait_for_metadata=True)
-        status, text = error_of("topics", "--bootstrap-servers", plan.internal)
-        assert status == 1
+        make_topic(plan.internal, "clientscope.configs")
+        text = refused("topics", "--bootstrap-servers", plan.internal, status=1)
         assert text.startswith("error: topic clientscope.configs has message.timestamp.type=CreateTime, not LogAppendTime")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from certificates import Authority
-from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
+from conftest import RunningBroker, RunningGateway, running_broker
 from forked import clientscope
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
@@ -25,9 +24,9 @@ CANARIES = ("CNRYDIGESTKEYCNRYDIGESTKEYCNRYDIGESTKEY", "CNRYTOKENCNRYTOKENCNRY",
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+def broker(folder: Path) -> Iterator[RunningBroker]:
     """One whose topics a test may break."""
-    with running_broker(tmp_path_factory.mktemp("doctor-broker")) as running:
+    with running_broker(folder / "doctor-broker") as running:
         yield running
 
 
@@ -69,7 +68,7 @@ def of(found: list[dict[str, Any]], check: str, outcome: str = "") -> list[dict[
 def test_all_is_well_then_several_things_are_broken(broker: RunningBroker, tmp_path: Path) -> None:
     private_file(tmp_path / "digest.key", CANARIES[0])
     private_file(tmp_path / "token", f"ann {CANARIES[1]}")
-    with running_gateway(broker.internal, broker.client, tmp_path, listen=broker.advertised) as gateway:
+    with broker.gateway(tmp_path, advertised=True) as gateway:
         file = settings(tmp_path, broker, gateway.address, gateway.metrics_url.split("/")[2], gateway.admin)
         is_well(file, gateway)
     is_broken(file, broker, tmp_path)
@@ -98,7 +97,7 @@ def is_broken(file: Path, broker: RunningBroker, home: Path) -> None:
     """The gateway is gone, others have its ports, topics are missing or set otherwise, everybody reads a key, a certificate has expired."""
     authority = Authority(home / "authority")
     expired = authority.sign("expired", days=-1)
-    with closing(KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+    with KafkaAdminClient(bootstrap_servers=broker.internal) as admin:
         admin.delete_topics([QUARANTINE])
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, GAUGES, configs={"cleanup.policy": "delete"})])
     (home / "digest.key").chmod(0o644)

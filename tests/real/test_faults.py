@@ -9,22 +9,21 @@ import struct
 import threading
 import time
 from collections import Counter
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 import kafka
 import pytest
-from conftest import RunningGateway, running_broker, running_gateway
+from conftest import RunningBroker, RunningGateway
 from every import every
 from gauge_rows import Topic, rows
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
-from observe import WorkerMemory, count, gateway_connections, is_closed, is_gone, make_topic, metrics, read_all
+from observe import WorkerMemory, count, is_closed, is_gone, make_topic, metrics, push_one, read_all
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
-from clientscope.demo.watch import jmx_connections
 from clientscope.records.codec import decode
 from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.connection_record import ClientConnectionRecord
@@ -67,8 +66,7 @@ def until_the_end(address: str, *frames: bytes) -> bytes:
     ids=["key-999", "key-below-0", "metadata-v99", "fetch-v0", "api-versions-v99", "sasl-handshake-v9"],
 )
 def test_f03_what_the_broker_does_not_serve_is_the_brokers_to_refuse(gateway: Any, broker: Any, frame: bytes, reason: str) -> None:
-    with closing(RawClient.connect(gateway.address, "other")) as other:
-        other.api_versions("other", "1")  # and the gateway learns what the broker serves
+    with gateway.named("other") as other:
         before, ended = count(gateway, "requests_unserved", reason), count(gateway, "connections_closed", "broker_closed")
         good = struct.pack(">hhihi", 3, 1, 7, -1, 0)  # Metadata, whose answer would have to come first
         through = until_the_end(gateway.address, good, frame, good)
@@ -77,12 +75,12 @@ def test_f03_what_the_broker_does_not_serve_is_the_brokers_to_refuse(gateway: An
             until(lambda: count(gateway, "connections_closed", "broker_closed"), ended + 1, why="it is the broker that closes")
         until(lambda: count(gateway, "requests_unserved", reason), before + 1)
         assert other.request(MetadataRequest(version=1, topics=None), MetadataResponse).brokers
-        until(lambda: gateway_connections(gateway.metrics_url).get(("other", "1")), 1)
+        until(lambda: gateway.connections.get(("other", "1")), 1)
 
 
 def test_f03_what_the_broker_serves_is_not_counted(gateway: Any, topic: str) -> None:
     before = metrics(gateway.metrics_url)
-    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=gateway.address) as producer:
         producer.send(topic, b"x").get(LIMIT_S)
     producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address})
     producer.produce(topic, b"y")
@@ -117,25 +115,27 @@ def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, top
         while not done.wait(0.02):
             memory.rss()
 
-    with closing(RawClient.connect(gateway.address, "slow")) as slow, closing(RawClient.connect(gateway.address, "other")) as other:
-        other.api_versions("other", "1")
-        with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address)) as producer:
-            producer.send(topic, b"warm").get(LIMIT_S)
-            memory = WorkerMemory(gateway.pid)
-            watching = threading.Thread(target=watch)
-            watching.start()
-            slow.socket.sendall(struct.pack(">i", whole) + head)
-            for start in range(0, MIB, 32 * 1024):
-                slow.socket.sendall(rest[start : start + 32 * 1024])
-                assert other.api_versions("other", "1").error_code == 0
-                producer.send(topic, b"meanwhile").get(LIMIT_S)
-                time.sleep(0.4)
-            slow.socket.settimeout(60)
-            slow.socket.sendall(rest[MIB:])
-            answer = slow.receive_frame()
-            done.set()
-            watching.join()
-            producer.send(topic, b"after").get(LIMIT_S)
+    with (
+        gateway.connect("slow") as slow,
+        gateway.named("other") as other,
+        kafka.KafkaProducer(bootstrap_servers=gateway.address) as producer,
+    ):
+        producer.send(topic, b"warm").get(LIMIT_S)
+        memory = WorkerMemory(gateway.pid)
+        watching = threading.Thread(target=watch)
+        watching.start()
+        slow.socket.sendall(struct.pack(">i", whole) + head)
+        for start in range(0, MIB, 32 * 1024):
+            slow.socket.sendall(rest[start : start + 32 * 1024])
+            assert other.api_versions("other", "1").error_code == 0
+            producer.send(topic, b"meanwhile").get(LIMIT_S)
+            time.sleep(0.4)
+        slow.socket.settimeout(60)
+        slow.socket.sendall(rest[MIB:])
+        answer = slow.receive_frame()
+        done.set()
+        watching.join()
+        producer.send(topic, b"after").get(LIMIT_S)
     assert struct.unpack_from(">i", answer) == (5,)
     assert struct.unpack_from(">h", answer, 4 + 4 + 2 + len(name) + 4 + 4)[0] in (2, 87), (
         "CORRUPT_MESSAGE or INVALID_RECORD: read to its end"
@@ -175,24 +175,19 @@ def taken(consumer: Any) -> bytes | None:
 
 
 @pytest.mark.faults
-def test_f15_a_gateway_dies_with_1000_connections_and_comes_back(tmp_path: Path) -> None:
+def test_f15_a_gateway_dies_with_1000_connections_and_comes_back(own: RunningBroker, tmp_path: Path) -> None:
     """One that stays away loses its series: test_path.py, and after how long: test_gauges_engine.py."""
-    with running_broker(tmp_path / "broker") as broker:
-        dies_with_1000_connections(broker, tmp_path)
-
-
-def dies_with_1000_connections(broker: Any, tmp_path: Path) -> None:
-    make_topic(broker.internal, TOPIC)
-    flags = {"listen": broker.advertised}
+    make_topic(own.internal, TOPIC)
+    flags = {"listen": own.advertised}
     clients: list[RawClient] = []
 
     def connect(stack: ExitStack, gateway: RunningGateway) -> None:
         for _ in range(1000):
-            clients.append(stack.enter_context(RawClient.connect(gateway.address, "held")))
+            clients.append(stack.enter_context(gateway.connect("held")))
             clients[-1].api_versions("held", "1")
 
     with ExitStack() as stack:
-        with running_gateway(broker.internal, broker.client, tmp_path / "first", **flags) as gateway:
+        with own.gateway(tmp_path / "first", **flags) as gateway:
             producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "enable.idempotence": True, "log_level": 2})
             connect(stack, gateway)
             producer.produce(TOPIC, b"before")
@@ -201,43 +196,40 @@ def dies_with_1000_connections(broker: Any, tmp_path: Path) -> None:
             consumer = confluent_kafka.Consumer({"bootstrap.servers": gateway.address, "log_level": 2, **group})
             consumer.subscribe([TOPIC])
             assert taken(consumer) == b"before"
-            until(lambda: gateway_connections(gateway.metrics_url).get(("held", "1")), 1000)
-            until(lambda: Reader(broker.internal).published(-1).get("held"), 1000)
+            until(lambda: gateway.connections.get(("held", "1")), 1000)
+            until(lambda: Reader(own.internal).published(-1).get("held"), 1000)
             os.kill(gateway.pid, signal.SIGKILL)
             until(lambda: is_gone(gateway.pid))
         assert all(is_closed(each.socket) for each in every(clients)), "no client waits for who is gone"
         clients.clear()
-        dead_after = len(Reader(broker.internal).messages)
+        dead_after = len(Reader(own.internal).messages)
         producer.produce(TOPIC, b"meanwhile")
-        with running_gateway(broker.internal, broker.client, tmp_path / "second", **flags) as gateway:
+        with own.gateway(tmp_path / "second", **flags) as gateway:
             assert producer.flush(LIMIT_S) == 0
             assert taken(consumer) == b"meanwhile", "once, and nothing before it again"
             connect(stack, gateway)
 
             def next_heartbeat() -> int | None:
-                records = Reader(broker.internal).records
+                records = Reader(own.internal).records
                 last = max(index for index, record in enumerate(records) if record.kind in (Kind.OPENED, Kind.IDENTIFIED))
                 return next((i for i in range(last + 1, len(records)) if records[i].kind == Kind.HEARTBEAT), None)
 
             until(lambda: next_heartbeat() is not None)
-            reader, heartbeat = Reader(broker.internal), next_heartbeat()
+            reader, heartbeat = Reader(own.internal), next_heartbeat()
             assert heartbeat is not None
             first = next(i for i, record in enumerate(reader.records) if record.gateway_epoch == reader.records[-1].gateway_epoch)
             assert first == dead_after
             assert "held" not in reader.published(first + 1), "the first record of the new process takes the dead one's series"
-            assert reader.published(heartbeat + 1) == {
-                name: number for (name, _), number in gateway_connections(gateway.metrics_url).items()
-            }
+            assert reader.published(heartbeat + 1) == {name: number for (name, _), number in gateway.connections.items()}
             assert reader.published(heartbeat + 1)["held"] == 1000
-            until(lambda: gateway_connections(gateway.metrics_url) == jmx_connections(broker.jmx_port))
+            until(lambda: gateway.connections == own.connections)
             consumer.close()  # while there is somebody to say so to
 
 
 def test_f19_a_client_without_an_id_is_not_mistaken_for_another(gateway: Any, broker: Any) -> None:
     """It has no name that would last: each of its connections is a row of its own."""
     for _ in range(2):
-        with RawClient.connect(gateway.address, "nameless") as client:
-            client.api_versions("nameless", "1")
-            assert client.push_config([("acks", "all", 1, False)]).error_code == 0
+        with gateway.named("nameless") as client:
+            assert push_one(client) == 0
     ours = lambda: [m for m in read_all(broker.internal, CONFIGS) if decode(ClientConfigRecord, m.value).client_id == "nameless"]  # noqa: E731
     until(lambda: len({message.key for message in ours()}), 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 from urllib.parse import quote
@@ -13,13 +13,10 @@ import kafka
 import pytest
 from every import every
 from forked import printed
-from observe import findings as newest_findings
-from observe import make_topic, metrics, read_all, statuses
-from patience import LIMIT_S, eventually, until
+from observe import becomes, findings, make_topic, metrics, read_all, statuses
+from patience import LIMIT_S, until
 
 from clientscope.client import KafkaProducer
-from clientscope.client.raw import RawClient
-from clientscope.findings.record import Finding
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import FINDINGS, STATUS
 from clientscope.status.record import ProcessStatus
@@ -28,33 +25,23 @@ CANARY = "canary-51ae07"
 TOPIC = "test.findings"
 
 
-def findings(installation: Any, code: str, client_id: str | None) -> list[Finding]:
-    return [each for each in newest_findings(installation.broker.internal, code) if client_id in (None, each.application.client_id)]
-
-
-def becomes(installation: Any, code: str, client_id: str | None, condition: Callable[[Finding], bool]) -> Finding:
-    assert eventually(lambda: any(map(condition, findings(installation, code, client_id)))), newest_findings(installation.broker.internal)
-    return next(each for each in findings(installation, code, client_id) if condition(each))
-
-
 def essentials(installation: Any) -> dict[str, tuple[Any, ...]]:
     """What doesn't change of each finding while nothing happens; clients leave meanwhile."""
-    found = newest_findings(installation.broker.internal)
+    found = findings(installation.broker.internal)
     return {each.fingerprint: (each.state, each.alert, each.first_seen_ms, each.opened_ms, each.reopened, each.message) for each in found}
 
 
 @contextmanager
 def pushing(installation: Any, client_id: str, *settings: tuple[str, str, int, bool]) -> Iterator[None]:
     """A client that has pushed, and stays for as long as the context lasts."""
-    with closing(RawClient.connect(installation.gateway.address, client_id)) as client:
-        client.api_versions("careless-client", "0.1.0")
+    with installation.gateway.named(client_id, "careless-client", "0.1.0") as client:
         client.push_config(settings)
         yield
 
 
 def test_a_finding_opens_is_resolved_and_comes_back(installation: Any) -> None:
     with pushing(installation, "invoices-1", ("acks", "0", 1, False)):
-        found = becomes(installation, "AN101", "invoices", lambda each: each.client_count == 1)
+        found = becomes(installation.broker.internal, "AN101", lambda each: each.client_count == 1, client_id="invoices")
         assert (found.state, found.clients[0].software_name, found.clients[0].client_id) == ("open", "careless-client", "invoices-1")
         written = [each for each in read_all(installation.broker.internal, FINDINGS) if each.key == found.fingerprint.encode()]
         headers = dict(written[-1].headers)
@@ -62,9 +49,11 @@ def test_a_finding_opens_is_resolved_and_comes_back(installation: Any) -> None:
         assert headers["ce_type"] == b"io.clientscope.finding.open"
         assert headers["ce_id"] == f"{found.fingerprint}-{found.revision}".encode()
     with pushing(installation, "invoices-1", ("acks", "all", 1, False)):
-        becomes(installation, "AN101", "invoices", lambda each: each.state == "resolved")
+        becomes(installation.broker.internal, "AN101", lambda each: each.state == "resolved", client_id="invoices")
     with pushing(installation, "invoices-1", ("acks", "0", 1, False)):
-        again = becomes(installation, "AN101", "invoices", lambda each: each.state == "open" and each.reopened == 1)
+        again = becomes(
+            installation.broker.internal, "AN101", lambda each: (each.state, each.reopened) == ("open", 1), client_id="invoices"
+        )
     assert again.alert is not None
     assert (again.fingerprint, again.alert.number, again.alert.why) == (found.fingerprint, 2, "reopened")
 
@@ -82,7 +71,7 @@ def shown(installation: Any, client_id: str) -> tuple[str, str, bool]:
 def test_rules_judge_what_requests_show_and_what_is_pushed_comes_first(installation: Any) -> None:
     make_topic(installation.broker.internal, TOPIC)
     address = installation.gateway.address
-    with closing(kafka.KafkaProducer(bootstrap_servers=address, client_id="observed-1", acks=0)) as silent:
+    with kafka.KafkaProducer(bootstrap_servers=address, client_id="observed-1", acks=0) as silent:
         silent.send(TOPIC, b"x")
         silent.flush(LIMIT_S)
         until(lambda: shown(installation, "observed-1"), ("observed", "0", True))
@@ -96,7 +85,7 @@ def test_rules_judge_what_requests_show_and_what_is_pushed_comes_first(installat
 @pytest.mark.faults
 def test_a_leak_outlives_the_job_and_a_person_ends_it(installation: Any) -> None:
     with pushing(installation, "careless", ("sasl.password", CANARY, 8, False), ("acks", "all", 1, True)):
-        found = becomes(installation, "SK001", "careless", lambda each: each.state == "open")
+        found = becomes(installation.broker.internal, "SK001", lambda each: each.state == "open", client_id="careless")
     assert found.reach is not None
     assert len(found.reach.redacted_at) == 1
     assert found.settings[0].digest
@@ -108,7 +97,7 @@ def test_a_leak_outlives_the_job_and_a_person_ends_it(installation: Any) -> None
     printed("findings", "close", found.fingerprint[:10], *decision, "--bootstrap-servers", installation.broker.internal)
     installation.processes.start("stream", *installation.stream_arguments())
     installation.processes.await_ready("stream", timeout_s=LIMIT_S)
-    closed = becomes(installation, "SK001", "careless", lambda each: each.state == "closed")
+    closed = becomes(installation.broker.internal, "SK001", lambda each: each.state == "closed", client_id="careless")
     assert closed.decided is not None
     assert (closed.decided.by, closed.first_seen_ms, closed.opened_ms) == ("ann", found.first_seen_ms, found.opened_ms)
     time.sleep(2)
@@ -126,10 +115,10 @@ def test_alerts_that_deliver_has_given_up_are_a_finding(installation: Any) -> No
     well = said.model_copy(update={"condition": "ok", "reason": "", "told_ms": now_ms + 1_000, "figures": {"given_up": 0}})
     with closing(TopicWriter(installation.broker.internal, STATUS)) as writer:
         writer.write({said.key: said.model_dump_json().encode()})
-        found = becomes(installation, "OP007", None, lambda each: each.state == "open")
+        found = becomes(installation.broker.internal, "OP007", lambda each: each.state == "open")
         assert 'Receiver "tickets" did not get 3 alert(s)' in found.message
         writer.write({said.key: well.model_dump_json().encode()})
-        becomes(installation, "OP007", None, lambda each: each.state == "resolved")
+        becomes(installation.broker.internal, "OP007", lambda each: each.state == "resolved")
 
 
 def test_the_job_tells_how_its_queries_are(installation: Any) -> None:
@@ -151,7 +140,7 @@ def test_more_clients_than_the_job_may_know_are_a_finding(installation: Any) -> 
             opened.enter_context(pushing(installation, f"many-{number}", ("acks", "all", 1, True)))
         installation.processes.start("stream", *installation.stream_arguments(), "--max-clients", "2")
         installation.processes.await_ready("stream", timeout_s=LIMIT_S)
-        full = becomes(installation, "OP004", None, lambda each: each.state == "open" and "2 clients" in each.message)
+        full = becomes(installation.broker.internal, "OP004", lambda each: each.state == "open" and "2 clients" in each.message)
     assert full.severity == "high"
     reached = "clientscope_stream_limit_reached_total", "clients"
     until(lambda: metrics(f"{installation.stream_url}metrics").get(reached, 0) >= 1)

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from conftest import Installation
 from forked import clientscope
-from page_browser import Opens
+from observe import page
+from page_browser import Opens, press, searched, shows
 from patience import until
 from played_fleet import MAY_LOSE, SECRET, STORM_ADDRESS, STORM_CLOSED, PlayedFleet
 from playwright.sync_api import expect
@@ -42,13 +43,9 @@ class Site:
     def past(self, what: str, **asked: Any) -> list[dict[str, Any]]:
         """What history has until now; the job makes a table with the first record for it."""
         query = urllib.parse.urlencode({**asked, "to": now_ms()})
-        try:
-            with urllib.request.urlopen(f"{self.page}/api/v1/history/{what}?{query}") as response:
-                found: list[dict[str, Any]] = json.load(response)["items"]
-        except urllib.error.HTTPError as error:
-            assert error.code == 404, what
-            return []
-        return found
+        status, text = page(f"{self.page}/api/v1/history/{what}?{query}")
+        assert status in (200, 404), what
+        return list(json.loads(text)["items"]) if status == 200 else []
 
     def rows(self, *arguments: str) -> Any:
         """What a command that asks the page prints as JSON."""
@@ -87,11 +84,11 @@ def test_which_teams_must_upgrade_before_kafka_4(site: Site, opens: Opens) -> No
     assert breaks == {"web": 12}
 
     page = opens(f"{site.page}/?view=readiness&target=4.0.0")
-    page.get_by_role("link", name="Owners", exact=True).click()
+    press(page, "Owners", exact=True)
     first = page.locator(".list tr.row").first
     expect(first).to_contain_text("web")
     expect(first).to_contain_text(re.compile(r"breaks.*12"))
-    expect(page.locator(".list tr.row", has_text="payments")).not_to_contain_text("breaks")
+    expect(page.locator('.list tr.row:has-text("payments")')).not_to_contain_text("breaks")
 
 
 def test_which_producers_may_lose_data(site: Site, opens: Opens) -> None:
@@ -109,7 +106,7 @@ def test_which_producers_may_lose_data(site: Site, opens: Opens) -> None:
     page = opens(f"{site.page}/?view=clients&group=application")
     risk = page.locator("aside.facets section", has=page.get_by_role("heading", name="risk", exact=True))
     risk.get_by_role("link", name=re.compile("^loss")).click()
-    expect(page.locator("#search")).to_have_value("risk:loss")
+    searched(page, "risk:loss")
     rows = page.locator(".list tr.row")
     expect(rows).to_have_count(len(MAY_LOSE))
     for application, clients in MAY_LOSE.items():
@@ -129,8 +126,8 @@ def test_what_changed_before_the_incident(site: Site, opens: Opens) -> None:
     assert "acks = all" in site.cli("client", "show", "orders-3", "--url", site.page)
 
     page = opens(f"{site.page}/?view=clients&q=client_id:orders-3")
-    page.locator(".list tr.row a").first.click()
-    changed = page.locator("section", has=page.locator("#history"))
+    page.click(".list tr.row a >> nth=0")
+    changed = page.locator("section:has(#history)")
     expect(changed).to_contain_text(re.compile("acks.*all.*1", re.DOTALL))
 
 
@@ -152,9 +149,9 @@ def test_who_leaked_this_password_and_is_it_in_use(site: Site, opens: Opens) -> 
 
     digest = DigestKey.read(site.key_file).digest(SECRET).hex()
     page = opens(f"{site.page}/?view=findings&q=digest:{digest}")
-    page.locator(".list tr.row a").first.click()
-    expect(page.locator("main")).to_contain_text("billing-0")
-    expect(page.locator("main")).to_contain_text("4 clients that pushed it are connected now. Only the broker knows")
+    page.click(".list tr.row a >> nth=0")
+    shows(page, "main", "billing-0")
+    shows(page, "main", "4 clients that pushed it are connected now. Only the broker knows")
     expect(page.get_by_text("last connected").first).to_be_visible()
 
 
@@ -180,9 +177,9 @@ def test_who_overloads_broker_1_with_connections(site: Site, opens: Opens) -> No
     expect(first).to_contain_text(STORM_ADDRESS)
     expect(first).to_contain_text("240")
     page.goto(f"{site.page}/?view=findings&q=code:AN404")
-    page.locator(".list tr.row a").first.click()
+    page.click(".list tr.row a >> nth=0")
     for text in ("broker 1", STORM_ADDRESS, "kafka-python 2.0.2"):
-        expect(page.locator("main")).to_contain_text(text)
+        shows(page, "main", text)
 
 
 def test_answers_fit_into_a_terminal(site: Site) -> None:

@@ -12,10 +12,10 @@ import uuid
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import confluent_kafka
-import kafka
 import pytest
 from clients.every import CLIENTS, each_client
 from clients.python import Confluent
@@ -25,7 +25,7 @@ from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse, MetadataRequest, MetadataResponse
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
 from kafka.record import MemoryRecordsBuilder
-from observe import metrics
+from observe import make_topic, metrics
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -44,14 +44,14 @@ from clientscope.wire.cursor import write_uvarint
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FixedCluster]:
-    with running_cluster(tmp_path_factory.mktemp("fixed-cluster")) as running:
+def cluster(folder: Path) -> Iterator[FixedCluster]:
+    with running_cluster(folder / "fixed-cluster") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def in_front(cluster: FixedCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[InFront]:
-    with gateway_in_front(cluster, tmp_path_factory.mktemp("fixed-gateway")) as running:
+def in_front(cluster: FixedCluster, folder: Path) -> Iterator[InFront]:
+    with gateway_in_front(cluster, folder / "fixed-gateway") as running:
         yield running
 
 
@@ -134,8 +134,7 @@ def _addresses(fields: Any, structs: Any) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def topic(cluster: FixedCluster) -> Any:
     """The id of `TOPIC`, and which broker leads its only partition."""
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=cluster.internal)) as admin:
-        admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 3}}, wait_for_metadata=True)
+    make_topic(cluster.internal, TOPIC, replicas=3)
     with RawClient.connect(cluster.brokers[1].plan.advertised, "raw") as client:
         found = client.request(_metadata(12), MetadataResponse).topics[0]
     return found.topic_id, found.partitions[0].leader_id

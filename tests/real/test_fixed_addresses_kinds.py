@@ -1,4 +1,4 @@
-"""One gateway for a cluster of another kind: brokers that ask for SASL, brokers of older releases; pushes and the request log."""
+"""One gateway for a cluster of another kind: brokers with SASL, with TLS on both sides, of older releases; pushes, the request log."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import confluent_kafka
-import kafka
 import pytest
+from certificates import Authority
 from confluent_kafka.admin import AdminClient, NewTopic
-from conftest import running_broker, running_gateway
+from conftest import PASSWORD, running_broker, running_gateway, sasl
 from every import every
 from fixed_cluster import InFront, free_ports
-from forked import clientscope
-from observe import connection_records
+from forked import refused
+from observe import connection_records, make_topic, metrics, private_file, push_one
 from patience import LIMIT_S, until
 
 from clientscope import topics
@@ -28,10 +29,6 @@ from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.enums import Kind
 
-pytestmark = pytest.mark.matrix
-
-PASSWORD = "canary-password-7f3a"
-_MODULES = "org.apache.kafka.common.security"
 RELEASES = ["broker-2.4", "broker-2.8", "broker-3.6", "broker-3.9", "broker-4.0.0"]
 
 
@@ -70,18 +67,11 @@ def round_trip(settings: dict[str, Any]) -> None:
     consumer.close()
 
 
+@pytest.mark.matrix
 def test_clients_authenticate_to_the_broker(tmp_path: Path) -> None:
     port = free_port()
-    extra = {
-        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.client.plain.sasl.jaas.config": f"{_MODULES}.plain.PlainLoginModule required"
-        f' user_alice="{PASSWORD}" user_gateway="{PASSWORD}";',
-    }
-    plan = BrokerPlan(port, free_port(), f"127.0.0.1:{port}", tmp_path / "broker", extra=extra)
-    secret = tmp_path / "password"
-    secret.write_text(PASSWORD)
-    secret.chmod(0o600)
+    plan = BrokerPlan(port, free_port(), f"127.0.0.1:{port}", tmp_path / "broker", extra=sasl("PLAIN", PASSWORD, "alice", "gateway"))
+    secret = private_file(tmp_path / "password", PASSWORD)
     own = (
         "--kafka-security-protocol", "SASL_PLAINTEXT", "--kafka-sasl-mechanism", "PLAIN", "--kafka-sasl-username", "gateway",
         "--kafka-sasl-password-file", str(secret),
@@ -89,8 +79,8 @@ def test_clients_authenticate_to_the_broker(tmp_path: Path) -> None:
     with EmbeddedBroker(plan):
         topics.create(plan.internal)
         with in_front_of(plan.advertised, tmp_path / "logs", *own) as in_front:
-            sasl = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "alice", "sasl.password": PASSWORD}
-            round_trip({"bootstrap.servers": in_front.gateway.address, **sasl})
+            login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "alice", "sasl.password": PASSWORD}
+            round_trip({"bootstrap.servers": in_front.gateway.address, **login})
             gateway_id = f"{in_front.gateway.address}/1"
 
             def principals() -> set[str | None]:
@@ -99,6 +89,7 @@ def test_clients_authenticate_to_the_broker(tmp_path: Path) -> None:
             until(principals, {"User:alice"})
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("release", RELEASES)
 def test_an_older_release(tmp_path: Path, release: str) -> None:
     with running_broker(tmp_path / "broker", release) as broker, in_front_of(broker.internal, tmp_path / "logs") as in_front:
@@ -108,21 +99,21 @@ def test_an_older_release(tmp_path: Path, release: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with running_broker(tmp_path_factory.mktemp("fixed-push")) as running:
+def broker(folder: Path) -> Iterator[Any]:
+    with running_broker(folder / "fixed-push") as running:
         yield running
 
 
+@pytest.mark.matrix
 def test_pushes_requests_and_goodbyes_are_each_brokers_own(broker: Any, tmp_path: Path) -> None:
     log = tmp_path / "requests.log"
     with in_front_of(broker.internal, tmp_path / "logs", "--request-log", str(log), "--gateway-id", "whole") as in_front:
         os.kill(in_front.gateway.pid, signal.SIGHUP)
         with RawClient.connect(in_front.address(1), "pusher") as client:
             client.api_versions("pusher", "1.0")
-            assert client.push_config([("acks", "all", 1, False)]).error_code == 0
+            assert push_one(client) == 0
         producer = confluent_kafka.Producer({"bootstrap.servers": in_front.gateway.address, "client.id": "logged"})
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
-            admin.create_topics({"fixed.logged": {"num_partitions": 1}}, wait_for_metadata=True)
+        make_topic(broker.internal, "fixed.logged")
         producer.produce("fixed.logged", b"x")
         assert producer.flush(LIMIT_S) == 0
         producer.close()
@@ -134,16 +125,133 @@ def test_pushes_requests_and_goodbyes_are_each_brokers_own(broker: Any, tmp_path
     assert records[-1].kind == Kind.HEARTBEAT and records[-1].heartbeat_interval_ms == 0
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(("first", "said", "status"), [(5, "no broker has a port", 2), (1, "cannot listen on", 1)])
 def test_a_gateway_that_could_serve_no_broker_does_not_start(broker: Any, first: int, said: str, status: int) -> None:
     ports = free_ports(3)
     with socket.socket() as other:
         other.bind(("127.0.0.1", ports[0]))
         other.listen()
-        ended = clientscope(
+        error = refused(
             "gateway", "--bootstrap-servers", broker.internal, "--listen", f"127.0.0.1:{free_port()}", "--broker-ports",
             f"{ports[0]}-{ports[-1]}", "--first-broker-id", str(first), "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0",
+            status=status,
         )  # fmt: skip
-    assert ended.returncode == status
-    assert f"error: {said}" in ended.stderr or f"error: listen: {said}" in ended.stderr
-    assert "hint: " in ended.stderr and "Traceback" not in ended.stderr
+    assert f"error: {said}" in error or f"error: listen: {said}" in error
+    assert "hint: " in error
+
+
+GATEWAY = "127.0.0.1"
+BROKER = "localhost"
+"""Names under which this machine is reached: the brokers' certificate has the second alone, the gateway's the first."""
+
+
+@dataclass(frozen=True)
+class SecureCluster:
+    """A broker whose only listener for clients speaks TLS, by a name, and asks for the gateway's certificate."""
+
+    plan: BrokerPlan
+    brokers: Authority
+    clients: Authority
+    folder: Path
+
+    @property
+    def bootstrap(self) -> str:
+        return f"{BROKER}:{self.plan.port}"
+
+
+@contextmanager
+def secure_cluster(folder: Path, advertised: str = BROKER) -> Iterator[SecureCluster]:
+    brokers, clients = Authority(folder / "brokers", "brokers"), Authority(folder / "clients", "clients")
+    port = free_port()
+    extra = {
+        "listener.security.protocol.map": "CLIENT:SSL,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listener.name.client.ssl.keystore.type": "PEM",
+        "listener.name.client.ssl.keystore.location": str(brokers.sign("broker", san=f"DNS:{BROKER}").both),
+        "listener.name.client.ssl.truststore.type": "PEM",
+        "listener.name.client.ssl.truststore.location": str(brokers.certificate),
+        "listener.name.client.ssl.client.auth": "required",
+    }
+    plan = BrokerPlan(port, free_port(), f"{advertised}:{port}", folder / "broker", extra=extra)
+    with EmbeddedBroker(plan):
+        topics.create(plan.internal)
+        yield SecureCluster(plan, brokers, clients, folder)
+
+
+@pytest.fixture(scope="module")
+def cluster(folder: Path) -> Iterator[SecureCluster]:
+    with secure_cluster(folder / "fixed-tls") as running:
+        yield running
+
+
+def flags(cluster: SecureCluster, ports: range) -> list[str]:
+    own = cluster.brokers.sign("gateway-for-brokers", subject="/CN=gateway")
+    shown = cluster.clients.sign("gateway-for-clients", san=f"IP:{GATEWAY}")
+    return [
+        "--broker-ports", f"{ports[0]}-{ports[-1]}", "--first-broker-id", "1", "--advertised-host", GATEWAY,
+        *shown.flags(), *own.flags("--upstream-ssl"), "--upstream-ssl-ca-location", str(cluster.brokers.certificate),
+        "--kafka-security-protocol", "SSL", "--kafka-ssl-ca-location", str(cluster.brokers.certificate),
+        "--kafka-ssl-certificate-location", str(own.certificate), "--kafka-ssl-key-location", str(own.key),
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def in_front(cluster: SecureCluster) -> Iterator[InFront]:
+    ports = free_ports(3)
+    with running_gateway(cluster.bootstrap, "127.0.0.1:1", cluster.folder / "logs", *flags(cluster, ports)) as running:
+        yield InFront(running, ports)
+
+
+def client_settings(cluster: SecureCluster, in_front: InFront) -> dict[str, str]:
+    return {
+        "bootstrap.servers": f"{GATEWAY}:{in_front.gateway.address.split(':')[1]}",
+        "security.protocol": "SSL",
+        "ssl.ca.location": str(cluster.clients.certificate),
+        "ssl.endpoint.identification.algorithm": "https",
+        "broker.address.family": "v4",
+    }
+
+
+@pytest.mark.matrix
+def test_a_client_that_trusts_the_gateway_alone_produces_and_consumes(cluster: SecureCluster, in_front: InFront) -> None:
+    settings = client_settings(cluster, in_front)
+    admin = AdminClient(settings)
+    assert [(b.id, b.host, b.port) for b in admin.list_topics(timeout=LIMIT_S).brokers.values()] == [(1, GATEWAY, in_front.ports[0])]
+    producer = confluent_kafka.Producer(settings)
+    for number in range(100):
+        producer.produce("fixed.tls", str(number).encode()) if number else _create(admin)
+    assert producer.flush(LIMIT_S) == 0
+    consumer = confluent_kafka.Consumer({**settings, "group.id": "tls", "auto.offset.reset": "earliest"})
+    consumer.subscribe(["fixed.tls"])
+    taken: list[bytes] = []
+
+    def take() -> bool:
+        message = consumer.poll(0.2)
+        if message is not None and not message.error():
+            taken.append(message.value())
+        return len(taken) == 99
+
+    until(take)
+    consumer.close()
+
+
+def _create(admin: AdminClient) -> None:
+    (created,) = admin.create_topics([confluent_kafka.admin.NewTopic("fixed.tls", 1, 1)]).values()
+    created.result(LIMIT_S)
+
+
+@pytest.mark.matrix
+def test_a_broker_that_shows_a_certificate_of_another_name_gets_no_client(tmp_path: Path) -> None:
+    ports = free_ports(3)
+    with secure_cluster(tmp_path, advertised="127.0.0.1") as cluster:
+        wanted = [*flags(cluster, ports), "--kafka-ssl-endpoint-identification-algorithm", "none"]
+        with running_gateway(cluster.bootstrap, "127.0.0.1:1", tmp_path / "logs", *wanted) as gateway:
+            producer = confluent_kafka.Producer(client_settings(cluster, InFront(gateway, ports)))
+            refused = ("clientscope_gateway_upstream_failures_total", "SSLCertVerificationError")
+
+            def is_refused() -> bool:
+                producer.poll(0.1)
+                return metrics(gateway.metrics_url).get(refused, 0) > 0
+
+            until(is_refused)
+            producer.close()

@@ -15,7 +15,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,28 +23,26 @@ import aiokafka
 import confluent_kafka
 import kafka
 import pytest
-from conftest import RunningGateway, running_gateway
+from conftest import RunningGateway
 from every import every
-from forked import clientscope, printed
+from forked import printed, refused
 from http_attacks import connected
-from kafka.protocol.admin import DescribeClusterRequest
 from observe import (
     WorkerMemory,
     connection_records,
     count,
     counts,
-    gateway_connections,
     is_closed,
     make_topic,
     metrics,
     parent,
+    push_one,
     statuses,
     workers,
 )
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
-from clientscope.demo.watch import jmx_connections
 from clientscope.local.process import free_port
 from clientscope.records.enums import Kind
 from clientscope.wire.codes import CONFIG_TOO_LARGE, INVALID_REQUEST
@@ -60,7 +58,7 @@ def topic(broker: Any) -> str:
 
 
 def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brokers_own(gateway: Any, broker: Any, topic: str) -> None:
-    with closing(kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="direct")) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=gateway.address, client_id="direct") as producer:
         for number in range(500):
             producer.send(topic, b"%d" % number)
         producer.flush(LIMIT_S)
@@ -74,24 +72,24 @@ def test_four_clients_produce_and_consume_through_it_and_the_counts_are_the_brok
 
         asyncio.run(from_aiokafka())
         consumer = kafka.KafkaConsumer(topic, bootstrap_servers=gateway.address, auto_offset_reset="earliest")
-        with closing(consumer):
+        with consumer:
             values = [next(consumer).value for _ in range(502)]
             assert values[:500] == [b"%d" % number for number in range(500)]
             assert set(values[500:]) == {b"from librdkafka", b"from aiokafka"}
-            until(lambda: gateway_connections(gateway.metrics_url) == jmx_connections(broker.jmx_port) != {})
-            names = {name for name, _ in gateway_connections(gateway.metrics_url)}
+            until(lambda: gateway.connections == broker.connections != {})
+            names = {name for name, _ in gateway.connections}
             assert names == {"kafka-python", "confluent-kafka-python"}
         del confluent
-    until(lambda: gateway_connections(gateway.metrics_url), {})
-    until(lambda: jmx_connections(broker.jmx_port), {})
+    until(lambda: gateway.connections, {})
+    until(lambda: broker.connections, {})
 
 
 def test_gateway_records_the_bytes_per_second_of_each_connection(broker: Any, tmp_path: Path) -> None:
     """All that a client sent and received, and nothing of one that is idle."""
     with (
-        running_gateway(broker.internal, broker.client, tmp_path, "--gateway-id", "gateway-traffic") as gateway,
-        closing(RawClient.connect(gateway.address, "idle")) as idle,
-        closing(RawClient.connect(gateway.address, "busy")) as busy,
+        broker.gateway(tmp_path, "--gateway-id", "gateway-traffic") as gateway,
+        gateway.connect("idle") as idle,
+        gateway.connect("busy") as busy,
     ):
         idle.api_versions("idle", "1")
 
@@ -135,18 +133,18 @@ def test_f06_a_nonsense_length_closes_the_connection_and_is_counted(gateway: Any
 def test_f04_a_version_that_the_broker_lacks_is_answered_in_v0_and_the_next_one_is_taken(gateway: Any, broker: Any) -> None:
     """UNSUPPORTED_VERSION with the range of key 18 alone, as the broker says it; the client tries again and is known."""
     newest = struct.pack(">hhih", 18, 99, 5, -1) + b"\0" + b"\x05late" + b"\x042.0" + b"\0"
-    with closing(RawClient.connect(broker.client, "direct")) as direct:
+    with RawClient.connect(broker.client, "direct") as direct:
         direct.send_frame(newest)
         expected = direct.receive_frame()
-    with closing(RawClient.connect(gateway.address, "late")) as client:
+    with gateway.connect("late") as client:
         client.send_frame(newest)
         answer = client.receive_frame()
         assert answer == expected
         number, code, keys, key, least, greatest = struct.unpack_from(">ihihhh", answer)
         assert (number, code, keys, key, least) == (5, 35, 1, 18, 0) and greatest >= 3
-        until(lambda: gateway_connections(gateway.metrics_url).get(("unknown", "unknown")), 1)
+        until(lambda: gateway.connections.get(("unknown", "unknown")), 1)
         assert client.api_versions("late", "2.0", version=3).error_code == 0
-        until(lambda: gateway_connections(gateway.metrics_url) == {("late", "2.0"): 1} == jmx_connections(broker.jmx_port))
+        until(lambda: gateway.connections == {("late", "2.0"): 1} == broker.connections)
 
 
 _ENTRY = b"\x05acks\x04all\x01\x01"
@@ -167,8 +165,7 @@ MALFORMED = {
 
 
 def test_f11_whatever_is_malformed_is_answered_and_counted_and_costs_no_memory(broker: Any, tmp_path: Path) -> None:
-    with running_gateway(broker.internal, broker.client, tmp_path) as gateway, RawClient.connect(gateway.address, "malformed") as client:
-        client.api_versions("malformed", "1.0")
+    with broker.gateway(tmp_path) as gateway, gateway.named("malformed") as client:
         ours = workers(gateway.pid)
 
         def pushed(body: bytes) -> int:
@@ -191,27 +188,18 @@ def test_f11_whatever_is_malformed_is_answered_and_counted_and_costs_no_memory(b
 
 
 def test_a_push_leaves_the_brokers_own_idea_of_the_client_as_it_was(gateway: Any, broker: Any) -> None:
-    with closing(RawClient.connect(gateway.address, "carrier-test")) as client:
-        client.api_versions("carrier-test", "1.0")
-        assert client.push_config([("acks", "all", 1, True)]).error_code == 0
-        assert jmx_connections(broker.jmx_port)["carrier-test", "1.0"] == 1
+    with gateway.named("carrier-test") as client:
+        assert push_one(client) == 0
+        assert broker.connections["carrier-test", "1"] == 1
         client.api_versions("", "", version=0)
-        until(lambda: ("carrier-test", "1.0") not in jmx_connections(broker.jmx_port))
-        until(lambda: ("carrier-test", "1.0") not in gateway_connections(gateway.metrics_url))
+        until(lambda: ("carrier-test", "1") not in broker.connections)
+        until(lambda: ("carrier-test", "1") not in gateway.connections)
 
 
 def test_it_says_what_its_broker_is_declared_to_be_and_how_it_is_until_it_is_stopped(broker: Any, tmp_path: Any) -> None:
     flags = ("--gateway-id", "teller", "--broker-software-name", "Kafka", "--broker-software-version", "4.4.0")
-    request = DescribeClusterRequest(version=2, endpoint_type=1, include_fenced_brokers=False)
-    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as declared:
-        answers = []
-        for address in (broker.client, declared.address):
-            with RawClient.connect(address, "admin") as client:
-                client.send(request)
-                answers.append(client.receive_frame())
-        direct, through = answers
-        assert through == direct[:-1] + b"\x02\xf5\x06\x06\x06Kafka\xf6\x06\x06\x064.4.0"
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=declared.address)) as admin:
+    with broker.gateway(tmp_path, *flags) as declared:
+        with kafka.KafkaAdminClient(bootstrap_servers=declared.address) as admin:
             assert [node["broker_id"] for node in admin.describe_cluster()["brokers"]] == [1]
 
         def told() -> list[dict[str, Any]]:
@@ -230,9 +218,8 @@ def test_one_whose_port_is_taken_ends_and_says_so(broker: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         for flag, other in (("listen", "metrics-listen"), ("metrics-listen", "listen")):
-            ended = clientscope("gateway", "--bootstrap-servers", broker.internal, f"--{flag}", address, f"--{other}", "127.0.0.1:0")
-            assert ended.returncode == 1
-            assert ended.stderr.startswith(f"error: {flag}: cannot listen on {address}: ") and "hint: " in ended.stderr
+            said = refused("gateway", "--bootstrap-servers", broker.internal, f"--{flag}", address, f"--{other}", "127.0.0.1:0", status=1)
+            assert said.startswith(f"error: {flag}: cannot listen on {address}: ") and "hint: " in said
 
 
 SLOW = 1000
@@ -241,9 +228,8 @@ SLOW = 1000
 def test_f08_slow_senders_are_closed_and_fresh_clients_still_connect(broker: Any, tmp_path: Path) -> None:
     """How soon a fresh client has its answer, bench/hostile.py measures."""
     flags = ("--unauthenticated-timeout-ms", "1500")
-    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
-        good = stack.enter_context(RawClient.connect(gateway.address, "good"))
-        assert good.api_versions("good", "1").error_code == 0
+    with broker.gateway(tmp_path, *flags) as gateway, ExitStack() as stack:
+        good = stack.enter_context(gateway.named("good"))
         slow = [stack.enter_context(connected(gateway.address)) for _ in range(SLOW)]
         stopping = threading.Event()
 
@@ -258,20 +244,19 @@ def test_f08_slow_senders_are_closed_and_fresh_clients_still_connect(broker: Any
 
         dripping = threading.Thread(target=drip)
         dripping.start()
-        with RawClient.connect(gateway.address, "fresh") as fresh:
-            assert fresh.api_versions("fresh", "1").error_code == 0
+        gateway.named("fresh").close()
         until(lambda: all(is_closed(each, 0) for each in slow))
         stopping.set()
         dripping.join()
         until(lambda: count(gateway, "connections_closed", "unauthenticated_timeout"), SLOW)
-        until(lambda: gateway_connections(gateway.metrics_url), {("good", "1"): 1})
+        until(lambda: gateway.connections, {("good", "1"): 1})
         assert good.api_versions("good", "1").error_code == 0, "one that the broker has answered stays"
 
 
 def test_f08_one_address_has_its_share(broker: Any, tmp_path: Path) -> None:
     flags = ("--max-connections", "5", "--max-connections-per-ip", "3")
     with (
-        running_gateway(broker.internal, broker.client, tmp_path, *flags, listen=f"0.0.0.0:{free_port()}") as gateway,
+        broker.gateway(tmp_path, *flags, listen=f"0.0.0.0:{free_port()}") as gateway,
         ExitStack() as stack,
     ):
         port = int(gateway.address.split(":")[1])
@@ -291,9 +276,9 @@ def test_f08_one_address_has_its_share(broker: Any, tmp_path: Path) -> None:
             connect("127.0.0.4").api_versions("share", "1")
         until(lambda: count(gateway, "connections_refused", "max_connections_per_ip"), 1)
         until(lambda: count(gateway, "connections_refused", "max_connections"), 1)
-        until(lambda: gateway_connections(gateway.metrics_url), {("share", "1"): 5})
+        until(lambda: gateway.connections, {("share", "1"): 5})
         kept[0].close()
-        until(lambda: gateway_connections(gateway.metrics_url), {("share", "1"): 4})
+        until(lambda: gateway.connections, {("share", "1"): 4})
         connect("127.0.0.2").api_versions("share", "1")
 
 
@@ -301,7 +286,7 @@ NAME = ("spread", "1")
 
 
 def spread(gateway: RunningGateway, stack: ExitStack) -> RawClient:
-    client = stack.enter_context(RawClient.connect(gateway.address, "spread"))
+    client = stack.enter_context(gateway.connect("spread"))
     client.api_versions(*NAME)
     return client
 
@@ -315,22 +300,22 @@ def is_open(client: RawClient) -> bool:
 
 def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(broker: Any, tmp_path: Path) -> None:
     with (
-        running_gateway(broker.internal, broker.client, tmp_path, "--workers", "3", "--gateway-id", "killed") as gateway,
+        broker.gateway(tmp_path, "--workers", "3", "--gateway-id", "killed") as gateway,
         ExitStack() as stack,
     ):
         clients = [spread(gateway, stack) for _ in range(60)]
-        until(lambda: gateway_connections(gateway.metrics_url), {NAME: 60})
+        until(lambda: gateway.connections, {NAME: 60})
         until(lambda: len(workers(gateway.pid)), 3)
         running = workers(gateway.pid)
         os.kill(running.pop(), signal.SIGKILL)
         left = [client for client in clients if is_open(client)]
         assert 0 < len(left) < 60
-        until(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left)})
+        until(lambda: gateway.connections == {NAME: len(left)})
         lost = 60 - len(left)
         until(lambda: count(gateway, "connections_closed", "worker_lost"), lost)
         again = [spread(gateway, stack) for _ in range(40)]
         assert all(map(is_open, every([*left, *again])))
-        until(lambda: gateway_connections(gateway.metrics_url) == {NAME: len(left) + 40})
+        until(lambda: gateway.connections == {NAME: len(left) + 40})
         assert metrics(gateway.metrics_url)["clientscope_gateway_event_loop_lag_seconds_count", "worker"] > 0
     records = connection_records(broker.internal, "killed")
     assert [record.sequence for record in records] == list(range(len(records)))
@@ -341,7 +326,7 @@ def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(
 
 
 def test_a_gateway_that_can_make_no_more_workers_stops_and_says_so(broker: Any, tmp_path: Path) -> None:
-    with running_gateway(broker.internal, broker.client, tmp_path, "--workers", "2") as gateway:
+    with broker.gateway(tmp_path, "--workers", "2") as gateway:
         until(lambda: len(workers(gateway.pid)), 2)
         first, second = workers(gateway.pid)
         os.kill(parent(first), signal.SIGKILL)  # the template
@@ -352,10 +337,10 @@ def test_a_gateway_that_can_make_no_more_workers_stops_and_says_so(broker: Any, 
 
 def test_limits_hold_for_all_workers_together(broker: Any, tmp_path: Path) -> None:
     flags = ("--workers", "3", "--max-connections", "30")
-    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
+    with broker.gateway(tmp_path, *flags) as gateway, ExitStack() as stack:
         for _ in range(60):
             stack.enter_context(connected(gateway.address))
-        until(lambda: sum(gateway_connections(gateway.metrics_url).values()), 30)
+        until(lambda: sum(gateway.connections.values()), 30)
         until(lambda: count(gateway, "connections_refused", "max_connections"), 30)
 
 
@@ -365,10 +350,9 @@ def listing(gateway: Any, *flags: str) -> str:
 
 def test_json_and_table(gateway: Any) -> None:
     instance = uuid.uuid4()
-    with RawClient.connect(gateway.address, "listed-old") as old, RawClient.connect(gateway.address, "listed-new") as new:
-        old.api_versions("listed-java", "2.8.1", instance)
+    with gateway.named("listed-old", "listed-java", "2.8.1", instance=instance), gateway.connect("listed-new") as new:
         new.api_versions("listed-java", "4.4.0")
-        with RawClient.connect(gateway.address, "listed-new") as silent:
+        with gateway.connect("listed-new") as silent:
             silent.api_versions("", "", version=0)
             lines = [json.loads(line) for line in listing(gateway, "-o", "jsonl", "client_id:listed-*").splitlines()]
             assert [(c["ClientId"], c["ClientName"], c["ClientVersion"], c["Inferred"]) for c in lines] == [
@@ -387,6 +371,4 @@ def test_json_and_table(gateway: Any) -> None:
 
 def test_only_on_loopback() -> None:
     """And only under its own name: test_bypass.py, of the same listener."""
-    ended = clientscope("gateway", "--admin-listen", "0.0.0.0:9465")
-    assert ended.returncode == 2
-    assert "is not loopback" in ended.stderr
+    assert "is not loopback" in refused("gateway", "--admin-listen", "0.0.0.0:9465")

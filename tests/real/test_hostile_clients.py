@@ -10,24 +10,22 @@ import socket
 import ssl
 import struct
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import kafka
 import pytest
 from certificates import Authority
-from conftest import RunningGateway, running_gateway
+from conftest import RunningGateway
 from hostile_bytes import REFUSED, api_versions, flood, push
+from http_attacks import connected
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
-from observe import WorkerMemory, connection_records, count, gateway_connections, make_topic, workers
+from observe import WorkerMemory, connection_records, count, make_topic, workers
 from patience import LIMIT_S, until
 from test_data_path import fetch, unread_bytes
 from tls_cluster import TOPIC as TLS_TOPIC
 from tls_cluster import Cluster, in_front, raw, tls_cluster, upstream
-from tls_cluster import connect as tls_connect
-
-from clientscope.client.raw import RawClient
 
 pytestmark = pytest.mark.faults
 
@@ -46,40 +44,31 @@ def topic(broker: Any) -> str:
 
 
 def large_record(servers: str, topic: str) -> None:
-    with closing(kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=10_000_000)) as producer:
+    with kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=10_000_000) as producer:
         producer.send(topic, bytes(8_000_000)).get(LIMIT_S)
 
 
 @pytest.fixture(scope="module")
-def bounded(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+def bounded(broker: Any, folder: Path) -> Iterator[RunningGateway]:
     """A gateway whose connections may hold 32 MiB in all."""
     flags = ("--buffered-max-bytes", str(BUDGET))
-    with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("bounded"), *flags) as running:
+    with broker.gateway(folder / "bounded", *flags) as running:
         yield running
 
 
-def connected(gateway: RunningGateway, stack: ExitStack, number: int, receive_buffer: int = 0) -> list[socket.socket]:
-    host, port = gateway.address.split(":")
-    found = []
-    for _ in range(number):
-        one = socket.socket()
-        if receive_buffer:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        one.connect((host, int(port)))
-        found.append(stack.enter_context(one))
-    return found
+def several(gateway: RunningGateway, stack: ExitStack, number: int) -> list[socket.socket]:
+    return [stack.enter_context(connected(gateway.address)) for _ in range(number)]
 
 
 def others_are_served(gateway: RunningGateway) -> None:
-    with RawClient.connect(gateway.address, "other") as other:
-        assert other.api_versions("other", "1").error_code == 0
+    with gateway.named("other") as other:
         assert other.request(MetadataRequest(version=1, topics=None), MetadataResponse).brokers
 
 
 def test_f42_refused_pushes_that_nobody_reads_the_answers_of_cost_nothing(bounded: Any) -> None:
     worker = WorkerMemory(bounded.pid)
     with ExitStack() as stack:
-        attackers = connected(bounded, stack, 8)
+        attackers = several(bounded, stack, 8)
         for each in attackers:
             each.sendall(api_versions(b"n" * 30_000))
             assert each.recv(10)
@@ -93,8 +82,9 @@ def test_f42_refused_pushes_that_nobody_reads_the_answers_of_cost_nothing(bounde
 def test_f42_slow_readers_share_one_budget_and_the_memory_is_given_back(bounded: Any, topic: str) -> None:
     worker = WorkerMemory(bounded.pid)
     with ExitStack() as stack:
-        readers = connected(bounded, stack, 400, receive_buffer=4096)
+        readers = several(bounded, stack, 400)
         for each in readers:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             each.sendall(fetch(topic, 1))
         worker.watch(6)
         others_are_served(bounded)
@@ -108,7 +98,7 @@ def test_f42_slow_readers_share_one_budget_and_the_memory_is_given_back(bounded:
 def test_f42_frames_that_never_become_whole_share_it_too(bounded: Any) -> None:
     worker = WorkerMemory(bounded.pid)
     with ExitStack() as stack:
-        for each in connected(bounded, stack, 1_000):
+        for each in several(bounded, stack, 1_000):
             each.sendall(api_versions(b"x"))
             with suppress(OSError):  # as many as the budget holds
                 each.sendall(struct.pack(">ihhi", 65_000, 18, 3, 2) + bytes(60_000))
@@ -127,7 +117,7 @@ def test_f43_ten_connections_at_full_speed_leave_few_records_and_others_are_serv
     }[attack]
     before = len(connection_records(broker.internal, bounded.address))
     with ExitStack() as stack:
-        attackers = connected(bounded, stack, 10)
+        attackers = several(bounded, stack, 10)
         flood(attackers, data, 4)
         others_are_served(bounded)
         until(lambda: count(bounded, "reads_held", "allowance") > 0)
@@ -145,8 +135,8 @@ BOUNDED = ("--buffered-max-bytes", str(TLS_BUDGET))
 
 
 @pytest.fixture(scope="module")
-def cluster(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with tls_cluster(authority, tmp_path_factory.mktemp("broker")) as running:
+def cluster(authority: Authority, folder: Path) -> Iterator[Cluster]:
+    with tls_cluster(authority, folder / "broker") as running:
         yield running
 
 
@@ -160,7 +150,7 @@ def test_f42_clients_that_send_on_while_they_are_held(cluster: Cluster, authorit
     context = ssl.create_default_context(cafile=str(authority.certificate))
     with in_front(cluster, tmp_path, *flags) as gateway, ExitStack() as stack:
         attackers = [
-            stack.enter_context(context.wrap_socket(tls_connect(gateway), server_hostname="127.0.0.1")) for _ in range(CONNECTIONS)
+            stack.enter_context(context.wrap_socket(connected(gateway.address), server_hostname="127.0.0.1")) for _ in range(CONNECTIONS)
         ]
         for each in attackers:
             each.sendall(api_versions(b"name"))
@@ -179,7 +169,7 @@ def test_f42_a_client_that_reads_nothing_and_then_speaks_no_tls_is_let_go(cluste
     large_record(cluster.plan.internal, TLS_TOPIC)
     context = ssl.create_default_context(cafile=str(authority.certificate))
     with in_front(cluster, tmp_path, *authority.sign("gateway").flags()) as gateway, ExitStack() as stack:
-        bare = stack.enter_context(tls_connect(gateway))
+        bare = stack.enter_context(connected(gateway.address))
         own = stack.enter_context(socket.socket(fileno=os.dup(bare.fileno())))
         client = stack.enter_context(context.wrap_socket(own, server_hostname="127.0.0.1"))
         client.sendall(api_versions(b"name"))
@@ -188,17 +178,17 @@ def test_f42_a_client_that_reads_nothing_and_then_speaks_no_tls_is_let_go(cluste
         before = sockets(worker)
         for correlation_id in range(4):  # more than the kernel's buffers take
             client.sendall(fetch(TLS_TOPIC, correlation_id))
-        until(lambda: gateway_connections(gateway.metrics_url), {("name", "1"): 1})
+        until(lambda: gateway.connections, {("name", "1"): 1})
         until(lambda: unread_bytes(f"127.0.0.1:{cluster.plan.port}") > 0, why="the gateway reads no more from the broker")
         bare.sendall(b"no record of TLS at all")
-        until(lambda: not gateway_connections(gateway.metrics_url))
+        until(lambda: not gateway.connections)
         until(lambda: sockets(worker), before - 2, why="the client's, and the broker's")
 
 
 def test_f42_a_brokers_answers_that_no_client_reads(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
     large_record(cluster.plan.internal, TLS_TOPIC)
     with in_front(cluster, tmp_path, *upstream(authority), *BOUNDED, secure=True) as gateway, ExitStack() as stack:
-        readers = [stack.enter_context(tls_connect(gateway)) for _ in range(CONNECTIONS)]
+        readers = [stack.enter_context(connected(gateway.address)) for _ in range(CONNECTIONS)]
         for each in readers:
             each.sendall(api_versions(b"name"))
             assert each.recv(10)

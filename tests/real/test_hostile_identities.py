@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from certificates import Authority
-from conftest import Installation, RunningGateway, running_gateway
+from conftest import Installation, RunningGateway
 from every import every
-from observe import count, findings, read_all
-from patience import LIMIT_S, eventually, until
+from observe import becomes, count, findings, push_one, read_all
+from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
 from clientscope.findings.record import Finding
@@ -65,12 +66,8 @@ class Site:
         processes.start("stream", *self.installation.stream_arguments(), *flags)
         processes.await_ready("stream", timeout_s=LIMIT_S)
 
-    def findings(self, code: str, principal: str) -> list[Finding]:
-        return [each for each in findings(self.internal, code) if each.application.principal == principal]
-
-    def becomes(self, code: str, principal: str, condition: Callable[[Finding], bool]) -> Finding:
-        assert eventually(lambda: any(map(condition, self.findings(code, principal)))), self.findings(code, principal)
-        return next(each for each in self.findings(code, principal) if condition(each))
+    def becomes(self, code: str, user: str, condition: Callable[[Finding], bool]) -> Finding:
+        return becomes(self.internal, code, condition, principal=f"User:CN={user}")
 
     def records(self, instance: uuid.UUID) -> dict[bytes, list[ClientConfigRecord | None]]:
         """What the topic has under each key of an instance, the oldest first; None for a tombstone."""
@@ -82,8 +79,7 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("hostile")
+def site(installation: Installation, folder: Path) -> Iterator[Site]:
     authority, users = Authority(folder), {}
     for name in ("alice", "bob"):
         own = authority.sign(name, subject=f"/CN={name}")
@@ -94,7 +90,7 @@ def site(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -
         "--digest-key-file", str(installation.data_dir / "digest.key"), "--push-burst-per-address", str(BURST),
     )  # fmt: skip
     broker = installation.broker
-    with running_gateway(broker.internal, broker.client, folder, *flags) as gateway:
+    with broker.gateway(folder, *flags) as gateway:
         yield Site(installation, gateway, users)
 
 
@@ -103,12 +99,12 @@ def test_f41_a_clean_push_of_bob_under_alices_instance_id_changes_nothing_of_her
     with ExitStack() as stack:
         alice = site.client(stack, "alice", instance)
         alice.push_config(LEAK)
-        before = site.becomes("SK001", "User:CN=alice", lambda each: each.client_count == 1)
+        before = site.becomes("SK001", "alice", lambda each: each.client_count == 1)
         bob = site.client(stack, "bob", instance)
-        assert bob.push_config(CLEAN).error_code == NONE
-        assert bob.push_config([("acks", "0", 1, False)]).error_code == NONE
-        site.becomes("AN101", "User:CN=bob", lambda each: each.client_count == 1)  # so his pushes have been taken in
-        (now,) = site.findings("SK001", "User:CN=alice")
+        assert push_one(bob) == NONE
+        assert push_one(bob, "0") == NONE
+        site.becomes("AN101", "bob", lambda each: each.client_count == 1)  # so his pushes have been taken in
+        (now,) = [each for each in findings(site.internal, "SK001") if each.application.principal == "User:CN=alice"]
         assert (now.fingerprint, now.state, now.client_count) == (before.fingerprint, "open", 1)
         records = site.records(instance)
         assert {record.principal for (record, *_) in records.values() if record} == {"User:CN=alice", "User:CN=bob"}
@@ -123,7 +119,7 @@ def test_f46_a_client_that_leaks_and_is_gone_within_a_second_is_found_and_report
         with ExitStack() as stack:
             client = site.client(stack, user, instance, name=f"gone-{user}")
             client.push_config([("ssl.key.password", secret, 8, False)])
-        found = site.becomes("SK001", f"User:CN={user}", lambda each: each.settings[0].key == "ssl.key.password")
+        found = site.becomes("SK001", user, lambda each: each.settings[0].key == "ssl.key.password")
         assert (found.severity, found.kind, found.alert and found.alert.why) == ("critical", "leak", "new")
         assert found.reach is not None and len(found.reach.redacted_at) == 1
     assert all(LEAKED.encode() not in (message.value or b"") for message in every(read_all(site.internal, FINDINGS)))
@@ -172,4 +168,4 @@ def test_f44_one_host_that_invents_ids_meets_the_quota_and_nobody_else_does(site
     with ExitStack() as stack:
         alice = site.client(stack, "alice", uuid.uuid4(), "127.0.0.2", "billing-1")
         assert alice.push_config([("sasl.password", f"{LEAKED}-late", 8, False)]).error_code not in (NONE, THROTTLING_QUOTA_EXCEEDED)
-        site.becomes("SK001", "User:CN=alice", lambda each: each.application.client_id == "billing" and each.alert is not None)
+        site.becomes("SK001", "alice", lambda each: each.application.client_id == "billing" and each.alert is not None)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
-from conftest import Installation, running_gateway
+from conftest import Installation
 from every import every
 from http_attacks import HALF_A_REQUEST, Peaks, connected, ends, get, half_requests, is_open, pours, refused
 from patience import until
@@ -53,10 +54,10 @@ class Attacked:
 
 
 @pytest.fixture(scope="module")
-def gateway(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Attacked]]:
+def gateway(installation: Installation, folder: Path) -> Iterator[Callable[[str], Attacked]]:
     """One whose pages for operators are on."""
     broker = installation.broker
-    with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("gateway"), "--gateway-id", "attacked") as running:
+    with broker.gateway(folder / "gateway", "--gateway-id", "attacked") as running:
         metrics = running.metrics_url.split("/")[2]
         places = {"metrics-listen": (metrics, "/readyz"), "admin-listen": (running.admin, "/v1/connections")}
         yield lambda name: Attacked(running.pid, name, *places[name], metrics=running.metrics_url)

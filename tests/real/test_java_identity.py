@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import struct
 import uuid
 from collections.abc import Callable, Iterator
@@ -17,15 +16,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import kafka
 import pytest
-from clients.java import JavaClient, py4j_jar
-from conftest import RunningGateway, running_gateway
+from clients.java import JavaClient, Jvm, py4j_jar
+from conftest import RunningGateway, running_gateway, sasl
 from every import every
 from kafka.protocol.admin import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
-from observe import OwnMetrics, gateway_connections, metrics, own_metrics, read_all
-from patience import LIMIT_S, eventually, until
-from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from observe import OwnMetrics, make_topic, metrics, own_metrics, read_all
+from patience import eventually, until
 
 import clientscope.local.broker
 from clientscope import topics
@@ -33,7 +30,6 @@ from clientscope.client.raw import RawClient
 from clientscope.demo.watch import jmx_connections
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
-from clientscope.local.java import java
 from clientscope.local.process import free_port
 from clientscope.records.codec import decode
 from clientscope.records.connection_record import ClientConnectionRecord
@@ -56,54 +52,40 @@ def compiled(source: Path, folder: Path) -> Path:
     spark = Path(py4j_jar()).parent
     janino = [str(path) for name in ("janino", "commons-compiler") for path in spark.glob(f"{name}-*.jar")]
     kafkas = [str(path) for path in jars("broker")]
-    class_path = os.pathsep.join([*janino, *kafkas])
-    port, process = launch_gateway(
-        jarpath=py4j_jar(), classpath=class_path, javaopts=["-Xmx128m"], java_path=java(), die_on_exit=True, return_proc=True
-    )
-    gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True, enable_memory_management=False))
-    try:
-        file = gateway.jvm.java.io.File
-        compiler = gateway.jvm.org.codehaus.janino.Compiler()
+    with closing(Jvm([*janino, *kafkas])) as machine:
+        file = machine.gateway.jvm.java.io.File
+        compiler = machine.gateway.jvm.org.codehaus.janino.Compiler()
         compiler.setDestinationDirectory(file(str(folder)), False)
-        sources = gateway.new_array(file, 1)
+        sources = machine.gateway.new_array(file, 1)
         sources[0] = file(str(source))
-        paths = gateway.new_array(file, len(kafkas))
+        paths = machine.gateway.new_array(file, len(kafkas))
         for index, path in enumerate(kafkas):
             paths[index] = file(path)
         compiler.setClassPath(paths)
         compiler.compile(sources)
-    finally:
-        gateway.close()
-        process.stdin.close()
-        process.stdout.close()
-        process.wait(LIMIT_S)
     return folder
 
 
 @pytest.fixture(scope="module")
-def plan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerPlan]:
+def plan(folder: Path) -> Iterator[BrokerPlan]:
     """A broker with SASL for its clients, and a telemetry reporter."""
-    home = tmp_path_factory.mktemp("java-identity")
-    classes = compiled(SOURCE, home / "classes")
+    classes = compiled(SOURCE, folder / "classes")
     extra = {
-        "listener.security.protocol.map": "CLIENT:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.client.plain.sasl.jaas.config": f'{LOGIN} user_alice="{PASSWORD}";',
+        **sasl("PLAIN", PASSWORD, "alice"),
         "metric.reporters": f"org.apache.kafka.common.metrics.JmxReporter,{SOURCE.stem}",
     }
-    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", home / "broker", free_port(), extra=extra)
+    plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", folder / "broker", free_port(), extra=extra)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clientscope.local.broker, "jars", lambda *given: [*jars(*given), classes])
         with EmbeddedBroker(plan):
             topics.create(plan.internal)
-            with closing(kafka.KafkaAdminClient(bootstrap_servers=plan.internal)) as admin:
-                admin.create_topics({TOPIC: {"num_partitions": 1}}, wait_for_metadata=True)
+            make_topic(plan.internal, TOPIC)
             yield plan
 
 
 @pytest.fixture(scope="module")
-def requests(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("java-requests") / "requests.log"
+def requests(folder: Path) -> Path:
+    return folder / "requests.log"
 
 
 @pytest.fixture(scope="module")
@@ -123,14 +105,13 @@ class Authenticating(JavaClient):
 
     def while_it_works(self, during: Callable[[Any], None]) -> None:
         """Produces a record, and calls ``during`` with the producer before it is closed."""
-        string = "org.apache.kafka.common.serialization.StringSerializer"
-        with self._closing(self.kafka.clients.producer.KafkaProducer(self._common(key_serializer=string, value_serializer=string))) as made:
+        with self._producer() as made:
             made.send(self.kafka.clients.producer.ProducerRecord(TOPIC, "key", "value")).get()
             during(made)
 
     def telemetry_id(self, producer: Any) -> uuid.UUID:
         """What the broker called it."""
-        text = producer.clientInstanceId(self._gateway.jvm.java.time.Duration.ofSeconds(20)).toString()
+        text = producer.clientInstanceId(self.jvm.gateway.jvm.java.time.Duration.ofSeconds(20)).toString()
         return uuid.UUID(bytes=base64.urlsafe_b64decode(f"{text}=="))
 
 
@@ -156,10 +137,10 @@ def test_a_java_client_over_sasl_is_who_its_second_api_versions_says(
     seen: list[Any] = []
 
     def agree() -> bool:
-        seen.append((gateway_connections(gateway.metrics_url), jmx_connections(plan.jmx_port)))
+        seen.append((gateway.connections, jmx_connections(plan.jmx_port)))
         return seen[-1][0] == seen[-1][1] != {}
 
-    with closing(Authenticating(gateway.address, configuration)) as client:
+    with Authenticating(gateway.address, configuration) as client:
         client.while_it_works(lambda _: eventually(agree))
         assert seen[-1][0] == seen[-1][1]
         assert list(seen[-1][0]) == [client.identity]
@@ -180,7 +161,7 @@ def test_kip_714_the_id_that_a_broker_with_telemetry_gives_is_the_connections(
     plan: BrokerPlan, gateway: RunningGateway, configuration: str
 ) -> None:
     given: list[uuid.UUID] = []
-    with closing(Authenticating(gateway.address, configuration)) as client:
+    with Authenticating(gateway.address, configuration) as client:
         client.name = f"java-telemetry-{configuration}"
         client.while_it_works(lambda producer: given.append(client.telemetry_id(producer)))
         client_id = client.client_id
@@ -230,7 +211,7 @@ def test_kip_714_what_the_broker_accepts_is_copied_and_ids_are_computed_as_it_do
     for _ in range(20):
         instance_id = uuid.uuid4()
         assert Subscription(("*",), INTERVAL_MS).id_of(instance_id) == brokers_subscription(plan, instance_id)[0]
-    with closing(Authenticating(gateway.address, "client-4.4")) as client:
+    with Authenticating(gateway.address, "client-4.4") as client:
         client.name = "java-copied"
         client_id = client.client_id
 

@@ -9,6 +9,7 @@ import tracemalloc
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import confluent_kafka
@@ -68,11 +69,10 @@ class TwoBrokers:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
-    data_dir = tmp_path_factory.mktemp("two-brokers")
+def cluster(folder: Path) -> Iterator[TwoBrokers]:
     controller = free_port()
     first = BrokerPlan(
-        free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir / "1", voters={1: controller}, cluster_id=new_cluster_id(),
+        free_port(), free_port(), f"127.0.0.1:{free_port()}", folder / "1", voters={1: controller}, cluster_id=new_cluster_id(),
         extra={"log.cleaner.backoff.ms": "100", "log.cleaner.min.cleanable.ratio": "0.01"},
     )  # fmt: skip
     port, internal = free_port(), free_port()
@@ -85,7 +85,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoBrokers]:
         first,
         port=port,
         internal_port=internal,
-        data_dir=data_dir / "2",
+        data_dir=folder / "2",
         node_id=2,
         voters={1: controller, 2: 0},
         extra=only_a_broker,
@@ -186,7 +186,7 @@ def test_what_is_deleted_while_it_is_read_is_left_out_and_nothing_else(cluster: 
     topic = cluster.create("reader.deleted")
     cluster.write(topic, *[(None, os.urandom(1_000)) for _ in range(2_000)])
     place = TopicPartition(topic, 0)
-    with cluster.reader(fetch_bytes=64 * 1024) as reader, closing(KafkaAdminClient(bootstrap_servers=cluster.internal)) as admin:
+    with cluster.reader(fetch_bytes=64 * 1024) as reader, KafkaAdminClient(bootstrap_servers=cluster.internal) as admin:
         reader.seek(reader.ranges(topic))
         reading = reader.read()
         first = [record.offset for batch in next(reading).values() for record in batch]
@@ -202,7 +202,7 @@ def test_a_topic_that_is_deleted_meanwhile_is_named(cluster: TwoBrokers) -> None
     cluster.write(topic, *[(None, os.urandom(1_000)) for _ in range(1_000)])
     with (
         cluster.reader(fetch_bytes=64 * 1024, silence_s=SHORT_S) as reader,
-        closing(KafkaAdminClient(bootstrap_servers=cluster.internal)) as admin,
+        KafkaAdminClient(bootstrap_servers=cluster.internal) as admin,
     ):
         reader.seek(reader.ranges(topic))
         reading = reader.read()

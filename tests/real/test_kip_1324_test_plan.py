@@ -11,16 +11,15 @@ import logging
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_gateway
-from observe import configurations, connection_records, counts, make_topic, settings_of
+from conftest import RunningBroker, RunningGateway
+from observe import configurations, connection_records, counts, make_topic, push_one, settings_of
 from patience import LIMIT_S, until
-from test_push_command import PUSHED, run
+from test_pushes import PUSHED, run
 
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
 from clientscope.client import KafkaAdminClient, KafkaConsumer, KafkaProducer
@@ -46,17 +45,17 @@ def topic(broker: RunningBroker) -> str:
 
 
 @pytest.fixture(scope="module")
-def without_policy(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+def without_policy(broker: RunningBroker, folder: Path) -> Iterator[RunningGateway]:
     """A gateway whose ``client.config.policy.class.name`` is null."""
     flags = ("--client-config-policy-class-name", "")
-    with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("without-policy"), *flags) as running:
+    with broker.gateway(folder / "without-policy", *flags) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def processed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def processed(folder: Path) -> Path:
     """The file in which the custom policy writes the clients that it was called for."""
-    return tmp_path_factory.mktemp("custom-policy") / "processed"
+    return folder / "processed"
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +64,7 @@ def custom_policy(broker: RunningBroker, processed: Path) -> Iterator[RunningGat
     flags = ("--client-config-policy-class-name", "plan_policy.AcksAll", "--client-config-policy-configs", f"processed.file={processed}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
-        with running_gateway(broker.internal, broker.client, processed.parent, *flags) as running:
+        with broker.gateway(processed.parent, *flags) as running:
             yield running
 
 
@@ -89,7 +88,7 @@ def properties(folder: Path, gateway: RunningGateway, settings: dict[str, str]) 
 
 
 def advertises(address: str) -> bool:
-    with closing(RawClient.connect(address, "plan")) as client:
+    with RawClient.connect(address, "plan") as client:
         return PUSH_CONFIG in [key.api_key for key in client.api_versions("plan", "1.0").api_keys]
 
 
@@ -111,7 +110,7 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def test_complete_handshake_with_success(broker: RunningBroker, gateway: RunningGateway) -> None:
-    with closing(KafkaProducer(bootstrap_servers=gateway.address, client_id="plan-happy", linger_ms=3)) as producer:
+    with KafkaProducer(bootstrap_servers=gateway.address, client_id="plan-happy", linger_ms=3) as producer:
         use(producer)
         (record,) = pushed(broker, producer.client_instance_id)
     assert record.client_instance_id == str(producer.client_instance_id)
@@ -146,7 +145,7 @@ def test_clients_work_correctly_when_connecting_to_mix_of_old_and_new_brokers(
 ) -> None:
     mix = [broker.client, broker.advertised, without_policy.address]
     for first in range(len(mix)):
-        with closing(client_class(bootstrap_servers=mix[first:] + mix[:first])) as client:
+        with client_class(bootstrap_servers=mix[first:] + mix[:first]) as client:
             use(client)
             assert len(pushed(broker, client.client_instance_id)) == 1
 
@@ -157,11 +156,10 @@ def test_clients_work_correctly_when_connecting_to_mix_of_old_and_new_brokers(
 def test_client_that_a_real_gateway_throttles_gets_through_in_the_end(
     broker: RunningBroker, gateway: RunningGateway, tmp_path: Path
 ) -> None:
-    with running_gateway(broker.internal, broker.client, tmp_path, "--push-rate", "2", "--push-burst", "1") as throttling:
-        with closing(RawClient.connect(throttling.address, "plan")) as raw:
-            raw.api_versions("plan", "1.0", uuid.uuid4())
-            assert raw.push_config([("acks", "all", Type.STRING, True)]).error_code == NONE, "which leaves nothing for half a second"
-        with closing(KafkaAdminClient(bootstrap_servers=throttling.address)) as client:
+    with broker.gateway(tmp_path, "--push-rate", "2", "--push-burst", "1") as throttling:
+        with throttling.named("plan", instance=uuid.uuid4()) as raw:
+            assert push_one(raw) == NONE, "which leaves nothing for half a second"
+        with KafkaAdminClient(bootstrap_servers=throttling.address) as client:
             use(client)
             assert len(pushed(broker, client.client_instance_id)) == 1
         assert sum(counts(throttling, "pushes_refused").values()) >= 1
@@ -176,13 +174,13 @@ def test_each_client_type_sends_appropriate_configs_and_with_enable_config_push_
 ) -> None:
     """All of KIP-1324's keys for the type but those for which kafka-python has no value."""
     client_type, unset = CLIENTS[client_class]
-    with closing(client_class(bootstrap_servers=gateway.address, enable_config_push=True)) as client:
+    with client_class(bootstrap_servers=gateway.address, enable_config_push=True) as client:
         use(client)
         (record,) = pushed(broker, client.client_instance_id)
     assert set(settings_of(record)) == set(DEFAULT_KEYS[client_type]) - {unset}
     assert {config.key for config in record.listed() if not config.default} == set()
     name = f"plan-disabled-{client_type.value}"
-    with closing(client_class(bootstrap_servers=gateway.address, client_id=name, enable_config_push=False)) as client:
+    with client_class(bootstrap_servers=gateway.address, client_id=name, enable_config_push=False) as client:
         use(client)
         assert client.client_instance_id is None
     until(lambda: connections_of(broker, name, kind=Kind.CLOSED))
@@ -226,12 +224,11 @@ def test_config_payload_exceeding_client_config_max_bytes_returns_config_too_lar
     broker: RunningBroker, gateway: RunningGateway, caplog: pytest.LogCaptureFixture
 ) -> None:
     value = value_of_length_so_that_the_body_has(CONFIG_MAX_BYTES + 1)
-    with closing(RawClient.connect(gateway.address, "plan")) as raw:
-        raw.api_versions("plan", "1.0", uuid.uuid4())
+    with gateway.named("plan", instance=uuid.uuid4()) as raw:
         assert raw.push_config([("client.id", value, Type.STRING, False)]).error_code == CONFIG_TOO_LARGE
         assert raw.push_config([("client.id", value[1:], Type.STRING, False)]).error_code == NONE, "the connection goes on"
     settings = {"client_id": value, "config_push_allowed_keys": ["client.id"]}
-    with closing(KafkaAdminClient(bootstrap_servers=gateway.address, **settings)) as client:
+    with KafkaAdminClient(bootstrap_servers=gateway.address, **settings) as client:
         use(client)
         assert pushed(broker, client.client_instance_id, 0) == [], "our client doesn't even send it"
     (warning,) = warnings_of(caplog)
@@ -247,7 +244,7 @@ def test_policy_processes_each_push_and_client_receives_invalid_config_with_its_
 ) -> None:
     """The client continues, and doesn't push again, although its next connection is to another gateway, which would accept a push."""
     for settings, accepted in (({}, 1), ({"acks": 1}, 0)):
-        with closing(KafkaProducer(bootstrap_servers=custom_policy.address, **settings)) as producer:
+        with KafkaProducer(bootstrap_servers=custom_policy.address, **settings) as producer:
             use(producer)
         assert processed.read_text().splitlines().count(str(producer.client_instance_id)) == 1
         assert len(pushed(broker, producer.client_instance_id, accepted)) == accepted

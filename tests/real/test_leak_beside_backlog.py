@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 import confluent_kafka
 import pytest
-from conftest import running_broker
+from conftest import RunningBroker
 from kafka import KafkaConsumer, TopicPartition
 from observe import read_all
 from patience import LIMIT_S, until
@@ -22,13 +21,8 @@ BACKLOG, LEFT = 400_000, 100_000
 """Pushes that wait; and how many still do, at the least, once the finding is there."""
 
 
-def test_finding_of_a_new_secret_is_ahead_of_a_backlog(tmp_path: Path) -> None:
-    with running_broker(tmp_path / "broker") as broker:
-        is_ahead(broker.internal, tmp_path)
-
-
-def is_ahead(internal: str, tmp_path: Path) -> None:
-    producer = confluent_kafka.Producer({"bootstrap.servers": internal, "linger.ms": 20, "compression.type": "lz4"})
+def test_finding_of_a_new_secret_is_ahead_of_a_backlog(own: RunningBroker, tmp_path: Path) -> None:
+    producer = confluent_kafka.Producer({"bootstrap.servers": own.internal, "linger.ms": 20, "compression.type": "lz4"})
     push = config_record(setting("acks", "all"), client_id="backlog")
     for number in range(BACKLOG):
         producer.produce(CONFIGS, push, b"%d" % number)
@@ -44,12 +38,12 @@ def is_ahead(internal: str, tmp_path: Path) -> None:
         secret = config_record(setting("sasl.password", f"hunter2-canary-{leaks}"), client_id=f"leaky{leaks}x")
         producer.produce(CONFIGS, secret, b"leaky%d" % leaks)
         assert producer.flush(LIMIT_S) == 0
-        return any(b'"SK001"' in (message.value or b"") for message in read_all(internal, FINDINGS))
+        return any(b'"SK001"' in (message.value or b"") for message in read_all(own.internal, FINDINGS))
 
-    job = StreamJob(internal, tmp_path, "--quality", "off")
+    job = StreamJob(own.internal, tmp_path, "--quality", "off")
     try:
         job.start()
-        with closing(KafkaConsumer(bootstrap_servers=internal)) as consumer:
+        with KafkaConsumer(bootstrap_servers=own.internal) as consumer:
             until(found_ahead)
             results = TopicPartition(RESULTS, 0)
             assert consumer.end_offsets([results])[results] < BACKLOG - LEFT

@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import kafka
 import pytest
@@ -29,8 +30,8 @@ KEYS = 100
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    with running_broker(tmp_path_factory.mktemp("more-partitions")) as running:
+def broker(folder: Path) -> Iterator[RunningBroker]:
+    with running_broker(folder / "more-partitions") as running:
         yield running
 
 
@@ -52,7 +53,7 @@ class Load:
             self.last[key] = value
 
     def grow(self, partitions: int) -> None:
-        with closing(kafka.KafkaAdminClient(bootstrap_servers=self._broker.internal)) as admin:
+        with kafka.KafkaAdminClient(bootstrap_servers=self._broker.internal) as admin:
             admin.create_partitions({self._topic: partitions})
 
     @property

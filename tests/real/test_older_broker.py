@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
+from pathlib import Path
 
 import pytest
 from clients.every import CLIENTS
 from clients.script import variants, work
-from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
+from conftest import RunningBroker, RunningGateway, running_broker
 from forked import printed
 from kafka import KafkaAdminClient
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
-from observe import gateway_connections, read_all
+from observe import push_one, read_all
 from patience import until
 from test_api_versions import CASES, INSTANCE, replay, same_but_for_our_key
 from test_client_matrix import was_real_work
 
 from clientscope import topics
-from clientscope.client.raw import RawClient
 from clientscope.cluster.api_versions import ask
 from clientscope.config import GatewaySettings
-from clientscope.demo.watch import jmx_connections
 from clientscope.errors import EnvironmentProblem
 from clientscope.gateway.place import find_place
 from clientscope.records.client_key import instance_of
@@ -46,15 +44,15 @@ def release(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def broker(release: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+def broker(release: str, folder: Path) -> Iterator[RunningBroker]:
     extra = AUTHORIZER if release == "broker-2.4" else {}
-    with running_broker(tmp_path_factory.mktemp("older") / release, release, extra) as running:
+    with running_broker(folder / release, release, extra) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
-    with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("older"), listen=broker.advertised) as running:
+def gateway(broker: RunningBroker, folder: Path) -> Iterator[RunningGateway]:
+    with broker.gateway(folder / "older", advertised=True) as running:
         yield running
 
 
@@ -72,12 +70,12 @@ def test_f05_a_client_of_an_older_broker_sees_the_same_as_direct(
     with CLIENTS[name](broker.internal) as client:
         direct, identity = work(client, "direct"), client.identity
         client.address = gateway.address
-        through = work(client, "through", lambda: until(lambda: identity in gateway_connections(gateway.metrics_url)))
+        through = work(client, "through", lambda: until(lambda: identity in gateway.connections))
         ways = list(variants(client, ""))
     assert through == direct
     # kafka-python 3.0.12 asks each answer for the type of endpoints, which DescribeCluster has since Kafka 3.7, and ends with a KeyError.
     was_real_work(direct, ways, describes=name != "kafka-python" or release not in ("broker-2.8", "broker-3.6"))
-    until(lambda: gateway_connections(gateway.metrics_url) == {} == jmx_connections(broker.jmx_port))
+    until(lambda: gateway.connections == {} == broker.connections)
 
 
 def test_f52_each_command_says_what_the_broker_is(release: str, broker: RunningBroker, gateway: RunningGateway) -> None:
@@ -93,7 +91,7 @@ def test_f52_each_command_says_what_the_broker_is(release: str, broker: RunningB
     assert asked["state"] == "answered"
     assert {"Produce", "Fetch", "Metadata", "ApiVersions"} <= {api["name"] for api in asked["apis"]}
     assert major_minor in printed("api-versions", *where[:2])
-    with closing(RawClient.connect(gateway.address, "listed")) as client:
+    with gateway.connect("listed") as client:
         client.api_versions("listed", "1.0", version=3)
         (line,) = map(json.loads, printed("connections", "--admin", gateway.admin, "-o", "jsonl", "client_id:listed").splitlines())
     assert (line["ClientName"], line["ClientVersion"], line["SecurityProtocol"]) == ("listed", "1.0", "PLAINTEXT")
@@ -113,9 +111,9 @@ def test_f52_a_gateway_finds_its_place_and_says_what_the_release_lacks(release: 
 
 
 def test_a_push_is_taken(broker: RunningBroker, gateway: RunningGateway) -> None:
-    with closing(RawClient.connect(gateway.address, "newer")) as client:
+    with gateway.connect("newer") as client:
         assert client.api_versions("newer", "9.9", INSTANCE, version=3).error_code == 0
-        assert client.push_config([("acks", "all", 1, True)]).error_code == 0
+        assert push_one(client) == 0
 
     def recorded() -> list[str]:  # on a busy machine after the answer
         messages = read_all(broker.internal, CONFIGS)
@@ -134,7 +132,7 @@ def test_f52_a_right_that_producers_need_before_2_8_is_named_where_it_is_missing
         ACL("User:ANONYMOUS", "*", operation, ACLPermissionType.ALLOW, cluster)
         for operation in (ACLOperation.ALTER, ACLOperation.IDEMPOTENT_WRITE)
     )
-    with closing(KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+    with KafkaAdminClient(bootstrap_servers=broker.internal) as admin:
         try:
             assert not admin.create_acls([other])["failed"]  # from now on what no ACL allows is refused
             topics.verify(broker.internal, reads=[CONFIGS])

@@ -13,7 +13,7 @@ import aiokafka
 import confluent_kafka
 import pytest
 from certificates import Authority
-from conftest import PASSWORD, RunningBroker, RunningGateway, running_gateway
+from conftest import PASSWORD, RunningBroker, RunningGateway
 from kafka.net.sasl.oauth import AbstractTokenProvider
 from observe import configurations, connection_records, read_all
 from patience import LIMIT_S, until
@@ -76,12 +76,10 @@ def test_aiokafka(broker: Any, gateway: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def secured(
-    authority: Authority, sasl_broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[RunningGateway, str]]:
+def secured(authority: Authority, sasl_broker: RunningBroker, folder: Path) -> Iterator[tuple[RunningGateway, str]]:
     """A gateway where TLS ends, before a broker that asks for SASL; and the broker's other address."""
     flags = authority.sign("gateway").flags()
-    with running_gateway(sasl_broker.internal, sasl_broker.client, tmp_path_factory.mktemp("secured") / "logs", *flags) as running:
+    with sasl_broker.gateway(folder / "logs", *flags) as running:
         yield running, sasl_broker.internal
 
 
@@ -132,8 +130,8 @@ def test_a_gateway_that_is_not_trusted_fails_at_once(secured: tuple[RunningGatew
         push({"acks": 1}, dialect="java", bootstrap_servers=secured[0].address, default_api_timeout_ms=240_000, **arguments).result(LIMIT_S)
 
 
-def test_no_password_is_on_a_topic_or_in_a_log(secured: tuple[RunningGateway, str], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_no_password_is_on_a_topic_or_in_a_log(secured: tuple[RunningGateway, str], folder: Path) -> None:
     seen = b"".join(message.value for message in read_all(secured[1], CONFIGS))
-    seen += b"".join(path.read_bytes() for path in tmp_path_factory.getbasetemp().glob("secured*/logs/*"))
+    seen += b"".join(path.read_bytes() for path in folder.glob("logs/*"))
     assert b"User:alice" in seen
     assert PASSWORD.encode() not in seen

@@ -18,7 +18,7 @@ import confluent_kafka
 import pytest
 from clients.every import CLIENTS
 from clients.process import run_build
-from conftest import RunningBroker, running_gateway, start_broker
+from conftest import RunningBroker, start_broker
 from observe import metrics
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import ResourceMetrics
@@ -42,11 +42,10 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]  # the first build on
 
 
 @pytest.fixture(scope="module")
-def collector(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def collector(folder: Path) -> Path:
     """The program, built from its released modules."""
     if shutil.which("go") is None:
         pytest.skip("no `go` on PATH: the Collector isn't built")
-    folder = tmp_path_factory.mktemp("collector")
     shutil.copy(ROOT / "tests/fixtures/collector/main.go", folder)
     for command in (["mod", "init", "clientscope.test/collector"], ["get", *MODULES], ["build", "-mod=mod", "-buildvcs=false", "-o", "."]):
         run_build(["go", *command], folder, 1_500, CGO_ENABLED="0")
@@ -105,7 +104,7 @@ def test_what_java_and_librdkafka_push_reaches_backends_of_a_collector(
     flags = ("--client-telemetry", "--client-telemetry-interval-ms", "1000")
     try:
         with (
-            running_gateway(broker.internal, broker.client, tmp_path, *flags, listen=broker.advertised) as gateway,
+            broker.gateway(tmp_path, *flags, advertised=True) as gateway,
             running(collector, tmp_path, broker, endpoint) as prometheus,
             CLIENTS["java 4.4"](gateway.address) as java,
         ):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import page_past
 import pytest
-from page_browser import IN_BAR, Opens, follow, serious
+from page_browser import IN_BAR, Opens, follow, serious, there_are
 from page_fleet import Fleet
 from page_server import PageServer, serving
 from playwright.sync_api import expect
@@ -57,8 +58,8 @@ CUT = """() => [...document.querySelectorAll("main *, .facets *")].filter((each)
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
-    fleet, folder = Fleet(now_ms(), clients=12), tmp_path_factory.mktemp("history")
+def shared(folder: Path) -> Iterator[PageServer]:
+    fleet = Fleet(now_ms(), clients=12)
     fleet.members[1] = replace(fleet.members[1], software=("confluent-kafka-python", "2.16.0-rdkafka-2.16.0"))
     page_past.write(fleet, folder)
     with serving(fleet, history_dir=folder) as server:
@@ -89,7 +90,7 @@ def test_every_view_fits_and_can_be_read(shared: PageServer, opens: Opens, schem
     for number, view in enumerate(views(shared)):
         follow(page, f"?view={view}")
         expect(page.locator("main :is(h1, tr.row, .starts, .plot, .state)").first).to_be_attached()
-        expect(page.locator("main .loading")).to_have_count(0)
+        there_are(page, "main .loading", 0)
         opened = page.locator("td.chevron button")
         if opened.count():
             opened.first.click()

@@ -11,7 +11,7 @@ from pathlib import Path
 import page_past
 import pytest
 from every import every
-from page_browser import Opens, follow
+from page_browser import Opens, follow, is_there, press, reads, shows
 from page_browser import wrong_request as is_allowed  # noqa: F401  read by the fixture of pages
 from page_fleet import Fleet
 from page_server import PageServer, serving
@@ -46,16 +46,16 @@ def update(server: PageServer, page: Page) -> None:
     server.state.unreachable("no broker answers")
     expect(page.locator("#feed")).not_to_have_text("Live")
     server.state.live()
-    expect(page.locator("#feed")).to_have_text("Live")
+    reads(page, "#feed", "Live")
     page.wait_for_timeout(600)  # the lists are read again a moment later
 
 
 def an_open_finding(server: PageServer, page: Page, q: str) -> str:
     """Opens the first finding's form; returns its fingerprint."""
     page.goto(f"{server.url}?view=findings&q={q}")
-    page.locator(".list tr.row a.to").first.click()
+    page.click(".list tr.row a.to >> nth=0")
     expect(page.get_by_label(REASON)).to_be_visible()
-    expect(page.locator("#feed")).to_have_text("Live")
+    reads(page, "#feed", "Live")
     return str(page.evaluate("new URLSearchParams(location.search).get('id')"))
 
 
@@ -75,8 +75,8 @@ def test_stores_date_and_reason_as_typed_while_updates_arrive(server: PageServer
         page.get_by_label(REASON).fill("known until the release")
         update(server, page)
         expect(page.get_by_label(re.compile("^Until"))).to_have_value(day(9))
-        page.get_by_role("button", name="Accept").click()
-        expect(page.locator(".decide .notice")).to_contain_text("Closed by local")
+        press(page, "Accept", "button")
+        shows(page, ".decide .notice", "Closed by local")
         decided, value = server.decisions[-1]
         assert decided == fingerprint and value is not None
         stored = json.loads(value)
@@ -91,12 +91,12 @@ def test_keeps_form_when_finding_is_decided_elsewhere(server: PageServer, opens:
     assert finding is not None
     decided = Decided(resolution="accepted", by="anna", why="also known", at_ms=now_ms(), until=datetime.now(UTC).date())
     server.apply([server.fleet.finding(finding.model_copy(update={"state": "closed", "decided": decided}))])
-    expect(page.locator(".since")).to_contain_text("closed")
-    expect(page.locator(".decide")).to_contain_text("Meanwhile this finding was closed")
+    shows(page, ".since", "closed")
+    shows(page, ".decide", "Meanwhile this finding was closed")
     expect(page.get_by_label(re.compile("^Until"))).to_be_visible()
     expect(page.get_by_role("button", name="Accept")).to_be_visible()
     expect(page.get_by_label(REASON)).to_have_value("known")
-    page.get_by_role("button", name="Discard").click()
+    press(page, "Discard", "button")
     expect(page.get_by_role("button", name="Take the decision back")).to_be_visible()
     expect(page.get_by_label(REASON)).to_have_value("")
 
@@ -108,8 +108,7 @@ def test_updates_touch_no_field_of_any_view(server: PageServer, opens: Opens) ->
     views = {"clients": 1, f"client&key={client}": 1, "findings": 1, f"finding&id={finding}": 2, "brokers": 1, "history": 3}
     for view, fields in views.items():
         follow(page, f"?view={view}")
-        expect(page.locator("main h1")).to_be_attached()
-        expect(page.locator("main .loading")).to_have_count(0)
+        is_there(page)
         page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
         opened = page.locator("details[open]").count()
         found = page.locator(FIELDS)

@@ -1,18 +1,35 @@
-"""The frame around the page's views, in a real browser: states, themes, widths, prefixes, tabs, sizes."""
+"""The frame around the page's views, in a real browser: states, themes, widths, prefixes, tabs, sizes, and memory over days."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 from every import every
-from page_browser import IN_BAR, Opens, follow, serious, watched, wrong_request
+from page_browser import (
+    IN_BAR,
+    SECONDS,
+    Opens,
+    follow,
+    is_there,
+    press,
+    reads,
+    sees,
+    serious,
+    shows,
+    started,
+    there_are,
+    watched,
+    wrong_request,
+)
 from page_fleet import Fleet
 from page_server import PageServer, serving
-from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect
+from playwright.sync_api import Browser, CDPSession, ConsoleMessage, Page, Route, expect
 from quality_batches import NOW_MS, append, connections
 from record_bytes import connection_record
 
@@ -32,19 +49,13 @@ globalThis.hide = (wanted) => { hidden = wanted; document.dispatchEvent(new Even
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[PageServer]:
-    with serving(Fleet(now_ms(), clients=12)) as server:
+    with serving(12) as server:
         yield server
 
 
 def is_allowed(message: ConsoleMessage) -> bool:
     """What a browser writes of answers that these tests make on purpose."""
     return wrong_request(message) or any(each in message.text for each in ("status of 401", "status of 503", "ERR_CONNECTION_REFUSED"))
-
-
-def is_there(page: Page) -> None:
-    """Whatever the view, its content is shown."""
-    expect(page.locator("main tr.row, main .plot, main h1").first).to_be_attached()
-    expect(page.locator("main .loading")).to_have_count(0)
 
 
 def test_long_names_are_cut_not_the_page(opens: Opens) -> None:
@@ -64,7 +75,7 @@ def test_long_names_are_cut_not_the_page(opens: Opens) -> None:
 
 def test_the_theme_and_times_are_one_choice_for_all(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=clients", color_scheme="light", timezone_id="Asia/Tokyo")
-    expect(page.locator("footer")).to_contain_text("Times in Asia/Tokyo (UTC+09:00)")
+    shows(page, "footer", "Times in Asia/Tokyo (UTC+09:00)")
     since = page.locator(".list tr.row td[data-label=Since] time").first
     expect(since).to_have_text(re.compile(r"\d\d:\d\d:\d\d$"))
     since.hover()
@@ -73,18 +84,18 @@ def test_the_theme_and_times_are_one_choice_for_all(shared: PageServer, opens: O
     page.get_by_text("Relative").click()
     expect(since).to_have_text(re.compile("ago$"))
     page.get_by_text("UTC", exact=True).click()
-    expect(page.locator("footer")).to_contain_text("Times in UTC")
-    page.get_by_role("button", name="Dark theme").click()
+    shows(page, "footer", "Times in UTC")
+    press(page, "Dark theme", "button")
     page.goto(f"{shared.url}?view=findings")  # kept for every view
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    expect(page.locator(".state-cell time").first).to_have_text(re.compile("ago$"))
+    reads(page, ".state-cell time >> nth=0", re.compile("ago$"))
 
 
 def test_nothing_yet_says_what_to_do(opens: Opens) -> None:
     with serving() as server:
         page = opens(server.url)
-        expect(page.locator("section:has(#over-time)")).to_contain_text("clientscope gateway")
-        expect(page.locator("section:has(#to-fix)")).to_contain_text("Nothing was judged yet")
+        shows(page, "section:has(#over-time)", "clientscope gateway")
+        shows(page, "section:has(#to-fix)", "Nothing was judged yet")
         expect(page.locator("main")).not_to_contain_text("No finding is open")
         for view, text in (
             ("clients", "no gateway has sent a heartbeat"),
@@ -93,22 +104,22 @@ def test_nothing_yet_says_what_to_do(opens: Opens) -> None:
             ("readiness", "no gateway has recorded what its clients request"),
         ):
             page.goto(f"{server.url}?view={view}")
-            expect(page.locator("main [data-state=nothing]")).to_contain_text(text)
+            shows(page, "main [data-state=nothing]", text)
 
 
 def test_catching_up_shows_progress_and_never_a_zero(opens: Opens) -> None:
     with serving(live=False) as server:
         server.state.catching_up(30, 120)
         page = opens(server.url)
-        expect(page.locator("#feed")).to_have_text("Catching up")
-        expect(page.locator(".figure .value").first).to_have_text("–")
+        reads(page, "#feed", "Catching up")
+        reads(page, ".figure .value >> nth=0", "–")
         for view in ("overview", "clients", "findings", "brokers"):
             page.goto(f"{server.url}?view={view}")
             expect(page.locator("main [data-state=catching] progress").first).to_have_attribute("value", "30")
             expect(page.locator("main")).not_to_contain_text("0 clients")
         server.state.live()
-        expect(page.locator("#feed")).to_have_text("Live")
-        expect(page.locator("main [data-state=nothing]")).to_be_visible()
+        reads(page, "#feed", "Live")
+        sees(page, "main [data-state=nothing]")
 
 
 def test_what_fails_can_be_tried_again(shared: PageServer, opens: Opens) -> None:
@@ -120,62 +131,62 @@ def test_what_fails_can_be_tried_again(shared: PageServer, opens: Opens) -> None
     for view, resource in (("clients", "clients?*"), ("findings", "findings?*"), ("brokers", "brokers")):
         page.route(f"**/api/v1/{resource}", fail)
         page.goto(f"{shared.url}?view={view}")
-        expect(page.locator("[data-state=failed]").first).to_contain_text("still being read")
+        shows(page, "[data-state=failed] >> nth=0", "still being read")
         page.unroute(f"**/api/v1/{resource}")
         page.locator("[data-state=failed]").get_by_role("button", name="Try again").first.click()
-        expect(page.locator(".list tr.row").first).to_be_visible()
+        sees(page, ".list tr.row >> nth=0")
 
 
 def test_a_server_that_goes_away_is_reported_and_found_again(shared: PageServer, opens: Opens) -> None:
     page = opens(shared.url)
-    expect(page.locator("#feed")).to_have_text("Live")
+    reads(page, "#feed", "Live")
     page.route("**/api/v1/events", lambda route: route.fulfill(status=204))
     page.reload()
-    expect(page.locator("#feed")).to_have_text("Connection lost")
+    reads(page, "#feed", "Connection lost")
     expect(page.get_by_role("button", name="Try again").first).to_be_visible()
     page.unroute("**/api/v1/events")
-    expect(page.locator("#feed")).to_have_text("Live")
+    reads(page, "#feed", "Live")
 
 
 def test_a_token_is_asked_for_once(opens: Opens) -> None:
     access = Access(tokens=[Token("ada", "reader", "s3cret-of-ada-which-is-long")])
-    with serving(Fleet(now_ms(), clients=5), access=access) as server:
+    with serving(5, access=access) as server:
         page = opens(f"{server.url}?view=findings")
         expect(page.get_by_role("button", name="Sign in")).to_be_visible()
         assert page.locator(".list").count() == 0
         page.get_by_label("Token").fill("not it")
-        page.get_by_role("button", name="Sign in").click()
+        press(page, "Sign in", "button")
         expect(page.get_by_role("alert")).to_contain_text("invalid token")
         page.get_by_label("Token").fill("s3cret-of-ada-which-is-long")
-        page.get_by_role("button", name="Sign in").click()
-        expect(page.locator("#feed")).to_have_text("Live")
-        page.locator(".list tr.row a.to").first.click()
-        expect(page.locator("section", has=page.locator("#decide"))).to_contain_text("takes the role admin")
+        press(page, "Sign in", "button")
+        reads(page, "#feed", "Live")
+        page.click(".list tr.row a.to >> nth=0")
+        shows(page, "section:has(#decide)", "takes the role admin")
         page.reload()
-        expect(page.locator("#decide")).to_be_visible()
+        sees(page, "#decide")
         page.get_by_label("Display settings").click()
-        page.get_by_role("button", name="Sign out").click()
+        press(page, "Sign out", "button")
         expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
 def test_under_a_path_prefix(opens: Opens) -> None:
-    with serving(Fleet(now_ms(), clients=10), prefix="/tools/kafka/") as server:
+    with serving(10, prefix="/tools/kafka/") as server:
         page = opens(server.url)
         for name in ("Clients", "Findings", "Brokers", "Overview"):
             page.locator(".ways").get_by_role("link", name=name).click()
-            expect(page.locator("main h1")).to_have_text(name)
+            reads(page, "main h1", name)
         page.goto(f"{server.url}?view=clients")
-        page.locator(".list tr.row a.to").first.click()
-        expect(page.locator("#identity")).to_be_visible()
+        page.click(".list tr.row a.to >> nth=0")
+        sees(page, "#identity")
         page.reload()
-        expect(page.locator("#identity")).to_be_visible()
+        sees(page, "#identity")
         page.go_back()
-        expect(page.locator(".list tr.row")).to_have_count(10)
+        there_are(page, ".list tr.row", 10)
         assert server.outside == []
 
 
 def test_eight_tabs_hold_one_stream(opens: Opens) -> None:
-    with serving(Fleet(now_ms(), clients=10)) as server:
+    with serving(10) as server:
         address = f"{server.url}?view=brokers"
         tabs = [opens(address, init=HIDEABLE)]
         expect(tabs[0].locator("#feed")).to_have_text("Live")
@@ -198,11 +209,11 @@ def test_eight_tabs_hold_one_stream(opens: Opens) -> None:
 
 @pytest.mark.long
 def test_eight_visible_windows_stay_live_by_one_stream(opens: Opens) -> None:
-    with serving(Fleet(now_ms(), clients=10)) as server:
+    with serving(10) as server:
         windows = [opens(f"{server.url}?view=brokers")]
         windows += [opens(f"{server.url}?view=clients", context=windows[0].context) for _ in range(7)]
         for window in windows:
-            expect(window.locator("#feed")).to_have_text("Live")
+            reads(window, "#feed", "Live")
             assert not window.evaluate("document.hidden")
 
         def all_follow(shown: list[Page]) -> None:
@@ -216,11 +227,11 @@ def test_eight_visible_windows_stay_live_by_one_stream(opens: Opens) -> None:
         windows[0].close()  # it was the first, so it has the stream
         all_follow(windows[1:])
         for window in windows[1:]:
-            expect(window.locator("#feed")).to_have_text("Live")
+            reads(window, "#feed", "Live")
         windows[1].wait_for_timeout(600)
         assert server.streams == 1
         late = opens(server.url, context=windows[1].context)
-        expect(late.locator("#feed")).to_have_text("Live")
+        reads(late, "#feed", "Live")
         all_follow([*windows[1:], late])
         assert server.streams == 1
 
@@ -236,7 +247,7 @@ def test_data_docs_open_from_the_page_and_need_nothing_but_themselves(browser: B
 
 def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
     page = opens(address)
-    expect(page.locator("#feed")).to_have_text("Live")
+    reads(page, "#feed", "Live")
     expect(page.locator("#data-docs")).to_be_hidden()
     append(tmp_path, CONNECTIONS, connections(connection_record(99, [("java", "4", 2, 1, 0)], timestamp_ms=NOW_MS)))
     with closing(CheckingProcess(str(tmp_path))) as process:
@@ -244,21 +255,21 @@ def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
 
     requests: list[str] = []
     page = opens(address)
-    page.locator("#data-docs").click()
+    page.click("#data-docs")
     expect(page).to_have_title("Data quality")
     page.on("request", lambda request: requests.append(request.url))
     page.locator("a", has_text=re.compile("^20")).click()
-    failed = page.locator(".ge-section", has_text="counts_add_up")
+    failed = page.locator('.ge-section:has-text("counts_add_up")')
     expect(failed).to_contain_text("1 unexpected values found. ≈1.961% of 51 total rows.")
     assert page.evaluate("self.origin") == "null", "an origin of its own"
-    page.locator("a", has_text="clientscope.connections").first.click()
-    expect(page.locator("body")).to_contain_text("no gateway uses a number twice in one epoch")
-    page.locator("a", has_text="Home").click()
+    page.click('a:has-text("clientscope.connections") >> nth=0')
+    shows(page, "body", "no gateway uses a number twice in one epoch")
+    page.click('a:has-text("Home")')
     expect(page).to_have_title("Data quality")
     assert requests and all(url.startswith(f"{address}data-docs/") for url in every(requests)), requests
-    page.get_by_role("link", name="Back to clientscope").click()
+    press(page, "Back to clientscope")
     expect(page).to_have_url(address)
-    expect(page.locator("#feed")).to_have_text("Live")
+    reads(page, "#feed", "Live")
 
 
 @pytest.mark.parametrize("command", ["xray", "readiness"])
@@ -284,18 +295,51 @@ def test_every_view_of_the_bar_has_its_key_its_title_and_its_line_in_the_help(sh
         page.keyboard.press("g")
         page.keyboard.press(key)
         expect(page).to_have_url(re.compile(f"[?]view={name}$"))
-        expect(page.locator("nav.ways a[aria-current=page]")).to_contain_text(title)
+        shows(page, "nav.ways a[aria-current=page]", title)
         expect(page).to_have_title("clientscope" if name == "overview" else f"{title} · clientscope")
     page.keyboard.press("?")
     for _, title, key in IN_BAR:
-        expect(page.locator("dialog dl.keys")).to_contain_text(re.compile(f"g\\s*{key}\\s*{title}"))
+        shows(page, "dialog dl.keys", re.compile(f"g\\s*{key}\\s*{title}"))
     page.keyboard.press("?")
     page.goto(f"{shared.url}?view=findings")
-    page.locator(".list tr.row a.to").first.click()
+    page.click(".list tr.row a.to >> nth=0")
     expect(page).to_have_url(re.compile("[?]view=finding&"))
     expect(page).to_have_title("Finding · clientscope")
-    expect(page.locator("nav.ways a[aria-current=page]")).to_contain_text("Findings")
+    shows(page, "nav.ways a[aria-current=page]", "Findings")
     fresh = opens(page.url)  # with nothing to go back to
     is_there(fresh)
     fresh.keyboard.press("Escape")
     expect(fresh).to_have_url(re.compile("[?]view=findings$"))
+
+
+ROUNDS = 8
+
+
+@pytest.mark.long
+def test_rows_that_come_and_go_leave_nothing_behind() -> None:
+    with serving(95) as server, started() as browser, watched(browser) as opens:
+        guests = (replace(server.fleet.members[0], client_id=f"a-guest-{number}", number=1_000 + number) for number in count())
+        guest = next(guests)
+        server.apply(server.fleet.opened(guest, 1, now_ms()))
+        page = opens(f"{server.url}?view=clients")
+        session = page.context.new_cdp_session(page)
+        there_are(page, ".list tr.row", 96)
+        held = []
+        for _ in range(3):
+            for _ in range(ROUNDS):  # each goes once the next one is there, so that what is drawn always has one that will go
+                last, connection, guest = guest, server.fleet.newest, next(guests)
+                server.apply(server.fleet.opened(guest, 1, now_ms()))
+                expect(page.locator(".list tr.row")).to_have_count(97, timeout=3 * SECONDS)
+                server.apply([server.fleet.closed(last, now_ms(), connection)])
+                expect(page.locator(".list tr.row")).to_have_count(96, timeout=3 * SECONDS)
+            held.append(_held(session))
+    _, (bytes_before, nodes_before), (bytes_after, nodes_after) = held
+    assert bytes_after < 1.2 * bytes_before, held
+    assert nodes_after < 1.1 * nodes_before, held
+
+
+def _held(session: CDPSession) -> tuple[float, int]:
+    """Bytes of the heap, and nodes, once all that nobody needs any more was collected."""
+    for _ in range(2):
+        session.send("HeapProfiler.collectGarbage")
+    return session.send("Runtime.getHeapUsage")["usedSize"], session.send("Memory.getDOMCounters")["nodes"]

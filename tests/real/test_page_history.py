@@ -9,7 +9,7 @@ from pathlib import Path
 
 import page_past
 import pytest
-from page_browser import Opens, follow
+from page_browser import Opens, follow, press, reads, searched, sees, shows, there_are
 from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, connection, gauge
@@ -22,9 +22,9 @@ STATES = (400, 404, 503)
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
+def shared(folder: Path) -> Iterator[PageServer]:
     """Nobody changes what it shows."""
-    fleet, folder = Fleet(now_ms()), tmp_path_factory.mktemp("history")
+    fleet = Fleet(now_ms())
     page_past.write(fleet, folder)
     with serving(fleet, history_dir=folder) as server:
         yield server
@@ -43,18 +43,18 @@ def rows(page: Page) -> list[str]:
 
 def test_connections_over_time_in_ranges_that_the_address_names(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=history")
-    expect(page.locator("h1")).to_have_text("History")
-    expect(page.locator(".legend li").first).to_contain_text("librdkafka 2.5.3")
-    expect(page.locator(".foot", has_text="The most at once in each 30 min")).to_be_visible()
-    page.get_by_role("link", name="30 d").click()
+    reads(page, "h1", "History")
+    shows(page, ".legend li >> nth=0", "librdkafka 2.5.3")
+    sees(page, '.foot:has-text("The most at once in each 30 min")')
+    press(page, "30 d")
     expect(page).to_have_url(re.compile("range=30d"))
-    expect(page.locator(".foot", has_text="The most at once in each 2 h")).to_be_visible()
-    page.get_by_role("link", name="as a table").click()
+    sees(page, '.foot:has-text("The most at once in each 2 h")')
+    press(page, "as a table")
     table = page.get_by_role("table", name="Connections by software version", exact=True)
     steps = table.locator("tbody tr")
     expect(steps.nth(359)).to_be_visible()
     assert steps.count() in (360, 361)  # at the end of a step, 30 days are whole steps
-    silent = table.locator("tbody tr", has_text="–")
+    silent = table.locator('tbody tr:has-text("–")')
     expect(silent.nth(1)).not_to_contain_text("0,")  # a time when the job didn't run is not zero
     assert silent.count() > 3
     page.reload()
@@ -67,131 +67,129 @@ def test_connections_over_time_in_ranges_that_the_address_names(shared: PageServ
     expect(table.locator("thead th").first).to_contain_text("5 min")
     expect(table.locator("tbody tr")).to_have_count(288)
     page.get_by_label("to", exact=True).fill("2020-01-01")
-    expect(page.locator("main")).to_contain_text("The first day must come before the last one")
+    shows(page, "main", "The first day must come before the last one")
     page.get_by_role("link", name="The last 7 days").first.click()
     expect(table.locator("thead th").first).to_contain_text("30 min")
 
 
 def test_who_used_a_version_and_what_they_pushed(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=history&range=30d")
-    expect(page.locator(".pager")).to_contain_text(f"1–50 of {2 * len(shared.fleet.members) + 1} clients")
-    expect(page.locator(".list tr.row").first).to_contain_text("connected")
-    expect(page.locator(".list [data-complete]")).to_have_text(re.compile(r"^History is complete until \d\d:\d\d:\d\dZ"))
+    shows(page, ".pager", f"1–50 of {2 * len(shared.fleet.members) + 1} clients")
+    shows(page, ".list tr.row >> nth=0", "connected")
+    reads(page, ".list [data-complete]", re.compile(r"^History is complete until \d\d:\d\d:\d\dZ"))
     follow(page, "?view=history&from=2020-01-01&to=2020-01-02")
-    expect(page.locator(".list")).to_contain_text("History has no records of this time: not yet, or no more.")
+    shows(page, ".list", "History has no records of this time: not yet, or no more.")
     expect(page.locator(".list")).not_to_contain_text("No client was connected")
     follow(page, "?view=history&range=30d")
-    page.locator("#search").fill("version:0.9.1")
-    expect(page.locator(".pager")).to_contain_text(f"of {len(shared.fleet.members)} clients")
-    expect(page.locator(".list tr.row", has_text="connected")).to_have_count(0)
-    page.get_by_role("link", name="Next page").click()
-    expect(page.locator(".pager")).to_contain_text("51–100")
-    page.locator("#search").fill("lisener:x")
-    expect(page.locator(".mistake mark")).to_have_text("lisener")
-    expect(page.locator(".mistake")).to_contain_text("first_seen")
-    page.locator("#search").fill("no-such-thing")
-    expect(page.locator("[data-state=no-match]")).to_be_visible()
-    page.get_by_role("link", name="Clear filters").click()
-    expect(page.locator(".list tr.row").first).to_be_visible()
-    page.locator("#search").fill("'\\ or img")
-    expect(page.locator("[data-state=no-match]")).to_be_visible()
-    page.locator("#search").fill('"<img"')
-    expect(page.locator(".list tr.row")).to_have_count(1)
-    expect(page.locator(".list tr.row")).to_contain_text(HOSTILE)
-    expect(page.locator(".list tr.row")).to_contain_text("' OR 1=1 --")
-    page.locator(".list tr.row a.to").click()
-    expect(page.locator(".whose-starts")).to_contain_text(HOSTILE)
-    expect(page.locator(".list")).to_contain_text("Nothing was pushed in this time.")
+    page.fill("#search", "version:0.9.1")
+    shows(page, ".pager", f"of {len(shared.fleet.members)} clients")
+    there_are(page, '.list tr.row:has-text("connected")', 0)
+    press(page, "Next page")
+    shows(page, ".pager", "51–100")
+    page.fill("#search", "lisener:x")
+    reads(page, ".mistake mark", "lisener")
+    shows(page, ".mistake", "first_seen")
+    page.fill("#search", "no-such-thing")
+    sees(page, "[data-state=no-match]")
+    press(page, "Clear filters")
+    sees(page, ".list tr.row >> nth=0")
+    page.fill("#search", "'\\ or img")
+    sees(page, "[data-state=no-match]")
+    page.fill("#search", '"<img"')
+    there_are(page, ".list tr.row", 1)
+    shows(page, ".list tr.row", HOSTILE)
+    shows(page, ".list tr.row", "' OR 1=1 --")
+    page.click(".list tr.row a.to")
+    shows(page, ".whose-starts", HOSTILE)
+    shows(page, ".list", "Nothing was pushed in this time.")
 
     name = shared.fleet.members[0].client_id
     follow(page, f'?view=history&range=30d&q=client_id:"{name}"')
-    expect(page.locator(".list tr.row")).to_have_count(2)
+    there_are(page, ".list tr.row", 2)
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    expect(page.locator(".starts > li")).to_have_count(5)
+    there_are(page, ".starts > li", 5)
     newest = page.locator(".starts > li").first
     for text in ("acks", "all", "1 withheld", "producer"):
         expect(newest).to_contain_text(text)
     expect(page.locator(".starts > li").last).to_contain_text("The first start that is known.")
     page.go_back()
-    expect(page.locator(".list tr.row")).to_have_count(2)
+    there_are(page, ".list tr.row", 2)
 
 
 def test_findings_as_they_were(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=history")
-    page.get_by_role("link", name="Findings at its end").click()
-    expect(page.locator(".list tr.row")).to_have_count(3)
+    press(page, "Findings at its end")
+    there_are(page, ".list tr.row", 3)
     assert rows(page) == ["critical", "high", "low"]
-    expect(page.locator(".list tr.row").first).to_contain_text(HOSTILE)
-    page.locator("#search").fill("severity:>=high -code:SK*")
-    expect(page.locator(".list tr.row")).to_have_count(1)
-    page.get_by_role("link", name="Findings that ended").click()
-    expect(page.locator(".list tr.row")).to_have_count(1)
-    expect(page.locator(".list tr.row")).to_contain_text("resolved")
-    expect(page.locator("#search")).to_have_value("")
+    shows(page, ".list tr.row >> nth=0", HOSTILE)
+    page.fill("#search", "severity:>=high -code:SK*")
+    there_are(page, ".list tr.row", 1)
+    press(page, "Findings that ended")
+    there_are(page, ".list tr.row", 1)
+    shows(page, ".list tr.row", "resolved")
+    searched(page, "")
     before = page.evaluate("new Date(Date.now() - 8.5 * 86400000).toISOString().slice(0, 10)")
     follow(page, f"?view=history&show=findings&to={before}")
-    expect(page.locator(".list tr.row").first).to_contain_text("critical")
-    expect(page.locator(".list tr.row", has_text="let batches fill")).to_have_count(0)
+    shows(page, ".list tr.row >> nth=0", "critical")
+    there_are(page, '.list tr.row:has-text("let batches fill")', 0)
 
 
 def test_what_other_views_show_of_it(shared: PageServer, opens: Opens) -> None:
     page = opens(shared.url)
-    page.locator("section", has=page.locator("#over-time")).get_by_role("link", name="30 d").click()
-    expect(page.locator(".foot", has_text="The most at once in each 2 h")).to_be_visible()
-    page.locator("section", has=page.locator("#over-time")).locator(".legend a").first.click()
-    expect(page.locator("h1")).to_have_text("History")
-    expect(page.locator("#search")).to_have_value(re.compile("librdkafka.*2.5.3"))
+    page.locator("section:has(#over-time)").get_by_role("link", name="30 d").click()
+    sees(page, '.foot:has-text("The most at once in each 2 h")')
+    page.click("section:has(#over-time) .legend a >> nth=0")
+    reads(page, "h1", "History")
+    searched(page, re.compile("librdkafka.*2.5.3"))
     expect(page).to_have_url(re.compile("range=30d"))
     page.keyboard.press("Escape")
-    page.locator("h1").click()
+    page.click("h1")
     page.keyboard.press("g")
     page.keyboard.press("o")
-    expect(page.locator("section", has=page.locator("#over-time")).get_by_role("link", name="1 h")).to_have_attribute(
-        "aria-current", "true"
-    )
+    expect(page.locator("section:has(#over-time)").get_by_role("link", name="1 h")).to_have_attribute("aria-current", "true")
 
     follow(page, f'?view=clients&q=client_id:"{shared.fleet.members[0].client_id}"')
-    page.locator(".list tr.row a.to").first.click()
-    page.get_by_role("link", name="Older starts").click()
+    page.click(".list tr.row a.to >> nth=0")
+    press(page, "Older starts")
     expect(page.locator(".starts").nth(1).locator("li")).to_have_count(5)
-    page.get_by_role("link", name="all of them in History").click()
-    expect(page.locator(".starts > li")).to_have_count(5)
+    press(page, "all of them in History")
+    there_are(page, ".starts > li", 5)
 
 
 def one_client(page: Page, fleet: Fleet, number: int = 0) -> Locator:
     """Goes to a client of the fleet; the part of its page that has its own metrics."""
     follow(page, f'?view=clients&q=client_id:"{fleet.members[number].client_id}"')
-    page.locator(".list tr.row a.to").first.click()
-    return page.locator("section", has=page.locator("#own-metrics"))
+    page.click(".list tr.row a.to >> nth=0")
+    return page.locator("section:has(#own-metrics)")
 
 
 def test_what_a_client_measured_itself_beside_its_settings(shared: PageServer, opens: Opens) -> None:
     page = opens(shared.url)
     own = one_client(page, shared.fleet)
-    expect(own.locator("h3")).to_have_text(["As a producer", "As a consumer"])
-    expect(own.locator(".muted", has_text="2 instances together, 5 min from")).to_be_visible()
-    expect(own.locator("figcaption", has_text="Request latency")).to_have_count(1)
-    queue = own.locator("figure", has_text="Wait in the send queue")
+    reads(own, "h3", ["As a producer", "As a consumer"])
+    sees(own, '.muted:has-text("2 instances together, 5 min from")')
+    there_are(own, 'figcaption:has-text("Request latency")', 1)
+    queue = own.locator('figure:has-text("Wait in the send queue")')
     expect(queue.locator("li")).to_have_count(2)
     expect(queue.locator("p")).to_have_text("linger.ms=5")
     shown = queue.locator("b").all_inner_texts()
-    errors = own.locator("figure", has_text="Failed records")
+    errors = own.locator('figure:has-text("Failed records")')
     expect(errors.locator("b")).to_have_text(["0", "0"])
     queue.locator(".plot .u-over").hover(position={"x": 60, "y": 20})
     expect(queue.locator("b").first).not_to_have_text(shown[0])
     page.mouse.move(0, 0)
     expect(queue.locator("b").first).to_have_text(shown[0])
 
-    own.get_by_role("link", name="24 h").click()
+    press(own, "24 h")
     expect(page).to_have_url(re.compile("metrics=24h"))
-    expect(own.locator(".foot")).to_contain_text("Each point is of 15 min")
-    own.get_by_role("link", name="as a table").click()
+    shows(own, ".foot", "Each point is of 15 min")
+    press(own, "as a table")
     table = own.get_by_role("table", name="Metrics of the producer", exact=True)
     expect(table.locator("tbody tr").first.locator("td").nth(2)).to_contain_text("ms")
     assert table.locator("tbody tr").count() in (95, 96, 97)
-    own.get_by_role("link", name="as curves").click()
-    expect(own.locator("figure").first).to_be_visible()
+    press(own, "as curves")
+    sees(own, "figure >> nth=0")
 
     own = one_client(page, shared.fleet, 1)
     expect(own).to_contain_text("It pushed no metrics in the last 3 h.")
@@ -201,21 +199,21 @@ def test_what_a_client_measured_itself_beside_its_settings(shared: PageServer, o
 def test_nothing_yet_and_failures_say_what_to_do(opens: Opens, tmp_path: Path) -> None:
     with serving() as server:
         page = opens(f"{server.url}?view=history")
-        expect(page.locator("[data-state=nothing]")).to_contain_text("clientscope serve --history-dir DIR")
+        shows(page, "[data-state=nothing]", "clientscope serve --history-dir DIR")
         follow(page, "?view=overview")
-        expect(page.locator("#over-time")).to_be_visible()
+        sees(page, "#over-time")
         expect(page.get_by_role("link", name="30 d")).to_have_count(0)
         page.close()
-    with serving(Fleet(now_ms(), clients=3), history_dir=tmp_path) as server:
+    with serving(3, history_dir=tmp_path) as server:
         page = opens(f"{server.url}?view=history")
-        expect(page.locator("[data-state=nothing]").first).to_contain_text("history has no table gauges yet")
-        expect(page.locator(".list [data-state=nothing]")).to_contain_text("clientscope stream writes it")
+        shows(page, "[data-state=nothing] >> nth=0", "history has no table gauges yet")
+        shows(page, ".list [data-state=nothing]", "clientscope stream writes it")
         own = one_client(page, server.fleet)
         expect(own).to_contain_text("No client's metrics are recorded.")
         expect(own).to_contain_text("clientscope stream … --client-telemetry")
         append(tmp_path, "gauges", [gauge(NOW_MS - 3_000 * DAY_MS, 1)])
         follow(page, "?view=history&range=24h")
-        expect(page.locator("[data-state=nothing]").first).to_contain_text("Nothing was recorded in this time.")
+        shows(page, "[data-state=nothing] >> nth=0", "Nothing was recorded in this time.")
 
         log = tmp_path / "gauges" / "_delta_log" / "00000000000000000000.json"
         shutil.copy(log, tmp_path / "kept")
@@ -225,10 +223,10 @@ def test_nothing_yet_and_failures_say_what_to_do(opens: Opens, tmp_path: Path) -
         expect(failed).to_contain_text("history can't be read now: try again")
         shutil.copy(tmp_path / "kept", log)
         append(tmp_path, "gauges", [gauge(now_ms() - HOUR_MS, 7)])
-        failed.get_by_role("button", name="Try again").click()
-        expect(page.locator(".legend li").first).to_contain_text("librdkafka 2.6.1")
+        press(failed, "Try again", "button")
+        shows(page, ".legend li >> nth=0", "librdkafka 2.6.1")
         follow(page, "?view=clients")
-        expect(page.locator(".list tr.row")).to_have_count(3)  # the rest of the page still works
+        there_are(page, ".list tr.row", 3)  # the rest of the page still works
         page.close()
 
 
@@ -237,10 +235,10 @@ def test_a_single_sample_is_drawn_and_the_chart_follows_the_search(opens: Opens,
     append(tmp_path, "gauges", [gauge(at, 7, "librdkafka", "2.5.3")])
     orders = {"client_id": "orders-1", "client_software_name": "Sarama", "client_software_version": "1.46"}
     append(tmp_path, "connections", [connection(at, Kind.CLOSED, 1, **orders), connection(at, Kind.CLOSED, 2)])
-    with serving(Fleet(now_ms(), clients=3), history_dir=tmp_path) as server:
+    with serving(3, history_dir=tmp_path) as server:
         page = opens(f"{server.url}?view=history&range=24h", color_scheme="light")
-        expect(page.locator(".legend li")).to_contain_text("librdkafka 2.5.3")
-        expect(page.locator(".card .notice")).to_have_count(0)
+        shows(page, ".legend li", "librdkafka 2.5.3")
+        there_are(page, ".card .notice", 0)
         drawn = page.locator(".plot canvas").first.evaluate(
             """canvas => {
               const [red, green, blue] = [0x1f, 0x7f, 0x93];  // --series-0
@@ -251,11 +249,11 @@ def test_a_single_sample_is_drawn_and_the_chart_follows_the_search(opens: Opens,
             }"""
         )
         assert drawn > 12, "a point is there"
-        page.locator("#search").fill("client_id:orders-*")
-        expect(page.locator(".legend li")).to_contain_text("Sarama 1.46")
-        expect(page.locator(".legend li")).to_have_count(1)
-        expect(page.locator(".foot", has_text="gaps are times")).to_contain_text("All that were open at any moment of each 5 min;")
-        page.get_by_role("link", name="Findings at its end").click()
-        page.locator("#search").fill("code:AN101")
-        expect(page.locator(".card .notice")).to_have_text("The chart is of all clients: this search is for findings.")
-        expect(page.locator(".legend li")).to_contain_text("librdkafka 2.5.3")
+        page.fill("#search", "client_id:orders-*")
+        shows(page, ".legend li", "Sarama 1.46")
+        there_are(page, ".legend li", 1)
+        shows(page, '.foot:has-text("gaps are times")', "All that were open at any moment of each 5 min;")
+        press(page, "Findings at its end")
+        page.fill("#search", "code:AN101")
+        reads(page, ".card .notice", "The chart is of all clients: this search is for findings.")
+        shows(page, ".legend li", "librdkafka 2.5.3")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import urllib.request
 from collections.abc import Iterator
 
 import pytest
 from made_findings import leak, made
-from page_browser import Opens, serious, wrong_request
+from observe import page as answer_of
+from page_browser import Opens, press, reads, sees, serious, shows, there_are, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
 from page_state import result
-from playwright.sync_api import ConsoleMessage, Page, expect
+from playwright.sync_api import ConsoleMessage, expect
 
 from clientscope import cli
 from clientscope.clock import now_ms
@@ -57,26 +57,21 @@ def first_client(server: PageServer) -> str:
     return f"{server.url}?view=client&key={found[0].key}"
 
 
-def is_drawn(page: Page) -> None:
-    expect(page.locator("main h1")).to_be_attached()
-    expect(page.locator("main .loading")).to_have_count(0)
-
-
 def test_a_severity_beside_a_number_says_that_it_is_the_worst(shared: PageServer, opens: Opens) -> None:
     member = shared.fleet.members[0]
     page = opens(f'{shared.url}?view=clients&q=client_id:"{member.client_id}"')
     cell = page.locator(".list tr.row td[data-label=Findings]")
     expect(cell).to_have_text(re.compile(r"^worst: critical \d+ findings$"))
     count = int(re.findall(r"\d+", cell.inner_text())[0])
-    page.locator(".list tr.row a.to").click()
-    expect(page.locator(".findings-list tr.row")).to_have_count(count)
+    page.click(".list tr.row a.to")
+    there_are(page, ".findings-list tr.row", count)
 
     page.goto(f"{shared.url}?view=clients&group=broker")
-    row = page.locator(".list tr.row", has_text="prod-eu-1 1").first
+    row = page.locator('.list tr.row:has-text("prod-eu-1 1")').first
     expect(row.locator("td[data-label=Findings]")).to_have_text(re.compile(r"^worst: critical \d+ clients with findings$"))
     named = int(re.findall(r"\d+", row.locator("td[data-label=Findings]").inner_text())[0])
     page.goto(f"{shared.url}?view=clients&q=broker:1 finding:>=info")
-    expect(page.locator(".pager")).to_have_text(f"{named} clients")
+    reads(page, ".pager", f"{named} clients")
 
 
 def number_in(text: str) -> int:
@@ -102,13 +97,12 @@ def test_same_noun_has_same_number_everywhere(shared: PageServer, opens: Opens, 
 
     for link, number in (("Findings", found.total), (f"{urgent} of them", urgent), ("leaked secrets to rotate", found.to_rotate)):
         page.goto(shared.url)
-        figure.get_by_role("link", name=link).click()
-        expect(page.locator(".pager")).to_contain_text(f"{number} findings")
+        press(figure, link)
+        shows(page, ".pager", f"{number} findings")
 
     assert cli.main(["findings", "--url", shared.url]) == 0
     assert f"{said}; {found.low_confidence} more of low confidence" in capsys.readouterr().err
-    with urllib.request.urlopen(f"{shared.url}api/v1/findings?confidence=high&limit=1") as answer:
-        assert json.load(answer)["total"] == found.total
+    assert json.loads(answer_of(f"{shared.url}api/v1/findings?confidence=high&limit=1")[1])["total"] == found.total
 
     numbers = (
         ("Connections", ".note", f"{overview.clients} clients", "clients"),
@@ -118,19 +112,18 @@ def test_same_noun_has_same_number_everywhere(shared: PageServer, opens: Opens, 
         page.goto(shared.url)
         expect(page.locator(".figure", has_text=label).locator(where)).to_contain_text(number)
         page.goto(f"{shared.url}?view={view}")
-        expect(page.locator(".pager")).to_contain_text(number)
+        shows(page, ".pager", number)
 
 
 def test_pushes_are_those_that_clients_pushed(shared: PageServer, opens: Opens) -> None:
     page = opens(shared.url)
     pushes = shared.state.overview(now_ms()).pushes
-    expect(page.locator(".figure", has_text="Pushes in a day").locator(".value")).to_have_text(str(pushes))
-    newest = page.locator("section", has=page.locator("#newest"))
+    reads(page, '.figure:has-text("Pushes in a day") .value', str(pushes))
+    newest = page.locator("section:has(#newest)")
     expect(newest.locator("tr.row")).to_have_count(8)
     assert newest.locator("tr.row", has_text=SEEN_ONLY).count() == 0
-    with urllib.request.urlopen(f"{shared.url}api/v1/results?pushed=true&limit=1000") as answer:
-        assert json.load(answer)["total"] == pushes
-    expect(newest.locator("tr.row", has_text="not judged").first).to_contain_text(re.compile(r"\d+ rules? not judged"))
+    assert json.loads(answer_of(f"{shared.url}api/v1/results?pushed=true&limit=1000")[1])["total"] == pushes
+    expect(newest.locator('tr.row:has-text("not judged")').first).to_contain_text(re.compile(r"\d+ rules? not judged"))
     page.goto(f"{shared.url}?pushes=table")
     by_minute = page.get_by_role("table", name="Pushes").locator("td")
     expect(by_minute).to_have_count(60)
@@ -164,26 +157,26 @@ def test_a_share_below_one_percent_is_shown_as_such(shared: PageServer, opens: O
 def test_what_could_not_be_judged_is_counted_and_explained(shared: PageServer, opens: Opens) -> None:
     page = opens(shared.url)
     overview = shared.state.overview(now_ms())
-    note = page.locator(".figure", has_text="Connections").locator(".note")
+    note = page.locator('.figure:has-text("Connections") .note')
     expect(note).to_have_text(f"{overview.judged} of {overview.clients} clients could be judged")
     note.get_by_role("link").click()
     assert overview.clients is not None and overview.judged is not None
-    expect(page.locator(".pager")).to_have_text(f"{overview.clients - overview.judged} clients")
+    reads(page, ".pager", f"{overview.clients - overview.judged} clients")
 
     page.goto(first_client(shared))
     unjudged = page.locator(".unjudged")
     expect(unjudged.locator("summary")).to_have_text("1 rule could not judge it")
     unjudged.locator("summary").click()
     expect(unjudged).to_contain_text("max.request.size")
-    unjudged.get_by_role("link", name="AN115").click()
-    expect(page.locator("h1")).to_contain_text("AN115 request size above broker")
+    press(unjudged, "AN115")
+    shows(page, "h1", "AN115 request size above broker")
 
 
 def test_columns_are_chosen_and_the_address_has_them(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=clients", viewport={"width": 1200, "height": 900})
     headings = page.locator(".list > .table-host th:visible")
     expect(headings.filter(has_text="Gateway")).to_have_count(0)
-    page.locator("summary", has_text="Columns").click()
+    page.click('summary:has-text("Columns")')
     page.get_by_label("Gateway", exact=True).check()
     page.get_by_label("Principal", exact=True).uncheck()
     expect(page).to_have_url(re.compile(r"columns=software,owner,address,connections,findings,since,listener,broker,gateway"))
@@ -192,32 +185,32 @@ def test_columns_are_chosen_and_the_address_has_them(shared: PageServer, opens: 
     expect(headings.filter(has_text="Broker")).to_have_count(1)  # what is chosen is shown at any width
     expect(headings.filter(has_text="Principal")).to_have_count(0)
     assert serious(page) == []
-    page.locator("summary", has_text="Columns").click()
-    page.get_by_role("link", name="Usual columns").click()
+    page.click('summary:has-text("Columns")')
+    press(page, "Usual columns")
     expect(headings.filter(has_text="Principal")).to_have_count(1)
 
 
 def test_numbers_and_names_say_of_what(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?health=open")
-    expect(page.locator(".bar .cluster")).to_have_text("Cluster prod-eu-1")
-    expect(page.locator(".health .chip", has_text="Stream")).to_contain_text("643 records behind Kafka, the oldest 900 ms old")
-    expect(page.locator(".health .chip", has_text="Gateways")).to_contain_text("last record")
-    figures = page.get_by_role("table", name="Each process").locator("tr", has_text="gw-1").locator("td").last
+    reads(page, ".bar .cluster", "Cluster prod-eu-1")
+    shows(page, '.health .chip:has-text("Stream")', "643 records behind Kafka, the oldest 900 ms old")
+    shows(page, '.health .chip:has-text("Gateways")', "last record")
+    figures = page.get_by_role("table", name="Each process").locator('tr:has-text("gw-1") td').last
     expect(figures).to_have_text("open connections: 812")
 
 
 def test_no_reason_is_chosen_before_the_reader_does(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=findings&q=kind:leak state:open")
-    page.locator(".list tr.row a.to").first.click()
-    expect(page.locator(".decide input[type=radio]")).to_have_count(4)
-    expect(page.locator(".decide input[type=radio]:checked")).to_have_count(0)
+    page.click(".list tr.row a.to >> nth=0")
+    there_are(page, ".decide input[type=radio]", 4)
+    there_are(page, ".decide input[type=radio]:checked", 0)
     page.get_by_label(re.compile("^Why")).fill("of the test cluster")
-    page.get_by_role("button", name="Close", exact=True).click()
+    press(page, "Close", "button", exact=True)
     page.wait_for_timeout(300)
     assert shared.decisions == [], "the browser asks for a reason first"
     page.get_by_label("A test value").check()
-    page.get_by_role("button", name="Close", exact=True).click()
-    expect(page.locator(".decide .notice")).to_be_visible()
+    press(page, "Close", "button", exact=True)
+    sees(page, ".decide .notice")
     fingerprint, value = shared.decisions[0]
     assert fingerprint in page.url and value is not None
     assert json.loads(value)["resolution"] == "test-value"
@@ -225,24 +218,24 @@ def test_no_reason_is_chosen_before_the_reader_does(shared: PageServer, opens: O
 
 def test_rules_are_explained_on_the_page(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=findings&group=code")
-    row = page.locator(".list tr.row", has_text="AN101")
+    row = page.locator('.list tr.row:has-text("AN101")')
     expect(row).to_contain_text("acks zero")
     expect(row).to_contain_text("acks=all")
     page.goto(f"{shared.url}?view=findings&q=code:AN101")
-    page.locator(".list tr.row", has_text="it sets").locator("a.to").click()
-    expect(page.locator("h1 code")).to_have_text("acks=0")  # and no backticks
-    expect(page.locator(".pairs.details")).to_contain_text("Why")
-    expect(page.locator(".pairs.details")).to_contain_text("lost without notice")
+    page.click('.list tr.row:has-text("it sets") a.to')
+    reads(page, "h1 code", "acks=0")  # and no backticks
+    shows(page, ".pairs.details", "Why")
+    shows(page, ".pairs.details", "lost without notice")
     page.locator(".pairs.details").get_by_role("link", name="AN101").click()
     expect(page).to_have_url(re.compile("view=rule&code=AN101"))
-    expect(page.locator("h1")).to_have_text("AN101 acks zero")
+    reads(page, "h1", "AN101 acks zero")
     outer = page.get_by_role("link", name="Apache Kafka, acks")
     assert (outer.get_attribute("target"), outer.get_attribute("rel")) == ("_blank", "noopener noreferrer")
     assert (outer.get_attribute("href") or "").startswith("https://kafka.apache.org/")
     expect(page.locator("main")).not_to_contain_text("``")
     assert serious(page) == []
     page.goto(f"{shared.url}?view=rule&code=AN999")
-    expect(page.locator("main")).to_contain_text("no such rule")
+    shows(page, "main", "no such rule")
 
 
 def test_clients_are_sorted_by_the_worst_finding(shared: PageServer, opens: Opens) -> None:
@@ -268,8 +261,8 @@ def test_a_finding_is_copied_as_markdown_and_has_a_permanent_link(shared: PageSe
     )
     shared.apply([shared.fleet.finding(finding)])
     page = opens(f"{shared.url}?view=finding&id={finding.fingerprint}&source=x", permissions=["clipboard-read", "clipboard-write"])
-    expect(page.locator(".pairs.details")).to_contain_text("Why")
-    page.get_by_role("button", name="Copy as Markdown").click()
+    shows(page, ".pairs.details", "Why")
+    press(page, "Copy as Markdown", "button")
     expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
     text = str(page.evaluate("navigator.clipboard.readText()"))
     lines = text.splitlines()
@@ -283,7 +276,7 @@ def test_a_finding_is_copied_as_markdown_and_has_a_permanent_link(shared: PageSe
     assert link.get_attribute("href") == permanent
     link.click()
     expect(page).to_have_url(permanent)
-    expect(page.locator("h1")).to_contain_text("@all")
+    shows(page, "h1", "@all")
     assert serious(page) == []
 
 
@@ -295,7 +288,7 @@ def test_an_empty_system_says_how_the_first_client_connects(opens: Opens) -> Non
         for step, word in enumerate(("advertised.listeners=", "clientscope gateway --bootstrap-servers", "import KafkaProducer")):
             expect(steps.nth(step).locator("code")).to_contain_text(word)
         server.apply(Fleet(now_ms(), clients=0).heartbeats(now_ms()))
-        expect(page.locator(".list")).to_contain_text("No client is connected.")
+        shows(page, ".list", "No client is connected.")
         expect(steps).to_have_count(3)
         expect(steps.first.locator("code")).to_have_text("bootstrap.servers=HOST:9092")
         assert serious(page) == []

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from page_browser import SECONDS, Opens, follow
+from page_browser import SECONDS, Opens, follow, press, reads, searched, sees, shows, there_are
 from page_browser import wrong_request as is_allowed  # noqa: F401  read by the fixture of pages
 from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
@@ -25,7 +25,7 @@ def shared() -> Iterator[PageServer]:
 
 @pytest.fixture
 def own() -> Iterator[PageServer]:
-    with serving(Fleet(now_ms(), clients=30)) as server:
+    with serving(30) as server:
         yield server
 
 
@@ -37,91 +37,89 @@ def rows(page: Page) -> list[str]:
 
 def test_the_overview_answers_at_a_glance(shared: PageServer, opens: Opens) -> None:
     page = opens(shared.url)
-    expect(page.locator("#feed")).to_have_text("Live")
+    reads(page, "#feed", "Live")
     fleet = shared.fleet
-    figure = page.locator(".figure", has_text="Connections").locator(".value")
+    figure = page.locator('.figure:has-text("Connections") .value')
     expect(figure).to_have_text(f"{sum(member.connections for member in fleet.members):,}")
-    expect(page.locator(".health .chip")).to_have_count(5)
-    expect(page.locator(".health .chip", has_text="Queries")).to_contain_text("640 records behind Kafka")
-    expect(page.locator("#over-time")).to_be_visible()
-    expect(page.locator(".plot canvas").first).to_be_visible()
-    expect(page.locator(".legend").first).to_contain_text("librdkafka 2.5.3")
-    expect(page.locator("section", has=page.locator("#to-fix")).locator("li a.plain .mark").first).to_have_attribute(
-        "data-severity", "critical"
-    )
-    expect(page.locator("section", has=page.locator("#mix")).locator("tr.row").first).to_contain_text("librdkafka 2.5.3")
-    expect(page.locator("section", has=page.locator("#newest")).locator("tr.row")).to_have_count(8)
+    there_are(page, ".health .chip", 5)
+    shows(page, '.health .chip:has-text("Queries")', "640 records behind Kafka")
+    sees(page, "#over-time")
+    sees(page, ".plot canvas >> nth=0")
+    shows(page, ".legend >> nth=0", "librdkafka 2.5.3")
+    expect(page.locator("section:has(#to-fix) li a.plain .mark").first).to_have_attribute("data-severity", "critical")
+    shows(page, "section:has(#mix) tr.row >> nth=0", "librdkafka 2.5.3")
+    there_are(page, "section:has(#newest) tr.row", 8)
 
-    page.locator("section", has=page.locator("#over-time")).get_by_role("link", name="as a table").click()
+    page.locator("section:has(#over-time)").get_by_role("link", name="as a table").click()
     table = page.get_by_role("table", name="Connections by software version", exact=True).first
     expect(table.locator("tbody tr")).to_have_count(60)
     unknown = table.locator("tbody tr", has_text=re.compile("–"))
     expect(unknown.first).not_to_contain_text("0,")  # a minute without a report is not zero
     assert "versions=table" in page.url
 
-    page.locator("section", has=page.locator("#mix")).locator("tr.row a").first.click()
-    expect(page.locator("h1")).to_have_text("Clients")
-    expect(page.locator("#search")).to_have_value(re.compile("librdkafka.*2.5.3"))
-    expect(page.locator(".pager")).to_contain_text("client")
+    page.click("section:has(#mix) tr.row a >> nth=0")
+    reads(page, "h1", "Clients")
+    searched(page, re.compile("librdkafka.*2.5.3"))
+    shows(page, ".pager", "client")
 
 
 def test_a_silent_gateway_is_amber_and_named(own: PageServer, opens: Opens) -> None:
     own.apply(own.fleet.statuses(stale=True))
     page = opens(own.url)
-    expect(page.locator(".health .chip", has_text="Gateways")).to_have_attribute("data-tone", "warn")
-    expect(page.locator(".unwell")).to_contain_text("gateway gw-2 is stale. Nothing was heard of it")
+    expect(page.locator('.health .chip:has-text("Gateways")')).to_have_attribute("data-tone", "warn")
+    shows(page, ".unwell", "gateway gw-2 is stale. Nothing was heard of it")
     page.get_by_role("button", name="Details").first.click()
-    expect(page.get_by_role("table", name="Each process").locator("tr", has_text="gw-2")).to_contain_text("stale")
+    expect(page.get_by_role("table", name="Each process").locator('tr:has-text("gw-2")')).to_contain_text("stale")
 
 
 def test_clients_are_searched_sorted_grouped_and_opened(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=clients")
-    expect(page.locator(".pager")).to_contain_text("1–100 of 180 clients")
+    shows(page, ".pager", "1–100 of 180 clients")
     first = rows(page)
-    page.get_by_role("link", name="Next page").click()
-    expect(page.locator(".pager")).to_contain_text("101–180 of 180 clients")
+    press(page, "Next page")
+    shows(page, ".pager", "101–180 of 180 clients")
     assert not set(first) & set(rows(page))
     page.go_back()
-    expect(page.locator(".pager")).to_contain_text("1–100 of 180")
-    page.get_by_role("link", name="Last page").click()
-    expect(page.locator(".pager")).to_contain_text("101–180 of 180")
+    shows(page, ".pager", "1–100 of 180")
+    press(page, "Last page")
+    shows(page, ".pager", "101–180 of 180")
 
-    page.get_by_role("link", name="Connections", exact=True).click()
+    press(page, "Connections", exact=True)
     expect(page.get_by_role("columnheader", name="Connections")).to_have_attribute("aria-sort", "descending")
-    expect(page.locator(".list tr.row").first).to_contain_text("24")
-    page.locator("#search").fill("software:librdkafka version:<2.5")
+    shows(page, ".list tr.row >> nth=0", "24")
+    page.fill("#search", "software:librdkafka version:<2.5")
     expect(page).to_have_url(re.compile(r"q=software:librdkafka"))
-    expect(page.locator(".list tr.row", has_text="2.5.3")).to_have_count(0)
-    expect(page.locator(".list tr.row", has_text="apache-kafka-java")).to_have_count(0)
-    expect(page.locator(".list tr.row").first).to_contain_text("librdkafka")
+    there_are(page, '.list tr.row:has-text("2.5.3")', 0)
+    there_are(page, '.list tr.row:has-text("apache-kafka-java")', 0)
+    shows(page, ".list tr.row >> nth=0", "librdkafka")
 
-    page.locator("#search").fill("software:librdkafka nope:3")
-    expect(page.locator(".mistake mark")).to_have_text("nope")
-    expect(page.locator(".mistake")).to_contain_text("principal")
-    page.locator("#search").fill("no-such-thing")
-    expect(page.locator("[data-state=no-match]")).to_be_visible()
-    page.get_by_role("link", name="Clear filters").click()
-    expect(page.locator(".pager")).to_contain_text("of 180 clients")
+    page.fill("#search", "software:librdkafka nope:3")
+    reads(page, ".mistake mark", "nope")
+    shows(page, ".mistake", "principal")
+    page.fill("#search", "no-such-thing")
+    sees(page, "[data-state=no-match]")
+    press(page, "Clear filters")
+    shows(page, ".pager", "of 180 clients")
 
-    facet = page.locator(".facets section", has_text="software").first
-    facet.get_by_role("link", name="franz-go").click()
-    expect(page.locator("#search")).to_have_value("software:franz-go")
+    facet = page.locator('.facets section:has-text("software")').first
+    press(facet, "franz-go")
+    searched(page, "software:franz-go")
     expect(facet.locator("a[aria-current]")).to_contain_text("franz-go")
     facet.locator("a[aria-current]").click()
-    expect(page.locator("#search")).to_have_value("")
+    searched(page, "")
 
     page.locator(".segments").get_by_role("link", name="Principals").click()
-    expect(page.locator(".list tr.row").first).to_contain_text("User:")
-    page.locator(".list tr.row a").first.click()
-    expect(page.locator("#search")).to_have_value(re.compile("^principal:"))
+    shows(page, ".list tr.row >> nth=0", "User:")
+    page.click(".list tr.row a >> nth=0")
+    searched(page, re.compile("^principal:"))
 
     page.goto(f"{shared.url}?view=clients&sort=-connections&q=connections:>=24")
-    page.locator("td.chevron button").first.click()
+    page.click("td.chevron button >> nth=0")
     expect(page.get_by_role("table", name="Connections", exact=True).locator("tbody tr")).to_have_count(24)
     page.reload()  # all of it is in the address
     expect(page.get_by_role("table", name="Connections", exact=True).locator("tbody tr")).to_have_count(24)
     with page.expect_download() as download:
-        page.get_by_role("link", name="CSV").click()
+        press(page, "CSV")
     lines = download.value.path().read_text().splitlines()
     assert len(lines) == 1 + sum(member.connections >= 24 for member in shared.fleet.members)
 
@@ -139,76 +137,76 @@ def test_not_judged_never_looks_like_clean(shared: PageServer, opens: Opens) -> 
 def test_one_client(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=clients&q=finding:>=high&sort=client_id")
     name = page.locator(".list tr.row a.to").first.inner_text()
-    page.locator(".list tr.row a.to").first.click()
-    expect(page.locator("h1")).to_have_text(name)
-    expect(page.locator("section", has=page.locator("#identity"))).to_contain_text("SASL_SSL")
-    expect(page.locator(".findings-list .pill").first).to_have_text(re.compile("high|critical"))
+    page.click(".list tr.row a.to >> nth=0")
+    reads(page, "h1", name)
+    shows(page, "section:has(#identity)", "SASL_SSL")
+    reads(page, ".findings-list .pill >> nth=0", re.compile("high|critical"))
     settings = page.get_by_role("table", name="Settings")
-    expect(settings.locator("tr", has_text="linger.ms")).to_contain_text("pushed")
-    expect(settings.locator("tr", has_text="sasl.jaas.config")).to_contain_text("withheld: key infix, 90 bytes")
-    expect(settings.locator("tr", has_text="request.timeout.ms")).to_contain_text("default")
+    expect(settings.locator('tr:has-text("linger.ms")')).to_contain_text("pushed")
+    expect(settings.locator('tr:has-text("sasl.jaas.config")')).to_contain_text("withheld: key infix, 90 bytes")
+    expect(settings.locator('tr:has-text("request.timeout.ms")')).to_contain_text("default")
     page.get_by_role("link", name=re.compile("^redacted")).click()
-    expect(settings.locator("tr", has_text="linger.ms")).to_have_count(0)
-    expect(settings.locator("tr", has_text="sasl.jaas.config")).to_be_visible()
+    expect(settings.locator('tr:has-text("linger.ms")')).to_have_count(0)
+    expect(settings.locator('tr:has-text("sasl.jaas.config")')).to_be_visible()
     page.keyboard.press("Escape")
     expect(page).to_have_url(re.compile("view=client&"))  # one step back: all sources
     page.keyboard.press("Escape")
-    expect(page.locator("h1")).to_have_text("Clients")
+    reads(page, "h1", "Clients")
 
     started_again = next(member for member in shared.fleet.members if member.push and member.number % 9 == 0)
     page.goto(f'{shared.url}?view=clients&q=client_id:"{started_again.client_id}"')
-    page.locator(".list tr.row a.to").first.click()
+    page.click(".list tr.row a.to >> nth=0")
     changed = page.get_by_role("table", name="Changes").first
-    expect(changed.locator("tr", has_text="acks")).to_contain_text(re.compile("all.*→.*1"))
-    expect(changed.locator("tr", has_text="linger.ms")).to_contain_text(re.compile("not set.*→.*5"))
+    expect(changed.locator('tr:has-text("acks")')).to_contain_text(re.compile("all.*→.*1"))
+    expect(changed.locator('tr:has-text("linger.ms")')).to_contain_text(re.compile("not set.*→.*5"))
 
 
 def test_findings_are_ranked_filtered_and_explained(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=findings")
     expect(page.locator(".list tr.row").first.locator(".pill")).to_have_text("critical")
-    expect(page.locator(".foot")).to_contain_text("1 finding of low confidence")
-    page.locator("td.chevron button").first.click()
+    shows(page, ".foot", "1 finding of low confidence")
+    page.click("td.chevron button >> nth=0")
     for text in ("sasl.jaas.config", "key infix, 90 bytes", "a file that only the client reads", "redacted at gw-1", "no owner"):
-        expect(page.locator(".pairs.details")).to_contain_text(text)
-    page.locator("#search").fill("severity:>=high")
-    expect(page.locator(".list tr.row .pill", has_text="medium")).to_have_count(0)
-    page.locator("#search").fill("")
-    expect(page.locator(".list tr.row .pill", has_text="medium")).not_to_have_count(0)
+        shows(page, ".pairs.details", text)
+    page.fill("#search", "severity:>=high")
+    there_are(page, '.list tr.row .pill:has-text("medium")', 0)
+    page.fill("#search", "")
+    expect(page.locator('.list tr.row .pill:has-text("medium")')).not_to_have_count(0)
     page.locator(".segments").get_by_role("link", name="Rules").click()
-    page.locator(".list tr.row a", has_text="AN101").click()
-    expect(page.locator("#search")).to_have_value("code:AN101")
-    expect(page.locator(".list tr.row").first).to_contain_text("AN101")
+    page.click('.list tr.row a:has-text("AN101")')
+    searched(page, "code:AN101")
+    shows(page, ".list tr.row >> nth=0", "AN101")
     expect(page.locator(".list tr.row").first.get_by_role("link", name="AN101")).to_have_attribute("href", "?view=rule&code=AN101")
-    page.locator(".list tr.row a.to").first.click()
-    expect(page.locator("h1")).to_contain_text("acks=1")
-    expect(page.locator("#decide")).to_be_visible()
+    page.click(".list tr.row a.to >> nth=0")
+    shows(page, "h1", "acks=1")
+    sees(page, "#decide")
     page.goto(f"{shared.url}?view=finding&id={'0' * 32}")
-    expect(page.locator("main")).to_contain_text("No finding has this fingerprint")
+    shows(page, "main", "No finding has this fingerprint")
 
 
 def test_brokers_where_they_differ_and_are_searched(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=brokers")
-    third = page.get_by_role("table", name="Brokers").locator("tr.row", has_text="kafka-3.internal")
+    third = page.get_by_role("table", name="Brokers").locator('tr.row:has-text("kafka-3.internal")')
     expect(third).to_contain_text("Kafka 4.2 or 4.3")
     expect(third).to_contain_text("inferred")
     differ = page.get_by_role("table", name="Differences")
     expect(differ.locator("tbody tr")).to_have_count(2)
-    expect(differ.locator("tr", has_text="Fetch")).to_contain_text("4–17 at 1, 2")
+    expect(differ.locator('tr:has-text("Fetch")')).to_contain_text("4–17 at 1, 2")
     expect(page.get_by_role("table", name="API ranges").locator("tr.differs")).to_have_count(2)
 
     table = page.get_by_role("table", name="Brokers").locator("tr.row")
     expect(table).to_have_count(3)
-    page.locator("#search").fill("source:inferred")
+    page.fill("#search", "source:inferred")
     expect(table).to_have_count(1)
     expect(table).to_contain_text("kafka-3.internal")
     expect(page.get_by_text("The search leaves one broker")).to_be_visible()
-    page.locator("#search").fill("source:guessed")
-    expect(page.locator(".mistake")).to_contain_text("declared")
-    page.locator("#search").fill("rack:nowhere")
-    page.get_by_role("link", name="Clear filters").click()
+    page.fill("#search", "source:guessed")
+    shows(page, ".mistake", "declared")
+    page.fill("#search", "rack:nowhere")
+    press(page, "Clear filters")
     expect(table).to_have_count(3)
     page.get_by_role("link", name="clients", exact=True).first.click()
-    expect(page.locator("#search")).to_have_value("broker:1")
+    searched(page, "broker:1")
 
 
 def test_readiness_lists_who_breaks_and_why(shared: PageServer, opens: Opens) -> None:
@@ -216,28 +214,28 @@ def test_readiness_lists_who_breaks_and_why(shared: PageServer, opens: Opens) ->
     table = page.get_by_role("table", name="Readiness").locator("tr.row")
     expect(table.first).to_contain_text("breaks")
     expect(table.first).to_contain_text("unknown software")
-    expect(page.locator(".verdicts")).to_contain_text("A version that Kafka 4.0.0 doesn't serve was last seen")
+    shows(page, ".verdicts", "A version that Kafka 4.0.0 doesn't serve was last seen")
     table.first.locator("td.chevron button").click()
-    expect(page.locator(".why")).to_contain_text("4.0.0 doesn't serve Produce 2: it was removed in 4.0.0.")
-    page.get_by_role("link", name="Software", exact=True).click()
+    shows(page, ".why", "4.0.0 doesn't serve Produce 2: it was removed in 4.0.0.")
+    press(page, "Software", exact=True)
     expect(table.first.locator("a.to, td.strong").first).to_have_text("unknown software")
     expect(table.filter(has_text="kafkajs 2.2.4")).to_contain_text("can't be judged yet")
     page.get_by_label("Release of the brokers").select_option("3.9.2")
     expect(page).to_have_url(re.compile("target=3.9.2"))
-    expect(page.locator(".verdicts")).to_contain_text("No version that Kafka 3.9.2 doesn't serve was seen since")
-    page.get_by_role("link", name="Principals", exact=True).click()
+    shows(page, ".verdicts", "No version that Kafka 3.9.2 doesn't serve was seen since")
+    press(page, "Principals", exact=True)
     table.filter(has_text="User:orders").locator("a.to").click()
-    expect(page.locator("#search")).to_have_value('principal:"User:orders"')
+    searched(page, 'principal:"User:orders"')
 
 
 def test_what_is_read_stays_where_it_is(own: PageServer, opens: Opens) -> None:
     page = opens(f"{own.url}?view=clients&sort=-connections")
-    expect(page.locator(".list tr.row")).to_have_count(30)
+    there_are(page, ".list tr.row", 30)
     before = rows(page)
     page.evaluate("globalThis.notReloaded = true")
     page.locator(".list tr.row").nth(3).hover()
     page.locator("td.chevron button").nth(3).click()
-    expect(page.locator("tr.inner tbody tr").first).to_be_visible()
+    sees(page, "tr.inner tbody tr >> nth=0")
     scrolled = page.evaluate("scrollTo(0, 200), scrollY")
     page.locator(".list tr.row").nth(8).hover()
 
@@ -250,12 +248,12 @@ def test_what_is_read_stays_where_it_is(own: PageServer, opens: Opens) -> None:
     assert page.evaluate("scrollY") == scrolled
     row = page.locator(f'.list tr.row:has-text("{least.client_id}") td[data-label=Connections]').first
     expect(row).to_have_text(str(least.connections + 60))  # the number is updated in its row
-    expect(page.locator("tr.inner tbody tr").first).to_be_visible()
+    sees(page, "tr.inner tbody tr >> nth=0")
 
     button.click()
     page.mouse.move(0, 0)
-    expect(page.locator(".list tr.row").first).to_contain_text("brand-new")
-    expect(page.locator("tr.inner tbody tr").first).to_be_visible()
+    shows(page, ".list tr.row >> nth=0", "brand-new")
+    sees(page, "tr.inner tbody tr >> nth=0")
     own.apply(own.fleet.opened(replace(own.fleet.members[0], client_id="at-once", number=778), 200, now_ms()))
     expect(page.locator(".list tr.row").first).to_contain_text("at-once", timeout=3 * SECONDS)  # nobody reads
     assert page.evaluate("globalThis.notReloaded")
@@ -263,37 +261,37 @@ def test_what_is_read_stays_where_it_is(own: PageServer, opens: Opens) -> None:
 
 def test_pace_paused_and_live_again(own: PageServer, opens: Opens) -> None:
     page = opens(f"{own.url}?view=clients&sort=-connections")
-    expect(page.locator(".list tr.row")).to_have_count(30)
+    there_are(page, ".list tr.row", 30)
     page.wait_for_timeout(SECONDS)  # the list is read again once the first event tells its version
     page.get_by_label("How often what is shown follows").select_option("paused")
     own.apply(own.fleet.opened(replace(own.fleet.members[0], client_id="later", number=779), 200, now_ms()))
-    expect(page.locator(".fresh")).to_contain_text("newer is there")
-    expect(page.locator(".list tr.row", has_text="later")).to_have_count(0)
+    shows(page, ".fresh", "newer is there")
+    there_are(page, '.list tr.row:has-text("later")', 0)
     page.get_by_label("How often what is shown follows").select_option("live")
-    expect(page.locator(".list tr.row").first).to_contain_text("later")
+    shows(page, ".list tr.row >> nth=0", "later")
 
 
 def test_keys(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=clients")
-    expect(page.locator("#feed")).to_have_text("Live")
+    reads(page, "#feed", "Live")
     page.keyboard.press("/")
     expect(page.locator("#search")).to_be_focused()
     page.keyboard.type("jgk?")  # is text there
-    expect(page.locator("#search")).to_have_value("jgk?")
+    searched(page, "jgk?")
     page.keyboard.press("Escape")
-    expect(page.locator("#search")).to_have_value("")
+    searched(page, "")
     page.keyboard.press("Escape")
     expect(page.locator("#search")).not_to_be_focused()
-    expect(page.locator(".list tr.row")).to_have_count(100)
+    there_are(page, ".list tr.row", 100)
     for key in ("j", "j", "j", "k"):
         page.keyboard.press(key)
     second = page.locator(".list tr.row a.to").nth(1)
     expect(second).to_be_focused()
     name = second.inner_text()
     page.keyboard.press("Enter")
-    expect(page.locator("h1")).to_have_text(name)
+    reads(page, "h1", name)
     page.keyboard.press("Escape")
-    expect(page.locator("h1")).to_have_text("Clients")
+    reads(page, "h1", "Clients")
     expect(second).to_be_focused()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
@@ -307,24 +305,24 @@ def test_hostile_strings_stay_text_in_every_view(own: PageServer, opens: Opens) 
     for section in (".unwell", ".processes", "section:has(#to-fix)", "section:has(#mix)", "section:has(#newest)"):
         expect(page.locator(section)).to_contain_text(HOSTILE)
     page.goto(f'{own.url}?view=clients&q=client_id:"{HOSTILE}"')
-    expect(page.locator(".list tr.row")).to_have_count(1)
+    there_are(page, ".list tr.row", 1)
     expect(page.locator(".facets")).to_be_attached()
-    page.locator("td.chevron button").click()
-    page.locator(".list tr.row a.to").click()
-    expect(page.locator("h1")).to_have_text(HOSTILE)
+    page.click("td.chevron button")
+    page.click(".list tr.row a.to")
+    reads(page, "h1", HOSTILE)
     for group in ("application", "principal", "software", "address"):
         follow(page, f"?view=clients&group={group}")
-        expect(page.locator(".list")).to_contain_text(HOSTILE)
+        shows(page, ".list", HOSTILE)
         page.locator(".list tr.row a", has_text=HOSTILE).click()
-        expect(page.locator(".list tr.row")).to_have_count(1)  # its own term of the query finds it, and nothing else
+        there_are(page, ".list tr.row", 1)  # its own term of the query finds it, and nothing else
     page.goto(f"{own.url}?view=findings")
     page.locator(".list tr.row", has_text=HOSTILE).locator("td.chevron button").click()
-    expect(page.locator(".pairs.details")).to_contain_text(HOSTILE)
+    shows(page, ".pairs.details", HOSTILE)
     assert page.locator("a[href^='javascript']").count() == 0
     page.locator(".list tr.row a.to", has_text=HOSTILE).click()
-    expect(page.locator("h1")).to_have_text(HOSTILE)
+    reads(page, "h1", HOSTILE)
     page.goto(f"{own.url}?view=brokers&open={HOSTILE}/9")
     expect(page.get_by_role("table", name="Brokers")).to_contain_text(HOSTILE)
     page.goto(f"{own.url}?view=clients&q={HOSTILE}&sort={HOSTILE}&offset={HOSTILE}")
-    expect(page.locator("#search")).to_have_value(HOSTILE)
+    searched(page, HOSTILE)
     assert page.locator("main img, [onerror]").count() == 0

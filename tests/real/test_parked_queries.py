@@ -10,7 +10,6 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import kafka
@@ -71,12 +70,11 @@ class JobOnASmallDisk(StreamJob):
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JobOnASmallDisk]:
-    directory = tmp_path_factory.mktemp("parked")
+def job(folder: Path) -> Iterator[JobOnASmallDisk]:
     extra = {"log.retention.check.interval.ms": "500", "log.initial.task.delay.ms": "500"}
-    started, running = start_broker(directory / "broker", extra=extra)
-    with volume(directory / "history", 48) as disk:
-        job = JobOnASmallDisk(started, running, disk, directory)
+    started, running = start_broker(folder / "broker", extra=extra)
+    with volume(folder / "history", 48) as disk:
+        job = JobOnASmallDisk(started, running, disk, folder)
         try:
             with job.running():
                 yield job
@@ -140,7 +138,7 @@ def test_f47_a_job_outlives_internal_and_continues_by_itself(job: JobOnASmallDis
 def retain(servers: str, milliseconds: int) -> None:
     """Connections' records, for so long."""
     topic = ConfigResource(ConfigResourceType.TOPIC, CONNECTIONS, {"retention.ms": str(milliseconds)})
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=servers)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=servers) as admin:
         admin.alter_configs([topic])
 
 

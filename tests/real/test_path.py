@@ -11,29 +11,27 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import deltalake
 import jsonschema
-import kafka
 import pyarrow.parquet
 import pytest
 from dashboards import queries, rules
 from every import every
 from forked import printed
-from observe import files_below, java_below, make_topic, metrics, page, read_all
+from observe import becomes, files_below, java_below, make_topic, metrics, page, push_one, read_all, write
 from patience import LIMIT_S, until
 from real_prometheus import prometheus
 from record_bytes import config_record, setting
-from test_findings import becomes
 
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
-from clientscope.demo.watch import DemoWatch, jmx_connections
+from clientscope.demo.watch import DemoWatch
 from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS, TELEMETRY
 from sinks.dashboard.past.pushes import Whose, differences, starts
 from sinks.dashboard.past.tables import Span, Tables
@@ -71,7 +69,7 @@ def in_history(installation: Any, column: str = "client_id", client_id: str = ""
 
 @contextmanager
 def held_open(installation: Any, names: list[str]) -> Iterator[list[RawClient]]:
-    clients = [RawClient.connect(installation.gateway.address, "held") for _ in names]
+    clients = [installation.gateway.connect("held") for _ in names]
     for client, name in zip(clients, names, strict=True):
         client.api_versions(name, "1.0")
     yield clients
@@ -88,9 +86,7 @@ def test_each_start_of_a_producer_is_a_result_a_row_of_history_and_a_line_on_the
         return [row for row in results(installation, name) if row["origin"] == origin]
 
     for number, batch_size in enumerate((1_000_000, 16_384), 1):
-        with closing(
-            KafkaProducer(bootstrap_servers=installation.gateway.address, client_id=name, acks=0, batch_size=batch_size)
-        ) as producer:
+        with KafkaProducer(bootstrap_servers=installation.gateway.address, client_id=name, acks=0, batch_size=batch_size) as producer:
             producer.send(TOPIC, b"x").get(LIMIT_S)
             until(lambda: len(of("pushed")), number)
             row = of("pushed")[-1]
@@ -114,16 +110,14 @@ def test_each_start_of_a_producer_is_a_result_a_row_of_history_and_a_line_on_the
 def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> None:
     """By a careless client through the gateway, and by a producer that writes an un-redacted record straight to the topic."""
     secret = f'x.PlainLoginModule required username="u" password="{CANARY}";'
-    with closing(RawClient.connect(installation.gateway.address, "careless")) as client:
-        client.api_versions("careless-client", "0.1.0")
+    with installation.gateway.named("careless", "careless-client", "0.1.0") as client:
         answer = client.push_config([("sasl.jaas.config", secret, 8, False), ("acks", "all", 1, True)])
     if answer.error_code == 0:  # on a busy machine it is answered before it is judged
         counted = metrics(installation.gateway.metrics_url).items()
         assert any(name == "clientscope_gateway_pushes_answered_early_total" and number for (name, *_), number in counted)
     else:
         assert answer.error_code == 40 and "sasl.jaas.config" in answer.error_message and CANARY not in answer.error_message
-    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
-        producer.send(CONFIGS, key=b"straight", value=config_record(setting("notes", secret), client_id="straight")).get(LIMIT_S)
+    write(installation.broker.internal, CONFIGS, (b"straight", config_record(setting("notes", secret), client_id="straight")))
     for client_id, code in (("careless", "SK001"), ("straight", "SK002")):
         until(lambda client_id=client_id: len(results(installation, client_id)) == 1)
         said = outcomes(results(installation, client_id)[0])
@@ -159,13 +153,13 @@ def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(instal
         CONNECTIONS: {"not_json": [b"not a record"], "invalid_kind": [b'{"version":1}']},
     }
     sent: dict[tuple[str, int, int], tuple[str, int]] = {}
-    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
-        for topic, reasons in poison.items():
-            for reason, values in reasons.items():
-                for number, value in enumerate(values):
-                    where = producer.send(topic, key=f"poison-{reason}-{number}".encode(), value=value).get(LIMIT_S)
-                    sent[where.topic, where.partition, where.offset] = reason, len(value)
-        producer.send(CONFIGS, key=b"good", value=b"\n" + good).get(LIMIT_S)
+    for topic, reasons in poison.items():
+        for reason, values in reasons.items():
+            places = write(
+                installation.broker.internal, topic, *((f"poison-{reason}-{n}".encode(), value) for n, value in enumerate(values))
+            )
+            sent |= {(each.topic, each.partition, each.offset): (reason, len(value)) for each, value in zip(places, values, strict=True)}
+    write(installation.broker.internal, CONFIGS, (b"good", b"\n" + good))
     until(lambda: len(results(installation, "after-poison")), 1)
     until(lambda: quarantined(installation).keys() >= sent.keys())
     rows = quarantined(installation)
@@ -198,7 +192,7 @@ def test_every_topic_is_read_by_a_plain_consumer_and_pythons_json(installation: 
 
 
 def test_the_gauges_are_the_brokers_own_jmx_connections(installation: Any, watch: DemoWatch) -> None:
-    jmx: Callable[[], dict[tuple[str, str], int]] = lambda: jmx_connections(installation.broker.jmx_port)  # noqa: E731
+    jmx: Callable[[], dict[tuple[str, str], int]] = lambda: installation.broker.connections  # noqa: E731
     with held_open(installation, ["held-a", "held-a", "held-a", "held-b"]) as clients:
         until(lambda: watch.snapshot().connections == jmx() == {("held-a", "1.0"): 3, ("held-b", "1.0"): 1})
         clients[0].close()
@@ -278,8 +272,7 @@ def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
         return sum(in_history(installation, table=table).count(client_id) for table in ("pushes", "connections"))
 
     def pushed_by(client_id: str) -> None:
-        with closing(RawClient.connect(installation.gateway.address, client_id)) as client:
-            client.api_versions("forgotten", "1.0")
+        with installation.gateway.named(client_id, "forgotten") as client:
             client.push_config([("acks", "0", 1, False)])
         until(lambda: kept(client_id) >= 3, why="pushed, opened and closed")
 
@@ -302,13 +295,12 @@ def test_f35_erasure_waits_for_what_the_job_has_still_to_read(installation: Any)
     """What was pushed before would come to history after it, while its tombstone is on the topic already."""
     name = "forget-me-late-77d0"
     jvm = java_below(installation.processes.pid("stream"))
-    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer, ThreadPoolExecutor(1) as threads:
+    with ThreadPoolExecutor(1) as threads:
         os.kill(jvm, signal.SIGSTOP)
         try:
             key = b"g/2/8000"
-            producer.send(CONFIGS, key=key, value=config_record(setting("acks", "0"), client_id=name, connection_id=8000)).get(
-                timeout=LIMIT_S
-            )
+            value = config_record(setting("acks", "0"), client_id=name, connection_id=8000)
+            write(installation.broker.internal, CONFIGS, (key, value))
             erasing = threads.submit(erase_command, installation, "--client-id", name)
             until(lambda: [m.value for m in read_all(installation.broker.internal, CONFIGS) if m.key == key][-1] is None)
             assert not erasing.done()
@@ -323,12 +315,9 @@ def test_f35_erasure_waits_for_what_the_job_has_still_to_read(installation: Any)
 @pytest.mark.long  # as a client id is, which is above
 def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -> None:
     history, name = installation.data_dir / "history", "User:forget-me-too-51c3"
-    with closing(kafka.KafkaProducer(bootstrap_servers=installation.broker.internal)) as producer:
-        for number, principal in enumerate((name, name, f"{name}-not")):
-            value = config_record(
-                setting("acks", "0"), client_id=f"of-principal-{number}", principal=principal, connection_id=9000 + number
-            )
-            producer.send(CONFIGS, key=b"g/2/%d" % (9000 + number), value=value).get(LIMIT_S)
+    for number, principal in enumerate((name, name, f"{name}-not"), 9000):
+        value = config_record(setting("acks", "0"), client_id=f"of-principal-{number}", principal=principal, connection_id=number)
+        write(installation.broker.internal, CONFIGS, (b"g/2/%d" % number, value))
 
     def kept() -> list[str]:
         principals = in_history(installation, "principal")
@@ -351,9 +340,8 @@ def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(inst
     table.rename(table.with_name("aside"))
     table.write_text("no table")
     try:
-        with closing(RawClient.connect(installation.gateway.address, "unkept")) as client:
-            client.api_versions("unkept", "1.0", uuid.uuid4())
-            assert client.push_config([("acks", "1", 1, False)]).error_code == 0
+        with installation.gateway.named("unkept", instance=uuid.uuid4()) as client:
+            assert push_one(client, "1") == 0
             until(lambda: len(results(installation, "unkept")), 1, why="the others run on")
         until(lambda: page(f"{installation.stream_url}readyz")[0], 503)
         assert page(f"{installation.stream_url}readyz")[1].startswith("history_pushes is parked and retried: ")
@@ -388,12 +376,12 @@ def test_f15_a_gateway_that_is_lost_loses_its_series_and_is_a_finding_until_it_i
         again()
         with held_open(installation, ["after"]):
             until(lambda: watch.snapshot().connections, {("after", "1.0"): 1})
-            assert jmx_connections(installation.broker.jmx_port) == {("after", "1.0"): 1}
+            assert installation.broker.connections == {("after", "1.0"): 1}
             installation.processes.signal("gateway", signal.SIGKILL)
             until(lambda: watch.snapshot().connections, {}, why="with nothing else happening")
-    lost = becomes(installation, "OP001", None, lambda each: each.state == "open")
+    lost = becomes(installation.broker.internal, "OP001", lambda each: each.state == "open")
     assert lost.severity == "high"
     assert lost.message.startswith(f'Gateway "{installation.gateway.address}" of broker 1 in cluster ')
     assert f', on host "{platform.node()}", sends no heartbeats any more' in lost.message
     again()
-    becomes(installation, "OP001", None, lambda each: each.state == "resolved")
+    becomes(installation.broker.internal, "OP001", lambda each: each.state == "resolved")

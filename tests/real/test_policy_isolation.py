@@ -7,14 +7,13 @@ import signal
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import confluent_kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_gateway
+from conftest import RunningBroker, RunningGateway
 from every import every
-from observe import children, count, make_topic, metrics, process_name, read_all
+from observe import children, count, make_topic, metrics, private_file, process_name, push_one, read_all
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -29,16 +28,11 @@ RECORDS = 500
 
 
 @pytest.fixture(scope="module")
-def broker(spare: RunningBroker) -> RunningBroker:
-    return spare
-
-
-@pytest.fixture(scope="module")
-def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+def gateway(spare: RunningBroker, folder: Path) -> Iterator[RunningGateway]:
     """A gateway with a policy that acts on the client's software name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[1] / "pure"), os.environ.get("PYTHONPATH", "")]))
-        make_topic(broker.internal, TOPIC)
+        make_topic(spare.internal, TOPIC)
         # All clients here have one address, whose own quota isn't what is tested.
         policy = (
             "--client-config-policy-class-name",
@@ -48,17 +42,15 @@ def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> 
             "--policy-deadline-ms",
             "3000",  # on a busy machine a good push takes longer than half a second, and would be blamed
         )
-        with running_gateway(
-            broker.internal, broker.client, tmp_path_factory.mktemp("isolation"), *policy, listen=broker.advertised
-        ) as running:
+        with spare.gateway(folder / "isolation", *policy, advertised=True) as running:
             yield running
 
 
 def pushed(address: str, name: str, instance: uuid.UUID) -> int:
     """One client connects, identifies itself, and pushes; returns the answer's error code."""
-    with closing(RawClient.connect(address, name, 30.0)) as client:
+    with RawClient.connect(address, name, 30.0) as client:
         client.api_versions(name, "1.0", instance)
-        return int(client.push_config(PUSH).error_code)
+        return push_one(client)
 
 
 def produced(address: str) -> int:
@@ -77,7 +69,7 @@ def produced(address: str) -> int:
     [("sleep", "policy_timeout"), ("loop", "policy_timeout"), ("exit", "policy_crash"), ("memory", "policy_"), ("raise", "policy_error")],
 )
 def test_f17_whatever_a_policy_does_to_one_client_the_others_are_served(
-    broker: RunningBroker, gateway: RunningGateway, act: str, reason: str
+    spare: RunningBroker, gateway: RunningGateway, act: str, reason: str
 ) -> None:
     bad, others = uuid.uuid4(), [uuid.uuid4() for _ in range(CLIENTS)]
     with ThreadPoolExecutor(12) as pool:
@@ -88,7 +80,7 @@ def test_f17_whatever_a_policy_does_to_one_client_the_others_are_served(
         assert writing.result() == RECORDS
         misbehaving.result()
     until(
-        lambda: {str(instance) for instance in others} <= {instance_of((m.key or b"").decode()) for m in read_all(broker.internal, CONFIGS)}
+        lambda: {str(instance) for instance in others} <= {instance_of((m.key or b"").decode()) for m in read_all(spare.internal, CONFIGS)}
     )
     until(
         lambda: any(
@@ -99,13 +91,12 @@ def test_f17_whatever_a_policy_does_to_one_client_the_others_are_served(
         assert pushed(gateway.address, f"act-{act}", bad) == -1
     else:
         assert pushed(gateway.address, "good-now", bad) == THROTTLING_QUOTA_EXCEEDED
-    assert str(bad) not in {instance_of((m.key or b"").decode()) for m in read_all(broker.internal, CONFIGS)}
+    assert str(bad) not in {instance_of((m.key or b"").decode()) for m in read_all(spare.internal, CONFIGS)}
 
 
 def test_a_crash_loop_meets_its_quota_and_nobody_else_does(gateway: RunningGateway) -> None:
     crashing, before = uuid.uuid4(), count(gateway, "pushes_refused", "quota")
-    with closing(RawClient.connect(gateway.address, "crash-loop")) as client:
-        client.api_versions("crash-loop", "1.0", crashing)
+    with gateway.named("crash-loop", instance=crashing) as client:
         answers = [client.push_config(PUSH) for _ in range(15)]
     refused = [answer for answer in answers if answer.error_code == THROTTLING_QUOTA_EXCEEDED]
     assert refused and all(0 < answer.throttle_time_ms <= 1000 for answer in every(refused))
@@ -115,11 +106,10 @@ def test_a_crash_loop_meets_its_quota_and_nobody_else_does(gateway: RunningGatew
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the memory of a process that isn't dumpable is root's")
-def test_the_policys_processes_have_no_secret_of_the_settings(broker: RunningBroker, tmp_path: Path) -> None:
-    (config := tmp_path / "clientscope.toml").touch(0o600)
+def test_the_policys_processes_have_no_secret_of_the_settings(spare: RunningBroker, tmp_path: Path) -> None:
     secret = f"canary-{uuid.uuid4().hex}"
-    config.write_text(f'[kafka]\n"sasl.password" = "{secret}"\n')
-    with running_gateway(broker.internal, broker.client, tmp_path, "--config", str(config)) as gateway:
+    config = private_file(tmp_path / "clientscope.toml", f'[kafka]\n"sasl.password" = "{secret}"\n')
+    with spare.gateway(tmp_path, "--config", str(config)) as gateway:
         assert pushed(gateway.address, "good", uuid.uuid4()) == NONE
         assert secret.encode() in memory(gateway.pid)
         policys = [pid for pid in children(gateway.pid) if process_name(pid) == "gw-policy"]

@@ -7,12 +7,13 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_gateway
-from observe import connection_records, count, gateway_connections, is_closed, make_topic
+from conftest import RunningBroker, RunningGateway
+from observe import connection_records, count, is_closed, make_topic, push_one
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -25,11 +26,9 @@ FLAGS = ("--proxy-protocol-from", f"{BALANCER},fd00::/8", "--unauthenticated-tim
 
 
 @pytest.fixture(scope="module")
-def behind(broker: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+def behind(broker: Any, folder: Path) -> Iterator[RunningGateway]:
     """A gateway with a load balancer at `BALANCER` in front."""
-    with running_gateway(
-        broker.internal, broker.client, tmp_path_factory.mktemp("behind"), *FLAGS, listen=f"0.0.0.0:{free_port()}"
-    ) as running:
+    with broker.gateway(folder / "behind", *FLAGS, listen=f"0.0.0.0:{free_port()}") as running:
         yield running
 
 
@@ -56,7 +55,7 @@ def test_the_clients_own_address_is_on_record(broker: Any, behind: RunningGatewa
     with connect(behind, BALANCER, header) as client:
         assert client.api_versions(name, "1").error_code == 0
         until(lambda: addresses(broker, behind, name), {address})
-        assert client.push_config([("acks", "all", 1, False)]).error_code == 0
+        assert push_one(client) == 0
 
 
 def test_header_and_requests_in_one_segment_or_byte_by_byte(behind: RunningGateway) -> None:
@@ -114,7 +113,7 @@ def test_from_elsewhere_none_is_taken_and_none_is_needed(broker: Any, behind: Ru
 
 
 def test_limits_per_address_count_the_client_not_the_balancer(behind: RunningGateway) -> None:
-    until(lambda: gateway_connections(behind.metrics_url), {})
+    until(lambda: behind.connections, {})
     with ExitStack() as stack:
 
         def one(number: int) -> RawClient:
@@ -132,8 +131,8 @@ def test_an_upstream_that_takes_it_gets_the_clients_address(spare: RunningBroker
     """Two gateways, one behind the other: the outer one's client is the inner one's too."""
     inner_flags = ("--proxy-protocol-from", "127.0.0.1", "--gateway-id", "inner")
     with (
-        running_gateway(spare.internal, spare.client, tmp_path / "inner", *inner_flags) as inner,
-        running_gateway(spare.internal, inner.address, tmp_path / "outer", "--upstream-proxy-protocol", listen=spare.advertised) as outer,
+        spare.gateway(tmp_path / "inner", *inner_flags) as inner,
+        spare.gateway(tmp_path / "outer", "--upstream-proxy-protocol", advertised=True, upstream=inner.address) as outer,
     ):
         connected = socket.create_connection(("127.0.0.1", int(outer.address.split(":")[1])), 10, ("127.0.0.77", 0))
         with RawClient(connected, "far") as client:
@@ -152,8 +151,8 @@ def test_an_upstream_that_takes_it_gets_the_clients_address(spare: RunningBroker
 
 def test_a_broker_takes_none(broker: Any, tmp_path: Any) -> None:
     with (
-        running_gateway(broker.internal, broker.client, tmp_path, "--upstream-proxy-protocol") as wrong,
-        RawClient.connect(wrong.address, "x") as client,
+        broker.gateway(tmp_path, "--upstream-proxy-protocol") as wrong,
+        wrong.connect("x") as client,
         pytest.raises((ConnectionError, OSError)),
     ):
         client.api_versions("x", "1")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import struct
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_broker, running_gateway
+from conftest import RunningBroker, RunningGateway, running_broker
 from forked import clientscope
-from observe import connection_records, knowing_its_topics, statuses
+from observe import connection_records, knowing_its_topics, make_topic, page, statuses
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -43,24 +41,24 @@ def asks(client: RawClient, api_key: int, version: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
-    with running_broker(tmp_path_factory.mktemp("readiness") / "broker", "broker-3.9") as running:
+def broker(folder: Path) -> Iterator[RunningBroker]:
+    with running_broker(folder / "broker", "broker-3.9") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def gateway(broker: RunningBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
-    with running_gateway(broker.internal, broker.client, tmp_path_factory.mktemp("gateway"), listen=broker.advertised) as running:
+def gateway(broker: RunningBroker, folder: Path) -> Iterator[RunningGateway]:
+    with broker.gateway(folder / "gateway", advertised=True) as running:
         yield running
 
 
 def work(gateway: RunningGateway) -> None:
     """What a program does that uses kafka-python: one record there, and back in a group."""
     common = {"bootstrap_servers": gateway.address, "client_id": "ready-new-1"}
-    with closing(kafka.KafkaProducer(**common)) as producer:
+    with kafka.KafkaProducer(**common) as producer:
         producer.send(TOPIC, b"one").get(LIMIT_S)
     options = {"group_id": "ready", "auto_offset_reset": "earliest", "consumer_timeout_ms": 30_000}
-    with closing(knowing_its_topics(kafka.KafkaConsumer(TOPIC, **common, **options))) as consumer:
+    with knowing_its_topics(kafka.KafkaConsumer(TOPIC, **common, **options)) as consumer:
         assert next(consumer).value == b"one"
         consumer.commit()
 
@@ -77,13 +75,12 @@ def gateway_id(broker: RunningBroker) -> str:
 
 
 def test_clients_are_judged_by_what_the_gateway_saw(broker: RunningBroker, gateway: RunningGateway, tmp_path: Path) -> None:
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
-        admin.create_topics({TOPIC: {"num_partitions": 1, "replication_factor": 1}}, wait_for_metadata=True)
+    make_topic(broker.internal, TOPIC)
     work(gateway)
     with (
-        RawClient.connect(gateway.address, "ready-old-1") as old,
-        RawClient.connect(gateway.address, "ready-chose-1") as chose,
-        RawClient.connect(gateway.address, "ready-quiet-1") as quiet,
+        gateway.connect("ready-old-1") as old,
+        gateway.connect("ready-chose-1") as chose,
+        gateway.connect("ready-quiet-1") as quiet,
     ):
         asks(old, METADATA, 0)
         for _ in range(100):
@@ -122,7 +119,7 @@ def test_clients_are_judged_by_what_the_gateway_saw(broker: RunningBroker, gatew
         (of_old,) = [record for record in records if (record.client_id, record.kind) == ("ready-old-1", Kind.PRESENT)]
         assert of_old.requested_versions == ((FETCH, 3), (METADATA, 0))
 
-    with RawClient.connect(gateway.address, "ready-short-1") as short:
+    with gateway.connect("ready-short-1") as short:
         asks(short, FETCH, 3)
 
     def closed() -> bool:
@@ -140,8 +137,7 @@ def the_page_shows_the_same(broker: RunningBroker, folder: Path) -> None:
     processes = Fleet(folder, lambda line: None)
 
     def ask(words: str) -> Any:
-        with urllib.request.urlopen(f"http://{address}/api/v1/readiness?{words}", timeout=LIMIT_S) as answer:
-            return json.loads(answer.read())
+        return json.loads(page(f"http://{address}/api/v1/readiness?{words}")[1])
 
     try:
         processes.start(

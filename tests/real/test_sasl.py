@@ -6,14 +6,14 @@ import base64
 import json
 import subprocess
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 import kafka
 import pytest
-from conftest import PASSWORD, REAUTHENTICATE_MS, RunningBroker, RunningGateway, running_gateway
+from conftest import PASSWORD, REAUTHENTICATE_MS, RunningBroker, RunningGateway
 from every import every
 from forked import clientscope
 from kafka.protocol.sasl import (
@@ -22,10 +22,9 @@ from kafka.protocol.sasl import (
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
-from observe import configurations, connection_records, count, gateway_connections, make_topic, read_all
+from observe import configurations, connection_records, count, make_topic, push_one, read_all
 from patience import LIMIT_S, until
 
-from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
 from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.enums import Kind, PrincipalSource
@@ -134,20 +133,6 @@ def _lifetimes_ms(records: list[ClientConnectionRecord]) -> list[int]:
     return [int(last.get(number, now_ms) - opened) for number, opened in first.items()]
 
 
-def test_a_push_carries_its_principal(broker: RunningBroker, gateway: RunningGateway) -> None:
-    producer = KafkaProducer(
-        bootstrap_servers=gateway.address, client_id="pusher", security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN",
-        sasl_plain_username="alice", sasl_plain_password=PASSWORD,
-    )  # fmt: skip
-    with closing(producer):
-        producer.send(TOPIC, b"pushed").get(LIMIT_S)
-
-    found = until(lambda: configurations(broker.internal, client_id="pusher"))
-    assert {(r.principal, r.principal_source, r.security_protocol) for r in found} == {
-        ("User:alice", PrincipalSource.PLAIN, "SASL_PLAINTEXT")
-    }
-
-
 def authenticated(client: RawClient, password: str = PASSWORD) -> int:
     """Authenticates by PLAIN; the broker's error code."""
     assert client.request(SaslHandshakeRequest(version=1, mechanism="PLAIN"), SaslHandshakeResponse).error_code == 0
@@ -155,60 +140,55 @@ def authenticated(client: RawClient, password: str = PASSWORD) -> int:
     return int(client.request(SaslAuthenticateRequest(version=1, auth_bytes=token), SaslAuthenticateResponse).error_code)
 
 
-SETTING = [("acks", "all", 1, False)]
-
-
 @pytest.mark.faults
 def test_f12_ten_authentications_on_one_connection(broker: RunningBroker, gateway: RunningGateway) -> None:
     begins = time.monotonic()
-    with RawClient.connect(gateway.address, "again") as client:
-        assert client.api_versions("again", "1.0").error_code == 0
+    with gateway.named("again") as client:
         for number in range(max(10, 2 * REAUTHENTICATE_MS // 1000)):
             assert authenticated(client) == 0, number
-            assert client.push_config(SETTING).error_code == 0, number
+            assert push_one(client) == 0, number
             time.sleep(1.1)  # a broker takes no further authentication within a second (KafkaChannel.maybeBeginServerReauthentication)
         # The broker closes a connection that sends another request after its session: this one lives longer than two of them.
         assert time.monotonic() - begins > 2 * REAUTHENTICATE_MS / 1000
-        assert client.push_config(SETTING).error_code == 0
+        assert push_one(client) == 0
         until(lambda: {r.principal for r in connection_records(broker.internal, client_id="again")} >= {"User:alice"})
         assert authenticated(client, "wrong") == 58
         with pytest.raises(ConnectionError):
-            client.push_config(SETTING)
+            push_one(client)
 
 
 @pytest.mark.parametrize("steps", ["none", "names", "wrong_password"])
 def test_f12_a_push_before_authentication_has_succeeded_closes(broker: RunningBroker, gateway: RunningGateway, steps: str) -> None:
     client_id = f"early-{steps}"
-    with RawClient.connect(gateway.address, client_id) as client:
+    with gateway.connect(client_id) as client:
         if steps == "names":
             assert client.api_versions("early", "1.0").error_code == 0
         if steps == "wrong_password":
             assert authenticated(client, "wrong") == 58
         with pytest.raises(ConnectionError):
-            client.push_config(SETTING)
-    until(lambda: ("early", "1.0") not in gateway_connections(gateway.metrics_url))
+            push_one(client)
+    until(lambda: ("early", "1.0") not in gateway.connections)
     assert all(record.principal is None for record in connection_records(broker.internal, client_id=client_id))
-    with RawClient.connect(gateway.address, client_id) as client:
-        client.api_versions("late", "1.0")
+    with gateway.named(client_id, "late") as client:
         assert authenticated(client) == 0
-        assert client.push_config(SETTING).error_code == 0
+        assert push_one(client) == 0
 
 
 def test_bare_tokens_of_handshake_v0(broker: RunningBroker, gateway: RunningGateway) -> None:
-    with RawClient.connect(gateway.address, "oldest") as client:
+    with gateway.connect("oldest") as client:
         assert client.request(SaslHandshakeRequest(version=0, mechanism="PLAIN"), SaslHandshakeResponse).error_code == 0
         client.send_frame(f"\0alice\0{PASSWORD}".encode())
         assert client.receive_frame() == b""
         assert client.api_versions("oldest", "0.10").error_code == 0
-        assert client.push_config(SETTING).error_code == 0
+        assert push_one(client) == 0
     until(lambda: any(r.principal == "User:alice" for r in connection_records(broker.internal, client_id="oldest")))
 
 
 def test_f08_who_does_not_authenticate_in_time_is_closed(broker: RunningBroker, tmp_path: Path) -> None:
     """The broker has answered it, but not accepted it."""
     flags = ("--unauthenticated-timeout-ms", "1000")
-    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
-        good, named, begun = (stack.enter_context(RawClient.connect(gateway.address, f"slow-{n}")) for n in range(3))
+    with broker.gateway(tmp_path, *flags) as gateway, ExitStack() as stack:
+        good, named, begun = (stack.enter_context(gateway.connect(f"slow-{n}")) for n in range(3))
         assert authenticated(good) == 0
         named.api_versions("slow", "1.0")
         assert begun.request(SaslHandshakeRequest(version=1, mechanism="PLAIN"), SaslHandshakeResponse).error_code == 0
@@ -224,7 +204,7 @@ def test_f12_nothing_of_sasl_is_on_a_topic_or_in_a_log(broker: RunningBroker, ga
     for producer in producers:
         producer.produce(TOPIC, b"last")
         assert producer.flush(LIMIT_S) == 0
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=broker.internal)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=broker.internal) as admin:
         ours = [topic for topic in admin.list_topics() if topic.startswith("clientscope.")]
     assert {CONFIGS, CONNECTIONS} <= set(ours)
     until(lambda: {r.principal for r in connection_records(broker.internal, client_id="last")} >= {name for name, _ in ACCEPTED.values()})

@@ -7,15 +7,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import kafka
 import pytest
 from conftest import RunningBroker, running_processes
-from observe import private_file, read_all
+from observe import private_file, read_all, write
 from page_state import found, opened, pushed
 from patience import LIMIT_S, until
 from record_bytes import setting
@@ -52,9 +50,8 @@ def records() -> list[TopicRecord]:
 
 @pytest.fixture
 def page(broker: RunningBroker, tmp_path: Path) -> Iterator[str]:
-    with closing(kafka.KafkaProducer(bootstrap_servers=broker.internal)) as producer:
-        for record in records():
-            producer.send(record.topic, key=record.key, value=record.value).get(LIMIT_S)
+    for record in records():
+        write(broker.internal, record.topic, (record.key, record.value))
     tokens = private_file(tmp_path / "tokens", f"alice {TOKEN}\n")
     address = f"127.0.0.1:{free_port()}"
     with running_processes(tmp_path) as processes:

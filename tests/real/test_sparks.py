@@ -9,12 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import RunningBroker, running_broker, with_topics
+from conftest import RunningBroker, with_topics
+from observe import private_file
 from patience import until
 from replay import Input, comes_out
 from standalone import OTHER_SPARKS, SPARK, for_submit, secret, standalone
+from stream_job import KEY
 
-from clientscope.digest import DigestKey
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
@@ -26,7 +27,6 @@ pytestmark = pytest.mark.matrix
 SEED = 23
 OLDEST, NEWEST = RELEASES[0].minor, RELEASES[-1].minor
 PASSWORD = "canary-stream-7f3a"
-KEY = b"0123456789abcdef" * 4
 
 
 def with_sasl(folder: Path) -> tuple[EmbeddedBroker, RunningBroker, str]:
@@ -48,22 +48,16 @@ def with_sasl(folder: Path) -> tuple[EmbeddedBroker, RunningBroker, str]:
     return broker, with_topics(broker, plan), secured
 
 
-def private(path: Path, content: bytes) -> Path:
-    path.touch(0o600)
-    path.write_bytes(content)
-    return path
-
-
 @pytest.mark.parametrize("minor", [each.minor for each in RELEASES])
 def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor: str) -> None:
     """`replay` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
-    key, password = private(tmp_path / "digest.key", KEY), private(tmp_path / "kafka.password", PASSWORD.encode())
+    key, password = private_file(tmp_path / "digest.key", KEY.secret), private_file(tmp_path / "kafka.password", PASSWORD)
     for_submit(tmp_path / "submit", release(minor).jars)
     started, broker, secured = with_sasl(tmp_path / "broker")
     jaas = KafkaAccess(secured, "SASL_PLAINTEXT", "PLAIN", "stream", PASSWORD).java_environment()
     conf = secret(tmp_path)
     # As deploy/prepare.sh writes it, for the password that this broker takes.
-    private(conf / "spark-env.sh", "".join(f"{name}='{value}'\n" for name, value in jaas.items()).encode())
+    private_file(conf / "spark-env.sh", "".join(f"{name}='{value}'\n" for name, value in jaas.items()))
     try:
         written = Input(broker.internal, SEED)
         written.write(200)
@@ -71,28 +65,25 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
             assert cluster.refuses("stranger"), "who hasn't the secret"
 
             def submit() -> None:
-                cluster.submit(
-                    tmp_path / "submit", "--bootstrap-servers", secured, "--kafka-security-protocol", "SASL_PLAINTEXT",
+                cluster.run(
+                    tmp_path / "submit", secured, tmp_path, key, "--kafka-security-protocol", "SASL_PLAINTEXT",
                     "--kafka-sasl-mechanism", "PLAIN", "--kafka-sasl-username", "stream", "--kafka-sasl-password-file", str(password),
-                    "--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", str(tmp_path / "history"),
-                    "--history-interval-seconds", "2", "--metrics-listen", "127.0.0.1:0", "--digest-key-file", str(key),
-                    "--quality", "off",
-                    given=("--conf", "spark.sql.shuffle.partitions=2"),
+                    "--quality", "off", given=("--conf", "spark.sql.shuffle.partitions=2"),
                 )  # fmt: skip
                 cluster.await_ready()
 
             submit()
-            comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
+            comes_out(broker.internal, tmp_path / "history", KEY)
             written.write(50)
-            comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
+            comes_out(broker.internal, tmp_path / "history", KEY)
             written.write(50)
             cluster.kill_job()
             submit()
-            comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
+            comes_out(broker.internal, tmp_path / "history", KEY)
             until(lambda: read_job(broker.internal).progress["gauges"].spark_version.startswith(f"{minor}."))
             assert "Traceback" not in cluster.log(), cluster.log()
             defaults = (conf / "spark-defaults.conf").read_text()
-            secrets = PASSWORD.encode(), KEY, defaults.split("spark.authenticate.secret ")[1].split()[0].encode()
+            secrets = PASSWORD.encode(), KEY.secret, defaults.split("spark.authenticate.secret ")[1].split()[0].encode()
             assert [path for path, said in spoken(tmp_path / "cluster") for each in secrets if each in said] == []
             assert cluster.stop_job() == 0, cluster.log()
     finally:
@@ -100,23 +91,18 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
 
 
 @pytest.mark.long
-def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(tmp_path: Path) -> None:
-    key = private(tmp_path / "digest.key", KEY)
-    with running_broker(tmp_path / "broker") as broker:
-        written = Input(broker.internal, SEED)
-        for minor in ("4.0", "4.1", NEWEST):
-            for_submit(tmp_path / minor / "submit", release(minor).jars)
-            written.write(100)
-            with standalone(tmp_path / minor / "cluster", spark=SPARK if minor == NEWEST else OTHER_SPARKS / minor) as cluster:
-                cluster.submit(
-                    tmp_path / minor / "submit", "--bootstrap-servers", broker.internal, "--checkpoint-dir", str(tmp_path / "checkpoints"),
-                    "--history-dir", str(tmp_path / "history"), "--history-interval-seconds", "2", "--metrics-listen", "127.0.0.1:0",
-                    "--digest-key-file", str(key), "--quality", "off",
-                )  # fmt: skip
-                cluster.await_ready()
-                comes_out(broker.internal, tmp_path / "history", DigestKey.read(key))
-                assert cluster.stop_job() == 0, cluster.log()
-                assert "is damaged" not in cluster.log()
+def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(own: RunningBroker, tmp_path: Path) -> None:
+    key = private_file(tmp_path / "digest.key", KEY.secret)
+    written = Input(own.internal, SEED)
+    for minor in ("4.0", "4.1", NEWEST):
+        for_submit(tmp_path / minor / "submit", release(minor).jars)
+        written.write(100)
+        with standalone(tmp_path / minor / "cluster", spark=SPARK if minor == NEWEST else OTHER_SPARKS / minor) as cluster:
+            cluster.run(tmp_path / minor / "submit", own.internal, tmp_path, key, "--quality", "off")
+            cluster.await_ready()
+            comes_out(own.internal, tmp_path / "history", KEY)
+            assert cluster.stop_job() == 0, cluster.log()
+            assert "is damaged" not in cluster.log()
 
 
 def spoken(cluster: Path) -> list[tuple[Path, bytes]]:

@@ -14,7 +14,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ import pytest
 from conftest import RunningBroker, running_broker
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import MessageSizeTooLargeError
-from observe import children, command_line, java_below, metrics, told_findings
+from observe import children, command_line, java_below, metrics, told_findings, write
 from patience import LIMIT_S, until
 from record_bytes import config_record
 from replay import Input, Place, quarantined, results, rows
@@ -78,8 +78,7 @@ class Job(StreamJob):
 
 
 @pytest.fixture(scope="module")
-def job(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Job]:
-    folder = tmp_path_factory.mktemp("stream")
+def job(folder: Path) -> Iterator[Job]:
     with running_broker(folder / "broker") as broker:
         job = Job(broker, folder)
         with job.running():
@@ -104,9 +103,9 @@ def larger_than_the_quarantine_takes(servers: str) -> tuple[Place, bytes]:
         return True
 
     where: Any = None
-    with closing(kafka.KafkaAdminClient(bootstrap_servers=servers)) as admin:
+    with kafka.KafkaAdminClient(bootstrap_servers=servers) as admin:
         takes(2 * len(value))
-        with closing(kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=2 * len(value))) as producer:
+        with kafka.KafkaProducer(bootstrap_servers=servers, max_request_size=2 * len(value)) as producer:
             until(sent)
         takes(limits[0])
     return (where.topic, where.partition, where.offset), value
@@ -145,11 +144,10 @@ def jvm(job: Job) -> int:
 def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_continue(job: Job) -> None:
     driver = job.processes.pid("stream"), jvm(job)
     deadly: dict[Place, bytes] = {}
-    with closing(kafka.KafkaProducer(bootstrap_servers=job.servers)) as producer:
-        for how in ("exit", "segfault", "memory"):
-            value = config_record(client_id=f"deadly:{how}")
-            where = producer.send(CONFIGS, key=how.encode(), value=value).get(LIMIT_S)
-            deadly[where.topic, where.partition, where.offset] = value
+    for how in ("exit", "segfault", "memory"):
+        value = config_record(client_id=f"deadly:{how}")
+        (where,) = write(job.servers, CONFIGS, (how.encode(), value))
+        deadly[where.topic, where.partition, where.offset] = value
     job.skipped.update({place: len(value) for place, value in deadly.items()})
     job.input.write(100)
     job.comes_out_as_replayed()

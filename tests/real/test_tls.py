@@ -20,10 +20,11 @@ import pytest
 from certificates import Authority, Pair
 from confluent_kafka.admin import AdminClient
 from conftest import RunningGateway, running_gateway
-from forked import clientscope
-from observe import configurations, connection_records, count, counts, gateway_connections, read_all, reloaded
+from forked import refused
+from http_attacks import connected
+from observe import configurations, connection_records, count, counts, push_one, read_all, reloaded
 from patience import LIMIT_S, until
-from tls_cluster import TOPIC, Cluster, connect, in_front, raw, tls_cluster, upstream
+from tls_cluster import TOPIC, Cluster, in_front, raw, tls_cluster, upstream
 
 from clientscope.client import KafkaProducer
 from clientscope.client.raw import RawClient
@@ -38,8 +39,8 @@ def pair(authority: Authority) -> Pair:
 
 
 @pytest.fixture(scope="module")
-def cluster(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with tls_cluster(authority, tmp_path_factory.mktemp("broker")) as running:
+def cluster(authority: Authority, folder: Path) -> Iterator[Cluster]:
+    with tls_cluster(authority, folder / "broker") as running:
         yield running
 
 
@@ -55,17 +56,17 @@ def test_f13_who_the_client_is_and_what_it_pushes_is_known(
     client_id = f"tls-{again}"
     with in_front(cluster, tmp_path, *flags, secure=again) as gateway:
         settings = {"bootstrap_servers": gateway.address, "security_protocol": "SSL", "ssl_cafile": str(authority.certificate)}
-        with closing(KafkaProducer(client_id=client_id, **settings)) as producer:
+        with KafkaProducer(client_id=client_id, **settings) as producer:
             big = os.urandom(900_000)
             assert producer.send(TOPIC, big).get(LIMIT_S) is not None
-            assert set(gateway_connections(gateway.metrics_url)) == {("kafka-python", kafka.__version__)}
+            assert set(gateway.connections) == {("kafka-python", kafka.__version__)}
         assert any(message.value == big for message in read_all(cluster.plan.internal, TOPIC))
         admin = AdminClient(
             {"bootstrap.servers": gateway.address, "security.protocol": "SSL", "ssl.ca.location": str(authority.certificate)}
         )
         assert [broker.port for broker in admin.list_topics(timeout=LIMIT_S).brokers.values()] == [int(gateway.address.split(":")[1])]
         # librdkafka leaves its first connection, and comes again by the address that the broker advertises.
-        until(lambda: "confluent-kafka-python" in {name for name, _ in gateway_connections(gateway.metrics_url)})
+        until(lambda: "confluent-kafka-python" in {name for name, _ in gateway.connections})
 
         def recorded() -> dict[int, Any]:
             return {record.origin: record for record in configurations(cluster.plan.internal, client_id=client_id)}
@@ -81,7 +82,7 @@ def test_tls_passes_untouched_and_is_counted_by_address_alone(cluster: Cluster, 
             {"bootstrap.servers": gateway.address, "security.protocol": "SSL", "ssl.ca.location": str(authority.certificate)}
         )
         assert [broker.port for broker in admin.list_topics(timeout=LIMIT_S).brokers.values()] == [int(gateway.address.split(":")[1])]
-        until(lambda: set(gateway_connections(gateway.metrics_url)), {("unknown", "unknown")})
+        until(lambda: set(gateway.connections), {("unknown", "unknown")})
     opened = connection_records(cluster.plan.internal, "passing", kind=Kind.OPENED)
     assert {(r.client_address, r.security_protocol, r.client_software_name) for r in opened} == {("127.0.0.1", "SSL", "unknown")}
     assert "counted by address alone" in (tmp_path / "gateway.log").read_text()
@@ -89,9 +90,8 @@ def test_tls_passes_untouched_and_is_counted_by_address_alone(cluster: Cluster, 
 
 def test_f13_plain_text_to_the_gateway_and_tls_to_the_broker(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
     with in_front(cluster, tmp_path, *upstream(authority), secure=True) as gateway:
-        with RawClient.connect(gateway.address, "plain-first") as client:
-            assert client.api_versions("plain", "1").error_code == 0
-            assert client.push_config([("acks", "all", 1, False)]).error_code == 0
+        with gateway.named("plain-first", "plain") as client:
+            assert push_one(client) == 0
         until(lambda: any(r.kind == Kind.CLOSED for r in records(cluster, "plain-first")))
         assert {(r.security_protocol, r.principal) for r in records(cluster, "plain-first")} == {("PLAINTEXT", "User:ANONYMOUS")}
     assert "the broker asks for certificates, but behind the gateway it sees User:ANONYMOUS" in (tmp_path / "gateway.log").read_text()
@@ -103,26 +103,26 @@ def old_tls(gateway: RunningGateway, authority: Authority) -> None:
         context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1
         context.set_ciphers("ALL:@SECLEVEL=0")
         with pytest.raises(ssl.SSLError, match="tlsv1 alert protocol version"):
-            context.wrap_socket(connect(gateway), server_hostname="127.0.0.1")
+            context.wrap_socket(connected(gateway.address), server_hostname="127.0.0.1")
 
 
 def plain_text(gateway: RunningGateway, authority: Authority) -> None:
-    with pytest.raises(OSError), RawClient.connect(gateway.address, "plain") as client:
-        client.api_versions("plain", "1")
+    with pytest.raises(OSError):
+        gateway.named("plain")
 
 
 def another_name(gateway: RunningGateway, authority: Authority) -> None:
     context = ssl.create_default_context(cafile=str(authority.certificate))
     with pytest.raises(ssl.SSLCertVerificationError, match="not valid for 'elsewhere'"):
-        context.wrap_socket(connect(gateway), server_hostname="elsewhere")
+        context.wrap_socket(connected(gateway.address), server_hostname="elsewhere")
 
 
 def gone(gateway: RunningGateway, authority: Authority) -> None:
-    connect(gateway).close()
+    connected(gateway.address).close()
 
 
 def silent(gateway: RunningGateway, authority: Authority) -> None:
-    with connect(gateway) as held:
+    with connected(gateway.address) as held:
         assert held.recv(1) == b""
 
 
@@ -143,7 +143,7 @@ def test_f13_what_is_no_tls_of_today_is_refused_counted_and_counts_toward_the_li
         for attempt in REFUSED.values():
             attempt(gateway, authority)
         until(lambda: counts(gateway, "tls_handshakes_failed"), dict.fromkeys(REFUSED, 1.0))
-        held = [connect(gateway) for _ in range(3)]
+        held = [connected(gateway.address) for _ in range(3)]
         time.sleep(0.2)
         with pytest.raises(OSError):
             raw(gateway, authority, "one-too-many")
@@ -152,7 +152,7 @@ def test_f13_what_is_no_tls_of_today_is_refused_counted_and_counts_toward_the_li
         until(lambda: count(gateway, "tls_handshakes_failed", "connection_lost"), 2)
         with raw(gateway, authority, "after") as client:
             assert client.api_versions("after", "1").error_code == 0
-            until(lambda: gateway_connections(gateway.metrics_url), {("after", "1"): 1})
+            until(lambda: gateway.connections, {("after", "1"): 1})
             client.socket.sendall(struct.pack(">ihhih", 10, 9999, 0, 1, -1))  # no such api key: the broker closes
             assert client.socket.recv(1) == b"", "the TLS client learns it"
             until(lambda: count(gateway, "connections_closed", "broker_closed"), 1)
@@ -168,12 +168,12 @@ def test_a_load_balancers_header_comes_before_tls(cluster: Cluster, authority: A
     with in_front(cluster, tmp_path, *pair.flags(), *flags) as gateway:
 
         def behind(source: str) -> RawClient:
-            connected = connect(gateway)
+            held = connected(gateway.address)
             header = build((source, 40_000), ("198.51.100.1", 9092))
-            connected.sendall(header[:20])
+            held.sendall(header[:20])
             time.sleep(0.2)
-            connected.sendall(header[20:])
-            return RawClient(context.wrap_socket(connected, server_hostname="127.0.0.1"), f"behind {source}")
+            held.sendall(header[20:])
+            return RawClient(context.wrap_socket(held, server_hostname="127.0.0.1"), f"behind {source}")
 
         with behind("203.0.113.7") as first, behind("203.0.113.8") as second:
             assert first.api_versions("behind", "1").error_code == second.api_versions("behind", "1").error_code == 0
@@ -181,7 +181,7 @@ def test_a_load_balancers_header_comes_before_tls(cluster: Cluster, authority: A
                 third.api_versions("behind", "1")
         with pytest.raises(OSError):
             raw(gateway, authority, "without")  # a TLS hello is no header
-        silent = connect(gateway)
+        silent = connected(gateway.address)
         wanted = {"max_connections_per_ip": 1, "proxy_header_invalid": 1, "proxy_header_timeout": 1}
         until(lambda: counts(gateway, "connections_refused"), wanted)
         silent.close()
@@ -217,7 +217,7 @@ def test_f13_rotation_drops_no_established_connection(cluster: Cluster, authorit
         with raw(gateway, authority, "still") as still:
             assert serial(still) == second
         assert before.api_versions("before", "2").error_code == 0
-        until(lambda: gateway_connections(gateway.metrics_url), {("before", "2"): 1})
+        until(lambda: gateway.connections, {("before", "2"): 1})
 
 
 def test_f13_a_clients_certificate_names_its_principal(cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_f13_a_clients_certificate_names_its_principal(cluster: Cluster, authori
         until(lambda: counts(gateway, "tls_handshakes_failed"), wanted)
         with raw(gateway, authority, "alice-app", alice) as client:
             assert client.api_versions("alice", "1").error_code == 0
-            assert client.push_config([("acks", "all", 1, False)]).error_code == 0
+            assert push_one(client) == 0
         until(lambda: records(cluster, "alice-app"))
         assert {(r.principal, r.principal_source) for r in records(cluster, "alice-app")} == {
             (r"User:CN=alice,OU=ops,O=Acme\, Inc,C=DE", PrincipalSource.CERTIFICATE)
@@ -281,28 +281,23 @@ def test_f13_a_broker_whose_certificate_has_expired_or_is_anothers_is_not_talked
         asked = server.shaken  # by the gateway itself, at its start
         for number, pair in enumerate(wrong, 1):
             server.show(pair)
-            with pytest.raises(OSError), RawClient.connect(gateway.address, "client") as client:
-                client.api_versions("client", "1")
+            with pytest.raises(OSError):
+                gateway.named("client")
             until(lambda: count(gateway, "upstream_failures", "SSLCertVerificationError"), number)
         assert server.shaken == asked, "not a byte of a client's"
         server.show(authority.sign("newer-broker"))
-        with RawClient.connect(gateway.address, "client") as client:
+        with gateway.connect("client") as client:
             client.send_frame(struct.pack(">hhih", 18, 0, 1, -1))
             until(lambda: server.shaken, asked + 1, why="it is the certificate that was refused")
     assert "Traceback" not in (tmp_path / "gateway.log").read_text()
 
 
 def test_f13_what_cant_work_is_said_at_the_start(cluster: Cluster, authority: Authority, pair: Pair) -> None:
-    def refused(*flags: str) -> str:
-        """What a gateway says that doesn't start."""
-        started = clientscope(
-            "gateway", "--bootstrap-servers", cluster.plan.internal, "--listen", cluster.secure,
-            "--upstream", f"127.0.0.1:{cluster.secure_port}", "--listener-name", "SECURE", *flags,
-        )  # fmt: skip
-        assert started.returncode == 2
-        return started.stderr
-
-    assert "nothing says how to trust the broker" in refused(*pair.flags())
-    assert "certificate has expired" in refused(*authority.sign("old", days=-1).flags(), *upstream(authority))
+    words = (
+        "gateway", "--bootstrap-servers", cluster.plan.internal, "--listen", cluster.secure,
+        "--upstream", f"127.0.0.1:{cluster.secure_port}", "--listener-name", "SECURE",
+    )  # fmt: skip
+    assert "nothing says how to trust the broker" in refused(*words, *pair.flags())
+    assert "certificate has expired" in refused(*words, *authority.sign("old", days=-1).flags(), *upstream(authority))
     mixed = Pair(pair.certificate, authority.sign("other").key)
-    assert "it isn't the key of" in refused(*mixed.flags(), *upstream(authority))
+    assert "it isn't the key of" in refused(*words, *mixed.flags(), *upstream(authority))

@@ -59,8 +59,8 @@ def running(folder: Path, release: str) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    yield from running(tmp_path_factory.mktemp("xray"), "broker")
+def cluster(folder: Path) -> Iterator[Cluster]:
+    yield from running(folder / "xray", "broker")
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -68,13 +68,13 @@ def test_it_shows_real_clients_and_restores_the_level(release: str, request: pyt
     for cluster in [request.getfixturevalue("cluster")] if release == "broker" else running(tmp_path, release):
         before = cluster.level()
         with (
-            closing(kafka.KafkaProducer(
+            kafka.KafkaProducer(
                 bootstrap_servers=cluster.internal, client_id="orders-1", acks=0, request_timeout_ms=21_000,
-            )) as producer,
-            closing(kafka.KafkaConsumer(
+            ) as producer,
+            kafka.KafkaConsumer(
                 TOPIC, bootstrap_servers=cluster.internal, client_id="billing-1", group_id="billing", fetch_min_bytes=7,
                 fetch_max_wait_ms=300, session_timeout_ms=12_000, heartbeat_interval_ms=500,
-            )) as consumer,
+            ) as consumer,
         ):  # fmt: skip
             running_xray = cluster.xray("--seconds", "3", "--yes", "--output-format", "json")
             while running_xray.poll() is None:
@@ -207,11 +207,11 @@ def test_brokers_are_looked_at_one_after_another(tmp_path: Path) -> None:
     with running_brokers(plans):
         bootstrap = plans[0].internal
         with closing(connected(KafkaAccess(bootstrap))) as admin:
-            admin.create_topics({TOPIC: {"num_partitions": 2, "replication_factor": 1}}, wait_for_metadata=True)
+            make_topic(bootstrap, TOPIC, 2)
             clusters = Cluster(bootstrap, plans[0].data_dir / "broker.log", tmp_path / "state")
             run = clusters.xray(str(plans[1].data_dir / "broker.log"), "--seconds", "4", "--yes", "--output-format", "json")
             levels = set()
-            with closing(kafka.KafkaProducer(bootstrap_servers=bootstrap, client_id="orders-1")) as producer:
+            with kafka.KafkaProducer(bootstrap_servers=bootstrap, client_id="orders-1") as producer:
                 while run.poll() is None:
                     for partition in (0, 1):
                         producer.send(TOPIC, b"x", partition=partition)

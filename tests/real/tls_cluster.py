@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any
 
 from certificates import Authority, Pair
 from conftest import RunningGateway, running_gateway
+from http_attacks import connected
 from observe import make_topic
 
 from clientscope import topics
@@ -73,13 +73,8 @@ def upstream(authority: Authority) -> list[str]:
     return ["--upstream-ssl-ca-location", str(authority.certificate)]
 
 
-def connect(gateway: RunningGateway) -> socket.socket:
-    host, port = gateway.address.split(":")
-    return socket.create_connection((host, int(port)), 60)
-
-
 def raw(gateway: RunningGateway, authority: Authority, client_id: str, own: Pair | None = None) -> RawClient:
     context = ssl.create_default_context(cafile=str(authority.certificate))
     if own:
         context.load_cert_chain(own.certificate, own.key)
-    return RawClient(context.wrap_socket(connect(gateway), server_hostname="127.0.0.1"), client_id)
+    return RawClient(context.wrap_socket(connected(gateway.address), server_hostname="127.0.0.1"), client_id)

@@ -1,16 +1,21 @@
-"""Spark's internals on the Spark that is installed: of a known version, and each still there."""
+"""Spark itself, as it is installed: its internals and settings on which the job depends, and reports of each batch."""
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
+import os
 import re
 import socket
+import subprocess
 import sys
 import threading
 from pathlib import Path
 from zipfile import ZipFile
 
+import pandas as pd
+import pyarrow as pa
 import pyspark
 import pytest
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
@@ -19,11 +24,15 @@ from pyspark import daemon
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
+from pyspark.sql.functions import pandas_udf
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from streaming import failures
+from streaming.job_metrics import JobMetrics
 from streaming.queries.query import start
 from streaming.releases import RELEASES, installed
 from streaming.spark import (
+    BatchReports,
     given_settings,
     has_class,
     memory_bean,
@@ -166,3 +175,93 @@ def test_conditions_have_their_names() -> None:
     for condition, since in SINCE.items():
         assert (condition in known) == (since <= minor), condition
         assert failures.CHECKPOINT_DAMAGED.search(condition) or failures.TWO_WRITERS.search(condition)
+
+
+SUBMITTED = """
+from clientscope.config import StreamSettings
+from clientscope.errors import ClientscopeError
+from streaming.session import session
+try:
+    session(StreamSettings(bootstrap_servers="127.0.0.1:1"))
+except ClientscopeError as error:
+    print(f"refused: {error}; {error.hint}")
+"""
+
+
+def test_local_files_are_written_without_a_process_for_each_chmod(spark: SparkSession) -> None:
+    configuration = spark.sparkContext._jsc.hadoopConfiguration()
+    system = spark._jvm.org.apache.hadoop.fs.FileSystem.get(spark._jvm.java.net.URI("file:///"), configuration)
+    assert system.getClass().getSimpleName() == "BareLocalFileSystem"
+
+
+def test_workers_pass_over_what_was_imported_and_keep_what_they_free(spark: SparkSession) -> None:
+    def found(values: pd.Series) -> pd.Series:
+        kept = [pa.default_memory_pool().backend_name, os.environ["MALLOC_TRIM_THRESHOLD_"], os.environ["MALLOC_MMAP_THRESHOLD_"]]
+        return pd.Series([f"{gc.get_freeze_count() > 100_000} {' '.join(kept)}"] * len(values))
+
+    (row,) = spark.range(1).select(pandas_udf(found, "string")("id").alias("found")).collect()
+    assert row["found"] == f"True system {256 << 20} {32 << 20}"
+
+
+@pytest.mark.parametrize(
+    ("time_zone", "refused"),
+    [
+        ("Europe/Berlin", "spark-submit has spark.sql.session.timeZone=Europe/Berlin; the job needs UTC"),
+        ("UTC", "Spark was started without its Kafka connector; give spark-submit deploy/spark/clientscope.properties"),
+    ],
+)
+def test_what_spark_submit_must_not_change_or_leave_out(tmp_path: Path, time_zone: str, refused: str) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(SUBMITTED)
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    settings = (
+        "spark.driver.bindAddress=127.0.0.1",
+        "spark.driver.host=127.0.0.1",
+        "spark.ui.enabled=false",
+        f"spark.sql.session.timeZone={time_zone}",
+    )
+    command = [submit, "--master", "local[1]", "--driver-memory", "1g", *(part for each in settings for part in ("--conf", each)), program]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
+    environment["PYSPARK_PYTHON"] = sys.executable
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=180, check=False)
+    assert f"refused: {refused}" in done.stdout, done.stdout + done.stderr[-3000:]
+
+
+BATCHES = 40
+"""More than Spark keeps reports of."""
+
+
+class Broken(Exception):
+    """What the query ends by."""
+
+
+def test_every_batch_is_counted_once_also_of_a_query_that_fails(spark: SparkSession, tmp_path: Path) -> None:
+    metrics, counted = JobMetrics(), threading.Event()
+
+    def take(report: StreamingQueryProgress) -> None:
+        metrics.finished(report)
+        if report.batchId == BATCHES - 1:
+            counted.set()
+
+    def write(frame: DataFrame, batch_id: int) -> None:
+        frame.collect()
+        if batch_id == BATCHES:
+            raise Broken
+
+    def value(name: str) -> float | None:
+        return metrics.registry.get_sample_value(f"clientscope_stream_{name}", {"query": "counted"})
+
+    BatchReports(spark, ("counted",), take).listen()
+    writers = [
+        spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 3).load().writeStream.foreachBatch(write).queryName(name)
+        for name in ("counted", "another")
+    ]
+    queries = [writer.option("checkpointLocation", str(tmp_path / str(number))).start() for number, writer in enumerate(writers)]
+    for query in queries:
+        with pytest.raises(Exception, match="Broken"):
+            query.awaitTermination()
+    assert len(queries[0].recentProgress) == 1, "the newest, and polling would miss the others"
+    assert counted.wait(60)
+    assert (value("input_rows_total"), value("batch_seconds_count")) == (3.0 * BATCHES, BATCHES)
+    assert metrics.registry.get_sample_value("clientscope_stream_input_rows_total", {"query": "another"}) is None
+    assert value("last_progress_timestamp_seconds")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from clientscope.local.jars import jars
 from clientscope.local.java import java
 
 _STRING = "org.apache.kafka.common.serialization.String"
+_SERIALIZERS = {"key_serializer": f"{_STRING}Serializer", "value_serializer": f"{_STRING}Serializer"}
+DESERIALIZERS = {"key_deserializer": f"{_STRING}Deserializer", "value_deserializer": f"{_STRING}Deserializer"}
 
 
 def py4j_jar() -> str:
@@ -26,11 +28,34 @@ def py4j_jar() -> str:
     return str(next(Path(spec.origin).parent.glob("jars/py4j-*.jar")))
 
 
-def _each(iterable: Any) -> Iterator[Any]:
+def each(iterable: Any) -> Iterator[Any]:
     """Py4J iterates over lists, sets and maps by itself, over other Iterables not."""
     iterator = iterable.iterator()
     while iterator.hasNext():
         yield iterator.next()
+
+
+class Jvm:
+    """A JVM with these jars, driven through ``gateway``."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        port, self.process = launch_gateway(
+            jarpath=py4j_jar(), classpath=os.pathsep.join(paths), javaopts=["-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"],
+            java_path=java(), die_on_exit=True, return_proc=True,
+        )  # fmt: skip
+        # Without memory management the JVM keeps every object that Python saw until it ends. With it, Python's garbage collection
+        # talks to a JVM that may be gone, and logs that with a traceback, at any moment.
+        self.gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True, enable_memory_management=False))
+
+    def close(self) -> None:
+        self.gateway.close()
+        self.process.stdin.close()  # die_on_exit: the JVM ends when its standard input does
+        self.process.stdout.close()
+        try:
+            self.process.wait(5)
+        finally:
+            self.process.kill()
+            self.process.wait()
 
 
 class JavaClient(Client):
@@ -46,28 +71,11 @@ class JavaClient(Client):
         # KIP-511 came with 2.4.
         reports = tuple(map(int, version.split(".")[:2])) >= (2, 4)
         self.identity = ("apache-kafka-java", version) if reports else ("unknown", "unknown")
-        port, self._process = launch_gateway(
-            jarpath=py4j_jar(),
-            classpath=os.pathsep.join(paths),
-            javaopts=["-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"],
-            java_path=java(),
-            die_on_exit=True,
-            return_proc=True,
-        )
-        # Without memory management the JVM keeps every object that Python saw until it ends. With it, Python's garbage collection
-        # talks to a JVM that may be gone, and logs that with a traceback, at any moment.
-        self._gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_convert=True, enable_memory_management=False))
-        self.kafka = self._gateway.jvm.org.apache.kafka
+        self.jvm = Jvm(paths)
+        self.kafka = self.jvm.gateway.jvm.org.apache.kafka
 
     def close(self) -> None:
-        self._gateway.close()
-        self._process.stdin.close()  # die_on_exit: the JVM ends when its standard input does
-        self._process.stdout.close()
-        try:
-            self._process.wait(5)
-        finally:
-            self._process.kill()
-            self._process.wait()
+        self.jvm.close()
 
     def _common(self, **settings: str) -> dict[str, str]:
         own = {name.replace("_", "."): value for name, value in settings.items()}
@@ -79,28 +87,25 @@ class JavaClient(Client):
             **own,
         }
 
-    @contextmanager
-    def _closing(self, client: Any) -> Any:
-        try:
-            yield client
-        finally:
-            client.close()
-
     def _admin(self) -> Any:
-        return self._closing(self.kafka.clients.admin.AdminClient.create(self._common()))
+        return closing(self.kafka.clients.admin.AdminClient.create(self._common()))
+
+    def _producer(self, **settings: str) -> Any:
+        return closing(self.kafka.clients.producer.KafkaProducer(self._common(**_SERIALIZERS, **settings)))
+
+    def _consumer(self, **settings: str) -> Any:
+        return closing(self.kafka.clients.consumer.KafkaConsumer(self._common(**DESERIALIZERS, **settings)))
+
+    def poll(self, consumer: Any) -> Any:
+        return consumer.poll(self.jvm.gateway.jvm.java.time.Duration.ofMillis(200))
 
     def create_topic(self, topic: str) -> None:
         with self._admin() as admin:
             admin.createTopics([self.kafka.clients.admin.NewTopic(topic, PARTITIONS, 1)]).all().get()
 
     def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
-        settings = self._common(
-            acks=how.acks, compression_type=how.codec, enable_idempotence=str(how.idempotent).lower(), linger_ms="5",
-            key_serializer=f"{_STRING}Serializer", value_serializer=f"{_STRING}Serializer",
-        )  # fmt: skip
-        if how.transactional_id:
-            settings["transactional.id"] = how.transactional_id
-        with self._closing(self.kafka.clients.producer.KafkaProducer(settings)) as producer:
+        settings = {"acks": how.acks, "compression_type": how.codec, "enable_idempotence": str(how.idempotent).lower(), "linger_ms": "5"}
+        with self._producer(**settings, **({"transactional_id": how.transactional_id} if how.transactional_id else {})) as producer:
             if how.transactional_id:
                 producer.initTransactions()
                 producer.beginTransaction()
@@ -113,17 +118,14 @@ class JavaClient(Client):
             return partitions
 
     def consume(self, topic: str, group: str, count: int, at_rest: Callable[[], None]) -> list[Message]:
-        settings = self._common(
-            group_id=group, auto_offset_reset="earliest", enable_auto_commit="false", isolation_level="read_committed",
-            key_deserializer=f"{_STRING}Deserializer", value_deserializer=f"{_STRING}Deserializer",
-        )  # fmt: skip
+        settings = {"auto_offset_reset": "earliest", "enable_auto_commit": "false", "isolation_level": "read_committed"}
         taken: list[Message] = []
         positions: dict[Any, Any] = {}
         deadline = time.monotonic() + 20
-        with self._closing(self.kafka.clients.consumer.KafkaConsumer(settings)) as consumer:
+        with self._consumer(group_id=group, **settings) as consumer:
             consumer.subscribe([topic])
             while len(taken) < count and time.monotonic() < deadline:
-                for record in _each(consumer.poll(self._gateway.jvm.java.time.Duration.ofMillis(200))):
+                for record in each(self.poll(consumer)):
                     if len(taken) < count:
                         taken.append((record.partition(), record.key(), record.value()))
                         partition = self.kafka.common.TopicPartition(topic, record.partition())
@@ -135,17 +137,14 @@ class JavaClient(Client):
     @contextmanager
     def polling(self, topic: str, group: str, **settings: str) -> Iterator[Callable[[], int]]:
         """A consumer that stays: what polls it once, and returns how many records came."""
-        deserializers = {"key_deserializer": f"{_STRING}Deserializer", "value_deserializer": f"{_STRING}Deserializer"}
-        common = self._common(group_id=group, auto_offset_reset="earliest", **deserializers, **settings)
-        with self._closing(self.kafka.clients.consumer.KafkaConsumer(common)) as consumer:
+        with self._consumer(group_id=group, auto_offset_reset="earliest", **settings) as consumer:
             consumer.subscribe([topic])
-            yield lambda: int(consumer.poll(self._gateway.jvm.java.time.Duration.ofMillis(200)).count())
+            yield lambda: int(self.poll(consumer).count())
 
     @contextmanager
     def producing(self, topic: str, **settings: str) -> Iterator[Callable[[], object]]:
         """A producer that has sent one record, and stays: what sends another, and doesn't wait for it."""
-        serializers = {"key_serializer": f"{_STRING}Serializer", "value_serializer": f"{_STRING}Serializer"}
-        with self._closing(self.kafka.clients.producer.KafkaProducer(self._common(**serializers, **settings))) as producer:
+        with self._producer(**settings) as producer:
             record = self.kafka.clients.producer.ProducerRecord(topic, "key", "value")
             producer.send(record).get()
             yield lambda: producer.send(record)
@@ -153,9 +152,7 @@ class JavaClient(Client):
     @contextmanager
     def transacting(self, topic: str, transactional_id: str) -> Iterator[Callable[[], None]]:
         """A producer with transactions that stays: what writes one record in a transaction of its own."""
-        serializers = {"key_serializer": f"{_STRING}Serializer", "value_serializer": f"{_STRING}Serializer"}
-        common = self._common(transactional_id=transactional_id, **serializers)
-        with self._closing(self.kafka.clients.producer.KafkaProducer(common)) as producer:
+        with self._producer(transactional_id=transactional_id) as producer:
             producer.initTransactions()
 
             def write() -> None:
@@ -168,7 +165,7 @@ class JavaClient(Client):
     def describe(self, topic: str) -> dict[str, Any]:
         with self._admin() as admin:
             cluster = admin.describeCluster()
-            nodes = [(node.id(), f"{node.host()}:{node.port()}" == self.address) for node in _each(cluster.nodes().get())]
+            nodes = [(node.id(), f"{node.host()}:{node.port()}" == self.address) for node in each(cluster.nodes().get())]
             resource = self.kafka.common.config.ConfigResource
             kind = getattr(resource, "Type").TOPIC  # noqa: B009  "Type" is a class in a class for Py4J
             configs = admin.describeConfigs([resource(kind, topic)]).all().get()
@@ -176,12 +173,11 @@ class JavaClient(Client):
             return {
                 "cluster": cluster.clusterId().get(),
                 "nodes": nodes,
-                "configs": {entry.name(): entry.value() for entry in _each(config.entries())},
+                "configs": {entry.name(): entry.value() for entry in each(config.entries())},
             }
 
     def offsets(self, topic: str) -> dict[int, tuple[int, int]]:
-        settings = self._common(key_deserializer=f"{_STRING}Deserializer", value_deserializer=f"{_STRING}Deserializer")
-        with self._closing(self.kafka.clients.consumer.KafkaConsumer(settings)) as consumer:
+        with self._consumer() as consumer:
             partitions = [self.kafka.common.TopicPartition(topic, number) for number in range(PARTITIONS)]
             first, end = consumer.beginningOffsets(partitions), consumer.endOffsets(partitions)
             return {partition.partition(): (first[partition], end[partition]) for partition in partitions}

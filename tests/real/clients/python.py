@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from typing import Any
 
 import aiokafka
@@ -37,12 +36,12 @@ class KafkaPython(Client):
         return {"bootstrap_servers": self.address, "client_id": self.client_id}
 
     def create_topic(self, topic: str) -> None:
-        with closing(kafka.KafkaAdminClient(**self._common())) as admin:
+        with kafka.KafkaAdminClient(**self._common()) as admin:
             admin.create_topics({topic: {"num_partitions": PARTITIONS}}, wait_for_metadata=True)
 
     def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
         settings = {**self._common(), **_producer_settings(how)}
-        with closing(kafka.KafkaProducer(**settings)) as producer:
+        with kafka.KafkaProducer(**settings) as producer:
             if how.transactional_id:
                 producer.init_transactions()
                 producer.begin_transaction()
@@ -57,7 +56,7 @@ class KafkaPython(Client):
         settings = {"group_id": group, "auto_offset_reset": "earliest", "enable_auto_commit": False, "isolation_level": "read_committed"}
         taken: list[Message] = []
         deadline = time.monotonic() + LIMIT_S
-        with closing(knowing_its_topics(kafka.KafkaConsumer(topic, **self._common(), **settings))) as consumer:
+        with knowing_its_topics(kafka.KafkaConsumer(topic, **self._common(), **settings)) as consumer:
             while len(taken) < count and time.monotonic() < deadline:
                 for batch in consumer.poll(timeout_ms=200, max_records=count - len(taken)).values():
                     taken += [(m.partition, m.key.decode(), m.value.decode()) for m in batch]
@@ -66,7 +65,7 @@ class KafkaPython(Client):
         return taken
 
     def describe(self, topic: str) -> dict[str, Any]:
-        with closing(kafka.KafkaAdminClient(**self._common())) as admin:
+        with kafka.KafkaAdminClient(**self._common()) as admin:
             cluster = admin.describe_cluster()
             resource = kafka.admin.ConfigResource(kafka.admin.ConfigResourceType.TOPIC, topic)
             configs = admin.describe_configs([resource], config_filter="all")["topic"][topic]
@@ -77,27 +76,21 @@ class KafkaPython(Client):
             }
 
     def offsets(self, topic: str) -> dict[int, tuple[int, int]]:
-        with closing(kafka.KafkaConsumer(**self._common())) as consumer:
+        with kafka.KafkaConsumer(**self._common()) as consumer:
             partitions = [kafka.TopicPartition(topic, number) for number in range(PARTITIONS)]
             first, end = consumer.beginning_offsets(partitions), consumer.end_offsets(partitions)
             return {p.partition: (first[p], end[p]) for p in partitions}
 
     def unknown_topic(self, topic: str) -> None:
-        with closing(kafka.KafkaAdminClient(**self._common())) as admin:
+        with kafka.KafkaAdminClient(**self._common()) as admin:
             admin.delete_topics([topic])
 
-    def error_name(self, error: Exception) -> str:
-        return type(error).__name__
 
-
-class Aiokafka(Client):
+class Aiokafka(KafkaPython):
     """Says neither its name nor its version."""
 
     name = "aiokafka"
     identity = ("unknown", "unknown")
-
-    def _common(self) -> dict[str, Any]:
-        return {"bootstrap_servers": self.address, "client_id": self.client_id}
 
     def _admin(self, act: Callable[[Any], Awaitable[Any]]) -> Any:
         async def go() -> Any:
@@ -177,9 +170,6 @@ class Aiokafka(Client):
 
         self._admin(act)
 
-    def error_name(self, error: Exception) -> str:
-        return type(error).__name__
-
 
 class Confluent(Client):
     name = "confluent-kafka"
@@ -234,7 +224,7 @@ class Confluent(Client):
         )
         taken: list[Message] = []
         deadline = time.monotonic() + LIMIT_S
-        with closing(consumer):
+        with consumer:
             consumer.subscribe([topic])
             while len(taken) < count and time.monotonic() < deadline:
                 for message in consumer.consume(count - len(taken), 0.2):
@@ -257,7 +247,7 @@ class Confluent(Client):
 
     def offsets(self, topic: str) -> dict[int, tuple[int, int]]:
         consumer = confluent_kafka.Consumer({**self._common(), "group.id": "offsets"})
-        with closing(consumer):
+        with consumer:
             partitions = [confluent_kafka.TopicPartition(topic, number) for number in range(PARTITIONS)]
             return {p.partition: consumer.get_watermark_offsets(p, LIMIT_S) for p in partitions}
 
@@ -267,4 +257,4 @@ class Confluent(Client):
 
     def error_name(self, error: Exception) -> str:
         code = error.args[0] if error.args else None
-        return f"{type(error).__name__} {code.name()}" if isinstance(code, confluent_kafka.KafkaError) else type(error).__name__
+        return f"{super().error_name(error)} {code.name()}" if isinstance(code, confluent_kafka.KafkaError) else super().error_name(error)

@@ -1,4 +1,4 @@
-"""A gateway whose upstream is a broker of another cluster than its topics' cluster records nobody under the wrong one: it stops."""
+"""Gateways and other processes that refuse to start: wrong secrets and settings (F39), and an upstream of another cluster."""
 
 from __future__ import annotations
 
@@ -6,14 +6,59 @@ import contextlib
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import kafka
+import pytest
 from conftest import PASSWORD, RunningBroker
+from forked import clientscope
 from patience import LIMIT_S
 
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.admin import describe, new_admin
 from clientscope.local.process import free_port
+
+SASL = ("--kafka-security-protocol", "SASL_PLAINTEXT", "--kafka-sasl-mechanism", "PLAIN", "--kafka-sasl-username", "u")
+SECRETS = [
+    ("gateway", "--digest-key-file", ()),
+    ("gateway", "--admin-token-file", ()),
+    ("gateway", "--kafka-sasl-password-file", SASL),
+    ("stream", "--digest-key-file", ()),
+    ("stream", "--kafka-sasl-password-file", SASL),
+    ("serve", "--admin-token-file", ()),
+    ("serve", "--reader-token-file", ()),
+    ("serve", "--kafka-sasl-password-file", SASL),
+    ("deliver", "--kafka-sasl-password-file", SASL),
+    ("topics", "--kafka-sasl-password-file", SASL),
+]
+NOWHERE = "127.0.0.1:9"
+"""Where no broker is: what is wrong with a secret is said before anything is connected to."""
+
+
+def refused(folder: Path, command: str, *flags: str) -> str:
+    """What a command says that doesn't start."""
+    (folder / "receivers.toml").write_text('[[receiver]]\nname = "am"\nkind = "alertmanager"\nurls = ["https://alertmanager.example/"]\n')
+    receivers = ("--receivers", str(folder / "receivers.toml")) if command == "deliver" else ()
+    ended = clientscope(command, *receivers, *flags)
+    assert ended.returncode in (1, 2), ended
+    assert "Traceback" not in ended.stderr
+    return ended.stderr
+
+
+@pytest.mark.parametrize(("command", "flag", "more"), SECRETS)
+def test_f39_a_secret_that_is_missing_or_open_to_all_ends_the_start(command: str, flag: str, more: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    said = refused(tmp_path, command, "--bootstrap-servers", NOWHERE, flag, str(path), *more)
+    assert f"{path}: No such file or directory" in said
+    path.write_text("canary-secret-of-forty-characters-or-more\n")
+    for mode in (0o604, 0o602, 0o666, 0o644) if flag == "--digest-key-file" else (0o604,):
+        path.chmod(mode)
+        said = refused(tmp_path, command, "--bootstrap-servers", NOWHERE, flag, str(path), *more)
+        assert "every user of this machine may use it" in said
+        assert f"hint: chmod 600 {path}" in said
+        assert "canary" not in said
+        if command == "stream":
+            break  # it takes seconds to import Spark
 
 
 def cluster_id(servers: str) -> str:
@@ -57,7 +102,7 @@ def test_stops_at_the_first_metadata_of_another_clusters_listener_with_sasl(brok
         "sasl_plain_password": PASSWORD,
     }
     try:
-        with contextlib.suppress(kafka.errors.KafkaError), closing(kafka.KafkaConsumer(bootstrap_servers=listen, **sasl)) as client:
+        with contextlib.suppress(kafka.errors.KafkaError), kafka.KafkaConsumer(bootstrap_servers=listen, **sasl) as client:
             client.topics()
     finally:
         said = said_at_its_end(gateway)

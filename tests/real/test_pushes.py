@@ -1,22 +1,25 @@
-"""Every PushConfig request is counted once by the error of its answer, and those that no policy saw by the reason (KIP-1324, "Metrics")."""
+"""Pushes through the real gateway: what ``clientscope push`` says and records, and each push counted by its answer (KIP-1324, Metrics)."""
 
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import struct
+import subprocess
 import uuid
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from conftest import RunningBroker, RunningGateway, running_gateway
+from conftest import RunningBroker, RunningGateway
+from forked import clientscope
 from observe import configurations, connection_records, counts, listed
 from patience import until
 
-from clientscope.catalog.configs import Type
+from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
 from clientscope.client.raw import RawClient
 from clientscope.wire.codes import (
     CONFIG_TOO_LARGE,
@@ -29,14 +32,67 @@ from clientscope.wire.codes import (
 )
 from clientscope.wire.messages import PushConfigRequest, PushConfigResponse
 
+PUSHED = re.compile(r"pushed (\d+) settings? of (\S+) \((.+), client instance ([0-9a-f-]{36})\)(.*)\n")
+
+
+def run(path: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    return clientscope("push", "--properties", str(path), *flags)
+
+
+def pushed(ended: subprocess.CompletedProcess[str]) -> re.Match[str]:
+    """The one line that a push says."""
+    assert (ended.returncode, ended.stderr) == (0, "")
+    match = PUSHED.fullmatch(ended.stdout)
+    assert match is not None, ended.stdout
+    return match
+
+
+def test_kafka_streams_from_java_properties(broker: Any, gateway: Any, tmp_path: Path) -> None:
+    path = tmp_path / "streams.properties"
+    path.write_text(
+        f"bootstrap.servers={gateway.address}\napplication.id=orders-enricher\nclient.id=enricher-1\n"
+        "num.stream.threads=4\nprocessing.guarantee=exactly_once_v2\nproducer.linger.ms=50\nstate.dir=/var/lib/streams\n"
+        "sasl.jaas.config=hunter2\nconsumer.sasl.jaas.config=hunter2\n"
+    )
+    said = pushed(run(path, "--software-version", "4.3.0"))
+    assert said[3] == "streams, apache-kafka-java 4.3.0"
+    (record,) = until(lambda: configurations(broker.internal, client_instance_id=uuid.UUID(said[4])))
+    assert (record.client_id, record.client_software_name, record.client_software_version) == ("enricher-1", "apache-kafka-java", "4.3.0")
+    found = {config.key: (config.value, config.type, config.default) for config in record.listed()}
+    assert list(found) == list(DEFAULT_KEYS[ClientType.STREAMS])
+    assert found["application.id"] == ("orders-enricher", "string", False)
+    assert found["num.stream.threads"] == ("4", "int", False)
+    assert found["processing.guarantee"] == ("exactly_once_v2", "string", False)
+    assert found["commit.interval.ms"] == ("100", "long", True)
+    assert found["num.standby.replicas"] == ("0", "int", True)
+    assert len(found) == int(said[1])
+
+
+def test_a_broker_without_a_gateway(broker: Any, tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(f"bootstrap.servers={broker.internal}\n")
+    ended = run(path)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("error: no broker here supports PushConfig: ")
+    assert "\nhint: the bootstrap servers must lead to a gateway" in ended.stderr
+
+
+def test_a_push_that_the_gateway_refuses(broker: Any, tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("client.id=refused\n")
+    with broker.gateway(tmp_path, "--client-config-max-bytes", "20") as small:
+        ended = run(path, "--bootstrap-servers", small.address)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("error: the push was refused: ")
+    assert "CONFIG_TOO_LARGE" in ended.stderr
+
+
 FINE = [("acks", "all", Type.STRING, True)]
 LARGE = 150_000
 
 
 def client(gateway: RunningGateway, stack: ExitStack, name: str) -> RawClient:
-    connected = stack.enter_context(RawClient.connect(gateway.address, name, 30.0))
-    connected.api_versions(name, "1.0", uuid.uuid4())
-    return connected
+    return stack.enter_context(gateway.named(name, instance=uuid.uuid4()))
 
 
 def push_of_bytes(connected: RawClient, body: bytes, version: int = 0) -> int:
@@ -55,7 +111,7 @@ def push(connected: RawClient, settings: list[Any]) -> int:
 
 def test_each_outcome_is_counted_by_the_error_that_the_client_was_answered(broker: RunningBroker, tmp_path: Path) -> None:
     quota = ("--push-burst-per-client", "3", "--push-rate-per-client", "0.001")
-    with running_gateway(broker.internal, broker.client, tmp_path, *quota) as gateway, ExitStack() as stack:
+    with broker.gateway(tmp_path, *quota) as gateway, ExitStack() as stack:
         one, other = client(gateway, stack, "one"), client(gateway, stack, "other")
         answers = [
             push(one, FINE),
@@ -92,7 +148,7 @@ def test_a_push_that_the_gateway_is_too_busy_for_is_counted_too(broker: RunningB
     )  # fmt: skip
     setting = PushConfigRequest.Config(version=0, config_key="client.rack", config_value="x" * LARGE, config_type=1, is_default=False)
     large = PushConfigRequest(version=0, configs=[setting])
-    with running_gateway(broker.internal, broker.client, tmp_path, *flags) as gateway, ExitStack() as stack:
+    with broker.gateway(tmp_path, *flags) as gateway, ExitStack() as stack:
         clients = [client(gateway, stack, f"busy-{number}") for number in range(150)]
         os.kill(gateway.pid, signal.SIGSTOP)
         try:

@@ -1,0 +1,178 @@
+"""The job's steps inside Spark: what comes of records, no digest key in what is sent, no task that has more to do than another (F28)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.serializers import CloudPickleSerializer
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
+from record_bytes import Records, config_record, connection_record, setting
+
+from clientscope.digest import DigestKey
+from clientscope.profiles import APACHE, BUILT_IN, Thresholds
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.thresholds import ProfileChoice
+from clientscope.records.enums import Kind
+from clientscope.records.topics import CONFIGS, CONNECTIONS
+from streaming import transforms
+from streaming.checkpoints.job_records import SkippedRecord
+from streaming.failures import understood
+from streaming.sources import without
+from streaming.transforms import arrivals, entries, received, results
+
+SECRET = "hunter2-canary"
+
+
+def test_a_push_becomes_one_result_and_secrets_stay_out(
+    records: Records, digest_key: DigestKey, plan_of: Callable[[DataFrame], str]
+) -> None:
+    leak = config_record(
+        setting("acks", "0"), setting("token", SECRET), setting("group.id", "g\u00e9"), principal="User:a", client_id="orders-3"
+    )
+    made = results(records(CONFIGS, b"junk", leak, None, config_record()), digest_key)
+    assert plan_of(made).count("ArrowEvalPython") == 1, "the kernel runs once"
+    rows = made.collect()
+    assert len(rows) == 2
+    assert rows[0]["key"] == '["User:a","orders","g\u00e9"]'
+    assert SECRET not in rows[0]["value"]
+    value = json.loads(rows[0]["value"])
+    assert rows[0]["value"] == json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    assert {"SK001", "AN101"} <= {rule["code"] for rule in value["rules"]}
+    assert ("AN109" in value["not_evaluable"], "AN108" in value["passed"]) == (True, False)
+    assert value | {"rules": [], "passed": [], "not_evaluable": []} == {
+        "version": 1, "topic": CONFIGS, "partition": 0, "offset": 1, "received_ms": 1, "cluster": "c", "broker": 1, "gateway": "g",
+        "epoch": 2, "connection": 3, "listener": "CLIENT", "security_protocol": "PLAINTEXT", "address": "127.0.0.1",
+        "principal": "User:a", "client_id": "orders-3", "software_name": "apache-kafka-java", "software_version": "4.4.0",
+        "instance_id": None, "origin": "pushed", "application": rows[0]["key"], "settings": 3, "redacted": 1, "rules": [],
+        "passed": [], "not_evaluable": [],
+    }  # fmt: skip
+    assert rows[1]["key"] == '[null,"orders",null]'
+    assert json.loads(rows[1]["value"])["offset"] == 3
+
+
+def test_each_push_is_judged_by_its_clients_profile(records: Records) -> None:
+    thresholds = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(principal=("User:azure-*",)), 1),)))
+    settings = setting("acks", "all"), setting("request.timeout.ms", "15000")
+    pushed = [config_record(*settings, principal=f"User:{name}") for name in ("azure-1", "other")]
+    rows = results(records(CONFIGS, *pushed), None, thresholds).collect()
+    fired = [[rule["code"] for rule in json.loads(row["value"])["rules"]] for row in rows]
+    assert ["AN108" in codes for codes in fired] == [True, False]
+
+
+def test_pushes_and_events_arrive_from_one_read(records: Records, digest_key: DigestKey) -> None:
+    leak = config_record(
+        setting("acks", "0"), setting("token", SECRET), setting("linger.ms", "5"), client_id="orders-3", principal="User:a"
+    )
+    newer = config_record(setting("acks", "all"), client_id="orders-3", principal="User:a")
+    events = (
+        connection_record(0),
+        connection_record(1, kind=Kind.IDENTIFIED, client_id="orders-3", requested_versions=((1, 3),)),
+        b"junk",
+        connection_record(2, kind=Kind.HEARTBEAT, connection_id=-1),
+    )
+    both = records(CONFIGS, leak, None, b"junk", newer, newer).union(records(CONNECTIONS, *events))
+    rows = received(arrivals(both, digest_key)).to_pylist()
+    pushes = [row for row in rows if row["kind"] is None]
+    assert [row["offset"] for row in pushes] == [0, 4], "a client's newest push, and each with a secret"
+    assert {row["application"] for row in pushes} == {'["User:a","orders",null]'}
+    settings = json.loads(pushes[0]["settings"])
+    assert (settings["acks"], settings["linger.ms"], settings["token"][:3]) == ("0", "5", ["redacted", "key_word", len(SECRET)])
+    assert json.loads(pushes[0]["written"]) == ["token"]
+    assert {"SK001", "AN101"} <= {rule["code"] for rule in json.loads(pushes[0]["rules"])}
+    assert [(row["kind"], row["offset"], row["client_id"]) for row in rows if row["kind"] is not None] == [
+        ("identified", 1, "orders-3"),
+        ("heartbeat", 3, None),
+    ]
+    assert [row["requested"] for row in rows if row["kind"] == "identified"] == [b"\0\1\0\3"]
+    assert SECRET not in repr(rows)
+
+
+START_MS = int(datetime(2026, 1, 2, 23, 59, 59, tzinfo=UTC).timestamp() * 1000)
+
+
+def test_a_place_is_left_out_and_nothing_else_before_the_kernel_sees_it(records: Records, plan_of: Callable[[DataFrame], str]) -> None:
+    # Offset 4 again, of a topic that was deleted and made again since.
+    places = ((0, 1, START_MS + 1000), (0, 3, START_MS + 3000), (1, 2, START_MS + 2000), (0, 4, START_MS - 86_400_000))
+    left_out = [SkippedRecord(topic=CONFIGS, partition=each, offset=offset, timestamp_ms=at_ms) for each, offset, at_ms in places]
+    rest = without(records(CONFIGS, *(config_record(client_id=f"c{number}") for number in range(5))), left_out)
+    assert sorted(row["offset"] for row in rest.collect()) == [0, 2, 4]
+    plan = plan_of(results(rest, None))
+    operators = [line.strip(" +-:*()0123456789").split(" ")[0] for line in plan.splitlines()]
+    assert "Filter" in operators[operators.index("ArrowEvalPython") :], plan
+    assert "unix_millis" in plan[plan.index("ArrowEvalPython") :], plan
+
+
+STEPS: dict[str, Callable[[DataFrame, DigestKey], DataFrame]] = {
+    "results": results, "pushes": transforms.pushes, "connections": transforms.connections, "gauges": entries, "findings": arrivals,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_no_pickled_function_has_the_key(records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    secret, file = b"0123456789abcdef" * 4, tmp_path / "digest.key"
+    file.touch(0o600)
+    file.write_bytes(secret)
+    sent: list[bytes] = []
+    dumps = CloudPickleSerializer.dumps
+
+    def seen(self: CloudPickleSerializer, function: object) -> bytes:
+        sent.append(dumps(self, function))
+        return sent[-1]
+
+    monkeypatch.setattr(CloudPickleSerializer, "dumps", seen)
+    of_pushes = step in ("results", "pushes", "findings")
+    rows = records(CONFIGS, config_record(setting("token", "hunter2"))) if of_pushes else records(CONNECTIONS, connection_record(0))
+    assert len(STEPS[step](rows, DigestKey.read(file)).collect()) == 1
+    assert any(str(file.name).encode() in each for each in sent), "the function was among them"
+    assert not [each for each in sent if secret in each]
+
+
+def test_a_machine_without_the_key_is_named_as_what_is_wrong(records: Records, tmp_path: Path) -> None:
+    file = tmp_path / "digest.key"
+    file.touch(0o600)
+    file.write_bytes(b"k" * 32)
+    rows = results(records(CONFIGS, config_record(setting("token", "hunter2"))), DigestKey.read(file))
+    file.unlink()
+    with pytest.raises(Exception, match=r"digest_key_file \S+: No such file") as failed:
+        rows.collect()
+    failure = understood(str(failed.value))
+    assert (failure.kind, failure.lasting, failure.fatal_record) == ("an executor has no digest key, or another one", True, False)
+
+
+STEPS_OF_F28_HOT_KEY: list[tuple[str, Callable[[DataFrame], DataFrame]]] = [
+    (CONFIGS, lambda rows: results(rows, None)),
+    (CONFIGS, lambda rows: arrivals(rows, None)),
+    (CONNECTIONS, lambda rows: arrivals(rows, None)),
+    (CONNECTIONS, entries),
+    (CONFIGS, lambda rows: transforms.pushes(rows, None)),
+    (CONNECTIONS, lambda rows: transforms.connections(rows, None)),
+]
+
+
+def hot(topic: str, count: int = 400) -> list[bytes]:
+    """Every twentieth has a version of its own."""
+    versions = ["4.4.0" if number % 20 else f"0.{number}" for number in range(count)]
+    if topic == CONFIGS:
+        return [
+            config_record(setting("acks", "0"), client_software_version=each, connection_id=number) for number, each in enumerate(versions)
+        ]
+    return [
+        connection_record(number, [("java", each, 1, 1, 0)], client_software_version=each, connection_id=number)
+        for number, each in enumerate(versions)
+    ]
+
+
+@pytest.mark.parametrize(("topic", "step"), STEPS_OF_F28_HOT_KEY)
+def test_f28_no_task_gets_what_one_version_sends(records: Records, plan_of: Callable[[DataFrame], str], topic: str, step: Any) -> None:
+    read = records(topic, *hot(topic)).repartition(8)  # as Kafka's source cuts a backlog, by offsets
+    made = step(read)
+    per_task = [row["count"] for row in made.withColumn("task", F.spark_partition_id()).groupBy("task").count().collect()]
+    assert len(per_task) == 8 and max(per_task) <= 5 * sorted(per_task)[4], "by how much has come, not by whose it is"
+    plan = plan_of(made)
+    assert plan.count("Exchange") == 1 and "RoundRobin" in plan, "the test's own: the step has none"
