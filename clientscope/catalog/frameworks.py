@@ -195,7 +195,7 @@ def _patterns() -> tuple[_Pattern, ...]:
 
 
 def _of_clusters(values: Mapping[str, str]) -> Iterator[_Pattern]:
-    """Of the frameworks whose prefixes begin with names that the file itself lists: ``A.producer.acks``, ``A->B.consumer.fetch.min.bytes``."""
+    """Of the frameworks whose prefixes begin with names that the file itself lists: ``A.producer.acks``, ``A->B.consumer.group.id``."""
     for framework in frameworks():
         if framework.clusters and (listed := values.get(framework.clusters)):
             names = [re.escape(name.strip()) for name in listed.split(",")[:_MOST_CLUSTERS]]

@@ -110,9 +110,11 @@ def _in_line(number: int, line: str) -> Iterator[Placed]:
         if not _by_name(match["key"]) or (line[match.end() - 1].isspace() and _is_word(match)):
             continue
         found = _VALUE.match(line, match.end())
-        if found and not found["next"] and (group := found.lastgroup) and found[group] != match["key"]:
-            if _is_literal(found[group], group == "plain" or match["key"].lower().endswith("token"), line):
-                yield _placed(match["key"].strip("-"), found[group], number, found.start(group))
+        group = next((name for name in ("double", "single", "tick", "plain") if found[name] is not None), "plain") if found else "plain"
+        if not found or found["next"] or found[group] == match["key"]:
+            continue
+        if _is_literal(found[group], group == "plain" or match["key"].lower().endswith("token"), line):
+            yield _placed(match["key"].strip("-"), found[group], number, found.start(group))
     for apart in _APART:
         for found in apart.finditer(line):
             if _by_name(found["key"]) and _is_literal(found["value"], False, line) and not _REFERENCE.fullmatch(found["value"]):

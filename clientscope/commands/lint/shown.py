@@ -67,7 +67,8 @@ LEFT = frozenset({ValueState.CUSTOM, ValueState.TYPE})
 """What is kept back from a push without being a secret, and stays where it is in a file: the rules read names of classes."""
 
 LEFT_KEYS = (
-    "security.protocol", "security_protocol", "sasl.mechanism", "sasl.mechanisms", "sasl_mechanism", "ssl_check_hostname", "ssl.endpoint.identification.algorithm", "enable.ssl.certificate.verification", "sasl.oauthbearer.method",
+    "security.protocol", "security_protocol", "sasl.mechanism", "sasl.mechanisms", "sasl_mechanism", "ssl_check_hostname",
+    "ssl.endpoint.identification.algorithm", "enable.ssl.certificate.verification", "sasl.oauthbearer.method",
     "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor",
     "sasl.login.refresh.window.jitter", "sasl.kerberos.min.time.before.relogin",
 )  # fmt: skip

@@ -20,6 +20,7 @@ from clientscope.catalog.dialects import dialect
 from clientscope.commands.lint import findings, formats, places
 from clientscope.commands.lint.findings import FileFinding, FileReport, LintReport
 from clientscope.commands.lint.judging import FileVerdict, RuleTexts, Subject
+from clientscope.commands.lint.placed import Placed
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
