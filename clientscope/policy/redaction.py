@@ -193,8 +193,13 @@ def _stays(record: ClientConfigRecord) -> bool:
     return True
 
 
+_SHORT_NUMBER = 9
+
+
 def _may_stay(key: str, value: str, of_type: TypeName) -> bool:
-    """A fleet's clients say the same again and again."""
+    """A fleet's clients say the same again and again; of numbers too short for a secret one stands for all."""
+    if len(value) <= _SHORT_NUMBER and value.isascii() and value.isdecimal():
+        value = "1"
     return (_remembered if len(key) + len(value) <= _LONGEST_SETTING else _remembered.__wrapped__)(key, value, of_type)
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from record_bytes import binaries, config_record, setting
 
+from clientscope.catalog import sensitive
+from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.sensitive import Tier, tier
 from clientscope.digest import DigestKey
 from clientscope.records.enums import ValueState
-from udfs.decode import decode_pushes
+from udfs.decode import decode_pushes, judged_pushes
 from udfs.kernels.applications import of_client
 from udfs.kernels.quarantine import with_evidence
 
@@ -121,3 +125,13 @@ def test_keys_of_secrets_that_the_record_contains_are_written() -> None:
     own = setting("token", SECRET), setting("acks", "0"), setting("interceptor.classes", "org.x.Own", type=7)
     rows = redacted(config_record(by_gateway, *own), b"")
     assert [row["written"] for row in rows] == [["token"], None]
+
+
+NUMBERED = st.sampled_from([*TYPES, "password", "a.token", "orders.region", "AKIAIOSFODNN7EXAMPLE"])
+
+
+@given(NUMBERED, st.integers(0, 10**9 - 1), st.sampled_from([*Type]))
+def test_a_short_number_is_judged_by_its_key(key: str, number: int, of_type: Type) -> None:
+    ((judged,), _) = judged_pushes(binaries(config_record(setting(key, str(number), of_type))), None)
+    assert judged is not None
+    assert (judged.settings is None) == (sensitive.reason(key, str(number), of_type) is ValueState.PRESENT)
