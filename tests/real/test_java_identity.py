@@ -166,12 +166,12 @@ def test_kip_714_the_id_that_a_broker_with_telemetry_gives_is_the_connections(
         client.while_it_works(lambda producer: given.append(client.telemetry_id(producer)))
         client_id = client.client_id
 
-    def ids() -> set[uuid.UUID | None]:
+    def ids() -> set[str | None]:
         return {record.client_instance_id for record in records(plan, client_id)} - {None}
 
     (expected,) = given
     assert expected.int
-    assert eventually(lambda: ids() == {expected}), (ids(), expected)
+    assert eventually(lambda: ids() == {str(expected)}), (ids(), expected)
 
 
 INTERVAL_MS = 1_000
