@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +25,7 @@ from clientscope.clock import now_ms
 from clientscope.digest import DigestKey
 from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.reader import OffsetRange
+from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import QUARANTINE
 from streaming.checkpoints.job_records import SkippedRecord
@@ -90,18 +91,19 @@ class FatalRecords:
             found_ms = now_ms()
             recent = sum(place.found_ms > found_ms - _HOUR_MS for place in known)
             found: list[FatalRecord] = []
-            deadline = time.monotonic() + _LONGEST_S
-            for record in self._fatal(self._steps[query], failed_range(failure), known):
-                log.error("%s, partition %d, offset %d kills its decoder; it is quarantined", record.topic, record.partition, record.offset)
-                found.append(record)
-                if recent + len(found) > MOST_PER_HOUR:
-                    raise ClientscopeError(
-                        f"query {query}: {recent + len(found)} records within an hour killed the process that decoded them",
-                        "so many have one cause: an update of clientscope, pyarrow or numpy, or a client that writes them on purpose;"
-                        " see docs/cluster.md, Records that kill",
-                    )
-                if time.monotonic() > deadline:
-                    break
+            try:
+                for record in self._fatal(self._steps[query], self._still_there(failed_range(failure)), known):
+                    log.error("%s, partition %d, offset %d kills its decoder; it is quarantined", *record[:3])
+                    found.append(record)
+                    if recent + len(found) > MOST_PER_HOUR:
+                        raise ClientscopeError(
+                            f"query {query}: {recent + len(found)} records within an hour killed the process that decoded them",
+                            "so many have one cause: an update of clientscope, pyarrow or numpy, or a client that writes them on purpose;"
+                            " see docs/cluster.md, Records that kill",
+                        )
+            except TimeoutError:  # what was found until then is worth a start without it
+                if not found:
+                    raise
             if not found:
                 return False
             self._quarantine(found)
@@ -109,13 +111,21 @@ class FatalRecords:
             self._report(found[0].topic, len(found))
         return True
 
+    def _still_there(self, ranges: Ranges) -> Ranges:
+        """Without what retention has deleted: a new checkpoint's first batch has no position, and so begins at offset 0 here."""
+        with closing(TopicReader(self._kafka, "clientscope-stream")) as reader:
+            there = reader.ranges(*{topic for topic, _ in ranges})
+        firsts = {at: max(first, there[at].first) for at, (first, _) in ranges.items() if at in there}
+        return {at: OffsetRange(first, ranges[at].end) for at, first in firsts.items() if first < ranges[at].end}
+
     def _fatal(self, step: Step, ranges: Ranges, known: list[SkippedRecord]) -> Iterator[FatalRecord]:
         def records(chosen: Ranges) -> DataFrame:
             return between(self._spark, self._kafka, chosen, known)
 
-        for place in fatal_offsets(ranges, lambda chosen: _kills(step(records(chosen)))):
+        for place in fatal_offsets(ranges, lambda chosen: _kills(step(records(chosen))), time.monotonic() + _LONGEST_S):
             rows = records(place).select("topic", "partition", "offset", F.unix_millis("timestamp"), "value").collect()
-            yield from (FatalRecord(row[0], row[1], row[2], row[3], bytes(row[4])) for row in rows)
+            # A tombstone kills by its key.
+            yield from (FatalRecord(row[0], row[1], row[2], row[3], bytes(row[4] or b"")) for row in rows)
 
     def _quarantine(self, found: list[FatalRecord]) -> None:
         """Quarantines records as the history queries do: under a key that is the same if this is interrupted and repeated."""
@@ -144,19 +154,25 @@ def failed_range(failure: Failure) -> Ranges:
     return {TopicPartition(*at): OffsetRange(first.get(at, 0), last) for at, last in end.items() if first.get(at, 0) < last}
 
 
-def fatal_offsets(ranges: Ranges, kills: Callable[[Ranges], bool]) -> Iterator[Ranges]:
+def fatal_offsets(ranges: Ranges, kills: Callable[[Ranges], bool], until_s: float = math.inf) -> Iterator[Ranges]:
     """Each offset that kills a worker by itself; none of a range that does only as a whole.
 
     Args:
         kills: whether a worker dies of these records.
+        until_s: by the monotonic clock.
+
+    Raises:
+        TimeoutError: there was no time for all of them.
     """
+    if ranges and time.monotonic() > until_s:
+        raise TimeoutError("there is no time left to search for the record that kills")
     if not ranges or not kills(ranges):
         return
     if sum(end - first for first, end in ranges.values()) == 1:
         yield ranges
         return
     for half in _halves(ranges):
-        yield from fatal_offsets(half, kills)
+        yield from fatal_offsets(half, kills, until_s)
 
 
 def _halves(ranges: Ranges) -> tuple[Ranges, Ranges]:

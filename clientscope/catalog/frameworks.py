@@ -34,7 +34,7 @@ _WITH_UNIT = re.compile(r"(?:PT)?(\d{1,12})(B|KB|MB|GB|ms|s|m|h|d)", re.I)
 
 @dataclass(frozen=True, eq=False)
 class Framework:
-    """One of the table.
+    """One of the table, at whose head the attributes are explained.
 
     Attributes:
         prefixes: spelling → role → regular expressions.
@@ -52,7 +52,7 @@ class Framework:
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def value(self, name: str, key: str, text: str) -> str:
-        """A value as the library takes it; in the framework's own spelling ``16KB``, ``3s`` and words of its own are among them."""
+        """A value as the library takes it: beside names of its own (``batch-size``) a framework has ``16KB``, ``3s`` and its words."""
         if name.endswith(key):
             return text
         if TYPES.get(key) in (Type.INT, Type.LONG) and (match := _WITH_UNIT.fullmatch(text)):
@@ -207,5 +207,5 @@ def _of(framework: Framework, within: str = "") -> Iterator[_Pattern]:
     for spelling, roles in framework.prefixes.items():
         for role in sorted(roles, key=SHARED.__eq__):  # last, for others begin so, too
             prefix = "|".join(roles[role])
-            place = within or (_CONTAINER if prefix.isupper() else _DOCUMENT)
+            place = within or (_CONTAINER if prefix.isupper() else _DOCUMENT)  # variables are in capitals
             yield framework, spelling, role, re.compile(rf"(?P<within>{place})(?P<prefix>{prefix})(?P<key>.+)")

@@ -14,12 +14,12 @@ from clientscope.commands.lint.placed import MAX_LEVELS, TOO_DEEP, LineStarts, M
 
 _TOKEN = re.compile(
     r"""(?P<header>(?:^|(?<=[\r\n]))[ \t]*\[\[?[ \t]*(?P<section>[^\[\]\r\n]{1,200})\]\]?[ \t]*(?=[#;\r\n]|\Z))
-    |(?P<heredoc><<[-~]?(?P<mark>\w+)\r?\n)
+    |(?P<heredoc><<[-~]?(?P<label>\w+)\r?\n)
     |(?P<comment>(?:\#|//|(?:^|(?<=[\r\n]))[ \t]*;)[^\r\n]*)
     |(?P<text>"(?:\\.|[^"\\\r\n])*"|'[^'\r\n]*')
     |(?P<assign>=>|=|:(?=\s))
     |(?P<line>[\r\n]+)
-    |(?P<mark_of>[{}\[\],])
+    |(?P<mark>[{}\[\],])
     |(?P<word>(?:[^\s{}\[\],="':\#]|:(?!\s)|(?<=\S)\#)+)""",
     re.VERBOSE,
 )
@@ -59,12 +59,12 @@ class _Reader:
         position = 0
         while match := _TOKEN.search(self._text, position):
             position = match.end()
-            kind = match.lastgroup if match.lastgroup not in ("section", "mark") else "header" if match["header"] else "heredoc"
+            kind = match.lastgroup
             if kind == "header" and not self._listed:
                 yield from self._ended()
                 self._header, self._open = f"{_plain(match['section'])}.", []
             elif kind == "heredoc":
-                end = re.compile(rf"^[ \t]*{re.escape(match['mark'])}\b", re.M).search(self._text, position)
+                end = re.compile(rf"^[ \t]*{re.escape(match['label'])}\b", re.M).search(self._text, position)
                 stop = end.start() if end else len(self._text)
                 yield from embedded(self._lines, position, stop, self._named(".".join(_plain(each.text) for each in self._names)) + ".")
                 self._reset()
@@ -75,7 +75,7 @@ class _Reader:
                 yield from self._assign()
             elif kind == "line" and not self._listed:
                 yield from self._ended()
-            elif kind == "mark_of":
+            elif kind == "mark":
                 yield from self._marked(match[0])
         yield from self._ended()
 

@@ -35,10 +35,10 @@ _HINT = re.compile(r"(?i)pass|pwd|secret|token|key|credential|jaas|loginmodule|:
 """What any line has that is worth a closer look."""
 
 _KEY = re.compile(
-    r"(?P<key>[A-Za-z][\w.\[\]-]{0,119}|--[a-z][a-z-]{0,60})\\?[\"'\]]{0,2}"
-    r"(?:(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|:=|=|:)|(?<=\w)(?=\s{1,8}[^\s=:-]))\s{0,40}"
+    r"(?:(?P<key>[A-Za-z][\w.\[\]-]{0,119})\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|:=|=|:)"
+    r"|(?:--|\bENV )(?P<option>[A-Za-z][\w-]{0,60})(?:=|\s))\s{0,40}"
 )
-"""A name, and what separates it from its value: ``key =``, ``"key":``, ``key: str =``, ``["key"] =``; of an option a blank, too."""
+"""A name, and what separates it from its value: ``key =``, ``"key":``, ``key: str =``, ``["key"] =``, ``--key``."""
 _VALUE = re.compile(
     r"(?:[fbrFBR@]{0,2}\\?\"(?P<double>[^\"\\]{1,1024})\\?\"|[fbrFBR]{0,2}\\?'(?P<single>[^'\\]{1,1024})\\?'|`(?P<tick>[^`\\]{1,1024})`"
     r"|(?P<plain>[^\s\"',;&(){}\[\]<>|`]{1,1024}))(?P<next>\()?"
@@ -107,25 +107,20 @@ def _in_line(number: int, line: str) -> Iterator[Placed]:
             yield _placed(name, line[start:].rstrip(), number, start)
         return
     for match in _KEY.finditer(line):  # a value isn't passed over: ``INFO: password=…`` and quoted text have pairs within
-        if not _by_name(match["key"]) or (line[match.end() - 1].isspace() and _is_word(match)):
+        key = match["key"] or match["option"]
+        found = _VALUE.match(line, match.end()) if _by_name(key) else None
+        if found is None or found["next"]:
             continue
-        found = _VALUE.match(line, match.end())
-        group = next((name for name in ("double", "single", "tick", "plain") if found[name] is not None), "plain") if found else "plain"
-        if not found or found["next"] or found[group] == match["key"]:
-            continue
-        if _is_literal(found[group], group == "plain" or match["key"].lower().endswith("token"), line):
-            yield _placed(match["key"].strip("-"), found[group], number, found.start(group))
+        group = found.lastgroup or "plain"
+        is_plain = group == "plain" or key.lower().endswith("token")  # what has a token's name is often the name of one
+        if found[group] != key and _is_literal(found[group], is_plain, line):
+            yield _placed(key, found[group], number, found.start(group))
     for apart in _APART:
         for found in apart.finditer(line):
             if _by_name(found["key"]) and _is_literal(found["value"], False, line) and not _REFERENCE.fullmatch(found["value"]):
                 yield _placed(found["key"], found["value"], number, found.start("value"))
     if shape_of(line) not in _BY_NAME:
         yield _placed("line", line.strip(), number, len(line) - len(line.lstrip()))
-
-
-def _is_word(match: re.Match[str]) -> bool:
-    """Whether only white space follows a name that is no option, as in prose."""
-    return not any(separator in match[0][len(match["key"]) :] for separator in "=:") and not match["key"].startswith("--")
 
 
 def _module(line: str) -> tuple[str, int]:

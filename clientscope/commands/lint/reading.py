@@ -20,7 +20,7 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.settings import libraries
 from clientscope.commands.lint import FileSettings, credentials, findings, judging, places, shown
 from clientscope.commands.lint.findings import FileReport, Read
-from clientscope.commands.lint.placed import LINE_END, Placed
+from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.errors import SettingsError
 from clientscope.settings_files import FORMATS, MAX_BYTES, read_bytes
 
@@ -36,6 +36,8 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
         SettingsError: the content isn't of its format, or is too much, and has no credential either.
     """
     principal = settings.principal or None
+    if file_format in ("properties", "text") and b"\0" in content:  # JSON and YAML may be UTF-16
+        raise SettingsError(f"{shown.plain(name)} is not a text file in UTF-8", "give files with settings, or logs; save it as UTF-8")
     try:
         placed = places.read(shown.plain(name), content, file_format)
         if file_format == "properties" and any(each.name.endswith("{") or each.value == "{" for each in placed):
@@ -62,23 +64,26 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
 
 
 def _of_text(name: str, content: bytes, principal: str | None, why: str) -> Read | None:
-    """A file of which no format explains the settings; None if it has no credential.
-
-    Raises:
-        SettingsError: it is no text.
-    """
-    if b"\0" in content:
-        raise SettingsError(f"{shown.plain(name)} is not a text file", "give files with settings, or logs")
+    """A file of which no format explains the settings; None if it has no credential."""
     found, subjects = credentials.subjects(credentials.in_lines(_lines(content)), principal)
     return Read(name, found, subjects, ((1, f"{credentials.ALONE}: {why}"),), principal=principal) if found else None
 
 
 def _loose(placed: Sequence[Placed], subjects: Sequence[judging.Subject], content: bytes) -> Iterator[Placed]:
-    """The credentials that are no setting of one of the clients: of other settings, and of lines without one, such as comments."""
+    """The credentials that are no setting of one of the clients: of other settings, and of what is none, such as comments."""
     judged = _judged(subjects)
     yield from (each for each in placed if each.name not in judged and credentials.is_credential(each))
-    within = {line for each in placed for line in range(each.line, each.region.end_line + 1)}
-    yield from (each for each in credentials.in_lines(_lines(content)) if each.line not in within)
+    on_line: dict[int, list[Region]] = {}
+    for each in placed:
+        for line in range(each.region.line, each.region.end_line + 1):
+            on_line.setdefault(line, []).append(each.region)
+    for each in credentials.in_lines(_lines(content)):
+        if not any(_overlap(each.region, region) for region in on_line.get(each.line, ())):
+            yield each
+
+
+def _overlap(one: Region, other: Region) -> bool:
+    return one[:2] < other[2:] and other[:2] < one[2:]
 
 
 def _judged(subjects: Sequence[judging.Subject]) -> set[str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka import TopicPartition
 
 from clientscope.kafka.reader import OffsetRange
+from streaming import fatal_records
 from streaming.fatal_records import fatal_offsets
 
 Place = tuple[int, int]
@@ -39,3 +42,14 @@ def test_f21_exactly_the_fatal_records_are_found_in_few_runs(partitions: dict[in
 def test_where_no_record_kills_alone_none_is_blamed() -> None:
     ranges = {TopicPartition("t", 0): OffsetRange(0, 8)}
     assert list(fatal_offsets(ranges, lambda chosen: len(places(chosen)) > 1)) == []
+
+
+def test_a_search_without_end_ends_and_keeps_what_it_has_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers may die of many records together, as of what doesn't fit into their memory."""
+    runs: list[object] = []
+    monkeypatch.setattr(fatal_records, "time", SimpleNamespace(monotonic=lambda: float(len(runs))))
+    found = []
+    with pytest.raises(TimeoutError):
+        for each in fatal_offsets({TopicPartition("t", 0): OffsetRange(0, 64)}, lambda chosen: not runs.append(chosen), until_s=10.0):
+            found.append(each)
+    assert found and len(runs) == 11

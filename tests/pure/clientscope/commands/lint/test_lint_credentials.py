@@ -34,6 +34,7 @@ FOUND = {
     "code": ("producer.py", 'conf = {\n    "acks": 0,\n    "sasl.password": "canary-Py-1",\n}\n', [("SK001", 3)]),
     "variables": ("prod.env", "KAFKA_BROKERS=b:9092\nexport SASL_PASSWORD=correcthorse\n", [("SK001", 2)]),
     "a comment": ("client.properties", f"acks=all\nlinger.ms=5\n# sasl.jaas.config={JAAS}\n", [("SK001", 3)]),
+    "behind a setting": ("client.yaml", "client.id: a\nacks: all  # sasl.password=canary-c1\n", [("SK001", 2)]),
     "a private key": ("notes.txt", "the key:\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n", [("SK002", 2)]),
     "a token": ("ci.cfg", "[ci]\nurl = https://example.org\nuser = AKIAIOSFODNN7EXAMPLE\n", [("SK002", 3)]),
     "an address": ("x.ini", "[db]\nurl=postgres://app:canary-Url-1@db:5432/x\n", [("SK002", 2)]),
@@ -119,7 +120,10 @@ def test_it_says_why_nothing_else_is_judged(lint: Document) -> None:
 
 def test_what_is_no_text_is_said(run: Run, tmp_path: Path) -> None:
     (tmp_path / "key.jks").write_bytes(b"\xfe\xed\0\0password=canary")
-    assert "is not a text file" in run(str(tmp_path / "key.jks")).err
+    (tmp_path / "client.properties").write_bytes("sasl.password=canary-16\n".encode("utf-16"))
+    for name in ("key.jks", "client.properties"):
+        said = run(str(tmp_path / name))
+        assert said.status == 2 and "is not a text file" in said.err
 
 
 def test_a_flood_of_them_is_bounded() -> None:
