@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from record_bytes import binaries, config_record, setting
 
@@ -127,11 +127,13 @@ def test_keys_of_secrets_that_the_record_contains_are_written() -> None:
     assert [row["written"] for row in rows] == [["token"], None]
 
 
-NUMBERED = st.sampled_from([*TYPES, "password", "a.token", "orders.region", "AKIAIOSFODNN7EXAMPLE"])
+KEYS = st.sampled_from([*TYPES, "password", "a.token", "orders.region", "AKIAIOSFODNN7EXAMPLE"])
+SHORT = st.integers(0, 10**9 - 1).map(str) | st.sampled_from(["", "a.B", "com.x.Y", "true", "pw", "${a}", "\u0663"])
 
 
-@given(NUMBERED, st.integers(0, 10**9 - 1), st.sampled_from([*Type]))
-def test_a_short_number_is_judged_by_its_key(key: str, number: int, of_type: Type) -> None:
-    ((judged,), _) = judged_pushes(binaries(config_record(setting(key, str(number), of_type))), None)
+@given(KEYS, SHORT, st.sampled_from([*Type]))
+@example("buffer.memory.allocation.strategy", "a.B", Type.STRING)
+def test_a_short_value_is_judged_as_any_other(key: str, value: str, of_type: Type) -> None:
+    ((judged,), _) = judged_pushes(binaries(config_record(setting(key, value, of_type))), None)
     assert judged is not None
-    assert (judged.settings is None) == (sensitive.reason(key, str(number), of_type) is ValueState.PRESENT)
+    assert (judged.settings is None) == (sensitive.reason(key, value, of_type) is ValueState.PRESENT)

@@ -80,6 +80,12 @@ def test_each_name_is_of_the_file(values: dict[str, str]) -> None:
         assert values.keys() >= set(client.names.values()) and client.names
 
 
+@pytest.mark.parametrize("more", ["", '"url": "u", "scope": "s", "audience": "a", '])
+def test_a_few_names_of_another_library_dont_make_it_a_client(lint: Document, more: str) -> None:
+    (file,) = lint("a.json", f'{{{more}"client_id": "a", "group_id": "g"}}')["files"]
+    assert bool(file["skipped"]) == bool(more)
+
+
 PARTS = [*"ab.\"'{}[]=:,#/;<>\\ \n\r", "<<A\n", "\nA\n", "=>", "[[a]]\n"]
 TEXT = st.lists(st.sampled_from(PARTS), max_size=60).map("".join)
 

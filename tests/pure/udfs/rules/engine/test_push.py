@@ -19,6 +19,7 @@ from clientscope.catalog.dialects import DIALECTS, LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.records.enums import Origin, ValueState
+from udfs.rules.engine import vocabulary
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, SettingOf
 from udfs.rules.engine.vocabulary import KEYS, SETTLED_BY, number, number_text
 from udfs.rules.registry import RULES
@@ -316,3 +317,10 @@ def test_a_whole_push_of_javas_is_settled_and_knows_what_has_no_value() -> None:
     assert [each.is_absent("group.id") for each in (push, lacking, more)] == [True, False, False]
     assert [each.text("enable.auto.commit") for each in (push, lacking, more)] == ["false", "true", "true"]
     assert push.text("enable.auto.commit", settled=False) == "true"
+
+
+def test_names_without_end_are_not_remembered() -> None:
+    before = vocabulary._name.cache_info().currsize
+    for turn in range(20):
+        vocabulary.name(None, f"a.{turn}".ljust(10_000, "x"), False)
+    assert vocabulary._name.cache_info().currsize == before
