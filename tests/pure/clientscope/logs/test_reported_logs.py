@@ -1,0 +1,47 @@
+"""Logs as people reported them: tests/corpora/logs has them, `golden` what each command says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_runs import Run
+from corpora import FOLDER
+from golden import is_golden, session
+
+LOGS = FOLDER / "logs"
+SECRETS = ("secret-ks-42", "secret-kp-42", "secret-ts-42", "Lag-Pw-42")
+
+SESSION = (
+    *(f"lint {name}.log --fail-on critical" for name in ("c01-quarkus-merge", "c02-lagexporter")),
+    "lint c05-rdkafka.log",
+    *(f"readiness l01-info-deprecated.log --target {target} --broker-release 3.9 -o wide" for target in ("4.0.0", "4.0.1")),
+    "readiness l03-docker-strimzi.log --target 4.0.0 --broker-release 3.9",
+    *(f"xray {name}.log --broker-release 4.4" for name in ("l02-kip1313-null-clientid", "l04-kip1313-two-apps")),
+)
+
+
+@pytest.fixture(autouse=True)
+def beside_the_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(LOGS)
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def test_what_people_reported(clientscope: Run) -> None:
+    assert is_golden(session(clientscope, SESSION), __file__, "reported.txt")
+
+
+@pytest.mark.parametrize("form", ["full", "concise", "json", "sarif", "github"])
+def test_no_secret_of_a_log_is_shown(form: str, clientscope: Run) -> None:
+    said = clientscope("lint", "c01-quarkus-merge.log", "c02-lagexporter.log", "--output-format", form)
+    assert said.status == 1
+    assert not [secret for secret in SECRETS if secret in said.out + said.err]
+
+
+def test_a_name_that_the_broker_fills_in_changes_nothing(clientscope: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """KIP-1313 doesn't say yet whether a broker's log has the client.id in requests that come without one."""
+    said = clientscope("xray", "l04-kip1313-two-apps.log").printed
+    *lines, last = (LOGS / "l04-kip1313-two-apps.log").read_text().replace("null,", '"orders-7",').splitlines()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "l04-kip1313-two-apps.log").write_text("\n".join([*lines, last.replace("orders-7", "billing-1")]))
+    assert clientscope("xray", "l04-kip1313-two-apps.log").printed == said
