@@ -15,7 +15,6 @@ from clientscope.catalog.sensitive import Tier, tier
 from clientscope.digest import DigestKey
 from clientscope.records.enums import ValueState
 from udfs.decode import decode_pushes, judged_pushes
-from udfs.kernels.applications import of_client
 from udfs.kernels.quarantine import with_evidence
 
 KEY = DigestKey(b"k" * 32)
@@ -88,23 +87,6 @@ def test_what_can_not_be_decoded_stays_null() -> None:
     bad, good = redacted(b"junk", config_record(setting("token", SECRET)))
     assert bad["configs"] is None
     assert good["configs"][0]["config_value"] is None
-
-
-@pytest.mark.parametrize(
-    ("client_id", "application"),
-    [
-        (None, None),
-        ("orders", "orders"),
-        ("orders-7d9f8b6c5d-x2x4z", "orders"),
-        ("orders-7d9f8b6c5d-x2x4z-3", "orders"),
-        ("orders-0", "orders"),
-        ("producer-12", "producer"),
-        ("app-1b3668c2-9a76-408f-85b2-1beb464711a6-StreamThread-1", "app-StreamThread"),
-        ("v2", "v2"),
-    ],
-)
-def test_client_id_without_its_instance(client_id: str | None, application: str | None) -> None:
-    assert of_client(client_id) == application
 
 
 def test_evidence_is_length_and_digest() -> None:
