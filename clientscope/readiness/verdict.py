@@ -78,6 +78,7 @@ class LibraryMinimum:
         version: the lowest version that the source names.
         note: what else to know; may be empty.
         source: where that is said.
+        joins_with: the version of JoinGroup that earlier ones send, where that is all that breaks them.
         numbers_of: the leading numbers of a version as the software reports it.
     """
 
@@ -87,6 +88,7 @@ class LibraryMinimum:
     source: str
     note: str = ""
     numbers_of: Callable[[str], Release] = numbers
+    joins_with: int | None = None
 
     def reached_by(self, software_version: str) -> bool | None:
         """Whether a version is this one or newer; None for a version without a number."""
@@ -109,7 +111,25 @@ MINIMUMS = (
         "with a Config.Version of at least 2.1.0, its default; groups of 1.30.1, which KIP-896 names, don't work",
     ),
     LibraryMinimum("kafka-python", ("kafka-python",), "2.0.2", KIP_896, "an api_version of (0, 11) or earlier pins removed versions"),
-    LibraryMinimum("kafka-go", (), "0.4.48", "https://github.com/segmentio/kafka-go/pull/1379", "before it, groups fail at 4.0.0"),
+    LibraryMinimum(
+        "kafka-go", (), "0.4.48", "https://github.com/segmentio/kafka-go/pull/1379", "before it, groups fail at 4.0.0", joins_with=1
+    ),
+    LibraryMinimum(
+        "brod",
+        (),
+        "4.4.2",
+        "https://github.com/kafka4beam/brod/blob/master/CHANGELOG.md",
+        "before it, groups fail at 4.0.0; reports no software",
+        joins_with=1,
+    ),
+    LibraryMinimum(
+        "kafka_ex",
+        ("kafka_ex",),
+        "1.0.0",
+        "https://github.com/kafkaex/kafka_ex/issues/497",
+        "before it, groups fail at 4.0.0; 1.0.1 to join groups over a slow network",
+        joins_with=1,
+    ),
 )
 """From which version on each library is known to work with brokers of Kafka 4.0 and later, in the order in which documents list them.
 
@@ -123,7 +143,7 @@ def minimum_of(software_name: str) -> LibraryMinimum | None:
     return next((each for each in MINIMUMS if software_name.lower() in each.software), None)
 
 
-API_VERSIONS = 18
+JOIN_GROUP, API_VERSIONS = 11, 18
 BETWEEN_BROKERS = frozenset({4, 5, 6, 7, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82})
 """APIs that only brokers and controllers use: LeaderAndIsr, StopReplica, UpdateMetadata, ControlledShutdown, KRaft's, and the like."""
 SAYS_LITTLE = frozenset({3, 10, 17, 18, 36, 60, 71, 72})
@@ -218,7 +238,7 @@ def judge_readiness(client: ObservedClient, target: str, since_ms: int | None = 
         readiness=readiness,
         reasons=tuple(kept),
         last_old_ms=max(old, default=None),
-        advice=_advice(client, readiness),
+        advice=_advice(client, readiness, {(each.api_key, each.api_version) for each in kept if each.readiness is Readiness.BREAKS}),
         notes=tuple(f"{each.kip}: {each.text}" for each in announced(client.software_name, {use.api_key for use in present})),
     )
 
@@ -326,14 +346,16 @@ def _in_short(reasons: Iterable[ReadinessReason], target: str) -> list[Readiness
     return rest
 
 
-def _advice(client: ObservedClient, readiness: Readiness) -> str:
+def _advice(client: ObservedClient, readiness: Readiness, broken: Collection[tuple[int | None, int | None]]) -> str:
     if readiness is Readiness.UNKNOWN:
         return "Watch the client for longer, or look up its library's version."
     if readiness is not Readiness.BREAKS:
         return ""
     minimum = minimum_of(client.software_name)
     if minimum is None:
-        return "Upgrade its client library, and remove settings that pin an old protocol version."
+        known = [f"{each.library} from {each.version}" for each in MINIMUMS if broken == {(JOIN_GROUP, each.joins_with)}]
+        newer = f" ({', '.join(known)} on send newer ones)" if known and not client.names_itself else ""
+        return f"Upgrade its client library{newer}, and remove settings that pin an old protocol version."
     if minimum.reached_by(client.software_version):
         return f"Remove settings that pin an old protocol version: {minimum.library} {client.software_version} knows newer ones."
     note = f" ({minimum.note})" if minimum.note else ""

@@ -60,10 +60,19 @@ def test_each_reason_names_its_api_and_fine_ones_are_left_out() -> None:
         ("somebodys 1.0", "Upgrade its client library"),
         ("unknown unknown", "Upgrade its client library"),
         ("librdkafka ?", "Upgrade librdkafka to 1.8.2"),
+        ("kafka_ex 0.14.0", "Upgrade kafka_ex to 1.0.0 or later"),
     ],
 )
 def test_advice(software: str, advice: str) -> None:
     assert judge_readiness(observed("Produce 2", software), "4.0.0").advice.startswith(advice)
+
+
+def test_libraries_without_a_name_are_named_by_what_they_send() -> None:
+    """kafka-go, brod and kafka_ex join groups in version 1, which 4.0.0 alone lacks."""
+    advice = judge_readiness(observed("JoinGroup 1, Fetch 10"), "4.0.0").advice
+    assert "kafka-go from 0.4.48, brod from 4.4.2, kafka_ex from 1.0.0 on" in advice
+    assert "brod" not in judge_readiness(observed("JoinGroup 1, Produce 2"), "4.0.0").advice
+    assert judge_readiness(observed("JoinGroup 1, Fetch 10"), "4.0.1").advice == ""
 
 
 def test_what_is_announced_is_a_note_and_changes_nothing() -> None:
