@@ -8,25 +8,30 @@ from dataclasses import replace
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.findings import Instance, Read
-from clientscope.commands.lint.judging import Subject
+from clientscope.commands.lint.judging import RuleTexts, Subject
 from clientscope.commands.lint.placed import Placed, Region
 from clientscope.errors import SettingsError
 from clientscope.logs.client_logs import JavaLogs, LibrdkafkaLogs, LoggedClient, LoggedSetting, texts
+from clientscope.logs.events import EventLog
+from clientscope.profiles.client_patterns import PatternSubject
 from udfs.kernels.applications import application_of
 
 MOST_CLIENTS = 10_000
 """Different configurations in one log, and as many that aren't whole."""
 
 
-def clients(lines: Iterable[str]) -> Iterator[LoggedClient]:
+def clients(lines: Iterable[str], events: EventLog | None = None) -> Iterator[LoggedClient]:
     """The clients in a log, each once it is complete.
 
     Args:
         lines: without their ends.
+        events: gets what happened to them.
     """
     readers = (JavaLogs(), LibrdkafkaLogs())
     for number, line in enumerate(lines, 1):
         for text in texts(line):
+            if events is not None:
+                events.read(number, text)
             for reader in readers:
                 yield from reader.read(number, text)
     for reader in readers:
@@ -43,7 +48,8 @@ def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
     different: dict[bool, dict[tuple[object, ...], tuple[LoggedClient, int]]] = {True: {}, False: {}}
     left_out = 0
     credentials_there: list[Placed] = []
-    for client in clients(credentials.noted(lines, credentials_there)):
+    events = EventLog()
+    for client in clients(credentials.noted(lines, credentials_there), events):
         # The number that a library adds to client.id at each start makes no other configuration.
         values = (
             (key, application_of(setting.value) if key == "client.id" and setting.value else setting.value)
@@ -58,7 +64,7 @@ def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
     found = [*different[True].values(), *different[False].values()]
     settled = {setting.line for client, _ in found for setting in client.settings.values()}
     loose, subjects = credentials.subjects((each for each in credentials_there if each.line not in settled), principal)
-    if not found and not loose:
+    if not found and not loose and not events.found:
         raise SettingsError(
             f"{path}: no client's settings in this log", "Java clients log them at INFO when they start, librdkafka's with debug=conf"
         )
@@ -66,9 +72,28 @@ def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
     if loose:
         notes = ((1, f"{credentials.ALONE}: lines that log no client's settings"),)
         made.append(Read(path, loose, subjects, notes, principal=principal))
+    _add_events(made, path, events, principal)
+    left_out += events.left_out
     if left_out:
         made[-1] = replace(made[-1], notes=(*made[-1].notes, (1, f"{left_out:,} clients not judged: too many configurations")))
     return made
+
+
+def _add_events(made: list[Read], path: str, events: EventLog, principal: str | None) -> None:
+    """Adds each event to the settings of its application, or else as a client of its own."""
+    named = ((read.settings["client.id"].value if "client.id" in read.settings else "", at) for at, read in enumerate(made))
+    of = {application_of(client_id): at for client_id, at in named if client_id}
+    for (kind, client_id, group), line in events.found.items():
+        documentation = {"What": kind.message, "Why": kind.why, "Use instead": kind.use_instead, "Source": kind.source}
+        happened = RuleTexts(kind.code, kind.name, kind.severity, (), documentation, kind.source), kind.message, line
+        name = application_of(client_id)
+        if name not in of:
+            of[name] = len(made)
+            who = PatternSubject(principal, group or None, client_id or None, path)
+            instance = Instance(shown.client_name(client_id), "unknown", line, 1)
+            made.append(Read(path, {}, (), (), instance, principal, client=who))
+        at = of[name]
+        made[at] = replace(made[at], happened=(*made[at].happened, happened))
 
 
 def given(client: LoggedClient) -> dict[str, LoggedSetting]:

@@ -240,6 +240,8 @@ class Read:
         settings: what counts of each name, that is the last.
         principal: that the client authenticates as; None where it isn't known.
         ignored: by comments in it.
+        client: whose it is, where no setting says it.
+        happened: events that it says of the client, each with its line.
     """
 
     path: str
@@ -249,6 +251,8 @@ class Read:
     instance: Instance | None = None
     principal: str | None = None
     ignored: tuple[Ignored, ...] = ()
+    client: PatternSubject | None = None
+    happened: tuple[tuple[RuleTexts, str, int], ...] = ()
 
     def placed(self, key: str, subject: Subject) -> Placed | None:
         """The place of a setting of one of the subjects, by the name in the file or Kafka's; the last one counts."""
@@ -315,6 +319,11 @@ def _report(
                     key = next((subject.prefixed[each.key] for each in about if each.key in subject.prefixed), key)
                 finding = _finding(read, subject, rule, verdict, about, fingerprint(rule.code, who, key), owner)
                 found.setdefault((rule.code, key), finding)
+    for rule, message, line in read.happened:
+        outcomes[rule.code] = "fired"
+        region = Region(line, 1, line, 1)
+        said = FileFinding(rule, rule.severity, message, read.path, region, "", (), fingerprint(rule.code, who, ""), owner)
+        found.setdefault((rule.code, ""), said)
     findings, suppressed = [], []
     for finding in sorted(found.values(), key=_order):
         code, places = finding.rule.code, [setting.line for setting in finding.settings if setting.line]
@@ -346,6 +355,8 @@ def _worse(before: str | None, outcome: str) -> str:
 
 def _client(read: Read) -> PatternSubject:
     """The identity that the file gives; a secret is no identity."""
+    if read.client:
+        return read.client
 
     def value(key: str) -> str | None:
         for subject in read.subjects:

@@ -13,6 +13,7 @@ from clientscope.commands.lint import JudgingSettings, LintSettings, RuleSetting
 from clientscope.commands.lint.findings import Decisions, FileReport, LintReport, Read, reports
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.logs import files as log_files
+from clientscope.logs.events import EVENTS
 from clientscope.profiles import owners, rules_file
 from clientscope.severities import SEVERITIES
 from udfs.rules.registry import LIMITS
@@ -80,7 +81,9 @@ def report_on(
     Raises:
         ClientscopeError: something is wrong with the rules file or owners.toml.
     """
-    rules = rules_file.read(settings.rules_file, LIMITS) if settings.rules_file else rules_file.RulesFile()
+    rules = (
+        rules_file.read(settings.rules_file, LIMITS | {kind.code: () for kind in EVENTS}) if settings.rules_file else rules_file.RulesFile()
+    )
     thresholds = rules_file.by_name(rules, settings.profile) if settings.profile else rules.thresholds
     owned = owners.read_if_given(settings.owners)
     every = [subject for read in reads for subject in read.subjects]

@@ -1,0 +1,70 @@
+"""Events in clients' logs, each a finding of that client with its line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command_runs import Document, Run
+from corpora import FOLDER
+
+from clientscope.logs.client_logs import LoggedLine
+from clientscope.logs.events import EVENTS, MOST, EventLog
+
+ROWS = [row.split("~") for row in (Path(__file__).parent / "cases" / "events.txt").read_text().splitlines() if not row.startswith("#")]
+POLL = "[Consumer clientId=orders-7, groupId=orders] consumer poll timeout has expired."
+
+
+@pytest.mark.parametrize(("lines", "expected"), ROWS)
+def test_events(lines: str, expected: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text(lines.replace(";", "\n").strip() + "\n")
+    said = run(str(tmp_path / "app.log"), "--output-format", "json", "--fail-on", "high")
+    if not expected.strip():
+        assert said.status == 2, "no client's settings in this log"
+        return
+    report = json.loads(said.out)
+    (finding,), (file,) = report["findings"], report["files"]
+    assert f"{finding['code']} {file['instance']['client_id'] or '-'} {finding['line']}" == expected.strip()
+    assert said.status == (0 if finding["code"] == "LG102" else 1)
+
+
+def test_an_event_is_of_the_client_whose_settings_are_logged(run: Run) -> None:
+    said = run(str(FOLDER / "logs" / "c05-rdkafka.log"), "--output-format", "json")
+    report = json.loads(said.out)
+    (file,) = report["files"]
+    assert (file["instance"]["client_id"], file["findings"]) == ("rdkafka", 3)
+
+
+def test_one_that_comes_again_is_one_finding(lint: Document) -> None:
+    (finding,) = lint("app.log", f"{POLL}\n" * 3)["findings"]
+    assert finding["line"] == 1
+
+
+@pytest.mark.parametrize("form", ["full", "concise", "json", "sarif", "github"])
+def test_nothing_of_the_line_is_shown_but_a_judged_name(form: str, run: Run, tmp_path: Path) -> None:
+    token = f"ghp_{'a1B2' * 9}"
+    line = POLL.replace("orders-7", token) + " password=canary-1x topics: [canary-topic] \x1b[31m"
+    (tmp_path / "app.log").write_text(line)
+    said = run(str(tmp_path / "app.log"), "--output-format", form)
+    assert "LG101" in said.out
+    assert token[-20:] not in said.out and "canary" not in said.out and "\x1b" not in said.out
+
+
+def test_a_suppression_and_an_owner_are_the_clients(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text(POLL)
+    (tmp_path / "owners.toml").write_text('[[owner]]\nteam = "payments"\ncontact = "#p"\ngroup = "orders"\n')
+    (tmp_path / "rules.toml").write_text('[[suppress]]\ncode = "LG101"\nclient_id = "orders-*"\nreason = "known"\nuntil = 2099-01-01\n')
+    assert "owner: payments" in run(str(tmp_path / "app.log"), "--owners", str(tmp_path / "owners.toml")).out
+    assert run(str(tmp_path / "app.log"), "--rules", str(tmp_path / "rules.toml")).status == 0
+
+
+def test_a_flood_of_names_is_bounded() -> None:
+    log = EventLog()
+    for number in range(MOST + 5):
+        log.read(number, LoggedLine("", POLL.replace("orders-7", f"c{number}")))
+    assert (len(log.found), log.left_out) == (MOST, 5)
+
+
+def test_each_kind_says_what_to_do() -> None:
+    assert all(": " in kind.message and kind.source.startswith("https://") for kind in EVENTS)
