@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -21,8 +23,8 @@ from clientscope.profiles.suppressions import ENDLESS
 from clientscope.severities import SEVERITIES
 
 _COLOURS = {"critical": "1;31", "high": "31", "medium": "33", "low": "36", "info": "2"}
-_LONG = 400
-"""Characters of a documentation's paragraph, an error or a note."""
+_NARROWEST = 40
+"""Columns of a terminal below which a paragraph isn't wrapped."""
 
 
 def coloured(environ: Mapping[str, str] = os.environ) -> bool:
@@ -103,10 +105,18 @@ def _block(finding: FileFinding, colour: bool) -> Iterator[str]:
         yield f"   = with {_stated(setting)}"
     for section in ("Why", "Use instead"):
         if text := finding.rule.documentation.get(section):
-            yield f"   = {section.lower()}: {plain(text.replace('``', '`'), _LONG)}"
+            yield from _wrapped(f"   = {section.lower()}: {text.replace('``', '`')}")
     yield f"   = see: {finding.rule.link}"
     if finding.owner:
         yield f"   = owner: {plain(finding.owner.team)} ({plain(finding.owner.contact)})"
+
+
+def _wrapped(paragraph: str) -> list[str]:
+    """A rule's paragraph, whole: in lines on a terminal, and else in one that can be searched."""
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 0
+    if columns < _NARROWEST:
+        return [paragraph]
+    return textwrap.wrap(paragraph, columns, subsequent_indent="     ", break_long_words=False, break_on_hyphens=False)
 
 
 def _line(finding: FileFinding, first: FileSetting) -> tuple[str, str]:

@@ -6,10 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from command_runs import Run
 from every import every
 from golden import is_golden
 from places import TESTS
@@ -299,3 +301,16 @@ def test_a_rule_that_shows_a_secret_is_not_trusted() -> None:
         (made,) = reported("a.properties", text, fired(ZERO, "m", (key, value))).findings
         assert "hunter2" not in repr(made)
         assert "redacted" in (made.settings[0].value or "")
+
+
+@pytest.mark.parametrize("columns", ["80", "120", None])
+def test_explanations_are_whole(columns: str | None, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    (tmp_path / "a.properties").write_text("acks=1\npartition.assignment.strategy=range\ngroup.id=g\nbatch.size=10\nclient.id=a\n")
+    printed = run(str(tmp_path / "a.properties")).out
+    assert "and nobody decided it." in " ".join(printed.split())
+    explained = [line for line in printed.splitlines() if line.startswith(("   = why", "   = use instead", "     "))]
+    assert explained and not [line for line in explained if "…" in line]
+    assert columns is None or max(map(len, explained)) <= int(columns)
