@@ -280,11 +280,13 @@ class RequestLogReader:
     Attributes:
         lines: that were read, of any logger.
         requests: that could be read.
+        at_info: whether all of them are logged at INFO: the broker's level was, and it logged requests of removed versions alone.
     """
 
     def __init__(self) -> None:
         self.lines = 0
         self.requests = 0
+        self.at_info = True
         self._unreadable = 0
         self._text = TextLines()
 
@@ -306,6 +308,7 @@ class RequestLogReader:
                     for text in texts(line):
                         self._text.rest(text.line)
                 continue
+            self.at_info &= "INFO" in line[: line.find(_BEGIN)]
             for request in self._of(line):
                 self.requests += 1
                 yield request

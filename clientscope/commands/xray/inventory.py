@@ -310,6 +310,7 @@ class LogRead:
         requests: lines of the request logger that were understood.
         unreadable: lines of it that weren't.
         stopped: why reading ended before the log did; empty if it didn't.
+        at_info: whether it has requests of removed versions alone (KAFKA-18272).
     """
 
     name: str
@@ -317,6 +318,7 @@ class LogRead:
     requests: int
     unreadable: int
     stopped: str = ""
+    at_info: bool = False
 
 
 NO_REQUEST = (
@@ -347,7 +349,9 @@ def read_logs(paths: Iterable[Path | None], max_bytes: int) -> tuple[Inventory, 
                 continue
             left -= counted.size
             stopped = f"reading stopped after --max-bytes {max_bytes:,}" if counted.cut else ""
-            logs.append(LogRead(name, counted.size, requests.requests, requests.unreadable, stopped))
+            logs.append(
+                LogRead(name, counted.size, requests.requests, requests.unreadable, stopped, requests.at_info and requests.requests > 0)
+            )
     inventory.end()
     return inventory, logs, errors
 

@@ -453,6 +453,11 @@ NO_BROKER_RELEASE = "The brokers' release: with --broker-release more clients ca
 def not_read(logs: Sequence[LogRead], inventory: Inventory) -> list[str]:
     """Sentences on what is in the logs and not in the result: every bound that was reached."""
     texts = []
+    if all(log.at_info for log in logs if log.requests) and any(log.requests for log in logs):
+        texts.append(
+            "Clients that sent none of the versions that Kafka 4.0 removed: at INFO, brokers of 3.9.1 and later 3.9 log no other requests, "
+            "so a client that isn't listed sent none while these logs were written."
+        )
     if unreadable := sum(log.unreadable for log in logs):
         texts.append(
             f"{unreadable:,} lines of the request logger: cut by a log collector, of an unknown format, "
