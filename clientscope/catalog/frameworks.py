@@ -18,7 +18,7 @@ from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects import dialect
 from clientscope.catalog.settings import libraries
 
-SHARED = "shared"
+SHARED, TOPICS = "shared", "topics"
 _DOCUMENT = r"(?:\[\d+\]\.)?"
 """Before a name of a later document of YAML."""
 _CONTAINER = r"(?:[\w\[\]-]+\.)*"
@@ -48,6 +48,8 @@ class Framework:
     unless: Sequence[str] = ()
     library: str = "java"
     clusters: str = ""
+    beside: Sequence[str] = ()
+    brings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -65,13 +67,19 @@ class FrameworkClient:
     """The settings of one client in a file.
 
     Attributes:
-        client_type: an admin client's where it isn't known: what all clients have.
+        client_type: an admin client's where it isn't known: what all clients have; None for topics of the framework's own.
         names: the library's name → the name in the file.
     """
 
     framework: Framework
-    client_type: ClientType
+    client_type: ClientType | None
     names: Mapping[str, str]
+
+    @property
+    def brought(self) -> Mapping[str, str]:
+        """What it has by its framework beside the settings in the file; of an empty text what the library has by default."""
+        of = self.framework.brings.get(self.client_type.value, {}) if self.client_type else {}
+        return {key: text for key, text in of.items() if key not in self.names}
 
 
 @dataclass(frozen=True)
@@ -87,19 +95,20 @@ class _Place:
 @cache
 def frameworks() -> tuple[Framework, ...]:
     """All of the table, in the order in which they are asked."""
-    table = tomllib.loads(files("clientscope.catalog").joinpath("frameworks.toml").read_text("utf-8"))["framework"]
-    return tuple(_framework(**row) for row in table)
+    table = tomllib.loads(files("clientscope.catalog").joinpath("frameworks.toml").read_text("utf-8"))
+    return tuple(_framework(table["brought"].get(row.pop("brings", ""), {}), **row) for row in table["framework"])
 
 
-def _framework(**row: Any) -> Framework:
+def _framework(brings: Mapping[str, Any], **row: Any) -> Framework:
     prefixes: Mapping[str, Any] = {spelling: row.pop(spelling) for spelling in ("exact", "variable", "relaxed") if spelling in row}
-    return Framework(prefixes=prefixes, **row)
+    return Framework(prefixes=prefixes, brings=brings, **row)
 
 
 def clients(values: Mapping[str, str]) -> list[FrameworkClient]:
     """Every client of a framework that some of a file's settings are of; each has those that its framework's clients share."""
     found: dict[_Place, dict[str, str]] = {}
-    patterns = [*_patterns(), *_of_clusters(values)]
+    said = {each: _is_beside(each, values) for each in frameworks()}
+    patterns = [each for each in (*_patterns(), *_of_clusters(values)) if said[each[0]]]
     for name in values:
         for framework, spelling, role, pattern in patterns:
             if (match := pattern.fullmatch(name)) is None:
@@ -121,7 +130,7 @@ def clients(values: Mapping[str, str]) -> list[FrameworkClient]:
             if (each.framework, each.within) == (place.framework, place.within):
                 common |= _known(each.framework, others)
                 alone.pop(each, None)
-        made.append(FrameworkClient(place.framework, ClientType(place.role), {**common, **names}))
+        made.append(FrameworkClient(place.framework, ClientType(place.role) if place.role != TOPICS else None, {**common, **names}))
     for place, names in alone.items():
         framework = place.framework
         if any(re.fullmatch(other, key) for other in framework.unless for key in names):
@@ -144,6 +153,12 @@ def _kinds(library: str, key: str) -> frozenset[ClientType]:
     """Of producers, consumers and admin clients, those that have the setting; empty for an unknown one."""
     setting = libraries()[library].setting(key)
     return frozenset(kind for kind in _KINDS if setting and kind.value in setting.kinds)
+
+
+def _is_beside(framework: Framework, values: Mapping[str, str]) -> bool:
+    """Whether the file has what shows the framework."""
+    shown = [re.compile(each) for each in framework.beside]
+    return not shown or any(each.fullmatch(f"{name}={value}") for name, value in values.items() for each in shown)
 
 
 def _is_clients(framework: Framework, names: Mapping[str, str]) -> bool:

@@ -137,6 +137,17 @@ class KnownSetting(NamedTuple):
             allowed = allowed and (allowed.or_what(facts.allowed) if facts.allowed else allowed)
         return every[-1]._replace(allowed=allowed)
 
+    def stopped(self, kind: str, text: str) -> Release:
+        """The release that takes a value no longer which an earlier one took, and no later one takes; empty for none."""
+        taken = False
+        stopped: Release = ()
+        for each in self.kinds.get(kind, ()):
+            if each.facts is None or each.facts.allowed is None or each.facts.allowed.takes(text):
+                taken, stopped = True, ()
+            elif taken:
+                stopped = stopped or each.release
+        return stopped
+
 
 class Library:
     """A client library's settings.

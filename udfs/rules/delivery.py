@@ -40,8 +40,8 @@ def acks_zero(push: Push) -> Judgement:
         ``acks`` (librdkafka also: ``request.required.acks``) is 0.
 
     Why
-        The broker doesn't answer, so a record that never arrived, or that the broker refused, is lost without notice; retries and
-        idempotence are without effect.
+        The broker doesn't answer, so a record that never arrived, or that the broker refused, is lost without notice: no callback and no
+        delivery report can tell. Retries and idempotence are without effect.
 
     Example
         ``acks=0``
@@ -56,7 +56,9 @@ def acks_zero(push: Push) -> Judgement:
     """
     # Not evaluable where acks wasn't pushed, was redacted, or is no number of acknowledgements that Kafka knows.
     acks = push.text("acks")
-    return judged(acks == "0", acks in ("0", "1", "all"))
+    few = push.is_set("retries") and push.number("retries") < push.limit(retries_few, "minimum")
+    # Few tries make no difference then, so no rule of their own says it.
+    return judged(acks == "0", acks in ("0", "1", "all"), settings=push.evidence(("acks", "retries") if few else ("acks",)))
 
 
 @rule(
@@ -132,7 +134,8 @@ def retries_few(push: Push) -> Judgement:
     """AN103: a producer gives up after few tries.
 
     What
-        ``retries`` (librdkafka also: ``message.send.max.retries``) is below 3, set or by default as in Java before 2.1.
+        ``retries`` (librdkafka also: ``message.send.max.retries``) is below 3, set or by default as in Java before 2.1. Medium: the user
+        set more, in a library that would try without end, and all of them with the longest backoff between them take less than 60 s.
 
     Why
         When a leader moves, the first tries fail; a producer that gives up then loses what it had. With 0, Java turns idempotence off
@@ -150,8 +153,13 @@ def retries_few(push: Push) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
         KIP-679, the strongest delivery guarantee by default: https://cwiki.apache.org/confluence/display/KAFKA/KIP-679%3A+Producer+will+enable+the+strongest+delivery+guarantee+by+default
     """
-    retries = push.number("retries")
-    return judged(retries < push.limit(retries_few, "minimum"), not math.isnan(retries))
+    retries, backoff = push.number("retries"), push.number("retry.backoff.ms")
+    few = retries < push.limit(retries_few, "minimum")
+    # Beside delivery.timeout.ms a number of tries is a limit of its own.
+    soon = push.is_set("retries") and retries * max(backoff, push.number("retry.backoff.max.ms")) < push.limit(
+        delivery_timeout_short, "minimum_ms"
+    )
+    return judged(few or (soon and not lacks("delivery.timeout.ms")(push.software)), not math.isnan(retries), HIGH if few else MEDIUM)
 
 
 _REMEMBERED = 5
@@ -519,3 +527,43 @@ def transaction_too_long(push: Push) -> Judgement:
     timeout = push.number("transaction.timeout.ms")
     fired = timeout > push.limit(transaction_too_long, "maximum_ms") and not push.is_absent("transactional.id")
     return judged(fired, not math.isnan(timeout))
+
+
+@rule(
+    "AN118",
+    severity="medium",
+    risks=("loss", "stall"),
+    messages=(
+        "replication.factor was not pushed.",
+        "Topics of the framework's own have more than one copy.",
+        "Topics that this framework makes for its own state have one copy, and are lost with one broker: set replication.factor=3, or "
+        "-1 for the broker's default.",
+    ),
+    client_types=frozenset({ClientType.STREAMS}),
+    keys=("replication.factor",),
+    since="0.2",
+)
+def internal_topics_single_copy(push: Push) -> Judgement:
+    """AN118: topics of a framework's own have one copy.
+
+    What
+        ``replication.factor`` of Kafka Streams, for its changelogs and repartitioned topics, or ``offset.storage.replication.factor``,
+        ``config.storage.replication.factor`` or ``status.storage.replication.factor`` of a Connect worker is 1. Low where it is the
+        default, as in Kafka Streams before 3.0.
+
+    Why
+        While the one broker with a partition is down, the application stands still; if its disk is lost, so is the state, the offsets or
+        the connectors' configuration.
+
+    Example
+        ``replication.factor=1``
+
+    Use instead
+        ``replication.factor=3``; or -1, the broker's ``default.replication.factor``, with brokers of 2.4 and later.
+
+    Source
+        Apache Kafka, Kafka Streams' replication.factor: https://kafka.apache.org/documentation/#streamsconfigs_replication.factor
+        Apache Kafka, offset.storage.replication.factor: https://kafka.apache.org/documentation/#connectconfigs_offset.storage.replication.factor
+    """
+    copies = push.number("replication.factor")
+    return judged(copies == 1, not math.isnan(copies), MEDIUM if push.is_set("replication.factor") else LOW)

@@ -32,7 +32,8 @@ def client_id_anonymous(push: Push) -> Judgement:
 
     What
         ``client.id`` is empty, or what the library makes up: rdkafka, kgo, sarama, kafkajs, producer-1, kafka-python-3.0.12. That many
-        principals or addresses share one is judged across the fleet, once its state is there.
+        principals or addresses share one is judged across the fleet, once its state is there. Kafka Streams names its clients by
+        ``application.id``.
 
     Why
         Logs, metrics and this very page can't say which application it is, and brokers' quotas by client.id are shared with strangers.
@@ -54,7 +55,7 @@ def client_id_anonymous(push: Push) -> Judgement:
         made_up = not push.is_set("client.id") and _MADE_UP.fullmatch(push.record.client_id or "") is not None
     else:
         made_up = push.is_default("client.id") or _MADE_UP.fullmatch(pushed) is not None
-    return judged(made_up, True)
+    return judged(made_up and not push.text("application.id"), True)
 
 
 _FIXED_IN = {(3, 9): 2, (4, 0): 2, (4, 1): 2}

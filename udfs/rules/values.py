@@ -194,6 +194,40 @@ def value_not_allowed(push: Push) -> Positions:
     return push.checked.refused_by("words", "any case", "list", "filled")
 
 
+@rule(
+    "CF111",
+    severity="medium",
+    risks=("stall",),
+    messages=(
+        "No setting of this client is known to take some words alone.",
+        "The newest release of the library takes this client's values.",
+        "Values of this client are refused by newer releases of its library: choose another before an upgrade.",
+    ),
+    since="0.2",
+)
+def value_outdated(push: Push) -> Judgement:
+    """CF111: a value that newer releases of the client library take no longer.
+
+    What
+        The client's release takes the value, or isn't known, and the newest release doesn't.
+
+    Why
+        After an upgrade of the library the application doesn't start.
+
+    Example
+        ``processing.guarantee=exactly_once``, gone in Kafka Streams 4.0
+
+    Use instead
+        One of the values that are shown: ``exactly_once_v2``.
+
+    Source
+        Apache Kafka, notable changes in 4.0: https://kafka.apache.org/40/documentation.html#upgrade_servers_400_notable
+        KIP-732: https://cwiki.apache.org/confluence/display/KAFKA/KIP-732%3A+Deprecate+eos-alpha+and+replace+eos-beta+with+eos-v2
+    """
+    outdated = list(push.checked.outdated())
+    return judged(bool(outdated), bool(push.checked.constrained), None, outdated)
+
+
 _SETTLED = "enable.idempotence"
 """What others of the settings change."""
 

@@ -64,6 +64,7 @@ _SAMPLE = re.compile(
     r"|required|optional|hidden|redacted|\W*)[-_.]?\d?"
 )
 """What stands where a credential belongs, for a reader to replace."""
+_JAAS_PASSWORD = re.compile(r"password\s{0,8}=\s{0,8}\\?[\"']([^\"'\\]{1,1024})")
 _REFERRING = re.compile(r"(?i)(?:ref|refs|secrets\[\d+\])\.|from-secret|passwordless|proxy_pass")
 """Names of what has a secret's name, such as below Kubernetes' ``secretKeyRef``, or only sounds like one."""
 _BY_NAME = (None, "assignment", "named", "option", "userinfo")
@@ -83,10 +84,16 @@ def in_lines(lines: Iterable[str]) -> list[Placed]:
     return found[:MOST]
 
 
+def is_sample(value: str) -> bool:
+    """Whether a setting's value stands there for a reader to replace: as a whole, or the password of a JAAS module."""
+    password = _JAAS_PASSWORD.search(value) if is_login_module(value) else None
+    return _SAMPLE.fullmatch(password[1] if password else value.strip()) is not None
+
+
 def is_credential(placed: Placed) -> bool:
     """Whether a setting that no client has holds a credential, by its name or by its value's shape."""
     value = (placed.value or "").strip()
-    if not value or is_placeholder(value) or _SAMPLE.fullmatch(value):
+    if not value or is_placeholder(value) or is_sample(value):
         return False
     return shape_of(value) is not None or (_by_name(placed.name) and not is_filled_in(value))
 

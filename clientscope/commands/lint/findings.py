@@ -385,7 +385,10 @@ def _finding(
             settings.append(setting)
     if region is None and read.instance:
         region = next((placed.region for placed in stand if placed), Region(read.instance.line, 1, read.instance.line, 1))
-    return FileFinding(rule, severity_of(verdict, about), verdict.message, read.path, region, source, tuple(settings), fingerprint, owner)
+    severity, message = severity_of(verdict, about), verdict.message
+    if rule.is_leak and stand and all(placed is not None and credentials.is_sample(placed.value or "") for placed in stand):
+        severity, message = "info", shown.SAMPLE
+    return FileFinding(rule, severity, message, read.path, region, source, tuple(settings), fingerprint, owner)
 
 
 def _setting(judged: SettingOf, placed: Placed | None, secret: bool) -> FileSetting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ class Subject:
         software_name: KIP-511's name as the client sent it; empty for the dialect's.
         observed: the settings were seen, whoever set them, and others may be missing; so no default is filled in.
         loose: they are no client's, and are judged as credentials alone.
+        brought: what the client has beside them, by whoever creates it; an empty text is the library's default.
     """
 
     settings: Mapping[str, str]
@@ -46,6 +47,7 @@ class Subject:
     software_name: str = ""
     observed: bool = False
     loose: bool = False
+    brought: Mapping[str, str] = field(default_factory=dict)
 
 
 class FileVerdict(NamedTuple):
@@ -138,6 +140,9 @@ def _verdict(push: Push, rule: Rule, judgement: Judgement) -> FileVerdict:
 
 def _record(subject: Subject) -> ClientConfigRecord:
     kafka_names = {name: subject.dialect.kafka_name(name, subject.client_type or ClientType.ADMIN) for name in subject.settings}
+    defaults = subject.dialect.defaults_of(subject.client_type, subject.version) if subject.brought and subject.client_type else {}
+    left = {key: defaults[key] for key, text in subject.brought.items() if not text and key in defaults}
+    brought = {key: text for key, text in subject.brought.items() if text}
     ids = [subject.settings[name] for name, kafka_name in kafka_names.items() if kafka_name == "client.id"]
     return ClientConfigRecord(
         version=1,
@@ -155,7 +160,8 @@ def _record(subject: Subject) -> ClientConfigRecord:
         client_software_name=subject.software_name or subject.dialect.software[0],
         client_software_version=subject.version,
         origin=Origin.OBSERVED if subject.observed else Origin.PUSHED,
-        settings=dict(subject.settings),
+        settings={**left, **brought, **subject.settings},
+        defaults=list(left),
         types={name: type_name(TYPES.get(kafka_name, Type.STRING)) for name, kafka_name in kafka_names.items()},
     )
 

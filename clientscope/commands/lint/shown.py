@@ -54,6 +54,8 @@ MESSAGES: Mapping[str, str] = {
     "SK004": "A value looks random: if it is a secret, take it out of this file and replace it.",
 }
 
+SAMPLE = "A sample stands where a credential belongs: replace it, but not in this file."
+
 _SECTIONS = {
     "Why": "A file is copied, committed and backed up, and with it what it holds: anyone who can read a copy can use it.",
     "Use instead": "A reference that is filled in later, as in ``${file:/run/secrets/kafka.properties:password}`` (KIP-297), an "

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from clientscope.catalog.configs import ClientType, Type
 from clientscope.catalog.placeholders import is_filled_in
-from clientscope.catalog.setting_names import LONGEST, NameJudgement, NameState, judge
+from clientscope.catalog.setting_names import LONGEST, NameJudgement, NameState, judge, kinds_of
+from clientscope.catalog.settings import libraries
 from clientscope.records.config_record import RecordedSetting
 from udfs.rules.engine.rule import Positions, SettingOf
 from udfs.rules.engine.vocabulary import KnownSoftware
@@ -134,6 +135,20 @@ class CheckedSettings:
             assert allowed is not None and text is not None
             if allowed.form in forms and not allowed.takes(text) and not (self._complete and is_filled_in(text)):
                 yield place
+
+    def outdated(self) -> Iterator[SettingOf]:
+        """The settings whose value the client's release takes, and the newest doesn't; each with the release that changed it."""
+        refused = {*self._refused(("range", "words", "any case", "list", "filled"))}
+        for place in self.constrained:
+            key, text = self._settings[place].key, self._settings[place].value
+            known = libraries()[self._software.dialect.name].setting(key) if self._software.dialect else None
+            assert known is not None and text is not None
+            for kind in kinds_of(self._client_type):
+                newest = known.now(kind, ())
+                if place not in refused and newest and newest.allowed and (since := known.stopped(kind, text)):
+                    note = f"not since {'.'.join(map(str, since))}; allowed: {newest.allowed}"
+                    yield SettingOf(key, text, "default" if self._settings[place].default else "set", note=note)
+                    break
 
     @property
     def twice(self) -> Positions:

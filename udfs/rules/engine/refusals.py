@@ -2,7 +2,8 @@
 
 Sources: ProducerConfig.postProcessAndValidateIdempotenceConfigs, KafkaProducer.configureDeliveryTimeout, ConsumerConfig,
 Heartbeat and KafkaAdminClient of Apache Kafka; rd_kafka_conf_finalize and rd_kafka_topic_conf_finalize in librdkafka's
-src/rdkafka_conf.c; KafkaProducer and KafkaConsumer of kafka-python; AIOKafkaProducer and AIOKafkaConsumer of aiokafka.
+src/rdkafka_conf.c; KafkaProducer and KafkaConsumer of kafka-python; AIOKafkaProducer and AIOKafkaConsumer of aiokafka; src/producer of
+KafkaJS.
 
 A check is about values that are there: what a client lacks (serializers, ``bootstrap.servers``) may come from its code.
 """
@@ -25,7 +26,7 @@ Holds = Callable[["Push"], bool]
 _IDEMPOTENCE, _TRANSACTIONS = "enable.idempotence", "transactional.id"
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
 _PRODUCER, _CONSUMER = ClientType.PRODUCER, ClientType.CONSUMER
-_JAVA, _LIBRDKAFKA, _KAFKA_PYTHON, _AIOKAFKA = "java", "librdkafka", "kafka-python", "aiokafka"
+_JAVA, _LIBRDKAFKA, _KAFKA_PYTHON, _AIOKAFKA, _KAFKAJS = "java", "librdkafka", "kafka-python", "aiokafka", "kafkajs"
 
 
 class Refusal(NamedTuple):
@@ -86,12 +87,9 @@ def _not_below(key: str, other: str) -> Holds:
 
 
 def _delivery_too_short(push: Push) -> bool:
-    delivery = push.number("delivery.timeout.ms")
-    return (
-        push.is_set("delivery.timeout.ms")
-        and delivery < push.number("linger.ms") + push.number("request.timeout.ms")
-        and delivery < 2**31 - 1
-    )
+    delivery, linger = push.number("delivery.timeout.ms"), push.number("linger.ms")
+    one_try = push.number("request.timeout.ms") + (0 if math.isnan(linger) else linger)
+    return push.is_set("delivery.timeout.ms") and delivery < one_try and delivery < 2**31 - 1
 
 
 def _delivery_above_transaction(push: Push) -> bool:
@@ -150,7 +148,10 @@ _OF_PRODUCERS = (
         {_JAVA: (), _LIBRDKAFKA: (), _KAFKA_PYTHON: (2, 2)}, _PRODUCER, (_TRANSACTIONS, _IDEMPOTENCE),
         f"{_TRANSACTIONS} needs {_IDEMPOTENCE}=true", _all(_is(_IDEMPOTENCE, "false"), _set(_TRANSACTIONS)),
     ),
-    Refusal({_AIOKAFKA: ()}, _PRODUCER, ("acks", _IDEMPOTENCE), f"acks must be all with {_IDEMPOTENCE}=true", _all(_WEAK_ACKS, _ASKED)),
+    *(
+        Refusal(dialects, _PRODUCER, (key, _IDEMPOTENCE), f"{because} {_IDEMPOTENCE}=true", _all(holds, _ASKED))
+        for dialects, (key, holds, because) in zip(({_AIOKAFKA: (), _KAFKAJS: ()}, {_KAFKAJS: ()}), _WEAK[:2], strict=True)
+    ),
     Refusal(
         {_JAVA: (2, 1)}, _PRODUCER, ("delivery.timeout.ms", "linger.ms", "request.timeout.ms"),
         "delivery.timeout.ms must be at least linger.ms + request.timeout.ms", _delivery_too_short,

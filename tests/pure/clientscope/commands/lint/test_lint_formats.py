@@ -257,7 +257,7 @@ def test_sarif_of_odd_paths_and_of_what_is_not_in_the_file() -> None:
 
 def many(count: int) -> LintReport:
     def finding(number: int) -> FileFinding:
-        return reported(f"f{number}", "acks=0\n", fired((SMALL, ZERO, LEAK)[number % 3], f"m{number}", ("acks", "0"))).findings[0]
+        return reported(f"f{number}", "acks=10\n", fired((SMALL, ZERO, LEAK)[number % 3], f"m{number}", ("acks", "10"))).findings[0]
 
     return LintReport(tuple(FileReport(f"f{number}", findings=(finding(number),)) for number in range(count)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from command_runs import Document
 from corpora import FOLDER
-from golden import is_golden
+from golden import cases, is_golden
 from hypothesis import given
 from hypothesis import strategies as st
 from lint_docs import DOCS, table
@@ -22,6 +22,22 @@ FILES = sorted((FOLDER / "lint").iterdir())
 def test_what_people_reported(lint: Document) -> None:
     text = "".join(f"{file.name}\n{judged(lint(file.name, file.read_text()))}\n" for file in FILES)
     assert is_golden(text, __file__, "frameworks.txt")
+
+
+@pytest.mark.parametrize(("name", "flags", "found", "unsaid"), cases(__file__, "answers.txt"))
+def test_what_an_expert_finds(name: str, flags: str, found: str, unsaid: str, lint: Document) -> None:
+    report = judged(lint(name, (FOLDER / "lint" / name).read_text(), *flags.split()))
+    lines = [line.strip() for line in report.splitlines()]
+    assert [each for each in _listed(found) if not any(line.startswith(each) for line in lines)] == []
+    assert [each for each in _listed(unsaid) if each in report] == []
+
+
+def _listed(cell: str) -> list[str]:
+    return [each.strip() for each in cell.split(";") if each.strip()]
+
+
+def test_every_file_has_an_answer() -> None:
+    assert {file.name for file in FILES} - {"pekko.conf"} == {row[0] for row in cases(__file__, "answers.txt")}
 
 
 VALUES = """

@@ -53,7 +53,7 @@ CONNECTS = {
 """Beside Connect's own enable.idempotence=false (Worker.baseProducerConfigs) the producer starts with all of these."""
 
 
-@pytest.mark.parametrize("prefix", ["producer.", "producer.override.", "spring.kafka.producer.properties."])
+@pytest.mark.parametrize("prefix", ["producer.", "producer.override."])
 @pytest.mark.parametrize("version", ["3.9.2", "4.1.0", ""])
 def test_what_a_frameworks_own_setting_allows_is_not_refused(prefix: str, version: str, lint: Document) -> None:
     text = "".join(f"{prefix}{key}={value}\n" for key, value in CONNECTS.items()) + "consumer.override.enable.auto.commit=true\n"
