@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from golden import cases
 from page_state import NOW_MS, opened
 
 from clientscope.api.gateway import GatewayConnection
@@ -22,51 +23,6 @@ ANNOUNCED = {
     "kgo": ("kgo", "1.18.0"),
     "kafka-python": ("kafka-python", "1.9"),
     "unknown": ("unknown", "unknown"),
-}
-RDKAFKA = {"python", "go", "dotnet", "javascript", "node-rdkafka"}
-EVERYONE = {*ANNOUNCED}
-
-CASES = {
-    "software:librdkafka": RDKAFKA,
-    "software:librd*": RDKAFKA,
-    "software:librdkafka version:<9": RDKAFKA,
-    "version:<9 software:librdkafka": RDKAFKA,
-    "software:librdkafka version:>=2.16": {"python"},
-    "software:librdkafka version:>2.16.0": set(),
-    "software:librdkafka version:<2.6": {"go", "node-rdkafka"},
-    "software:librdkafka version:>=2.5.3,<2.4": {"python", "go", "dotnet", "javascript", "node-rdkafka"},
-    "software:librdkafka version:2.16.0": {"python"},
-    "software:librdkafka version:2.16.1": set(),
-    "software:librdkafka version:2.6.*": {"dotnet", "javascript"},
-    "software:librdkafka -version:<2.6": {"python", "dotnet", "javascript"},
-    "software:confluent-kafka-python": {"python"},
-    "software:confluent-kafka-python version:>2.16.0": {"python"},
-    "software:confluent-kafka-python version:2.16.1": {"python"},
-    "software:confluent-kafka-python version:2.16.0": set(),
-    "software:confluent-kafka-python version:2.16.1-rdkafka-2.16.0": {"python"},
-    'software:confluent-kafka-python version:"2.16.1-rdkafka-2.16.0"': {"python"},
-    "software:confluent-* version:<2": {"javascript"},
-    "software:confluent-kafka-go version:v2.5.0": {"go"},
-    "-software:librdkafka": EVERYONE - RDKAFKA,
-    "software:confluent-kafka-python -software:librdkafka": set(),
-    "-(software:librdkafka version:<2.6)": EVERYONE - {"go", "node-rdkafka"},
-    "software:confluent-* -(software:librdkafka version:<2.6)": {"python", "dotnet", "javascript"},
-    "software:librdkafka -(version:<2.4 OR version:>2.6)": {"go", "dotnet"},
-    "software:librdkafka (version:<2.4 OR version:>2.6.1)": {"node-rdkafka", "python"},
-    "software:librdkafka (client_id:go OR version:>2.6.1)": {"go", "python"},
-    "(software:librdkafka OR software:sarama) version:<2.4": {"node-rdkafka", "sarama"},
-    "(software:librdkafka version:<2.4) OR (software:sarama version:>1)": {"node-rdkafka", "sarama"},
-    "software:librdkafka,sarama version:<2.4": {"node-rdkafka", "sarama"},
-    "version:2.6.*": {"dotnet", "javascript"},
-    "-version:2.*": {"kgo", "kafka-python", "sarama", "unknown"},
-    "version:unknown": {"unknown"},
-    "software:java": {"java"},
-    "software:apache-kafka-java version:<3": {"java"},
-    "software:franz-go version:<2": {"kgo"},
-    'software:""': set(),
-    '-software:""': EVERYONE,
-    "software:*": EVERYONE,
-    "software:* version:>=2.16": {"python"},
 }
 
 
@@ -86,6 +42,6 @@ def searches() -> list[Callable[[str], set[str | None]]]:
     ]
 
 
-@pytest.mark.parametrize(("q", "names"), CASES.items())
-def test_finds_announced_name_and_library(q: str, names: set[str], searches: list[Callable[[str], set[str | None]]]) -> None:
-    assert [search(q) for search in searches] == [names] * 2
+@pytest.mark.parametrize(("q", "names"), cases(__file__, "software.txt"))
+def test_finds_announced_name_and_library(q: str, names: str, searches: list[Callable[[str], set[str | None]]]) -> None:
+    assert [search(q) for search in searches] == [set(names.split())] * 2
