@@ -85,7 +85,7 @@ def test_every_fault_that_is_not_marked_has_a_test_and_every_test_cites_one_of_t
 
 
 def test_examples_are_what_the_command_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FORCE_COLOR", "NO_COLOR", "CLIENTSCOPE_CONFIG"):
+    for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "CLIENTSCOPE_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     text = DOCS.read_text()
     assert rendered(text, tmp_path) == text, "python tests/pure/lint_docs.py writes them anew"
