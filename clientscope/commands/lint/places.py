@@ -32,6 +32,7 @@ from clientscope.commands.lint.placed import (
     clean,
     embedded,
 )
+from clientscope.commands.lint.python_source import python_settings
 from clientscope.errors import SettingsError
 
 # libyaml's, where PyYAML was built with it, is ten times as fast.
@@ -191,7 +192,7 @@ def read(shown: str, content: bytes, file_format: str) -> list[Placed]:
 
     Args:
         shown: the file's name, for an error.
-        file_format: ``properties``, ``json``, ``yaml`` or ``text``.
+        file_format: ``properties``, ``json``, ``yaml``, ``text`` or ``python``.
 
     Raises:
         SettingsError: the content isn't of that format, or is too much.
@@ -312,5 +313,11 @@ def _skip(text: str, position: int) -> int:
 
 
 _HINT = "set --format if the suffix names another format"
-_PARSERS: dict[str, Callable[[bytes], Iterator[Placed]]] = {"properties": _properties, "json": _json, "yaml": yaml_settings, "text": blocks}
-_NAMES = {"properties": "a Java properties file", "json": "JSON", "yaml": "YAML", "text": "text"}
+_PARSERS: dict[str, Callable[[bytes], Iterator[Placed]]] = {
+    "properties": _properties,
+    "json": _json,
+    "yaml": yaml_settings,
+    "text": blocks,
+    "python": python_settings,
+}
+_NAMES = {"properties": "a Java properties file", "json": "JSON", "yaml": "YAML", "text": "text", "python": "Python's source"}

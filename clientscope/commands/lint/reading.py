@@ -39,7 +39,8 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
     if file_format in ("properties", "text") and b"\0" in content:  # JSON and YAML may be UTF-16
         raise SettingsError(f"{shown.plain(name)} is not a text file in UTF-8", "give files with settings, or logs; save it as UTF-8")
     try:
-        placed = places.read(shown.plain(name), content, file_format)
+        is_python = file_format == "text" and name.endswith(".py")
+        placed = places.read(shown.plain(name), content, "python" if is_python else file_format)
         if file_format == "properties" and any(each.name.endswith("{") or each.value == "{" for each in placed):
             file_format = "text"  # HOCON, a pipeline of Logstash
             placed = places.read(shown.plain(name), content, file_format)

@@ -36,6 +36,14 @@ def _listed(cell: str) -> list[str]:
     return [each.strip() for each in cell.split(";") if each.strip()]
 
 
+@pytest.mark.parametrize(("source", "found"), cases(__file__, "python.txt"))
+def test_clients_in_pythons_source(source: str, found: str, lint: Document) -> None:
+    """Literals that a client is given; what is computed, and what can't be parsed, says nothing."""
+    findings = lint("app.py", f"{source}\n")["findings"]
+    said = [f"{each['column']} {each['code']} {each['settings'][0]['key']}" for each in findings]
+    assert found in said if found else said == []
+
+
 def test_every_file_has_an_answer() -> None:
     assert {file.name for file in FILES} - {"pekko.conf"} == {row[0] for row in cases(__file__, "answers.txt")}
 
