@@ -280,13 +280,12 @@ class RequestLogReader:
     Attributes:
         lines: that were read, of any logger.
         requests: that could be read.
-        at_info: whether all of them are logged at INFO: the broker's level was, and it logged requests of removed versions alone.
     """
 
     def __init__(self) -> None:
         self.lines = 0
         self.requests = 0
-        self.at_info = True
+        self._all_at_info = True
         self._unreadable = 0
         self._text = TextLines()
 
@@ -294,6 +293,11 @@ class RequestLogReader:
     def unreadable(self) -> int:
         """Lines of the request logger that are cut, of an unknown format, or such as a client could have made up."""
         return self._unreadable + self._text.unreadable
+
+    @property
+    def at_info(self) -> bool:
+        """Whether all requests so far were logged at INFO, as brokers log those of removed versions alone (KAFKA-18272)."""
+        return self.requests > 0 and self._all_at_info
 
     def read(self, lines: Iterable[str]) -> Iterator[LoggedRequest]:
         """The requests in these lines, in their order; may be called again with the lines that follow.
@@ -308,7 +312,7 @@ class RequestLogReader:
                     for text in texts(line):
                         self._text.rest(text.line)
                 continue
-            self.at_info &= "INFO" in line[: line.find(_BEGIN)]
+            self._all_at_info &= "INFO" in line[: line.find(_BEGIN)]
             for request in self._of(line):
                 self.requests += 1
                 yield request

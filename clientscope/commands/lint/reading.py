@@ -120,7 +120,7 @@ def _subjects(counted: Mapping[str, Placed], settings: FileSettings, own: bool) 
     for client in created:
         theirs = dialect_of(client.framework.library)
         inside = {key: client.framework.value(name, key, values[name]) for key, name in client.names.items()}
-        kind = client.client_type or ClientType.STREAMS
+        kind = client.client_type or ClientType.STREAMS  # topics of a framework's own have names of Kafka Streams' settings
         names = {theirs.kafka_name(key, kind): name for key, name in client.names.items()} | dict(client.names)
         subjects.append(judging.Subject(inside, theirs, version, client.client_type, principal, names, brought=client.brought))
     return tuple(subjects), reason

@@ -349,9 +349,7 @@ def read_logs(paths: Iterable[Path | None], max_bytes: int) -> tuple[Inventory, 
                 continue
             left -= counted.size
             stopped = f"reading stopped after --max-bytes {max_bytes:,}" if counted.cut else ""
-            logs.append(
-                LogRead(name, counted.size, requests.requests, requests.unreadable, stopped, requests.at_info and requests.requests > 0)
-            )
+            logs.append(LogRead(name, counted.size, requests.requests, requests.unreadable, stopped, requests.at_info))
     inventory.end()
     return inventory, logs, errors
 

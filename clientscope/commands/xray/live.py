@@ -171,7 +171,7 @@ class Window:
                 self._inventory.add(request, Place(self._name, reader.lines))
             stopped = f"reading stopped after --max-bytes {max_bytes:,}" if self.left <= 0 else ""
             name = f"{self._name}: {each.name}"
-            yield LogRead(name, self._sizes[each], reader.requests, reader.unreadable, stopped, reader.at_info and reader.requests > 0)
+            yield LogRead(name, self._sizes[each], reader.requests, reader.unreadable, stopped, reader.at_info)
 
 
 def open_all(paths: list[Path | None], command: str, broker: int, stack: ExitStack) -> list[Followed]:

@@ -88,6 +88,7 @@ def _not_below(key: str, other: str) -> Holds:
 
 def _delivery_too_short(push: Push) -> bool:
     delivery, linger = push.number("delivery.timeout.ms"), push.number("linger.ms")
+    # A framework's client may have any linger.ms: without one it is too short already.
     one_try = push.number("request.timeout.ms") + (0 if math.isnan(linger) else linger)
     return push.is_set("delivery.timeout.ms") and delivery < one_try and delivery < 2**31 - 1
 
@@ -114,10 +115,10 @@ def _classic(push: Push) -> bool:
 
 _ASKED = _is(_IDEMPOTENCE, "true")
 _many_in_flight = _number(_IN_FLIGHT, lambda number: number > 5)
-_WEAK_ACKS = _other_than("acks", "all")
+_WEAK_ACKS, _NO_RETRIES = _other_than("acks", "all"), _number("retries", lambda number: number == 0)
 _WEAK = (
     ("acks", _WEAK_ACKS, "acks must be all with"),
-    ("retries", _number("retries", lambda number: number == 0), "retries must not be 0 with"),
+    ("retries", _NO_RETRIES, "retries must not be 0 with"),
     (_IN_FLIGHT, _many_in_flight, f"{_IN_FLIGHT} must be at most 5 with"),
 )
 """What an idempotent producer doesn't allow, in Java, librdkafka and kafka-python alike."""
@@ -148,9 +149,13 @@ _OF_PRODUCERS = (
         {_JAVA: (), _LIBRDKAFKA: (), _KAFKA_PYTHON: (2, 2)}, _PRODUCER, (_TRANSACTIONS, _IDEMPOTENCE),
         f"{_TRANSACTIONS} needs {_IDEMPOTENCE}=true", _all(_is(_IDEMPOTENCE, "false"), _set(_TRANSACTIONS)),
     ),
-    *(
-        Refusal(dialects, _PRODUCER, (key, _IDEMPOTENCE), f"{because} {_IDEMPOTENCE}=true", _all(holds, _ASKED))
-        for dialects, (key, holds, because) in zip(({_AIOKAFKA: (), _KAFKAJS: ()}, {_KAFKAJS: ()}), _WEAK[:2], strict=True)
+    Refusal(
+        {_AIOKAFKA: (), _KAFKAJS: ()}, _PRODUCER, ("acks", _IDEMPOTENCE), f"acks must be all with {_IDEMPOTENCE}=true",
+        _all(_WEAK_ACKS, _ASKED),
+    ),
+    Refusal(
+        {_KAFKAJS: ()}, _PRODUCER, ("retries", _IDEMPOTENCE), f"retries must not be 0 with {_IDEMPOTENCE}=true",
+        _all(_NO_RETRIES, _ASKED),
     ),
     Refusal(
         {_JAVA: (2, 1)}, _PRODUCER, ("delivery.timeout.ms", "linger.ms", "request.timeout.ms"),
