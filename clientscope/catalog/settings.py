@@ -139,14 +139,10 @@ class KnownSetting(NamedTuple):
 
     def stopped(self, kind: str, text: str) -> Release:
         """The release that takes a value no longer which an earlier one took, and no later one takes; empty for none."""
-        taken = False
-        stopped: Release = ()
-        for each in self.kinds.get(kind, ()):
-            if each.facts is None or each.facts.allowed is None or each.facts.allowed.takes(text):
-                taken, stopped = True, ()
-            elif taken:
-                stopped = stopped or each.release
-        return stopped
+        history = self.kinds.get(kind, ())
+        taken = [each.facts is None or each.facts.allowed is None or each.facts.allowed.takes(text) for each in history]
+        after_last = max((place + 1 for place, takes in enumerate(taken) if takes), default=len(history))
+        return history[after_last].release if after_last < len(history) else ()
 
 
 class Library:

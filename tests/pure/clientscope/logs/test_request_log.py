@@ -86,6 +86,12 @@ def test_lines_of_a_collector(release: str) -> None:
     assert {each.logged_at for each in kubectl} == {"2026-11-24 02:11:45"}
 
 
+def test_knows_a_log_at_info() -> None:
+    line = next(line for line in files.lines(LOGS / "broker.log") if '"PRODUCE"' in line)
+    at_info = line.replace(" DEBUG ", " INFO ", 1)
+    assert [read(lines)[1].at_info for lines in ([], [at_info], [line], [at_info, line], [line, at_info])] == [False, True, *[False] * 3]
+
+
 def test_a_line_that_is_cut_is_counted() -> None:
     line = next(line for line in files.lines(LOGS / "broker.log") if '"PRODUCE"' in line)
     found, log = read([line[:500], line])

@@ -44,6 +44,12 @@ def test_clients_in_pythons_source(source: str, found: str, lint: Document) -> N
     assert found in said if found else said == []
 
 
+def test_parses_no_source_of_more_than_256_kib(lint: Document) -> None:
+    source = "KafkaProducer(acks=0)\n"
+    most = source + "#" * ((256 << 10) - len(source))
+    assert [len(lint("app.py", text)["findings"]) > 0 for text in (most, f"{most}#")] == [True, False]
+
+
 def test_every_file_has_an_answer() -> None:
     assert {file.name for file in FILES} - {"pekko.conf"} == {row[0] for row in cases(__file__, "answers.txt")}
 

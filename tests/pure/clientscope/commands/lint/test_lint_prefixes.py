@@ -66,6 +66,14 @@ def test_what_a_frameworks_own_setting_allows_is_not_refused(prefix: str, versio
     assert "CF104" in said, "with that, the producer does refuse"
 
 
+def test_what_a_file_sets_is_no_default_that_its_framework_leaves_alone(lint: Document) -> None:
+    prefix = "spring.kafka.producer.properties."
+    by_default = {code for code, _ in findings(lint("x.properties", f"{prefix}acks=1\n"))}
+    assert ("AN102" in by_default, "CF104" in by_default) == (True, False), "Java turns its default off by itself"
+    set_too = {code for code, _ in findings(lint("x.properties", f"{prefix}acks=1\n{prefix}enable.idempotence=true\n"))}
+    assert ("AN102" in set_too, "CF104" in set_too) == (False, True)
+
+
 def test_the_same_leak_of_two_clients_is_two_findings(lint: Document) -> None:
     document = lint(
         "x.properties",
