@@ -11,7 +11,8 @@ from page_browser import SECONDS, Opens, follow, press, reads, searched, sees, s
 from page_browser import wrong_request as is_allowed  # noqa: F401  read by the fixture of pages
 from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
-from playwright.sync_api import Page, expect
+from patience import until
+from playwright.sync_api import Page, Route, expect
 
 from clientscope.clock import now_ms
 
@@ -269,6 +270,26 @@ def test_pace_paused_and_live_again(own: PageServer, opens: Opens) -> None:
     there_are(page, '.list tr.row:has-text("later")', 0)
     page.get_by_label("How often what is shown follows").select_option("live")
     shows(page, ".list tr.row >> nth=0", "later")
+
+
+@pytest.mark.parametrize(("view", "key"), [("clients", "c"), ("findings", "f")])
+def test_search_key_waits_for_a_view_that_is_still_loaded(shared: PageServer, opens: Opens, view: str, key: str) -> None:
+    page = opens(shared.url)
+    reads(page, "#feed", "Live")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:  # Playwright takes no method of a list
+        held.append(route)
+
+    page.route(f"**/views/{view}.js", hold)
+    page.keyboard.press("g")
+    page.keyboard.press(key)
+    until(lambda: page.wait_for_timeout(10) or held)
+    page.keyboard.press("/")
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    held[0].continue_()
+    expect(page.locator("#search")).to_be_focused()
+    assert page.url.endswith(f"?view={view}")
 
 
 def test_keys(shared: PageServer, opens: Opens) -> None:

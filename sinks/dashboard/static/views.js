@@ -3,6 +3,7 @@
 // name: in the address, `?view=name`, and the class of <main>, `view-name`
 // title: in the bar and in the window's title
 // key: goes there after g
+// searches: has a box to search in, which is drawn with its heading
 // within: the view that it belongs to: it isn't in the bar, and Esc goes back there
 // draw: the component; all but the first view are loaded when they are first shown
 
@@ -20,14 +21,14 @@ const Rule = later(() => import("./views/rule.js").then((view) => view.Rule));
 
 export const VIEWS = [
   { name: "overview", title: "Overview", key: "o", draw: Overview },
-  { name: "clients", title: "Clients", key: "c", draw: Clients },
+  { name: "clients", title: "Clients", key: "c", searches: true, draw: Clients },
   { name: "client", title: "Client", within: "clients", draw: Client },
-  { name: "findings", title: "Findings", key: "f", draw: Findings },
+  { name: "findings", title: "Findings", key: "f", searches: true, draw: Findings },
   { name: "finding", title: "Finding", within: "findings", draw: Finding },
   { name: "rule", title: "Rule", within: "findings", draw: Rule },
-  { name: "brokers", title: "Brokers", key: "b", draw: Brokers },
+  { name: "brokers", title: "Brokers", key: "b", searches: true, draw: Brokers },
   { name: "readiness", title: "Readiness", key: "r", draw: Readiness },
-  { name: "history", title: "History", key: "h", draw: History },
+  { name: "history", title: "History", key: "h", searches: true, draw: History },
 ];
 
 // In the bar.

@@ -43,10 +43,18 @@ export function listen(help) {
   });
 }
 
+// A view that is shown for the first time is drawn once it is loaded: the next key or click ends the wait.
 function search() {
-  if (!document.getElementById("search")) go(href("clients"));
-  // The view may be drawn a moment later.
-  requestAnimationFrame(() => setTimeout(() => document.getElementById("search")?.focus()));
+  const found = () => document.getElementById("search");
+  if (found()) return found().focus();
+  if (!viewOf(route.value.view)?.searches || document.querySelector("main h1")) go(href("clients"));
+  const drawn = new MutationObserver(() => {
+    if (!found()) return;
+    drawn.disconnect();
+    found().focus();
+  });
+  drawn.observe(document.getElementById("page"), { childList: true, subtree: true });
+  for (const type of ["keydown", "pointerdown"]) addEventListener(type, () => drawn.disconnect(), { once: true, capture: true });
 }
 
 function leave() {
