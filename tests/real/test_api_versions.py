@@ -16,17 +16,13 @@ import pytest
 from conftest import RunningBroker
 from forked import printed
 from kafka.net.manager import KafkaConnectionManager
-from observe import push_one, read_all
+from observe import configurations, push_one
 from patience import LIMIT_S, until
 
 from clientscope.catalog.releases import infer, releases
 from clientscope.client.raw import RawClient
 from clientscope.cluster.api_versions import AnswerState, ask
 from clientscope.errors import WireError
-from clientscope.records.client_key import instance_of
-from clientscope.records.codec import decode
-from clientscope.records.config_record import ClientConfigRecord
-from clientscope.records.topics import CONFIGS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import INVALID_REQUEST, PUSH_CONFIG, UNSUPPORTED_VERSION
 from clientscope.wire.frames import REQUEST_HEAD
@@ -109,8 +105,7 @@ def test_the_texts_v5_is_known_to_broker_and_gateway_and_pushes_under_its_id(bro
         assert struct.unpack_from(">ih", client.receive_frame()) == (7, 0)
         assert broker.connections["text-v5", "4.4.0"] == 1
         assert push_one(client) == 0
-    records = [m for m in read_all(broker.internal, CONFIGS) if instance_of(m.key.decode()) == str(INSTANCE)]
-    assert decode(ClientConfigRecord, records[-1].value).client_instance_id == str(INSTANCE)
+    until(lambda: configurations(broker.internal, client_instance_id=INSTANCE), why="the push is answered before its record is written")
     until(lambda: ("text-v5", "4.4.0") not in broker.connections)
 
 

@@ -171,5 +171,6 @@ def test_a_client_that_need_not_authenticate_is_user_anonymous_wherever_it_is_na
         assert [each["Principal"] for each in listed(gateway) if each["ClientId"] == "anonymous-client"] == ["User:ANONYMOUS"]
     until(lambda: len(connection_records(broker.internal, client_id="anonymous-client")) >= 2, why="opened, and closed")
     connections = connection_records(broker.internal, client_id="anonymous-client")
-    records = [*connections, *configurations(broker.internal, client_id="anonymous-client")]
+    pushed = until(lambda: configurations(broker.internal, client_id="anonymous-client"))
+    records = [*connections, *pushed]
     assert {(record.principal, record.principal_source) for record in records} == {("User:ANONYMOUS", "none")}

@@ -90,7 +90,7 @@ def test_clientscope_push_as_the_applications_own_user(broker: RunningBroker, ga
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("pushed 1 setting of ")
     assert ended.stdout.endswith("; held back as sensitive: 'sasl.jaas.config'\n")
-    (record,) = configurations(broker.internal, client_id="pushed-from-a-file")
+    (record,) = until(lambda: configurations(broker.internal, client_id="pushed-from-a-file"))
     assert record.principal == "User:bob"
     ended = push(*flags, given="another-password")
     assert (ended.returncode, ended.stdout) == (1, "")
