@@ -162,7 +162,7 @@ def _is_beside(framework: Framework, values: Mapping[str, str]) -> bool:
 
 
 def _is_clients(framework: Framework, names: Mapping[str, str]) -> bool:
-    return not framework.applications or any(key in TYPES for key in names)
+    return not framework.applications or not _clients_names(framework.library).isdisjoint(names)
 
 
 def _known(framework: Framework, names: Mapping[str, str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ DOCS = Path(__file__).parent.parent.parent / "docs" / "lint.md"
 _FILE = re.compile(r"^```properties\n(# (\S+)\n.*?)^```$", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"(?<=^<!-- frameworks -->\n)(?:\|.*\n)*", re.MULTILINE)
 _PLAINER = (
-    (r"\(\?=([\w\\.]+)\$\)$", r"\1"),
+    (r"\(\?![^)]*\)", ""), (r"\(\?=([\w\\.]+)\$\)$", r"\1"),
     (r"\(\?=.*\)$", "Name"), (r"\(\?:%\[\\w-\]\+\\\.\)\?", ""), (r"\(\?:\[[^)]*\]\+\\\.\)\*", "…."), (r"\[\\w-\]\+", "NAME"),
     (r"\\d\+", "N"), (r"\(\?:((?:[^()]|\([^()]*\)\??)*)\)\?", r"[\1]"), (r"\(\?:", "("), (r"\\(.)", r"\1"),
 )  # fmt: skip

@@ -1,12 +1,14 @@
-"""Rules about what a client is: its client.id and its software."""
+"""Rules about what a client is: its client.id, its software, and the brokers that it is made for."""
 
 from __future__ import annotations
 
 import re
 
 from clientscope.catalog.configs import ClientType
+from clientscope.catalog.settings import numbers
+from clientscope.readiness.served import known_releases, served
 from udfs.rules.engine.push import Push
-from udfs.rules.engine.rule import HIGH, MEDIUM, Judgement, judged, rule
+from udfs.rules.engine.rule import HIGH, MEDIUM, Judgement, Needs, SettingOf, judged, rule
 from udfs.rules.engine.vocabulary import UNKNOWN, KnownSoftware
 
 _MADE_UP = re.compile(
@@ -193,3 +195,57 @@ def software_unknown(push: Push) -> Judgement:
     """
     # By the name alone.
     return judged(push.software.name in ("", UNKNOWN), True)
+
+
+_PINS = {"librdkafka": "broker.version.fallback", "kafka-python": "api_version", "aiokafka": "api_version", "sarama": "Version"}
+"""Library → its setting of the release of brokers for which it sends requests."""
+_PRODUCE, _PRODUCE_OF = 0, ((0, 8), (0, 9), (0, 10), (0, 11))
+"""Produce's key, and the releases of brokers that brought its versions 0 to 3."""
+_BASELINE = (2, 1)
+"""The oldest release of brokers whose requests Kafka's developers test with those of 4.0 and later."""
+
+
+@rule(
+    "AN314",
+    severity="high",
+    risks=("stall",),
+    messages=(
+        "The release of brokers that this client is made for was not pushed.",
+        "This client isn't held to requests of brokers that are gone.",
+        "This client is held to requests that brokers of 4.0 and later don't serve: take the old release of brokers out of its settings.",
+    ),
+    needs=Needs.ALLOWED_KEYS,
+    dialects=frozenset({"librdkafka", "kafka-python", "aiokafka", "sarama"}),
+    since="0.2",
+)
+def version_pinned(push: Push) -> Judgement:
+    """AN314: a client is held to requests of an old release of brokers.
+
+    What
+        kafka-python's and aiokafka's ``api_version``, Sarama's ``Version`` (also that of Telegraf and Beats), or librdkafka's
+        ``broker.version.fallback`` with ``api.version.request=false`` names a release before 0.11 (high), or before 2.1 (medium).
+
+    Why
+        The client sends the requests of that release and asks for no others. Kafka 4.0 removed those that are older than 2.1 (KIP-896):
+        it closes the connection. Those of 0.11 to 2.0 mostly work, and nobody promises it.
+
+    Example
+        ``api_version=0.10.1``
+
+    Use instead
+        No such setting, so that the library asks the broker (kafka-python, aiokafka, librdkafka); Sarama: ``Version`` 2.1.0 or later.
+
+    Source
+        KIP-896: https://cwiki.apache.org/confluence/display/KAFKA/KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0
+        Sarama with Kafka 4: https://github.com/IBM/sarama/discussions/2617
+        librdkafka, broker version compatibility:
+        https://github.com/confluentinc/librdkafka/blob/master/INTRODUCTION.md#broker-version-compatibility
+    """
+    said = {each.key: each.value for each in push.settings if each.value is not None}
+    key = _PINS.get(push.software.dialect.name, "") if push.software.dialect else ""
+    pinned = numbers(said.get(key, "").strip("([ ").replace(", ", ".").replace(",", "."))
+    asks = key == "broker.version.fallback" and said.get("api.version.request", "true").strip().lower() not in ("false", "f", "0")
+    oldest = served(known_releases()[-1])[_PRODUCE][0]
+    severity = HIGH if pinned < _PRODUCE_OF[min(oldest, len(_PRODUCE_OF) - 1)] else MEDIUM
+    fired = bool(pinned) and pinned < _BASELINE and not asks
+    return judged(fired, bool(pinned), severity, [SettingOf(key, said.get(key), "set")])

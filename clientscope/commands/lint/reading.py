@@ -164,6 +164,7 @@ _NOT_A_CLIENTS = (
     ("a broker's", {"process.roles", "broker.id", "log.dirs", "log.dir", "zookeeper.connect", "controller.quorum.voters"}),
     ("a MirrorMaker's", {"clusters"}),
     ("a connector's", {"connector.class"}),
+    ("a ksqlDB server's", {"ksql.service.id"}),
     (
         "a Connect worker's",
         {
