@@ -11,6 +11,6 @@ Pure Python, since the job, the page and ``clientscope lint`` share it:
 
 from __future__ import annotations
 
-from clientscope.profiles.thresholds import APACHE, BUILT_IN, Profile, Thresholds
+from clientscope.profiles.thresholds import APACHE, BUILT_IN, Profile, ProfileChoice, Thresholds, of_addresses
 
-__all__ = ["APACHE", "BUILT_IN", "Profile", "Thresholds"]
+__all__ = ["APACHE", "BUILT_IN", "Profile", "ProfileChoice", "Thresholds", "of_addresses"]

@@ -19,12 +19,14 @@ class Profile:
         off: codes of rules that are switched off.
         on: codes of rules that are switched on, though the rule itself says otherwise.
         limits: code → name of the limit → value, where it differs from the rule's own.
+        addresses: domains of a service's brokers.
     """
 
     name: str
     off: frozenset[str] = frozenset()
     on: frozenset[str] = frozenset()
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    addresses: tuple[str, ...] = ()
 
     def over(self, base: Profile) -> Profile:
         """This one's choices laid over another's."""
@@ -73,7 +75,7 @@ class Thresholds:
 
 # Built-in profiles: TOML files beside this one, each value with its source.
 
-_FILES = ("msk", "eventhubs", "low-latency", "durable")
+_FILES = ("msk", "eventhubs", "confluent-cloud", "low-latency", "durable")
 
 
 def sources(name: str) -> dict[str, str]:
@@ -87,7 +89,7 @@ def sources(name: str) -> dict[str, str]:
 def _profile(name: str) -> Profile:
     table = _read(name)
     limits = {code: {limit: float(stated["value"]) for limit, stated in limits.items()} for code, limits in table.get("limits", {}).items()}
-    return Profile(name, frozenset(table.get("off", {})), frozenset(table.get("on", {})), limits)
+    return Profile(name, frozenset(table.get("off", {})), frozenset(table.get("on", {})), limits, tuple(table.get("addresses", ())))
 
 
 def _read(name: str) -> dict[str, Any]:
@@ -95,3 +97,10 @@ def _read(name: str) -> dict[str, Any]:
 
 
 BUILT_IN: dict[str, Profile] = {APACHE.name: APACHE, **{name: _profile(name) for name in _FILES}}
+
+
+def of_addresses(servers: str) -> Profile | None:
+    """The profile of the service whose brokers are in a list of addresses; None for any other."""
+    hosts = [address.strip().rpartition("//")[2].partition(":")[0].lower() for address in servers.split(",")]
+    suffixes = ((f".{domain}", profile) for profile in BUILT_IN.values() for domain in profile.addresses)
+    return next((profile for suffix, profile in suffixes for host in hosts if host.endswith(suffix)), None)

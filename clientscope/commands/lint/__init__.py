@@ -29,7 +29,8 @@ class RuleSettings(Settings):
 
     profile: str = Field(
         "",
-        description="apache, msk, eventhubs, low-latency, durable or a profile of the rules file;\nby default from its assignments",
+        description="apache, msk, eventhubs, confluent-cloud, low-latency, durable or a profile of the rules file;\nby default from its"
+        " assignments, or that of the service whose addresses the settings have",
     )
     rules_file: RulesFile
     owners: Owners

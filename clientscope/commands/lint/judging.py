@@ -12,7 +12,7 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import is_plugins
 from clientscope.commands.lint.shown import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.policy.redaction import ClientNames, Left, judged_record, type_name
-from clientscope.profiles import Thresholds
+from clientscope.profiles import Profile, Thresholds, of_addresses
 from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.enums import Origin
 from clientscope.severities import SEVERITIES
@@ -48,6 +48,13 @@ class Subject:
     observed: bool = False
     loose: bool = False
     brought: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def service(self) -> Profile | None:
+        """The profile of the service whose brokers' addresses are among the settings; None where they are nobody's."""
+        kind = self.client_type or ClientType.ADMIN
+        servers = (value for name, value in self.settings.items() if self.dialect.kafka_name(name, kind) == "bootstrap.servers")
+        return of_addresses(",".join(servers))
 
 
 class FileVerdict(NamedTuple):
@@ -117,9 +124,14 @@ def _text(rule: Rule) -> RuleTexts:
     return RuleTexts(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule), rule.documentation.links[0])
 
 
-def judge(subjects: Sequence[Subject], thresholds: Thresholds) -> list[list[FileVerdict]]:
-    """Every rule that applies, for each subject, in the order of the rules."""
-    return [_verdicts(subject, thresholds) for subject in subjects]
+def judge(subjects: Sequence[Subject], thresholds: Thresholds, by_address: bool = False) -> list[list[FileVerdict]]:
+    """Every rule that applies, for each subject, in the order of the rules.
+
+    Args:
+        by_address: a service's profile comes before the thresholds.
+    """
+    profiles = [subject.service if by_address else None for subject in subjects]
+    return [_verdicts(subject, Thresholds((own,)) if own else thresholds) for subject, own in zip(subjects, profiles, strict=True)]
 
 
 def _verdicts(subject: Subject, thresholds: Thresholds) -> list[FileVerdict]:

@@ -6,6 +6,7 @@ import os
 import secrets
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from clientscope.catalog.dialects import dialect as dialect_of
@@ -14,7 +15,7 @@ from clientscope.commands.lint.findings import Decisions, FileReport, LintReport
 from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.logs import files as log_files
 from clientscope.logs.events import EVENTS
-from clientscope.profiles import owners, rules_file
+from clientscope.profiles import ProfileChoice, owners, rules_file
 from clientscope.severities import SEVERITIES
 from udfs.rules.registry import LIMITS
 
@@ -87,11 +88,20 @@ def report_on(
     thresholds = rules_file.by_name(rules, settings.profile) if settings.profile else rules.thresholds
     owned = owners.read_if_given(settings.owners)
     every = [subject for read in reads for subject in read.subjects]
-    judged = iter(judging.judge(every, thresholds)) if every else iter(())
+    by_address = not settings.profile and rules.thresholds.choose == ProfileChoice()  # nobody has chosen any
+    judged = iter(judging.judge(every, thresholds, by_address)) if every else iter(())
+    if by_address:
+        reads = [replace(read, notes=(*read.notes, *_services(read))) for read in reads]
     decisions = Decisions(rules.suppressions, owned, today)
     made = reports(reads, judged, judging.catalogue(), decisions)
     expired = tuple(each for each in rules.suppressions if each.expired(today))
     return LintReport((*made, *skipped), tuple(errors), expired)
+
+
+def _services(read: Read) -> Iterator[tuple[int, str]]:
+    """Which profile an address has chosen."""
+    for name in dict.fromkeys(subject.service.name for subject in read.subjects if subject.service):
+        yield 1, f"judged by the profile {name}, by its address; --profile chooses another"
 
 
 def _lines(settings: JudgingSettings, made: LintReport, token: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clientscope.errors import SettingsError
-from clientscope.profiles import APACHE, BUILT_IN, owners, rules_file
+from clientscope.profiles import APACHE, BUILT_IN, of_addresses, owners, rules_file
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.suppressions import suppressing
 from clientscope.profiles.thresholds import sources
@@ -93,7 +93,7 @@ def test_one_profile_for_everybody(tmp_path: Path) -> None:
     assert rules_file.by_name(rules_file.RulesFile(), "durable").profiles == (BUILT_IN["durable"],)
     with pytest.raises(SettingsError, match="unknown profile 'paments'") as caught:
         rules_file.by_name(rules, "paments")
-    assert caught.value.hint == "known: apache, msk, eventhubs, low-latency, durable, strict, payments"
+    assert caught.value.hint == "known: apache, msk, eventhubs, confluent-cloud, low-latency, durable, strict, payments"
 
 
 def test_suppressions_match_by_code_client_and_date(tmp_path: Path) -> None:
@@ -185,3 +185,15 @@ def test_a_built_in_profile_names_rules_and_limits_that_there_are_and_changes_th
         for limit, value in profile.limits.get(rule.code, {}).items():
             assert value != rule.limits[limit], (rule.code, limit)
     assert not profile.on & {rule.code for rule in RULES if rule.enabled}
+
+
+@pytest.mark.parametrize(
+    ("servers", "name"),
+    [
+        ("ns1.servicebus.windows.net:9093", "eventhubs"), ("b:1, SASL_SSL://b-1.x.kafka.eu-west-1.amazonaws.com:9098", "msk"),
+        ("PKC-1.eu.Confluent.Cloud:9092", "confluent-cloud"), ("kafka:9092", ""), ("myconfluent.cloud:1", ""), ("", ""),
+    ],
+)  # fmt: skip
+def test_an_address_shows_the_service(servers: str, name: str) -> None:
+    profile = of_addresses(servers)
+    assert (profile.name if profile else "") == name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from command_runs import Document
 from corpora import FOLDER
@@ -52,6 +54,12 @@ def test_parses_no_source_of_more_than_256_kib(lint: Document) -> None:
 
 def test_every_file_has_an_answer() -> None:
     assert {file.name for file in FILES} - {"pekko.conf"} == {row[0] for row in cases(__file__, "answers.txt")}
+
+
+def test_a_profile_of_the_rules_file_comes_before_the_address(lint: Document, tmp_path: Path) -> None:
+    (tmp_path / "rules.toml").write_text('default = "durable"\n')
+    text = (FOLDER / "lint" / "f09-eventhubs.properties").read_text()
+    assert "AN302" not in judged(lint("a.properties", text, "--rules", str(tmp_path / "rules.toml")))
 
 
 VALUES = """
