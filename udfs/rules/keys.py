@@ -226,15 +226,16 @@ def key_set_twice(push: Push) -> Positions:
         "Settings of this client have another library's names, and have no effect: use this library's names.",
     ),
     note="did you mean {instead}?",
+    severity_of=lambda push: HIGH if push.complete and push.software.is_of(*_REFUSING) else None,
 )
 def key_of_other_library(push: Push) -> Positions:
     """CF109: another library's name of a setting.
 
     What
-        Another client library calls a setting so, and this one has that setting under another name.
+        Another client library calls a setting so, and this one has that setting, or one in its place, under another name.
 
     Why
-        Java's clients and KafkaJS ignore it silently; librdkafka, kafka-python and aiokafka refuse to start.
+        Java's clients and KafkaJS ignore it silently; librdkafka, kafka-python and aiokafka refuse to start: of a file that is high.
 
     Example
         ``queue.buffering.max.ms=5`` in a Java client

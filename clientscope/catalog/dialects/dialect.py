@@ -70,6 +70,7 @@ class Dialect:
         numbers_of: its versions' leading numbers, as its `defaults` name them.
         pushes_defaults: whether its own KIP-1324 push includes defaults, so that a push without any was restricted to other keys.
         oldest: how far back the data reaches; what is older counts as this.
+        instead: names of other libraries → what this one has for it, where it isn't the same setting under another name.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Dialect:
     numbers_of: Callable[[str], Release] = numbers
     pushes_defaults: bool = False
     oldest: Release = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
 
     def release_of(self, version: str) -> Release:
         """Which release of the library a version of its software is."""

@@ -260,19 +260,24 @@ def registered(code: str, documented: Callable[..., object], **said: Any) -> Rul
 
 
 def checked_rule(
-    code: str, note: str = "", evaluable: Callable[[Push], bool] | None = None, **said: Any
+    code: str,
+    note: str = "",
+    evaluable: Callable[[Push], bool] | None = None,
+    severity_of: Callable[[Push], int | None] = lambda push: None,
+    **said: Any,
 ) -> Callable[[Callable[[Push], Positions]], Rule]:
     """The same of a rule about single settings, by the catalogue (`udfs.rules.engine.checked`): the function returns their positions.
 
     Args:
         note: what is said of each; ``{instead}``, ``{since}`` and ``{allowed}`` are filled in.
         evaluable: whether the rule could have fired; None where the client's library is known.
+        severity_of: None where it is the rule's own.
     """
 
     def made(found: Callable[[Push], Positions]) -> Rule:
         def evaluate(push: Push) -> Judgement:
             settings = push.checked.evidence(found(push), note)
-            return judged(bool(settings), push.software_known if evaluable is None else evaluable(push), None, settings)
+            return judged(bool(settings), push.software_known if evaluable is None else evaluable(push), severity_of(push), settings)
 
         return registered(code, found, evaluate=evaluate, **said)
 

@@ -18,7 +18,7 @@ from clientscope.catalog import sensitive
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import DIALECTS, dialect
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.catalog.settings import numbers
+from clientscope.catalog.settings import libraries, numbers
 from clientscope.client.settings import ConfigEntry, collect, collect_dialect
 from clientscope.commands.push import PushSettings
 from clientscope.errors import ClientscopeError
@@ -169,3 +169,11 @@ def test_an_unknown_dialect() -> None:
 @pytest.mark.parametrize(("kind", "release", "keys"), cases(__file__, "wrongly_logged.txt"))
 def test_up_to_the_release_that_corrects_it(kind: str, release: str, keys: str) -> None:
     assert wrongly_logged(ClientType(kind), numbers(release)) == set(keys.split())
+
+
+def test_what_is_named_instead_is_the_librarys_own() -> None:
+    for each in DIALECTS:
+        own, *others = sorted(libraries().values(), key=lambda library: library.name != each.name)
+        for name, instead in each.instead.items():
+            assert own.setting(name) is None and any(other.setting(name) for other in others), (each.name, name)
+            assert own.setting(instead.split()[0]), (each.name, instead)
