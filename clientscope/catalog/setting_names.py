@@ -50,8 +50,9 @@ LONGEST = 128
 _EMBEDDING = {"streams": ("streams", "producer", "consumer", "admin")}
 """Kafka Streams takes its clients' settings without a prefix, too."""
 _PLUGINS = re.compile(
-    r"(?:schema\.registry|apicurio|confluent|aws|azure|gcp|google|spring|specific\.avro|avro|protobuf|json|value|key|auto\.register|use\.latest"
-    r"|interceptor|partitioner|serializer|deserializer|serde|rocksdb|metrics|go|bearer\.auth|basic\.auth|proxy)\."
+    r"(?:schema\.registry|apicurio|confluent|aws|azure|gcp|google|spring|specific\.avro|avro|protobuf|json|value|key|auto\.register"
+    r"|use\.(?:latest|schema)|normalize\.schemas?|latest\.(?:cache|compatibility)|id\.compatibility|(?:subject|reference)\.name|rule\.\w+"
+    r"|interceptor|partitioner|serializer|deserializer|serde|rocksdb|metrics|go|bearer\.auth|basic\.auth|proxy)(?:\.|$)"
 )
 """How settings of serializers, interceptors and other plug-ins begin: only what is one letter away is meant to be the client's."""
 _ONE_TABLE = ("librdkafka",)

@@ -22,15 +22,14 @@ _REFUSING = ("librdkafka", "kafka-python", "aiokafka")
 
 
 def _unknown(push: Push) -> Iterator[tuple[int, int]]:
-    """The settings whose name nobody knows, each with how bad that is: in a file all, else those near to a known one."""
+    """The settings whose name nobody knows, each with how bad that is: in a file all but plug-ins', else those near to a known one."""
     refusing = push.software.is_of(*_REFUSING)
     for place in push.checked.named(NameState.UNKNOWN):
         judgement = push.checked.judgements[place]
         near = judgement is not None and bool(judgement.instead)
         # Applications share a file with a serializer's settings, and take them out before they make the client.
-        counts = near or (refusing and not is_plugins(push.settings[place].key))
-        if near or push.complete:
-            yield place, INFO if not counts else HIGH if refusing else MEDIUM
+        if near or (push.complete and not is_plugins(push.settings[place].key)):
+            yield place, HIGH if refusing else MEDIUM if near else INFO
 
 
 @rule(
@@ -51,9 +50,9 @@ def key_unknown(push: Push) -> Judgement:
 
     What
         No release of the client's library has a setting of this name, under a prefix either, and no other library has it. Where the
-        name is a few letters away from one of the library's settings, that one is shown. Settings of plug-ins (a serializer's
-        ``schema.registry.url``) aren't in the catalogue: an unknown name that is near to none is only for information, and only in
-        files, unless the library refuses it.
+        name is a few letters away from one of the library's settings, that one is shown. An unknown name that is near to
+        none is only for information, and only in files, unless the library refuses it. Names of plug-ins' settings (a serializer's
+        ``schema.registry.url``, ``use.latest.version``) aren't unknown, unless one letter makes them the library's.
 
     Why
         Java's clients and KafkaJS ignore it, so the setting that was meant keeps its default. librdkafka, kafka-python and aiokafka

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.catalog.setting_names import is_plugins
 from clientscope.commands.lint.shown import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
 from clientscope.policy.redaction import ClientNames, Left, judged_record, type_name
 from clientscope.profiles import Profile, Thresholds, of_addresses
@@ -100,10 +99,10 @@ _UNKNOWN_NAME = "CF101"
 
 
 def severity_of(verdict: FileVerdict, about: Sequence[SettingOf]) -> str:
-    """How bad a finding is: of names that are near to none, those that the library ignores, and plug-ins', are only for information."""
+    """How bad a finding is: names that are near to none, and that the library ignores, are only for information."""
     if verdict.code != _UNKNOWN_NAME or not about or about[0].note not in (None, NOT_SEARCHED):
         return verdict.severity
-    return "info" if verdict.severity == "medium" or is_plugins(about[0].key) else verdict.severity
+    return "info" if verdict.severity == "medium" else verdict.severity
 
 
 OF_ONE_CLIENT = "CF110"

@@ -17,6 +17,7 @@ from clientscope.catalog import frameworks
 from clientscope.catalog.configs import TYPES, ClientType
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
+from clientscope.catalog.setting_names import is_plugins
 from clientscope.catalog.settings import libraries
 from clientscope.commands.lint import FileSettings, credentials, findings, judging, places, shown
 from clientscope.commands.lint.findings import FileReport, Read
@@ -130,7 +131,8 @@ def _library(names: Collection[str]) -> str:
     """The library that knows the most of a file's names; Java's where that isn't most of them, or it is one of those."""
     known = {library: sum(name in each.names for name in names) for library, each in libraries().items()}
     most = max(["java", *known], key=lambda library: known[library])
-    return most if known[most] > 1 and 2 * known[most] >= len(names) else "java"
+    telling = sum(not is_plugins(name) for name in names)  # settings of serializers are the same beside each library's
+    return most if known[most] > 1 and 2 * known[most] >= telling else "java"
 
 
 def _of_other_libraries(subjects: Sequence[judging.Subject], settings: FileSettings) -> Iterator[tuple[int, str]]:
@@ -151,7 +153,12 @@ def _repeated(placed: Sequence[Placed]) -> Iterable[tuple[int, str]]:
 # Choice of the files to read, and of the kind of settings that each holds.
 
 STDIN = "-"
-SUFFIXES = {**FORMATS, ".conf": "properties", **dict.fromkeys((".toml", ".ini", ".cfg", ".env", ".tf", ".tfvars"), "text")}
+SUFFIXES = {
+    **FORMATS,
+    ".conf": "properties",
+    ".config": "properties",
+    **dict.fromkeys((".toml", ".ini", ".cfg", ".env", ".tf", ".tfvars"), "text"),
+}
 """What counts in a directory, and as what it is read."""
 
 _LOG = re.compile(r"\.log(?:[._-]\d[\d._-]*)*(?:\.gz)?$", re.I)
