@@ -6,16 +6,18 @@ levels and settings are bounded.
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 import javaproperties
 import yaml
 
+from clientscope.commands.lint import credentials
 from clientscope.commands.lint.blocks import blocks
 from clientscope.commands.lint.placed import (
     LINE_END,
@@ -198,10 +200,38 @@ def read(shown: str, content: bytes, file_format: str) -> list[Placed]:
         SettingsError: the content isn't of that format, or is too much.
     """
     try:
-        return list(_bounded(_PARSERS[file_format](content)))
+        return list(_bounded(_decoded(list(_bounded(_PARSERS[file_format](content))))))
     except (Malformed, UnicodeDecodeError, RecursionError) as error:
         where = str(error) if isinstance(error, Malformed) else "it isn't UTF-8" if isinstance(error, UnicodeDecodeError) else TOO_DEEP
         raise SettingsError(f"{shown} is not {_NAMES[file_format]}: {where}", _HINT) from None
+
+
+def secrets(placed: Iterable[Placed]) -> list[Placed]:
+    """The kinds of the manifests that are Kubernetes' Secrets."""
+    return [each for each in placed if each.value == "Secret" and each.name.split(".")[-1] == "kind"]
+
+
+def _decoded(placed: list[Placed]) -> Iterator[Placed]:
+    """The same, with what Secrets have in base64 as its text, once, at the place of that; of a file there the settings, or credentials."""
+    prefixes = tuple(f"{each.name.removesuffix('kind')}data." for each in secrets(placed))
+    for each in placed:
+        text = _from_base64(each.value or "") if each.name.startswith(prefixes) else None
+        if text is None:
+            yield each
+            continue
+        inside: Iterable[Placed] = [each._replace(value=text)]
+        if "\n" in text:
+            is_file = each.name.endswith(".properties")
+            inside = embedded(LineStarts(text), 0, len(text), "") if is_file else credentials.in_lines(LINE_END.split(text))
+            inside = [found._replace(name=f"{each.name}.{found.name}") for found in inside]
+        yield from (found._replace(region=each.region, line=each.line, source="") for found in inside)
+
+
+def _from_base64(value: str) -> str | None:
+    try:
+        return base64.b64decode("".join(value.split()), validate=True).decode()
+    except ValueError:
+        return None
 
 
 def _bounded(settings: Iterator[Placed]) -> Iterator[Placed]:

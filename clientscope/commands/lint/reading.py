@@ -59,7 +59,7 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
     if not subjects and not of_loose:
         return FileReport(name, skipped=reason)
     ignored, without = findings.read_comments(content, file_format)
-    notes = *_repeated(placed), *_of_other_libraries(subjects, settings), *without
+    notes = *_repeated(placed), *_of_other_libraries(subjects, settings), *_manifests(placed), *without
     if not subjects:
         notes = (1, f"{credentials.ALONE}: {reason}"), *notes
     return Read(name, counted | loose, (*subjects, *of_loose), notes, principal=principal, ignored=tuple(ignored))
@@ -140,6 +140,11 @@ def _of_other_libraries(subjects: Sequence[judging.Subject], settings: FileSetti
     for subject in subjects[:1]:
         if not settings.dialect and subject.prefixed is None and subject.dialect.name != "java":
             yield 1, f"judged as {subject.dialect.name}'s, by its names; --dialect chooses another library"
+
+
+def _manifests(placed: Sequence[Placed]) -> Iterator[tuple[int, str]]:
+    for each in places.secrets(placed):
+        yield each.line, "a manifest of kind Secret: keep it out of Git, or encrypt it"
 
 
 def _repeated(placed: Sequence[Placed]) -> Iterable[tuple[int, str]]:
