@@ -77,7 +77,7 @@ def _loose(placed: Sequence[Placed], subjects: Sequence[judging.Subject], conten
     yield from (each for each in placed if each.name not in judged and credentials.is_credential(each))
     on_line: dict[int, list[Region]] = {}
     for each in placed:
-        for line in range(each.region.line, each.region.end_line + 1):
+        for line in range(each.region.line, each.region.end_line + 1) if each.value is not None else ():  # a list of objects hides nothing
             on_line.setdefault(line, []).append(each.region)
     for each in credentials.in_lines(_lines(content)):
         if not any(_overlap(each.region, region) for region in on_line.get(each.line, ())):
