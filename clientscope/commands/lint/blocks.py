@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from typing import NamedTuple
 
 from clientscope.commands.lint.placed import MAX_LEVELS, TOO_DEEP, LineStarts, Malformed, Placed, clean, embedded
@@ -21,6 +22,15 @@ _TOKEN = re.compile(
     |(?P<line>[\r\n]+)
     |(?P<mark>[{}\[\],])
     |(?P<word>(?:[^\s{}\[\],="':\#]|:(?!\s)|(?<=\S)\#)+)""",
+    re.VERBOSE,
+)
+
+
+_MARKUP = re.compile(
+    r"""(?P<comment><!--)|</?(?P<group>bean|map|props|util:map|util:properties|Kafka)(?=[\s>])
+    |<(?:entry|prop|property|Property)\s{1,80}(?:key|name)\s{0,8}=\s{0,8}["'](?P<key>[^"'<>]{1,200})["']\s{0,80}
+    (?:value\s{0,8}=\s{0,8}(?:"(?P<double>[^"<>]{0,4096})"|'(?P<single>[^'<>]{0,4096})')
+    |>\s{0,80}(?:<value>\s{0,80})?(?P<text>[^<>]{0,4096})<)""",
     re.VERBOSE,
 )
 
@@ -127,3 +137,26 @@ def _plain(text: str) -> str:
     """Without the quotes around it."""
     text = text.strip()
     return re.sub(r"\\(.)", r"\1", text[1:-1]) if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0] else text
+
+
+def markup(content: bytes) -> Iterator[Placed]:
+    """Names and values in XML as Spring and Log4j write them: ``<entry key="acks" value="0"/>``, ``<prop key="acks">0</prop>``.
+
+    Each map and each bean has a number before its names, as has what is behind them. It is no parser of XML either, and looks up no entity.
+
+    Raises:
+        UnicodeDecodeError: it isn't UTF-8.
+    """
+    text = content.decode("utf-8")
+    lines, position, number = LineStarts(text), 0, 0
+    while match := _MARKUP.search(text, position):
+        position, group = match.end(), match.lastgroup
+        if group == "comment":
+            end = text.find("-->", position)
+            position = len(text) if end < 0 else end
+        elif group == "group":
+            number += 1
+        elif group:
+            line = lines.at(match.start())[0]
+            value = clean(unescape(match[group]).strip())
+            yield Placed(clean(f"[{number}].xml.{match['key']}"), value, lines.region(*match.span(group)), match[0], line)

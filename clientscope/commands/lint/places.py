@@ -18,7 +18,7 @@ import javaproperties
 import yaml
 
 from clientscope.commands.lint import credentials
-from clientscope.commands.lint.blocks import blocks
+from clientscope.commands.lint.blocks import blocks, markup
 from clientscope.commands.lint.placed import (
     LINE_END,
     MAX_LEVELS,
@@ -194,7 +194,7 @@ def read(shown: str, content: bytes, file_format: str) -> list[Placed]:
 
     Args:
         shown: the file's name, for an error.
-        file_format: ``properties``, ``json``, ``yaml``, ``text`` or ``python``.
+        file_format: ``properties``, ``json``, ``yaml``, ``text``, ``python`` or ``xml``.
 
     Raises:
         SettingsError: the content isn't of that format, or is too much.
@@ -349,5 +349,6 @@ _PARSERS: dict[str, Callable[[bytes], Iterator[Placed]]] = {
     "yaml": yaml_settings,
     "text": blocks,
     "python": python_settings,
+    "xml": markup,
 }
-_NAMES = {"properties": "a Java properties file", "json": "JSON", "yaml": "YAML", "text": "text", "python": "Python's source"}
+_NAMES = {"properties": "a Java properties file", "json": "JSON", "yaml": "YAML", "text": "text", "python": "Python's source", "xml": "XML"}

@@ -25,6 +25,9 @@ from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.errors import SettingsError
 from clientscope.settings_files import FORMATS, MAX_BYTES, read_bytes
 
+_WITHIN_TEXT = {".py": "python", ".xml": "xml"}
+"""Text that may have settings, and as what it is read."""
+
 
 def read(name: str, content: bytes, file_format: str, settings: FileSettings) -> Read | FileReport:
     """What is to be judged; the report of a file that isn't a client's, with the reason.
@@ -40,8 +43,8 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
     if file_format in ("properties", "text") and b"\0" in content:  # JSON and YAML may be UTF-16
         raise SettingsError(f"{shown.plain(name)} is not a text file in UTF-8", "give files with settings, or logs; save it as UTF-8")
     try:
-        is_python = file_format == "text" and name.endswith(".py")
-        placed = places.read(shown.plain(name), content, "python" if is_python else file_format)
+        read_as = next((each for suffix, each in _WITHIN_TEXT.items() if name.endswith(suffix)), "text")
+        placed = places.read(shown.plain(name), content, read_as if file_format == "text" else file_format)
         if file_format == "properties" and any(each.name.endswith("{") or each.value == "{" for each in placed):
             file_format = "text"  # HOCON, a pipeline of Logstash
             placed = places.read(shown.plain(name), content, file_format)

@@ -148,9 +148,12 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:6])
-def test_hostile_blocks_are_bounded(lint: Document, text: str) -> None:
-    assert lint("a.toml", text)["findings"] == []
+@pytest.mark.parametrize("suffix", ["toml", "xml", "py"])
+@pytest.mark.parametrize(
+    "text", [*HOSTILE, "<!--" * 200_000, '<prop key="a">' + " " * 900_000, "<entry key=" * 80_000], ids=lambda text: text[:6]
+)
+def test_hostile_text_is_bounded(lint: Document, text: str, suffix: str) -> None:
+    assert lint(f"a.{suffix}", text)["findings"] == []
 
 
 def test_the_table_of_the_page_is_the_data() -> None:
