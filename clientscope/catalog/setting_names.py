@@ -104,7 +104,7 @@ def _judge(dialect_name: str, release: Release, client_type: ClientType | None, 
         return NameJudgement(NameState.KNOWN)
     if not written and catalogue.libraries()["java"].setting(name) is not None:
         return NameJudgement(NameState.KNOWN)
-    plain = dialect.instead.get(name) or _own_name(dialect, library, client_type, name)
+    plain = (dialect.instead.get(name) if written else "") or _own_name(dialect, library, client_type, name)
     if plain:
         return NameJudgement(NameState.OF_OTHER_LIBRARY, plain)
     near = _nearest(library, kinds, release, name) if search else ""

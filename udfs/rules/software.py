@@ -248,4 +248,4 @@ def version_pinned(push: Push) -> Judgement:
     oldest = served(known_releases()[-1])[_PRODUCE][0]
     severity = HIGH if pinned < _PRODUCE_OF[min(oldest, len(_PRODUCE_OF) - 1)] else MEDIUM
     fired = bool(pinned) and pinned < _BASELINE and not asks
-    return judged(fired, bool(pinned), severity, [SettingOf(key, said.get(key), "set")])
+    return judged(fired, bool(pinned) or push.complete, severity, [SettingOf(key, said.get(key), "set")])
