@@ -115,12 +115,14 @@ class KnownSetting(NamedTuple):
     Attributes:
         alias: the name that the library has for it beside this one; empty for none.
         kinds: kind of client → its history, oldest first.
+        changed: kinds of clients for which releases differ in the values that they take.
     """
 
     name: str
     documentation: str
     alias: str
     kinds: Mapping[str, tuple[Since, ...]]
+    changed: frozenset[str]
 
     def now(self, kind: str, release: Release) -> Facts | None:
         """What holds in a release; of an unknown one in the newest; None where the setting isn't there."""
@@ -170,7 +172,8 @@ class Library:
             if row is None:
                 return None
             kinds = {kind: self._history(changes) for of, changes in row["of"].items() for kind in of.split()}
-            self._made[name] = KnownSetting(name, row.get("doc", ""), row.get("alias", ""), kinds)
+            changed = {kind for kind, history in kinds.items() if len({each.facts and each.facts.allowed for each in history}) > 1}
+            self._made[name] = KnownSetting(name, row.get("doc", ""), row.get("alias", ""), kinds, frozenset(changed))
         return self._made[name]
 
     def newest_types(self, kinds: AbstractSet[str]) -> dict[str, int]:

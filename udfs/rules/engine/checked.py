@@ -138,14 +138,15 @@ class CheckedSettings:
 
     def outdated(self) -> Iterator[SettingOf]:
         """The settings whose value the client's release takes, and the newest doesn't; each with the release that changed it."""
-        refused = {*self._refused(("range", "words", "any case", "list", "filled"))}
+        library = libraries()[self._software.dialect.name] if self._software.dialect else None
+        kinds, refused = kinds_of(self._client_type), {*self._refused(("range", "words", "any case", "list", "filled"))}
         for place in self.constrained:
             key, text = self._settings[place].key, self._settings[place].value
-            known = libraries()[self._software.dialect.name].setting(key) if self._software.dialect else None
+            known = library.setting(key) if library else None
             assert known is not None and text is not None
-            for kind in kinds_of(self._client_type):
+            for kind in (kind for kind in kinds if kind in known.changed and place not in refused):
                 newest = known.now(kind, ())
-                if place not in refused and newest and newest.allowed and (since := known.stopped(kind, text)):
+                if newest and newest.allowed and (since := known.stopped(kind, text)):
                     note = f"not since {'.'.join(map(str, since))}; allowed: {newest.allowed}"
                     yield SettingOf(key, text, "default" if self._settings[place].default else "set", note=note)
                     break
