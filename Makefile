@@ -6,7 +6,7 @@ MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 SPARKS := 3.5 4.0 4.1
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-real test-faults test-matrix test-turn mutants check check-page format-page test-long test-soak test-backlog bench-guard bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-udfs bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
+.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-real test-faults test-matrix test-turn mutants check check-page format-page test-long test-soak test-backlog bench-guard bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -71,11 +71,9 @@ bench-lint: venv  ## how long clientscope lint takes for 10,000 files, and for o
 	@$(BIN)/python -m bench.lint $(ARGS)
 bench-decode: venv  ## how fast pushes are decoded and judged, beside the binary records of 0.1.0 (three minutes)
 	@$(BIN)/python -m bench.decode $(ARGS)
-bench-udfs: venv  ## the job's kernels as pandas UDF and as arrow_udf (ten minutes)
-	@$(BIN)/python -m bench.pandas_udfs $(ARGS)
 bench-findings: venv  ## what findings cost the driver, and how that grows with the fleet (three minutes)
 	@$(BIN)/python -m bench.findings $(ARGS)
-bench-gauges: venv  ## what gauges cost with 10,000 and 100,000 connections, beside Spark's own ways to keep state (five minutes)
+bench-gauges: venv  ## what gauges of a thousand gateways cost
 	@$(BIN)/python -m bench.gauges $(ARGS)
 bench-quality: venv  ## what samples held against Great Expectations cost beside a batch of history (three minutes)
 	@$(BIN)/python -m bench.quality $(ARGS)

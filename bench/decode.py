@@ -35,11 +35,14 @@ KEYS = (
 
 _OF_BINARY = (
     "from udfs.decoding.decode import decoder; from streaming.transforms import kernel; from streaming.transforms.results import verdicts",
-    "decode = decoder('ClientConfigRecord'); decoded = decode.arrow_type",
+    "decode = decoder('ClientConfigRecord'); decoded = decode.arrow_type; judge = partial(verdicts, digest_key=None);"
+    "from udfs.kernels.results import TYPE; judged = lambda rows: rows.select(kernel.pandas_column(judge, TYPE, 'value').alias('r'))",
 )
 _OF_JSON = (
-    "from udfs.decode import PUSH, decode_pushes; from streaming import transforms as kernel; from streaming.transforms import verdicts",
-    "decode, decoded = decode_pushes, PUSH",
+    "from udfs.decode import PUSH, decode_pushes; from streaming import transforms as kernel; from bench.records import passed",
+    "decode, decoded = decode_pushes, PUSH; judge = lambda values: passed('clientscope.configs', values.to_pylist());"
+    "judged = lambda rows: kernel.live(rows.selectExpr(\"'clientscope.configs' topic\", '0 partition', '0L offset', 'value', 'value key',"
+    " 'timestamp_seconds(0) timestamp'), None)",
 )
 _MEASURE = """
 import sys, tempfile, time
@@ -50,12 +53,10 @@ from bench.decode import record
 from clientscope.config import StreamSettings
 from clientscope.local.jars import jars
 from streaming.session import session
-from udfs.kernels.results import TYPE
 {imports}
 {decode}
 size, batch = 20_000, 1_000
 values = pa.array(map(record, range(size)), pa.binary())
-judge = partial(verdicts, digest_key=None)
 for work in (decode, judge):
     work(values.slice(0, batch))
     began = time.process_time()
@@ -67,11 +68,11 @@ with tempfile.TemporaryDirectory() as scratch:
     spark = session(settings, jars("spark"))
     rows = spark.createDataFrame(pa.table(dict(value=values))).repartition(1).persist()
     rows.count()
-    for column in (kernel.column(decode, decoded, "value"), kernel.pandas_column(judge, TYPE, "value")):
+    for made in (rows.select(kernel.column(decode, decoded, "value").alias("r")), judged(rows)):
         found = []
         for turn in range(4):
             began = time.perf_counter()
-            rows.select(column.alias("r")).write.format("noop").mode("overwrite").save()
+            made.write.format("noop").mode("overwrite").save()
             found.append(size / (time.perf_counter() - began))
         print(max(found[1:]))
     spark.stop()

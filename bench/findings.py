@@ -1,8 +1,8 @@
 """Cost of findings, and its growth with the fleet: ``make bench-findings``.
 
 Clients of 50 applications (`bench.rules.fleet`), each with one connection and one push, in a process of its own for each size.
-The kernel judges as it does for results; the engine is what the driver does with its rows. A start reads all of it once more, so both
-together are what a start takes, beside reading the topic. Then what one more push costs in a crowd (`bench.findings_crowds`).
+The kernel is the live query's; the engine is what the driver does with its records, which it reads from bytes. A start reads all of it once
+more, so both together are what a start takes, beside reading the topic. Then what one more push costs in a crowd (`bench.findings_crowds`).
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
 from bench.findings_crowds import one_more
+from bench.records import connection, passed, taken
 from bench.rules import fleet
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
+from clientscope.records.result_record import PushResult
+from clientscope.records.topics import CONFIGS, CONNECTIONS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
-from udfs.kernels.finding_inputs import pushed
 
 BATCH = 4_000
 _NOW_MS = 1_800_000_000_000
@@ -45,12 +46,11 @@ def measure(clients: int) -> list[float]:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for begin, values in enumerate(_batches(fleet(), clients)):
         started = time.process_time()
-        found = pushed(values, key).to_pylist()
+        made = passed(CONFIGS, values, begin * BATCH, _NOW_MS, key)
         kernel += time.process_time() - started
-        rows = [row | {"kind": None, "partition": 0, "offset": begin * BATCH + row["row"], "appended_ms": _NOW_MS} for row in found]
-        connections = [_connection(row, number) for number, row in enumerate(rows, begin * BATCH)]
+        connections = taken(passed(CONNECTIONS, [_connection(push) for push in taken(made)], begin * BATCH, _NOW_MS - 1))
         started = time.process_time()
-        engine.apply([*connections, *rows])
+        engine.apply([*connections, *taken(made)])
         applying += time.process_time() - started
     now_ms = _NOW_MS + 60_000
     first_ms, changes = _timed(engine, now_ms)
@@ -65,16 +65,17 @@ def measure(clients: int) -> list[float]:
     return [engine.sizes()["findings"], *figures, memory]
 
 
-def _batches(records: Iterator[bytes], count: int) -> Iterator[pa.Array]:
+def _batches(records: Iterator[bytes], count: int) -> Iterator[list[bytes]]:
     while count > 0:
-        yield pa.array(islice(records, min(count, BATCH)), pa.binary())
+        yield list(islice(records, min(count, BATCH)))
         count -= BATCH
 
 
-def _connection(push: dict[str, Any], number: int) -> dict[str, Any]:
-    of_both = ("cluster", "broker", "gateway", "epoch", "connection", "address", "principal", "client_id", "client")
-    same = {name: push[name] for name in of_both}
-    return {**same, "partition": 0, "offset": number, "appended_ms": _NOW_MS - 1, "kind": Kind.PRESENT, "sequence": number}
+def _connection(push: PushResult) -> bytes:
+    """The record of its connection."""
+    who = {"principal": push.principal, "client_id": push.client_id, "client_address": push.address}
+    place = {"cluster_id": push.cluster, "broker_id": push.broker, "gateway_id": push.gateway, "gateway_epoch": push.epoch}
+    return connection(push.offset, Kind.PRESENT, **who, **place, connection_id=push.connection, client_instance_id=push.instance_id)
 
 
 def _timed(engine: FindingsEngine, now_ms: int) -> tuple[float, Any]:

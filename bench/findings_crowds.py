@@ -9,20 +9,20 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import count
-from typing import Any
 
-import pyarrow as pa
-
-from bench.records import push, setting
+from bench.records import connection, passed, push, setting, taken
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.findings.fingerprints import application_key
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
+from clientscope.records.input_record import InputRecord
+from clientscope.records.result_record import PushResult
+from clientscope.records.topics import CONFIGS, CONNECTIONS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
-from udfs.kernels.finding_inputs import pushed
 
 _NOW_MS = 1_800_000_000_000
 _SECONDS = 21
@@ -31,8 +31,6 @@ _FIRST_ROUND = 40
 
 _WRONG = {"acks": "0", "retries": "0", "batch.size": "1", "group.id": "g"}
 _LEAK = {**_WRONG, "sasl.password": "hunter2-canary"}
-
-Row = dict[str, Any]
 
 
 class Crowd:
@@ -46,6 +44,7 @@ class Crowd:
         self.engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
         self.now_ms = _NOW_MS
         self._judged, self._apart = _judged(settings), apart
+        (self._event,) = taken(passed(CONNECTIONS, [connection(0)]))
         self._numbers, self._sequence = count(), count()
         for _ in range(clients):
             self.come()
@@ -55,29 +54,34 @@ class Crowd:
     def come(self, number: int | None = None) -> None:
         """A client connects and pushes; one of those that are there pushes once more."""
         which = next(self._numbers) if number is None else number
-        row = {**self._judged, "client": f"00000000-0000-4000-8000-{which:012}/{'0' * 32}", "connection": which}
-        row |= {"client_id": f"orders-{which}", "address": f"10.{which >> 16}.{which >> 8 & 255}.{which & 255}"}
-        row |= {"appended_ms": self.now_ms, "kind": None, "partition": 0, "offset": next(self._sequence)}
+        push = replace(
+            self._judged, client=f"00000000-0000-4000-8000-{which:012}/{'0' * 32}", connection=which, client_id=f"orders-{which}",
+            address=_address(which), appended_ms=self.now_ms, offset=next(self._sequence),
+        )  # fmt: skip
         if self._apart:
-            row["application"] = application_key("User:a", f"orders{which}x", None)
-        self.engine.apply([self._connection(row, Kind.PRESENT), row] if number is None else [row])
+            push = replace(push, application=application_key("User:a", f"orders{which}x", None))
+        self.engine.apply([self._connection(which, push.client, Kind.PRESENT), push] if number is None else [push])
 
     def leave(self, number: int) -> None:
         """A client closes its connection."""
-        address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
-        row = {**self._judged, "connection": number, "client_id": f"orders-{number}", "address": address, "client": ""}
-        self.engine.apply([self._connection(row, Kind.CLOSED) | {"appended_ms": self.now_ms}])
+        self.engine.apply([self._connection(number, "", Kind.CLOSED)])
 
     def second(self) -> None:
         """A second passes."""
         self.now_ms += 1_000
         self.engine.written(self.engine.changes(self.now_ms), self.now_ms)
 
-    def _connection(self, row: Row, kind: Kind) -> Row:
-        of_both = ("cluster", "broker", "gateway", "epoch", "connection", "address", "principal", "client_id", "client")
+    def _connection(self, number: int, client: str, kind: Kind) -> InputRecord:
         sequence = next(self._sequence)
-        place = {"partition": 0, "offset": sequence, "appended_ms": self.now_ms}
-        return {**{name: row[name] for name in of_both}, **place, "kind": kind, "sequence": sequence}
+        event = replace(
+            self._event.connection, kind=kind, sequence=sequence, connection_id=number, client_id=f"orders-{number}",
+            client_address=_address(number),
+        )  # fmt: skip
+        return replace(self._event, offset=sequence, appended_ms=self.now_ms, client=client, connection=event)
+
+
+def _address(number: int) -> str:
+    return f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
 
 
 def one_more(clients: int, applications: int) -> Iterator[tuple[str, float, float]]:
@@ -103,7 +107,8 @@ def _timed(crowd: Crowd, happens: Callable[[int], None]) -> tuple[float, float]:
     return statistics.median(spent), max(spent)
 
 
-def _judged(settings: Mapping[str, str]) -> Row:
+def _judged(settings: Mapping[str, str]) -> PushResult:
     record = push((setting(key, value) for key, value in settings.items()), received_timestamp_ms=_NOW_MS)
-    (row,) = pushed(pa.array([record], pa.binary()), DigestKey(b"k" * 32)).to_pylist()
-    return row
+    (result,) = taken(passed(CONFIGS, [record], at_ms=_NOW_MS, key=DigestKey(b"k" * 32)))
+    assert isinstance(result, PushResult)
+    return result

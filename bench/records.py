@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
+import pyarrow as pa
+
 from clientscope.catalog.configs import Type
-from clientscope.records.codec import encode
+from clientscope.digest import DigestKey
+from clientscope.records.codec import decode, encode
 from clientscope.records.config_record import ClientConfigRecord, RecordedSetting, TypeName, compact
 from clientscope.records.connection_record import ClientConnectionRecord, SeriesCount
 from clientscope.records.enums import Kind, Origin, PrincipalSource
+from clientscope.records.input_record import InputRecord
+from clientscope.records.result_record import PushResult
+from clientscope.records.topics import CONFIGS, RESULTS
+from streaming.findings.inputs import EngineInput
+from udfs.kernels.live import live
 
 _PLACE = {"version": 1, "cluster_id": "MkU3OEVBNTcwNTJENDM2Qk", "broker_id": 1, "gateway_id": "gw", "gateway_epoch": 1}
 _CLIENT = {
@@ -35,3 +43,20 @@ def connection(sequence: int, kind: Kind = Kind.OPENED, counts: tuple[SeriesCoun
     """A ClientConnectionRecord."""
     event = {"kind": kind, "sequence": sequence, "timestamp_ms": _MS, "connection_id": sequence, "counts": counts}
     return encode(ClientConnectionRecord(**{**_PLACE, **_CLIENT, **event, **changes}))
+
+
+def passed(topic: str, values: Sequence[bytes], begin: int = 0, at_ms: int = _MS, key: DigestKey | None = None) -> pa.StructArray:
+    """What the live query makes of records of one partition.
+
+    Args:
+        begin: the offset of the first.
+    """
+    number, binary = len(values), pa.binary()
+    places = pa.array([0] * number, pa.int32()), pa.array(range(begin, begin + number), pa.int64()), pa.array([at_ms] * number, pa.int64())
+    return live(pa.array([topic == CONFIGS] * number), *places, pa.array(values, binary), pa.nulls(number, binary), key)
+
+
+def taken(made: pa.StructArray) -> list[EngineInput]:
+    """The same, as the engines take it in."""
+    pairs = zip(made.field("topic").to_pylist(), made.field("value").to_pylist(), strict=True)
+    return [decode(PushResult, value) if topic == RESULTS else decode(InputRecord, value) for topic, value in pairs if value]

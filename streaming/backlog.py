@@ -6,11 +6,11 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-import pyarrow as pa
 from kafka import TopicPartition
 from pyspark.sql import SparkSession
 
 from clientscope.kafka.reader import OffsetRange
+from streaming.findings.inputs import EngineInput
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class Backlog:
     Args:
         topics: in the order in which they are read, each with what there is to read.
         read: reads a slice, by a job of Spark.
-        take: called with the rows of each slice.
+        take: called with what a slice has.
         done: called with each topic once all of it was taken.
 
     Attributes:
@@ -41,8 +41,8 @@ class Backlog:
         self,
         spark: SparkSession,
         topics: Sequence[tuple[str, Ranges]],
-        read: Callable[[Ranges], pa.Table],
-        take: Callable[[pa.Table], None],
+        read: Callable[[Ranges], Sequence[EngineInput]],
+        take: Callable[[Sequence[EngineInput]], None],
         done: Callable[[str], None],
     ) -> None:
         self.failure: Exception | None = None
@@ -79,11 +79,11 @@ class Backlog:
         size = _SLICE
         while ranges and not self._stopping.is_set():
             part, ranges = cut(ranges, size)
-            rows = self._read(part)
-            self._take(rows)
+            found = self._read(part)
+            self._take(found)
             offsets = sum(end - first for first, end in part.values())
             self.left -= offsets
-            size = min(2 * size, _MOST_IN_SLICE) if rows.num_rows < offsets // 4 else _SLICE
+            size = min(2 * size, _MOST_IN_SLICE) if len(found) < offsets // 4 else _SLICE
 
 
 def cut(ranges: Ranges, size: int) -> tuple[dict[TopicPartition, OffsetRange], dict[TopicPartition, OffsetRange]]:

@@ -220,7 +220,7 @@ class _Job:
         BatchReports(spark, queries, self._finished).listen()
         self._conditions, self._checkpoints = conditions, checkpoints
         self._jvm_memory = memory_bean(spark)
-        steps = {name: partial(query.step, context) for name, query in queries.items() if query.step}
+        steps = {name: partial(query.step, context) for name, query in queries.items()}
         fatal = FatalRecords(spark, KafkaAccess.of(settings), checkpoints.topic, digest_key, steps, self._crashed)
         starts = {name: partial(query.start, context) for name, query in queries.items()}
         self.supervisor = Supervisor(
@@ -276,8 +276,9 @@ class _Job:
         self.metrics.finished(report)
         self._checkpoints.note(report.name, report.batchId, read_to(report))
         quarantined = report.observedMetrics.get(QUARANTINED)
-        if quarantined is not None and self._quality is not None and PLANS[report.name].topic in SUITES:
-            self._quality.batch(PLANS[report.name].topic, report.numInputRows, sum(quarantined.asDict().values()))
+        topic = PLANS[report.name].topics[0]
+        if quarantined is not None and self._quality is not None and topic in SUITES:
+            self._quality.batch(topic, report.numInputRows, sum(quarantined.asDict().values()))
 
     def _report(self, name: str, running: Running) -> None:
         """Takes in a query's progress, in its thread."""

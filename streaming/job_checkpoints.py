@@ -22,7 +22,7 @@ from streaming.checkpoints import topics_now
 from streaming.checkpoints.job_records import QueryProgress, QueryStart, new_start
 from streaming.checkpoints.job_topic import JobTopic
 from streaming.checkpoints.plans import PLANS
-from streaming.checkpoints.topics_now import EARLIEST, Extent, Offsets, TopicsNow, TopicWatch, lost, said, to_json
+from streaming.checkpoints.topics_now import EARLIEST, Extents, Offsets, TopicsNow, TopicWatch, lost, said, to_json
 from streaming.failures import Failure
 
 log = logging.getLogger(__name__)
@@ -92,14 +92,14 @@ class Checkpoints:
             KafkaError, TimeoutError: the job's own topic can't be read or written.
         """
         start = self._current(query)
-        extent = topics_now.ask(self._kafka, {PLANS[query].topic}).extents[PLANS[query].topic]
+        extents = topics_now.ask(self._kafka, PLANS[query].topics).extents
         progress = self.topic.read().progress.get(query)
         if start.checkpoint != self._begun.get(query) and (progress is None or progress.checkpoint != start.checkpoint):
             start = self._write(start.model_copy(update={"at_ms": now_ms()}))  # rows that are newer are of this start alone
         self._begun[query] = start.checkpoint
         return Beginning(
             f"{self._folder.rstrip('/')}/{query}/{start.checkpoint}",
-            _starting(query, start, extent),
+            _starting(start, extents),
             progress.batch if progress is not None and progress.checkpoint == start.checkpoint else None,
         )
 
@@ -113,33 +113,33 @@ class Checkpoints:
         start = self._current(query)
         if start.checkpoint != self._begun.get(query):
             return  # it has a new one already
-        topic = PLANS[query].topic
-        extents = topics_now.ask(self._kafka, {topic}).extents[topic]
-        at = {**self.topic.read().position(query), **(failure.position or {}).get(topic, {})}
+        extents = topics_now.ask(self._kafka, PLANS[query].topics).extents
+        at = _over(self.topic.read().position(query), failure.position or {})
         if failure.records_gone:
-            planned = (failure.planned_to or {}).get(topic, {})
-            written = self._behind_history(query, start, at, extents)
+            planned = failure.planned_to or {}
             # Of the batch that failed, no further: rows behind it may be of before a reset.
-            done = {number: offset for number, offset in written.items() if offset <= planned.get(number, offset)}
-            self._continue_without(query, start, at, at | done, extents)
+            done = {
+                topic: {number: offset for number, offset in of_topic.items() if offset <= planned.get(topic, {}).get(number, offset)}
+                for topic, of_topic in self._behind_history(query, start, at, extents).items()
+            }
+            self._continue_without(query, start, at, _over(at, done), extents)
         elif failure.checkpoint_damaged:
             at = self._behind_history(query, start, at, extents)
-            log.error("the checkpoint of %s is damaged; a new one begins at %s: %s", query, at or "the beginning", failure.cause)
-            self._write(new_start(query, start.topic_id, at or None, "its checkpoint was damaged", start.lost))
+            log.error("the checkpoint of %s is damaged; a new one begins at %s: %s", query, to_json(at), failure.cause)
+            self._write(new_start(query, start.topic_ids, at, "its checkpoint was damaged", start.lost))
 
     def lost(self) -> dict[tuple[str, str, int], int]:
         """Records that queries went on without: by query, topic and partition."""
-        found = self.topic.read().lost()
-        return {(query, PLANS[query].topic, number): count for (query, number), count in found.items() if query in PLANS}
+        return {place: count for place, count in self.topic.read().lost().items() if place[0] in PLANS}
 
-    def stale(self, now: TopicsNow) -> dict[str, bool]:
-        """Queries that must begin anew, each with whether its topic was replaced; the others were reset."""
+    def stale(self, now: TopicsNow) -> dict[str, str]:
+        """Queries that must begin anew, each with its topic that was replaced; empty where it was reset."""
         if _differ(self._job_topic_id, now.ids[JOB]):
             self.topic.restore()
         self._job_topic_id = now.ids[JOB]
         starts = self.topic.read().starts
         begun = [(query, starts[query], checkpoint) for query, checkpoint in self._begun.items()]
-        another = {query: _differ(start.topic_id, now.ids[PLANS[query].topic]) for query, start, _ in begun}
+        another = {query: next(iter(_replaced(start, now.ids)), "") for query, start, _ in begun}
         return {query: another[query] for query, start, checkpoint in begun if another[query] or start.checkpoint != checkpoint}
 
     def note(self, query: str, batch: int, position: Offsets) -> None:
@@ -150,74 +150,85 @@ class Checkpoints:
                     query=query,
                     checkpoint=self._begun[query],
                     batch=batch,
-                    position=dict(position.get(PLANS[query].topic, {})),
+                    position={topic: dict(of_topic) for topic, of_topic in position.items()},
                     clientscope_version=__version__,
                     spark_version=self._spark_version,
                     at_ms=now_ms(),
                 )
             )
 
-    def watch(self, refused: Callable[[str, bool], None], back: Callable[[], None]) -> TopicWatch:
+    def watch(self, refused: Callable[[str, str], None], back: Callable[[], None]) -> TopicWatch:
         """A watch over the topics of all queries that have begun; arguments as for `TopicWatch`."""
-        return TopicWatch(topics_now.Asking(self._kafka, {JOB, *(PLANS[query].topic for query in self._begun)}), self.stale, refused, back)
+        names = {JOB, *(topic for query in self._begun for topic in PLANS[query].topics)}
+        return TopicWatch(topics_now.Asking(self._kafka, names), self.stale, refused, back)
 
     def _current(self, query: str) -> QueryStart:
-        """Its start; a new one where there is none, or where the topic is another one than it was then."""
-        topic = PLANS[query].topic
-        start, topic_id = self.topic.read().starts.get(query), topics_now.ask(self._kafka, {topic}).ids[topic]
-        if topic_id is None and not self._begun:  # once, for the first query
+        """Its start; a new one where there is none, or where a topic is another one than it was then."""
+        start, ids = self.topic.read().starts.get(query), topics_now.ask(self._kafka, PLANS[query].topics).ids
+        if None in ids.values() and not self._begun:  # once, for the first query
             log.warning(
                 "the brokers give topics no ids (KIP-516, Kafka 2.8): a topic that was deleted and made again is recognised only while it"
                 " holds fewer records than were read of the old one"
             )
         if start is None:
-            return self._write(new_start(query, topic_id, None, "it had never run"))
-        if not _differ(start.topic_id, topic_id):
+            return self._write(new_start(query, ids, {}, "it had never run"))
+        another = _replaced(start, ids)
+        if not another:
             return start
-        at = ", ".join(f"partition {number} from offset {offset}" for number, offset in sorted(self.topic.read().position(query).items()))
-        what = f"{topic} was deleted and made again; of the old one {at or 'all'}, the number of records is unknown"
+        position = self.topic.read().position(query)
+        what = "; ".join(
+            f"{topic} was deleted and made again; of the old one {_places(position.get(topic, {}))}, the number of records is unknown"
+            for topic in another
+        )
         if self._on_lost_records == "stop":
             raise RecordsLost(query, what)
         log.error("%s begins with the new topic: %s", query, what)
         self._report_lost(query, None)
-        return self._write(new_start(query, topic_id, None, "its topic was made again", start.lost))
+        kept = {topic: of_topic for topic, of_topic in position.items() if topic not in another}
+        return self._write(new_start(query, ids, kept, "its topic was made again", start.lost))
 
-    def _continue_without(
-        self, query: str, start: QueryStart, before: Mapping[int, int], at: Mapping[int, int], extents: Mapping[int, Extent]
-    ) -> None:
+    def _continue_without(self, query: str, start: QueryStart, before: Offsets, at: Offsets, extents: Extents) -> None:
         """
         Args:
             before: where it was by Spark's word.
             at: the same, behind what is in its table already.
         """
-        gone = lost({PLANS[query].topic: at}, {PLANS[query].topic: extents})
-        cut = {number for number, extent in extents.items() if at.get(number, 0) > extent.end}
+        gone = lost(at, extents)
+        places = [(topic, number, extent) for topic, of_topic in extents.items() for number, extent in of_topic.items()]
+        cut = {(topic, number) for topic, number, extent in places if at.get(topic, {}).get(number, 0) > extent.end}
         if not gone and not cut:
             if at != before:  # what is gone is in the table
-                self._write(new_start(query, start.topic_id, at, "records were gone that it had read", start.lost))
+                self._write(new_start(query, start.topic_ids, at, "records were gone that it had read", start.lost))
             return
-        what = said(gone) or f"{PLANS[query].topic} ends before what it has read"
+        what = said(gone) or f"{' and '.join(sorted({topic for topic, _ in cut}))} ends before what it has read"
         if self._on_lost_records == "stop":
             raise RecordsLost(query, what)
-        counts = dict(start.lost)
+        counts = {topic: dict(of_topic) for topic, of_topic in start.lost.items()}
         for each in gone:
-            counts[each.partition] = counts.get(each.partition, 0) + each.count
-        offsets = {number: extent.begin if number in cut else max(at.get(number, 0), extent.begin) for number, extent in extents.items()}
+            of_topic = counts.setdefault(each.topic, {})
+            of_topic[each.partition] = of_topic.get(each.partition, 0) + each.count
+        offsets: dict[str, dict[int, int]] = {}
+        for topic, number, extent in places:
+            known = 0 if (topic, number) in cut else at.get(topic, {}).get(number, 0)
+            offsets.setdefault(topic, {})[number] = max(known, extent.begin)
         log.error("%s continues without records that are gone: %s", query, what)
         self._report_lost(query, sum(each.count for each in gone))
-        self._write(new_start(query, start.topic_id, offsets, "records were gone", counts))
+        self._write(new_start(query, start.topic_ids, offsets, "records were gone", counts))
 
-    def _behind_history(self, query: str, start: QueryStart, at: Mapping[int, int], extents: Mapping[int, Extent]) -> dict[int, int]:
+    def _behind_history(self, query: str, start: QueryStart, at: Offsets, extents: Extents) -> Offsets:
         """A position, moved behind the rows that its table has: a batch is in the table a moment before Spark notes it.
 
         Rows that Kafka took before the query's start count for nothing: they may be of a topic that was deleted since, with other offsets.
         """
-        found = dict(at)
-        if table := PLANS[query].table:
-            for number, offset in next_offsets(f"{self._history.rstrip('/')}/{table}", start.at_ms).items():
-                if number in extents and offset <= extents[number].end:
-                    found[number] = max(found.get(number, 0), offset)
-        return found
+        plan = PLANS[query]
+        if not plan.table:
+            return at
+        (topic,) = plan.topics
+        found, of_topic = dict(at.get(topic, {})), extents[topic]
+        for number, offset in next_offsets(f"{self._history.rstrip('/')}/{plan.table}", start.at_ms).items():
+            if number in of_topic and offset <= of_topic[number].end:
+                found[number] = max(found.get(number, 0), offset)
+        return {topic: found} if found else {}
 
     def _write(self, start: QueryStart) -> QueryStart:
         self.topic.write(start)
@@ -229,8 +240,24 @@ def _differ(before: str | None, now: str | None) -> bool:
     return None not in (before, now) and before != now
 
 
-def _starting(query: str, start: QueryStart, extents: Mapping[int, Extent]) -> str:
+def _replaced(start: QueryStart, ids: Mapping[str, str | None]) -> list[str]:
+    """Its topics that were deleted and made again."""
+    return [topic for topic, known in start.topic_ids.items() if topic in ids and _differ(known, ids[topic])]
+
+
+def _over(below: Offsets, above: Offsets) -> Offsets:
+    """Both together; where both have a partition, as ``above`` has it."""
+    return {topic: {**below.get(topic, {}), **above.get(topic, {})} for topic in {**below, **above}}
+
+
+def _places(position: Mapping[int, int]) -> str:
+    return ", ".join(f"partition {number} from offset {offset}" for number, offset in sorted(position.items())) or "all"
+
+
+def _starting(start: QueryStart, extents: Extents) -> str:
     """Where it begins, with an offset for each partition, as Spark demands."""
-    if start.offsets is None:
+    if not start.offsets:
         return "earliest"
-    return to_json({PLANS[query].topic: {number: start.offsets.get(number, EARLIEST) for number in extents}})
+    return to_json(
+        {topic: {number: start.offsets.get(topic, {}).get(number, EARLIEST) for number in of_topic} for topic, of_topic in extents.items()}
+    )

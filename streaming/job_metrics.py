@@ -64,12 +64,13 @@ _GAUGES = {
     "state_rows": ("Rows of the query's state.", ("query",)),
     "state_bytes": ("Memory of the query's state.", ("query",)),
     "findings_kept": (
-        "Entries in the tables of the findings query: clients, applications, open connections, findings; ranges of closed connections.",
+        "Entries in the tables of the engine of findings: clients, applications, open connections, findings; ranges of closed connections.",
         ("what",),
     ),
     "silence_paused": ("1 while silent gateways can't be reported as lost yet: Kafka is or was away, or the job has just started.", ()),
-    "findings_catching_up": ("1 while the findings query reads the records that existed at its start, and reports only new leaks.", ()),
-    "findings_left_records": ("Offsets from the start of the findings query that it has not read yet.", ()),
+    "engine_lag_records": ("Records of the live query that the engines of findings and gauges have not taken in yet.", ("topic",)),
+    "findings_catching_up": ("1 while the engine of findings reads the records that existed at its start, and reports only new leaks.", ()),
+    "findings_left_records": ("Offsets from the start of the engine of findings that it has not read yet.", ()),
     "jvm_memory_bytes": ("Memory used by the driver's JVM, garbage included.", ("area",)),
     "lost_records": ("Records that the query skipped since its last reset, since Kafka no longer had them.", _PARTITION),
 }
@@ -79,7 +80,7 @@ class JobMetrics:
     """Fed with progress reports.
 
     Attributes:
-        is_catching_up: whether the findings query still reads what was there at its start.
+        is_catching_up: whether the engine of findings still reads what was there at its start.
     """
 
     def __init__(self) -> None:
@@ -131,8 +132,13 @@ class JobMetrics:
         """Whether the silence of gateways that were not heard since an outage isn't measured yet."""
         self._set("silence_paused", paused)
 
+    def engines_behind(self, records: Mapping[str, int]) -> None:
+        """How many records the engines have still to take in, by topic."""
+        for topic, number in records.items():
+            self._set("engine_lag_records", number, topic)
+
     def catching_up(self, still: bool, left: int) -> None:
-        """Whether the findings query still reads what was there at its start, and how many offsets are left."""
+        """Whether the engine of findings still reads what was there at its start, and how many offsets are left."""
         self.is_catching_up = still
         self._set("findings_catching_up", still)
         self._set("findings_left_records", left)
@@ -143,7 +149,7 @@ class JobMetrics:
         return int(self.registry.get_sample_value("process_resident_memory_bytes") or 0)
 
     def kept(self, sizes: Mapping[str, int]) -> None:
-        """How much the findings query remembers of what."""
+        """How much the engine of findings remembers of what."""
         for what, number in sizes.items():
             self._set("findings_kept", number, what)
 

@@ -24,7 +24,6 @@ class SparkRelease:
         arrow_batch: rows of a batch that Python is given. They are fewer where Spark bounds batches by rows alone, since a record may have
             a megabyte.
         json_offsets: whether PySpark's progress reports have Kafka's offsets as JSON.
-        splits_partitions: whether the Kafka source knows ``maxRecordsPerPartition``; before 4.0 it ignores that option without a word.
     """
 
     minor: str
@@ -34,13 +33,12 @@ class SparkRelease:
     s3: str = ""
     arrow_batch: int = 500
     json_offsets: bool = False
-    splits_partitions: bool = True
 
 
 _SINCE_4_1 = f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
 
 RELEASES = (
-    SparkRelease("3.5", ("3.5.9",), "spark-3.5", splits_partitions=False),
+    SparkRelease("3.5", ("3.5.9",), "spark-3.5"),
     SparkRelease("4.0", ("4.0.5",), "spark-4.0", arrow_batch=5000),
     SparkRelease("4.1", ("4.1.4",), "spark-4.1", _SINCE_4_1, arrow_batch=5000),
     SparkRelease("4.2", ("4.2.0",), "spark", _SINCE_4_1, "s3", arrow_batch=5000, json_offsets=True),

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import pyspark
 from kafka import TopicPartition
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
@@ -15,12 +14,6 @@ from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.reader import OffsetRange
 from clientscope.kafka.writer import MOVED
 from streaming.checkpoints.job_records import SkippedRecord
-from streaming.releases import SparkRelease, release
-
-_INSTALLED = release(pyspark.__version__)
-
-_MAX_RECORDS_PER_TASK = 25_000
-"""A backlog is read by several tasks even from one partition; what comes in live is one task's, since each costs."""
 
 _FETCH_WAIT_MS = 5
 """How long a broker holds a fetch that finds nothing new.
@@ -50,21 +43,19 @@ class Pace:
     most: int
     full_or_after_s: float = 0
 
-    def options(self, spark: SparkRelease = _INSTALLED) -> dict[str, str]:
-        """For Spark's Kafka source. Where it can't split a partition, a batch may be one task's, so it is no larger than a task."""
-        most = self.most if spark.splits_partitions else min(self.most, _MAX_RECORDS_PER_TASK)
-        options = {"maxOffsetsPerTrigger": str(most)}
+    def options(self) -> dict[str, str]:
+        """For Spark's Kafka source."""
+        options = {"maxOffsetsPerTrigger": str(self.most)}
         if self.full_or_after_s:
-            options |= {"minOffsetsPerTrigger": str(most), "maxTriggerDelay": f"{self.full_or_after_s * 1000:.0f}ms"}
+            options |= {"minOffsetsPerTrigger": str(self.most), "maxTriggerDelay": f"{self.full_or_after_s * 1000:.0f}ms"}
         return options
 
 
 READ = "read"
 """The observed metrics of each query that reads topics: ``newest_ms``, when Kafka took the newest record of a batch, since the epoch."""
 
-LIVE = Pace(200_000)
-"""Pace of the queries that somebody waits for. Only a backlog is ever as large; each of its batches takes some 0.2 s whatever its size.
-"""
+LIVE = Pace(50_000)
+"""Pace of the query that somebody waits for. Only a backlog is ever as large; such a batch takes some ten seconds of a core."""
 
 
 def sink_options(kafka: KafkaAccess) -> dict[str, str]:
@@ -72,16 +63,15 @@ def sink_options(kafka: KafkaAccess) -> dict[str, str]:
     return {f"kafka.{key}": value for key, value in kafka.java_options().items()}
 
 
-def source_options(kafka: KafkaAccess, with_keys: bool = False, spark: SparkRelease = _INSTALLED) -> dict[str, str]:
-    """For a Kafka source, streaming or not; a test sees to it that each is made here."""
-    options = {
+def source_options(kafka: KafkaAccess, with_keys: bool = False) -> dict[str, str]:
+    """For a Kafka source, streaming or not; a test sees to it that each is made here. A partition is one task's, so its order stays."""
+    return {
         **sink_options(kafka),
         "kafka.fetch.max.wait.ms": str(_FETCH_WAIT_MS),
         "failOnDataLoss": "true",
         "kafkaConsumer.pollTimeoutMs": str(_POLL_TIMEOUT_MS),
         "includeHeaders": str(with_keys).lower(),
     }
-    return options | ({"maxRecordsPerPartition": str(_MAX_RECORDS_PER_TASK)} if spark.splits_partitions else {})
 
 
 def records(

@@ -19,7 +19,6 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from streaming.releases import release
-from udfs.arrays.streams import as_stream
 
 LISTENER = "org.apache.spark.sql.streaming.PythonStreamingQueryListener"
 """The interface by which the JVM calls a listener in Python."""
@@ -133,12 +132,20 @@ def _page(batches: Iterable[pa.RecordBatch], begins: Mapping[int, int] | None, m
             continue
         some = rest.slice(0, max(1, left * rest.num_rows // max(1, rest.nbytes))) if left > 0 else rest.slice(0, 0)
         if some.num_rows:
-            stream = as_stream(some)
+            stream = _as_stream(some)
             left -= len(stream)
             yield pa.RecordBatch.from_pylist([{"task": task, "stream": stream}], _PAGE)
         if some.num_rows < rest.num_rows:
             yield pa.RecordBatch.from_pylist([{"task": task, "next": passed - rest.num_rows + some.num_rows}], _PAGE)
             return
+
+
+def _as_stream(rows: pa.RecordBatch) -> bytes:
+    """One binary value, which Spark passes on as it is: rows of their own it would copy three times, field by field."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_batch(rows)
+    return bytes(sink.getvalue())
 
 
 _OFFSETS = ("startOffset", "endOffset", "latestOffset")

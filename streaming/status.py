@@ -32,7 +32,7 @@ class JobStatus:
         for each in self._watched:
             lag = self._metrics.lag(each.name)
             figures = {"restarts": each.restarts}
-            if each.name == "findings" and self._metrics.is_catching_up:
+            if each.name == "live" and self._metrics.is_catching_up:
                 figures["catching_up"] = 1
             condition: Condition = "failed" if each.problem else "ok" if each.begun else "starting"
             yield self._status("query", each.name, condition, each.problem, figures).model_copy(

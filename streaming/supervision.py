@@ -403,12 +403,11 @@ class Supervisor:
         for each in self.watched:
             each.hurry()
 
-    def refused(self, query: str, is_another: bool) -> None:
-        """A query has to begin anew: its topic is another one, or it was reset. From any thread."""
-        anew = BeginsAnew(f"{PLANS[query].topic} is another topic now" if is_another else f"{query} was reset")
+    def refused(self, query: str, another: str) -> None:
+        """A query has to begin anew: a topic of this name is another one, or the query was reset. From any thread."""
+        anew = BeginsAnew(f"{another} is another topic now" if another else f"{query} was reset")
         for each in self.watched:
-            # What has no checkpoint begins anew at each start; whatever topic was made again, it reads it.
-            if each.name == query or (is_another and each.name not in PLANS):
+            if each.name == query:
                 each.refuse(anew)
                 each.hurry()
 
@@ -428,14 +427,17 @@ class Supervisor:
     def _watched(
         self, name: str, start: Callable[[], Running], search: Callable[[str, Failure], bool], history_interval_s: float
     ) -> Watched:
-        parked = partial(self._is_parked, name)
-        if name not in PLANS:
-            # What has no checkpoint can't have a damaged one, and fails at no record that others don't: it waits until they have found it.
-            return Watched(name, start, parked=parked, parking=Parking(_SETTLES_S, self._look_s))
         # History may have nothing to write for so long, and fails only then.
         settles_s = _SETTLES_S if name in self._live else _SETTLES_S + 2 * history_interval_s
         parking = Parking(settles_s, self._look_s)
-        return Watched(name, partial(self._start, name, start), partial(self._prepare, name), partial(search, name), parked, parking)
+        return Watched(
+            name,
+            partial(self._start, name, start),
+            partial(self._prepare, name),
+            partial(search, name),
+            partial(self._is_parked, name),
+            parking,
+        )
 
     def _start(self, query: str, start: Callable[[], Running]) -> Running:
         """Starts a query, with a new checkpoint if Spark refuses at once the one that it has."""
@@ -491,9 +493,9 @@ class Supervisor:
 
 def report_lost(conditions: Conditions, query: str, number: int | None) -> None:
     """Says as a finding that a query continues without records; None for a number that nobody knows."""
-    topic = PLANS[query].topic
+    topics = " and ".join(PLANS[query].topics)
     message = (
-        f"Query {query} skipped {'some' if number is None else number} records of {topic}, which were gone before it had read them: give"
+        f"Query {query} skipped {'some' if number is None else number} records of {topics}, which were gone before it had read them: give"
         " the topic more retention, or the job less downtime; then close this."
     )
-    conditions.report(Condition("OP006", f"query {query} of {topic}", True, "high", message, now_ms()))
+    conditions.report(Condition("OP006", f"query {query} of {topics}", True, "high", message, now_ms()))

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, functions
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from pyspark.sql.functions import pandas_udf
@@ -17,15 +16,11 @@ from pyspark.sql.types import StructField, StructType
 
 from clientscope.digest import DigestKey
 from clientscope.profiles import Thresholds
-from clientscope.records.topics import CONFIGS, CONNECTIONS
-from streaming.spark import to_table
+from clientscope.records.topics import CONFIGS
 from udfs import decode
-from udfs.arrays.streams import as_stream, of_streams
 from udfs.decode import decode_connections, decode_pushes
-from udfs.kernels import results as kernels
+from udfs.kernels import live as kernels
 from udfs.kernels.client_facts import CLIENT, COLUMNS, TOPICS, rows_of_facts
-from udfs.kernels.connection_counts import packed
-from udfs.kernels.finding_inputs import CONNECTION, PUSH, connected, pushed, tombstones
 from udfs.kernels.quarantine import FIELDS, with_evidence
 
 arrow_udf: Any = getattr(functions, "arrow_udf", None)
@@ -105,101 +100,25 @@ def _in_pandas(column: pa.Array) -> pd.arrays.ArrowExtensionArray | pd.Series:
     return pd.arrays.ArrowExtensionArray(column)
 
 
-def results(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:
-    """Key and value for ``clientscope.results``; a record that can't be decoded is left to the history query.
+def live(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:
+    """Topic, key and value of what follows from each record (`udfs.kernels.live`), for a Kafka sink.
 
     Args:
-        records: of ``clientscope.configs``; its tombstones are passed over.
+        records: of ``clientscope.configs`` and ``clientscope.connections``, with their keys.
         digest_key: digests leaks that no gateway has redacted.
         thresholds: which profile applies to which client; None for the rules' own limits.
     """
-    judged = pandas_column(partial(verdicts, digest_key=digest_key, thresholds=thresholds), kernels.TYPE, "value")
-    # One concatenation of few parts, since each part costs a short copy; the kernel wrote all of them except the place.
-    place = (
-        F.lit(f'{{"version":1,"topic":"{CONFIGS}","partition":'),
-        F.col("partition").cast("string"),
-        F.lit(',"offset":'),
-        F.col("offset").cast("string"),
+    made = pandas_column(
+        partial(kernels.live, digest_key=digest_key, thresholds=thresholds),
+        kernels.ROW,
+        F.col("topic") == CONFIGS,
+        "partition",
+        "offset",
+        F.unix_millis("timestamp"),
+        "value",
+        "key",
     )
-    return (
-        records.where(F.col("value").isNotNull())
-        .withColumn("push", judged)
-        .where(F.col("push.decode_error").isNull())
-        .select("push.key", F.concat(*place, "push.rest").alias("value"))
-    )
-
-
-def verdicts(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
-    """The kernel of `results`."""
-    return kernels.results(values, digest_key, thresholds)
-
-
-_RECORD_PLACE = (pa.field("partition", pa.int32()), pa.field("offset", pa.int64()), pa.field("appended_ms", pa.int64()))
-_FIELDS = {field.name: field for of in (CONNECTION, PUSH) for field in of if field.name != "row"}
-SCHEMA = pa.schema([*_RECORD_PLACE, *_FIELDS.values()])
-"""A row has the fields of `PUSH` for a push, those of `CONNECTION` for a connection's event; the others are null."""
-
-
-_INPUTS = "inputs"
-
-
-def arrivals(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:
-    """What findings need of each record; see `SCHEMA` for what is left out.
-
-    Args:
-        records: of both topics; with their keys, tombstones of ``clientscope.configs`` arrive too.
-        digest_key: digests leaks that no gateway has redacted.
-        thresholds: which profile applies to which client; None for the rules' own limits.
-
-    Returns:
-        a column of streams, as `received` takes them.
-    """
-    keys = F.col("key") if "key" in records.columns else F.lit(None).cast("binary").alias("key")
-    wanted = F.col("value").isNotNull() | ((F.col("topic") == CONFIGS) & keys.isNotNull())
-    read = records.where(wanted).select("topic", "partition", "offset", F.unix_millis("timestamp").alias("appended_ms"), "value", keys)
-    return read.mapInArrow(partial(_batches, digest_key=digest_key, thresholds=thresholds), f"{_INPUTS} binary")
-
-
-def received(arrived: DataFrame) -> pa.Table:
-    """The rows of `arrivals`, on the driver, as `SCHEMA`."""
-    return of_streams(to_table(arrived).column(_INPUTS), SCHEMA)
-
-
-def _batches(batches: Iterable[pa.RecordBatch], digest_key: DigestKey | None, thresholds: Thresholds | None) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        is_push, has_value = pc.equal(batch.column("topic"), CONFIGS), batch.column("value").is_valid()
-        pushes = batch.filter(pc.and_(is_push, has_value))
-        events = batch.filter(pc.and_(pc.equal(batch.column("topic"), CONNECTIONS), has_value))
-        ended = batch.filter(pc.and_not(is_push, has_value))
-        if pushes.num_rows:
-            yield _packed(pushes, pushed(pushes.column("value"), digest_key, thresholds))
-        if events.num_rows:
-            yield _packed(events, connected(events.column("value"), digest_key))
-        if ended.num_rows:
-            yield _packed(ended, tombstones(ended.column("key")))
-
-
-def _packed(records: pa.RecordBatch, found: pa.StructArray) -> pa.RecordBatch:
-    """A kernel's output, with the place of each record, as one stream."""
-    columns = {field.name: found.field(field.name) for field in found.type}
-    columns |= {field.name: records.column(field.name).take(columns["row"]) for field in _RECORD_PLACE}
-    rows = pa.record_batch([columns.get(field.name, pa.nulls(len(found), field.type)) for field in SCHEMA], schema=SCHEMA)
-    return pa.record_batch({_INPUTS: pa.array([as_stream(rows)], pa.binary())})
-
-
-def entries(records: DataFrame, digest_key: DigestKey | None = None) -> DataFrame:
-    """What ``streaming.gauges`` takes the newest of; much that the same batch makes void is left out already.
-
-    Args:
-        records: of ``clientscope.connections``.
-        digest_key: distinguishes names that no gateway has redacted.
-
-    Returns:
-        a row for each record, in the one column of which `udfs.kernels.connection_counts.packed` has put all entries of some of them.
-    """
-    place = (F.unix_millis("timestamp"), "partition", "offset")
-    packing = pandas_column(partial(packed, digest_key=digest_key), pa.binary(), "value", *place)
-    return records.select(packing.alias("entries"))
+    return records.select(made.alias("made")).where(F.col("made.value").isNotNull()).select("made.*")
 
 
 _PLACE = ("topic", "partition", "offset", "timestamp")

@@ -28,7 +28,7 @@ PARTS = {
     "redaction": ("clientscope/policy/redaction.py", "clientscope/catalog/sensitive_*"),
     "delivery": ("sinks/alerts/*",),
     "decoding": ("udfs/decode.py", "clientscope/records/*"),
-    "judging": ("udfs/rules/engine/*", "udfs/kernels/results.py", "udfs/kernels/finding_inputs.py"),
+    "judging": ("udfs/rules/engine/*", "udfs/kernels/results.py", "udfs/kernels/live.py"),
 }
 """Each module is of the first part that it matches."""
 SEED = 41

@@ -9,7 +9,7 @@ Gateways redact before they publish, but others may publish raw records. So each
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import TypeVar
@@ -143,16 +143,11 @@ def judged_connections(values: pa.Array, key: DigestKey | None) -> tuple[list[Cl
     return [record and names.of_record(record) for record in records], errors
 
 
-def decode_connections(values: pa.Array, key: DigestKey | None = None, only: Collection[str] | None = None) -> pa.StructArray:
-    """`CONNECTION` of records of ``clientscope.connections``, likewise.
-
-    Args:
-        only: the columns that are made, beside ``decode_error``; None for all.
-    """
-    of = CONNECTION if only is None else pa.struct([field for field in CONNECTION if field.name in only or field == DECODE_ERROR])
+def decode_connections(values: pa.Array, key: DigestKey | None = None) -> pa.StructArray:
+    """`CONNECTION` of records of ``clientscope.connections``, likewise."""
     records, errors = judged_connections(values, key)
-    makers = {"counts": _counts, "requested_versions": _requested, "traffic": _traffic}
-    return _columns(records, errors, of, {name: make(records) for name, make in makers.items() if only is None or name in only})
+    special = {"counts": _counts(records), "requested_versions": _requested(records), "traffic": _traffic(records)}
+    return _columns(records, errors, CONNECTION, special)
 
 
 @lru_cache(maxsize=4)

@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench.stream.backlog import backlog, table
+from bench.stream.backlog import backlog, leak_behind, table
 from bench.stream.latency import Steady, steady
 from bench.stream.load import PUSHES_PER_S
 from bench.stream.running import Running
@@ -126,11 +126,17 @@ def main() -> int:
     parser.add_argument(
         "--soak", type=float, default=0, metavar="MIN", help="of twice the load, minutes; 0 leaves it out (default: %(default)s)"
     )
+    parser.add_argument("--leak-behind", type=int, default=0, metavar="N", help="wait of a secret behind so many pushes, and nothing else")
     parser.add_argument("--flat", action="store_true", help="fail where what the soak looks at grows")
     parser.add_argument("--cluster", action="store_true", help="compare with a standalone cluster of two workers, and nothing else")
     options = parser.parse_args()
     if options.cluster:
         return _beside_cluster(options.warm_up, options.seconds, options.backlog)
+    if options.leak_behind:
+        with tempfile.TemporaryDirectory(prefix="clientscope-bench-") as folder, Running(Path(folder)) as installation:
+            waited_s, worked_off_s = leak_behind(installation, options.leak_behind)
+        print(f"behind {options.leak_behind:,} pushes, worked off in {worked_off_s:.0f} s: push of a secret → finding {waited_s:.1f} s")
+        return 0
     loads: list[tuple[int, float, Steady]] = []
     for partitions in options.partitions if options.seconds else options.partitions[:1]:
         _say(f"starting everything: {partitions} partitions")

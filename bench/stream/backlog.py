@@ -24,7 +24,7 @@ from bench.stream.load import every
 from bench.stream.running import Running
 from clientscope.client.raw import RawClient
 from clientscope.errors import EnvironmentProblem
-from clientscope.records.topics import CONFIGS, RESULTS
+from clientscope.records.topics import CONFIGS, FINDINGS, RESULTS
 
 _LEAST_S, _LEAST_RATE = 600.0, 10_000
 """Seconds that anything may take, and results a second that are no failure."""
@@ -78,6 +78,41 @@ def backlog(installation: Running, pushes: int, *flags: str) -> Caught:
             if first <= received <= last:
                 found.setdefault((place[1], place[2]), (message.timestamp()[1] - received) / 1000)
     return Caught(pushes / (last - first) * 1000, sorted(found.values()), cpu_s)
+
+
+def leak_behind(installation: Running, pushes: int) -> tuple[float, float]:
+    """How long a secret that is pushed while the job reads its backlog waits for its finding.
+
+    Returns:
+        Seconds from the push at the gateway, right after the job's start, to its finding; and until all of the backlog had a result.
+    """
+    installation.stop_job()
+    before = sum(installation.ends(RESULTS))
+    _write(installation.internal, pushes)
+    print(f"{pushes:,} pushes wait; the job starts", file=sys.stderr, flush=True)
+    began = time.time()
+    installation.start_job()
+    with RawClient.connect(installation.address, "leaky") as client:
+        client.api_versions("leaky", "1.0", None)
+        leaked = time.time()
+        client.push_config([("sasl.password", f"hunter2-{leaked:.0f}", 2, False)])
+        found_ms = worked_off = 0.0
+        while not (found_ms and worked_off):
+            installation.processes.check()
+            if time.time() - began > _LEAST_S:
+                raise EnvironmentProblem("the finding or the results did not come in time")
+            if not worked_off and sum(installation.ends(RESULTS)) - before >= pushes:
+                worked_off = time.time() - began
+            found_ms = found_ms or _found_ms(installation)
+            time.sleep(0.5)
+    return found_ms / 1000 - leaked, worked_off
+
+
+def _found_ms(installation: Running) -> int:
+    for message in installation.each(FINDINGS):
+        if message.value() and b'"SK001"' in message.value() and b'"leaky"' in message.value():
+            return int(message.timestamp()[1])
+    return 0
 
 
 def table(pushes: int, caught: dict[str, Caught]) -> Table:

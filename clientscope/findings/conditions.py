@@ -1,5 +1,5 @@
 """Problems of clientscope itself, as findings: a lost gateway, a record that kills its reader, unexpected data, a full table, a parked
-query, lost records, alerts that could not be delivered.
+query, lost records, alerts that could not be delivered, findings that lag.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ CODES = {
     "OP005": "query_parked",
     "OP006": "records_lost",
     "OP007": "alerts_given_up",
+    "OP008": "findings_lag",
 }
 """Code → name; a code is never used again for something else."""
 
@@ -54,10 +55,11 @@ class Conditions:
         with self._lock:
             self._waiting[condition.code, condition.subject] = condition
 
-    def take(self) -> list[Condition]:
-        """The conditions reported since the last call."""
+    def take(self, without: str = "") -> list[Condition]:
+        """The conditions reported since the last call; those of the code ``without`` stay."""
         with self._lock:
-            taken, self._waiting = list(self._waiting.values()), {}
+            taken = [each for each in self._waiting.values() if each.code != without]
+            self._waiting = {key: each for key, each in self._waiting.items() if each.code == without}
         return taken
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 CONFIGS = "clientscope.configs"
 CONNECTIONS = "clientscope.connections"
 RESULTS = "clientscope.results"
+INPUTS = "clientscope.inputs"
 FINDINGS = "clientscope.findings"
 DECISIONS = "clientscope.decisions"
 GAUGES = "clientscope.gauges"
@@ -55,7 +56,8 @@ class Topic:
 TOPICS = (
     Topic(CONFIGS),
     Topic(CONNECTIONS, retention_days=7),
-    Topic(RESULTS, retention_days=1),
+    Topic(RESULTS, retention_days=7),
+    Topic(INPUTS, retention_days=1),
     Topic(FINDINGS),
     Topic(DECISIONS),
     Topic(GAUGES),
@@ -78,8 +80,8 @@ class TopicUse(NamedTuple):
 USED_BY: Mapping[str, TopicUse] = {
     "gateway": TopicUse((CONNECTIONS,), (CONFIGS, CONNECTIONS, STATUS)),
     "stream": TopicUse(
-        (CONFIGS, CONNECTIONS, GAUGES, FINDINGS, DECISIONS, STATUS, JOB),
-        (CONFIGS, RESULTS, FINDINGS, GAUGES, QUARANTINE, STATUS, JOB),
+        (CONFIGS, CONNECTIONS, RESULTS, INPUTS, GAUGES, FINDINGS, DECISIONS, STATUS, JOB),
+        (CONFIGS, RESULTS, INPUTS, FINDINGS, GAUGES, QUARANTINE, STATUS, JOB),
     ),
     "serve": TopicUse((GAUGES, CONNECTIONS, RESULTS, FINDINGS, CONFIGS, STATUS), (STATUS, DECISIONS)),
     "deliver": TopicUse((FINDINGS,), (STATUS,)),

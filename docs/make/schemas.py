@@ -21,8 +21,9 @@ from clientscope.gauges import GatewayGauge, Gauge
 from clientscope.records import topics
 from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.input_record import InputRecord
 from clientscope.records.quarantine_record import QuarantineRecord
-from clientscope.results import ResultValue
+from clientscope.records.result_record import PushResult
 from clientscope.status.record import BrokerStatus, ProcessStatus
 from streaming.checkpoints.job_records import ClientsSeen, JobOwner, QueryProgress, QueryStart, SkippedRecord
 
@@ -33,7 +34,8 @@ ASYNCAPI = ROOT / "docs" / "asyncapi.json"
 VALUES: Mapping[str, Any] = {
     topics.CONFIGS: ClientConfigRecord,
     topics.CONNECTIONS: ClientConnectionRecord,
-    topics.RESULTS: ResultValue,
+    topics.RESULTS: PushResult,
+    topics.INPUTS: InputRecord,
     topics.FINDINGS: Finding,
     topics.DECISIONS: Decision,
     topics.GAUGES: Gauge | GatewayGauge,
@@ -47,6 +49,7 @@ _KEYS = {
     topics.CONFIGS: "the client's instance id and a digest of whose it is; or gateway, epoch and connection",
     topics.CONNECTIONS: "the gateway's id",
     topics.RESULTS: "a JSON list: the application's principal, client.id and group.id",
+    topics.INPUTS: "topic and partition of its source, with a slash between them",
     topics.FINDINGS: "the finding's fingerprint",
     topics.DECISIONS: "the finding's fingerprint",
     topics.GAUGES: "a JSON list: cluster, broker, gateway, and of a series listener, software name and version",

@@ -12,17 +12,20 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clientscope.clock import now_ms
-from streaming.checkpoints.topics_now import Extent
+from streaming.checkpoints.topics_now import Extents, Offsets
 
 log = logging.getLogger(__name__)
 
 
 Offset = Annotated[int, Field(ge=0, lt=2**63)]
+OffsetsByTopic = dict[str, dict[int, Offset]]
+"""`streaming.checkpoints.topics_now.Offsets` in a record."""
 
 
 class JobRecord(BaseModel):
@@ -68,18 +71,18 @@ class QueryStart(JobRecord):
 
     Attributes:
         checkpoint: name of Spark's folder, below the query's in ``--checkpoint-dir``.
-        topic_id: of the topic that it reads. Kafka gives another to a topic that is made again (KIP-516); None where brokers give none.
-        offsets: of the first record to read, by partition; None begins at the beginning.
-        lost: records that Kafka no longer had and the query went on without, by partition, since its last reset.
+        topic_ids: of the topics that it reads. Kafka gives another to a topic that is made again (KIP-516); None where brokers give none.
+        offsets: of the first record to read, by topic and partition; a topic that isn't named begins at its beginning.
+        lost: records that Kafka no longer had and the query went on without, by topic and partition, since its last reset.
         reason: why it began anew, in words.
     """
 
     kind = "start"
     query: str
     checkpoint: str = Field(pattern=r"^[0-9A-Za-z-]{1,64}$")
-    topic_id: str | None
-    offsets: dict[int, Offset] | None
-    lost: dict[int, Offset] = Field(default_factory=dict)
+    topic_ids: dict[str, str | None]
+    offsets: OffsetsByTopic = Field(default_factory=dict)
+    lost: OffsetsByTopic = Field(default_factory=dict)
     reason: str = Field(max_length=200)
     at_ms: int = Field(ge=0, lt=2**43)
 
@@ -89,7 +92,7 @@ class QueryStart(JobRecord):
 
 
 def new_start(
-    query: str, topic_id: str | None, offsets: Mapping[int, int] | None, reason: str, lost: Mapping[int, int] | None = None
+    query: str, topic_ids: Mapping[str, str | None], offsets: Offsets, reason: str, lost: Offsets = MappingProxyType({})
 ) -> QueryStart:
     """A start with a new checkpoint, whose name says when it was made.
 
@@ -100,12 +103,16 @@ def new_start(
     return QueryStart(
         query=query,
         checkpoint=name,
-        topic_id=topic_id,
-        offsets=None if offsets is None else dict(offsets),
-        lost=dict(lost or {}),
+        topic_ids=dict(topic_ids),
+        offsets=_as_dicts(offsets),
+        lost=_as_dicts(lost),
         reason=reason,
         at_ms=now_ms(),
     )
+
+
+def _as_dicts(offsets: Offsets) -> OffsetsByTopic:
+    return {topic: dict(of_topic) for topic, of_topic in offsets.items()}
 
 
 class QueryProgress(JobRecord):
@@ -113,14 +120,14 @@ class QueryProgress(JobRecord):
 
     Attributes:
         batch: number of the last batch; it begins at 0 with a checkpoint.
-        position: of the next record to read, by partition.
+        position: of the next record to read, by topic and partition.
     """
 
     kind = "progress"
     query: str
     checkpoint: str
     batch: int = Field(ge=0)
-    position: dict[int, Offset]
+    position: OffsetsByTopic
     clientscope_version: str
     spark_version: str
     at_ms: int
@@ -203,18 +210,23 @@ class JobState:
                 case ClientsSeen():
                     self.seen[record.shard] = record
 
-    def position(self, query: str) -> dict[int, int]:
+    def position(self, query: str) -> OffsetsByTopic:
         """Up to where a query has read in its present checkpoint, as far as was written; where it began if nothing was."""
         start, progress = self.starts.get(query), self.progress.get(query)
         if start is None:
             return {}
         if progress is None or progress.checkpoint != start.checkpoint:
-            return start.offsets or {}
+            return start.offsets
         return progress.position
 
-    def lost(self) -> dict[tuple[str, int], int]:
-        """Records that queries went on without, by query and partition."""
-        return {(start.query, number): count for start in self.starts.values() for number, count in start.lost.items()}
+    def lost(self) -> dict[tuple[str, str, int], int]:
+        """Records that queries went on without, by query, topic and partition."""
+        return {
+            (start.query, topic, number): count
+            for start in self.starts.values()
+            for topic, of_topic in start.lost.items()
+            for number, count in of_topic.items()
+        }
 
 
 _LOOK_S = 1.0
@@ -224,7 +236,7 @@ _PATIENCE_S = 600.0
 
 def await_read(
     look: Callable[[], JobState],
-    extents: Mapping[str, Mapping[int, Extent]],
+    extents: Mapping[str, Extents],
     waits: Callable[[str], None],
     patience_s: float = _PATIENCE_S,
 ) -> str:
@@ -232,7 +244,7 @@ def await_read(
 
     Args:
         look: reads the job's topic.
-        extents: query → partition → what it held.
+        extents: of each query's topics.
         waits: called with what it waits for, at first and then when that has become less.
 
     Returns:
@@ -258,6 +270,10 @@ def await_read(
         time.sleep(_LOOK_S)
 
 
-def _unread(position: Mapping[int, int], extents: Mapping[int, Extent]) -> int:
+def _unread(position: Offsets, extents: Extents) -> int:
     """Records that a query hasn't finished with; those that compaction has removed count too."""
-    return sum(max(0, extent.end - max(extent.begin, position.get(number, 0))) for number, extent in extents.items())
+    return sum(
+        max(0, extent.end - max(extent.begin, position.get(topic, {}).get(number, 0)))
+        for topic, of_topic in extents.items()
+        for number, extent in of_topic.items()
+    )

@@ -15,23 +15,18 @@ class QueryPlan:
     """One query that continues where it was.
 
     Attributes:
-        topic: that it reads.
-        table: the Delta table that it writes, by its folder in ``history_dir``; empty for none.
+        topics: that it reads, by one source of Spark.
+        table: the Delta table that it writes, by its folder in ``history_dir``; empty for none. Its rows are those of one topic.
     """
 
-    topic: str
+    topics: tuple[str, ...]
     table: str = ""
 
 
-QUERIES: dict[str, QueryPlan | None] = {
-    "gauges": QueryPlan(CONNECTIONS),
-    "results": QueryPlan(CONFIGS),
-    "findings": None,
-    "history_pushes": QueryPlan(CONFIGS, table="pushes"),
-    "history_connections": QueryPlan(CONNECTIONS, table="connections"),
-    "history_client_facts": QueryPlan(TELEMETRY, table="client_facts"),
+PLANS: dict[str, QueryPlan] = {
+    "live": QueryPlan((CONFIGS, CONNECTIONS)),
+    "history_pushes": QueryPlan((CONFIGS,), table="pushes"),
+    "history_connections": QueryPlan((CONNECTIONS,), table="connections"),
+    "history_client_facts": QueryPlan((TELEMETRY,), table="client_facts"),
 }
-"""Every query by its name, in the order in which they start; None for one that has no checkpoint, and begins anew at each start."""
-
-PLANS = {name: plan for name, plan in QUERIES.items() if plan is not None}
-"""The queries with a checkpoint.  Spark keeps no state for any of them, so a checkpoint is a position in a topic."""
+"""Every query by its name, in the order in which they start. Spark keeps no state for any of them, so a checkpoint is a position."""

@@ -15,7 +15,7 @@ from clientscope.records.topics import JOB
 from streaming.checkpoints import topics_now
 from streaming.checkpoints.job_records import new_start
 from streaming.checkpoints.plans import PLANS
-from streaming.checkpoints.topics_now import EARLIEST, from_json
+from streaming.checkpoints.topics_now import EARLIEST, Extent, Offsets, from_json
 
 
 def known(query: str) -> str:
@@ -29,48 +29,52 @@ def known(query: str) -> str:
     return query
 
 
-def reset(kafka: Kafka, query: str, offsets: Mapping[int, int] | None) -> None:
+def reset(kafka: Kafka, query: str, offsets: Offsets) -> None:
     """Gives a query a new start.
 
     Args:
-        offsets: where it begins, by partition; None for the beginning of its topic.
+        offsets: where it begins; what isn't named begins at its beginning.
 
     Raises:
         EnvironmentProblem: no broker answers.
         KafkaError: the start can't be written.
     """
-    topic = PLANS[query].topic
-    start = new_start(query, topics_now.ask(kafka, [topic]).ids[topic], offsets, "it was reset")
+    start = new_start(query, topics_now.ask(kafka, PLANS[query].topics).ids, offsets, "it was reset")
     with closing(TopicWriter(kafka, JOB, "clientscope-checkpoints")) as writer:
         writer.write({start.key: start.model_dump_json().encode()})
 
 
-def at_offsets(kafka: Kafka, query: str, given: str) -> dict[int, int]:
-    """Offsets as a person gives them, checked against what the topic holds.
+def at_offsets(kafka: Kafka, query: str, given: str) -> Offsets:
+    """Offsets as a person gives them, checked against what the topics hold.
 
     Args:
-        given: JSON, ``{"TOPIC": {"0": 42}}`` or ``{"0": 42}``, or the name of a file with that. A partition that isn't named begins at
-            its beginning, and so does one at -2.
+        given: JSON, ``{"TOPIC": {"0": 42}}``, or ``{"0": 42}`` of a query that reads one topic, or the name of a file with that. A
+            partition that isn't named begins at its beginning, and so does one at -2.
 
     Raises:
         SettingsError: it is something else, or names what isn't there.
         EnvironmentProblem: no broker answers.
     """
-    topic = PLANS[query].topic
+    topics = PLANS[query].topics
+    example = f"give JSON, as in '{json.dumps({'0': 42} if len(topics) == 1 else {topic: {'0': 42} for topic in topics})}'"
     try:
         text = given if given.lstrip().startswith("{") else Path(given).read_text()
         found = json.loads(text)
-        if isinstance(found, dict) and not any(isinstance(value, dict) for value in found.values()):
-            text = json.dumps({topic: found})
+        if len(topics) == 1 and isinstance(found, dict) and not any(isinstance(value, dict) for value in found.values()):
+            text = json.dumps({topics[0]: found})
         offsets = from_json(text)
     except OSError as error:
-        raise SettingsError(f"--to-offsets: {given}: {error.strerror}", "give JSON, as in '{\"0\": 42}', or a file that holds it") from None
+        raise SettingsError(f"--to-offsets: {given}: {error.strerror}", f"{example}, or a file that holds it") from None
     except ValueError as error:
-        raise SettingsError(f"--to-offsets: {error}", "give JSON, as in '{\"0\": 42}'") from None
-    if offsets.keys() - {topic}:
-        raise SettingsError(f"--to-offsets: {query} reads {topic}, not {', '.join(sorted(offsets.keys() - {topic}))}")
-    extents = topics_now.ask(kafka, [topic]).extents[topic]
-    for number, offset in offsets.get(topic, {}).items():
+        raise SettingsError(f"--to-offsets: {error}", example) from None
+    if others := offsets.keys() - set(topics):
+        raise SettingsError(f"--to-offsets: {query} reads {' and '.join(topics)}, not {', '.join(sorted(others))}", example)
+    extents = topics_now.ask(kafka, topics).extents
+    return {topic: _checked(topic, of_topic, extents[topic]) for topic, of_topic in offsets.items()}
+
+
+def _checked(topic: str, offsets: Mapping[int, int], extents: Mapping[int, Extent]) -> dict[int, int]:
+    for number, offset in offsets.items():
         extent = extents.get(number)
         if extent is None:
             raise SettingsError(f"--to-offsets: {topic} has no partition {number}", f"it has {len(extents)}")
@@ -79,10 +83,10 @@ def at_offsets(kafka: Kafka, query: str, given: str) -> dict[int, int]:
                 f"--to-offsets: {topic}, partition {number}, holds offsets {extent.begin} to {extent.end - 1}, not {offset}",
                 "what is gone can't be read again; --to-earliest begins where it begins now",
             )
-    return {number: offset for number, offset in offsets.get(topic, {}).items() if offset != EARLIEST}
+    return {number: offset for number, offset in offsets.items() if offset != EARLIEST}
 
 
-def at_time(kafka: Kafka, query: str, given: str) -> dict[int, int]:
+def at_time(kafka: Kafka, query: str, given: str) -> Offsets:
     """Where the records of a time, and later ones, are.
 
     Args:
@@ -92,10 +96,9 @@ def at_time(kafka: Kafka, query: str, given: str) -> dict[int, int]:
         SettingsError: it is no time.
         EnvironmentProblem: no broker answers.
     """
-    topic = PLANS[query].topic
     try:
         time = datetime.fromisoformat(given)
     except ValueError:
         raise SettingsError(f"--to-time: {given!r} is no time", "ISO 8601 is, as in 2026-01-02T03:04:05Z") from None
     time = time.replace(tzinfo=UTC) if time.tzinfo is None else time
-    return topics_now.at_time(kafka, topic, topics_now.ask(kafka, [topic]).extents[topic], int(time.timestamp() * 1000))
+    return topics_now.at_time(kafka, topics_now.ask(kafka, PLANS[query].topics).extents, int(time.timestamp() * 1000))

@@ -158,7 +158,7 @@ class Asking:
             admin.close()
 
 
-def at_time(kafka: Kafka, topic: str, extents: Mapping[int, Extent], time_ms: int) -> dict[int, int]:
+def at_time(kafka: Kafka, extents: Extents, time_ms: int) -> dict[str, dict[int, int]]:
     """Each partition's first offset whose record was appended then or later; its end where there is none.
 
     Args:
@@ -167,12 +167,16 @@ def at_time(kafka: Kafka, topic: str, extents: Mapping[int, Extent], time_ms: in
     Raises:
         EnvironmentProblem: no broker answers.
     """
+    places = [(topic, number) for topic, of_topic in extents.items() for number in of_topic]
     try:
         with closing(connected(kafka)) as admin:
-            first = partition_offsets(admin, [(topic, number) for number in extents], time_ms)
+            first = partition_offsets(admin, places, time_ms)
     except (KafkaError, TimeoutError) as error:
         raise no_broker(kafka, error) from None
-    return {number: first[topic, number] if first[topic, number] >= 0 else extent.end for number, extent in extents.items()}
+    return {
+        topic: {number: first[topic, number] if first[topic, number] >= 0 else extent.end for number, extent in of_topic.items()}
+        for topic, of_topic in extents.items()
+    }
 
 
 def _seen(admin: AdminClient, names: list[str]) -> dict[str, tuple[str | None, int]]:
@@ -199,7 +203,7 @@ class TopicWatch:
 
     Args:
         ask: asks Kafka for the topics' current state; used in that thread alone.
-        stale: says which queries have to begin anew, given that, and whether their topic is another one.
+        stale: says which queries have to begin anew, given that, and which of their topics is another one.
         refused: called with each of them and that, until it has.
         back: called when Kafka answers again after it didn't.
 
@@ -210,8 +214,8 @@ class TopicWatch:
     def __init__(
         self,
         ask: Callable[[], TopicsNow],
-        stale: Callable[[TopicsNow], Mapping[str, bool]],
-        refused: Callable[[str, bool], None],
+        stale: Callable[[TopicsNow], Mapping[str, str]],
+        refused: Callable[[str, str], None],
         back: Callable[[], None] = lambda: None,
     ) -> None:
         self._ask, self._stale, self._refused, self._back = ask, stale, refused, back
@@ -238,8 +242,8 @@ class TopicWatch:
         if self.away:
             self.away = ""
             self._back()
-        for query, is_another in self._stale(now).items():
-            self._refused(query, is_another)
+        for query, another in self._stale(now).items():
+            self._refused(query, another)
 
     def _run(self) -> None:
         while not self._stopped.wait(EVERY_S):

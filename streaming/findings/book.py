@@ -192,7 +192,7 @@ class Book:
         self._of_client: dict[str, tuple[tuple[str, Place], ...]] = {}
         self._dirty: set[str] = set()
         self._compared: dict[str, set[str]] = {}
-        self._new_leaks: set[str] = set()
+        self._early: set[str] = set()
         self._rounds = Rounds()
         self._waiting: set[str] = set()
         self._decisions: dict[str, Decision] = {}
@@ -304,6 +304,7 @@ class Book:
             entry.subject = condition.subject
             entry.seen(condition.at_ms)
         self._dirty.add(fingerprint)
+        self._early.add(fingerprint)
 
     def decided(self, fingerprint: str, decision: Decision | None) -> None:
         """What a person has decided; None takes it back."""
@@ -315,17 +316,17 @@ class Book:
             self.entries[fingerprint].decision = decision
             self._dirty.add(fingerprint)
 
-    def new_leaks(self, now_ms: int) -> Changes:
-        """The records of secrets that the topic doesn't have: these are right before all pushes and connections have been read."""
+    def early(self, now_ms: int) -> Changes:
+        """The records that are right before all pushes and connections have been read: new secrets, and problems of our own."""
         changes: Changes = {}
-        for fingerprint in self._new_leaks:
+        for fingerprint in self._early:
             if (entry := self.entries.get(fingerprint)) is not None:
                 self._look(entry, now_ms, changes)
         return changes
 
     def changes(self, now_ms: int) -> Changes:
         """The records to write: a finding, or None for a tombstone."""
-        self._new_leaks.clear()
+        self._early.clear()
         looked_at, self._dirty = self._dirty.union(self._rounds.due(now_ms, self._waiting)), set()
         changes: Changes = {fingerprint: None for fingerprint in self._evicted if fingerprint not in self.entries}
         for fingerprint in looked_at:
@@ -338,7 +339,7 @@ class Book:
         """The topic has these now."""
         for fingerprint, record in changes.items():
             self._evicted.discard(fingerprint)
-            self._new_leaks.discard(fingerprint)
+            self._early.discard(fingerprint)
             if record is None:
                 self._remove(fingerprint)
             elif fingerprint in self.entries:
@@ -467,7 +468,7 @@ class Book:
                 self._drop(self.entries[str(each.key)])
             self._put(entry)
             if entry.is_leak:
-                self._new_leaks.add(entry.fingerprint)
+                self._early.add(entry.fingerprint)
         else:
             self._room.share(entry, tenant)
         return entry
@@ -496,7 +497,7 @@ class Book:
         self._room.release(entry)
         self._rounds.remove(fingerprint)
         self._waiting.discard(fingerprint)
-        self._new_leaks.discard(fingerprint)
+        self._early.discard(fingerprint)
         self._compared.get(entry.code, set()).discard(fingerprint)
         for key, _ in entry.places:
             if (application := self._clients.applications.get(key)) is not None:

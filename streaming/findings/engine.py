@@ -11,25 +11,24 @@ partitions a key's older records may come after newer ones (F49).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from clientscope.findings.conditions import Condition, Conditions, gateway_subject
 from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS
+from clientscope.records.result_record import PushResult
+from clientscope.records.topics import CONFIGS, FINDINGS
 from streaming.findings import fleet
 from streaming.findings.book import Book, Changes
 from streaming.findings.clients import MOST_CLIENTS, OneApplication, PushedClients
 from streaming.findings.comparisons import Comparisons
 from streaming.findings.entry import FindingEntry, Policy
 from streaming.findings.fact_reports import FactReports
-from streaming.findings.inputs import AppendTimes, ConnectionChange, InputReader, JudgedPush, LogPosition
+from streaming.findings.inputs import AppendTimes, ConnectionChange, EngineInput, InputReader, JudgedPush, LogPosition
 from streaming.findings.presence import CONNECTIONS_PER_CLIENT, Liveness
 from streaming.findings.retention import Kept
 from streaming.limits import Limit, Overflow, PassedOver
-from udfs.kernels.finding_inputs import TOMBSTONE
 from udfs.rules.engine.checked import MOST_SEARCHED
 
 __all__ = ["CONNECTIONS_BACK_MS", "FindingsEngine"]
@@ -79,7 +78,8 @@ class FindingsEngine:
         self.kept = Kept() if kept is None else kept  # an empty one is false
         self._ending: dict[str, int] = {}
         self._erased: dict[str, int] = {}
-        self._tombstones: dict[str, LogPosition] | None = {}
+        self._is_catching_up = True
+        self._tombstones: dict[str, LogPosition] = {}
         self._times = AppendTimes()
         self._newest: dict[tuple[str, int, int], JudgedPush] = {}  # until all has been read, by application, type of client and rank
         self._liveness = Liveness(CONNECTIONS_PER_CLIENT * most_clients)
@@ -93,21 +93,21 @@ class FindingsEngine:
         self._comparisons = Comparisons(self.clients, self._liveness, self.book, thresholds, FactReports() if reports is None else reports)
         self._forgot_ms = self._newest_ms = 0
 
-    def apply(self, rows: Iterable[Mapping[str, Any]], was_there: bool = False) -> None:
+    def apply(self, inputs: Iterable[EngineInput], was_there: bool = False) -> None:
         """Takes in what a batch has; repeated and late records do no harm, and one that can't be taken in is passed over.
 
         Until the first call of `changes` their order doesn't matter.
 
         Args:
-            rows: ``PUSH`` or ``CONNECTION`` of `udfs.kernels.finding_inputs`, with ``partition``, ``offset`` and ``appended_ms``.
+            inputs: of ``clientscope.results`` and ``clientscope.inputs``.
             was_there: whether their records were there at the start, and are read beside those that are new.
         """
-        for ordered_ms, row in self._times.in_order(rows, was_there):
-            self._newest_ms = max(self._newest_ms, row["appended_ms"])
+        for ordered_ms, each in self._times.in_order(inputs, was_there):
+            self._newest_ms = max(self._newest_ms, each.appended_ms)
             try:
-                self._apply(row, ordered_ms)
+                self._apply(each, ordered_ms)
             except Exception as error:
-                self._record_failed(CONFIGS if row["kind"] in (None, TOMBSTONE) else CONNECTIONS, _position(row), error)
+                self._record_failed(each.topic, _position(each), error)
 
     def decided(self, decisions: Mapping[str, Decision | None]) -> None:
         """Takes in what people have decided, by fingerprint; None takes a decision back."""
@@ -116,10 +116,9 @@ class FindingsEngine:
 
     def changes(self, now_ms: int) -> Changes:
         """What to write, once all has been read that there was at the start; `written` says that it was."""
-        if self._tombstones is not None:
+        if self._is_catching_up:
             self._caught_up()
-        for condition in self._conditions.take():
-            self._condition(condition)
+        self._report()
         for overflow in self.limits:
             if (full := overflow.condition(now_ms)) is not None:
                 self._condition(full)
@@ -131,18 +130,22 @@ class FindingsEngine:
             self.passed_over.add(FINDINGS, "A comparison of all clients", error, now_ms)
         if abs(now_ms - self._forgot_ms) >= _FORGET_EVERY_MS:  # a clock may have been set back
             self._forgot_ms = now_ms
+            since_ms = self._newest_ms - _FORGET_EVERY_MS
+            self._tombstones = {key: at for key, at in self._tombstones.items() if at.appended_ms > since_ms}
             self._liveness.forget(now_ms)
             self.clients.heard()
             self._forgotten(*self.clients.forget(now_ms), now_ms)
         return self.book.changes(now_ms)
 
-    def new_leaks(self, now_ms: int) -> Changes:
+    def early(self, now_ms: int) -> Changes:
         """Changes to write before everything from the start has been read; `written` confirms them.
 
-        A secret without a record on the topic is new, whatever else is still to be read. Everything else may end with the next record.
+        A secret without a record on the topic is new, and what is wrong with the job is so, whatever else is still to be read. Everything
+        else may end with the next record; so may a gateway's loss.
         """
+        self._report(without="OP001")
         self.clients.at(now_ms)
-        return self.book.new_leaks(now_ms)
+        return self.book.early(now_ms)
 
     def written(self, changes: Changes, now_ms: int) -> None:
         """Notes that these changes are on the topic."""
@@ -182,26 +185,26 @@ class FindingsEngine:
     def _finding_failed(self, entry: FindingEntry, error: Exception) -> None:
         self.passed_over.add(FINDINGS, f"Finding {entry.fingerprint} ({entry.code})", error, entry.last_seen_ms)
 
-    def _apply(self, row: Mapping[str, Any], ordered_ms: int) -> None:
-        if row["kind"] is None:
-            self._pushed(row, ordered_ms)
-        elif row["kind"] == TOMBSTONE:
-            self._ended(row["client"], _position(row))
+    def _apply(self, found: EngineInput, ordered_ms: int) -> None:
+        if isinstance(found, PushResult):
+            self._pushed(found, ordered_ms)
+        elif found.connection is None:
+            self._ended(found.client, _position(found))
         else:
-            self._happened(self._reader.connection(row))
+            self._happened(self._reader.connection(found.connection, found.client, found.appended_ms))
 
-    def _pushed(self, row: Mapping[str, Any], ordered_ms: int) -> None:
-        push = self._reader.push(row, ordered_ms)
-        if row.get("unsearched"):
+    def _pushed(self, result: PushResult, ordered_ms: int) -> None:
+        push = self._reader.push(result, ordered_ms)
+        if result.unsearched:
             self._unsearched.left_out(push.tenant)
         key = push.client
-        if self._tombstones and (tombstone := self._tombstones.get(key)) is not None and tombstone.is_after(push.position):
+        if (tombstone := self._tombstones.get(key)) is not None and tombstone.is_after(push.position):
             self._erased[key] = max(push.appended_ms, self._erased.get(key, 0))
             return
         if push.appended_ms <= self._erased.get(key, -1):  # Kafka's time went back: what came before is erased first
             self._erase()
         self.kept.pushed(push)
-        if self._tombstones is not None:
+        if self._is_catching_up:
             kind = push.application, push.client_type, push.rank
             newest = self._newest.get(kind)
             if newest is None or not newest.position.is_after(push.position):
@@ -215,7 +218,7 @@ class FindingsEngine:
         if change is not None:
             self._comparisons.started(application, fleet.Change(*change))
         self._judge(application, push, earlier)
-        if self._tombstones is not None and self.clients.is_forgotten(push, self._newest_ms):
+        if self._is_catching_up and self.clients.is_forgotten(push, self._newest_ms):
             self._forgotten([self.clients.erase(push.client) or push], [], push.appended_ms)
         if self.clients.is_full:
             self._forgotten(*self.clients.make_room(), push.appended_ms)
@@ -223,14 +226,14 @@ class FindingsEngine:
     def _came_late(self, push: JudgedPush) -> None:
         """A push that its client has replaced since: what it had wrong was there, and a secret in it is one."""
         newest = self.clients.of(push.client)
-        if self._tombstones is not None and newest is not None and newest.position.is_after(push.position):
+        if self._is_catching_up and newest is not None and newest.position.is_after(push.position):
             application = self.clients.applications[newest.application]
             self._judge(self.clients.application(push.application), push, newest)
             self._judge(application, newest, push)
 
     def _judge(self, application: OneApplication, push: JudgedPush, earlier: JudgedPush | None) -> None:
         # Until all has been read, a client that declares its configuration may be still to come: what was seen of it has to wait.
-        self.book.pushed(application, push, earlier, leaks_only=self._tombstones is not None and push.rank > 0)
+        self.book.pushed(application, push, earlier, leaks_only=self._is_catching_up and push.rank > 0)
 
     def _forgotten(self, clients: list[JudgedPush], applications: list[OneApplication], now_ms: int) -> None:
         if clients or applications:
@@ -251,11 +254,11 @@ class FindingsEngine:
         self._erased[key] = max(erased_ms, self._erased.get(key, 0))
         if len(self._erased) >= _MOST_ERASED:
             self._erase()
-        if self._tombstones is not None:
-            if (earlier := self._tombstones.get(key)) is None or tombstone.is_after(earlier):
-                self._tombstones[key] = tombstone
-            if pushed_since:
-                return
+        # Tombstones and results come by different topics: an earlier push of this client may be still to come.
+        if (earlier := self._tombstones.get(key)) is None or tombstone.is_after(earlier):
+            self._tombstones[key] = tombstone
+        if pushed_since:
+            return
         if self._ending.pop(key, None) is not None:
             return
         application = self.kept.application(key)
@@ -274,8 +277,8 @@ class FindingsEngine:
     def _caught_up(self) -> None:
         """All has been read that there was at the start; from now on records come in the order in which they were written."""
         # Compaction may have removed what a tombstone erases, and whose time may be later than the tombstone's.
-        self._erased |= {key: _EVER for key in self._tombstones or () if not self.kept.pushed_ms(key)}
-        self._tombstones = None
+        self._erased |= {key: _EVER for key in self._tombstones if not self.kept.pushed_ms(key)}
+        self._is_catching_up = False
         seen = (push for push in self.clients.all() if push.rank)
         for push in {push.client: push for push in (*seen, *self._newest.values())}.values():
             try:
@@ -308,11 +311,15 @@ class FindingsEngine:
             subject = gateway_subject(event.cluster, event.broker, event.gateway)
             self.book.condition(fingerprint("OP001", "", subject), Condition("OP001", subject, False, "high", "", event.appended_ms))
 
+    def _report(self, without: str = "") -> None:
+        for condition in self._conditions.take(without):
+            self._condition(condition)
+
     def _condition(self, condition: Condition) -> None:
         if condition.code == "OP001" and self._liveness.beat_ms(condition.subject) > condition.at_ms:
             return
         self.book.condition(fingerprint(condition.code, "", condition.subject), condition)
 
 
-def _position(row: Mapping[str, Any]) -> LogPosition:
-    return LogPosition(row["appended_ms"], row.get("partition", 0), row.get("offset", 0))
+def _position(found: EngineInput) -> LogPosition:
+    return LogPosition(found.appended_ms, found.partition, found.offset)

@@ -1,21 +1,29 @@
-"""Inputs of the engine: a client's push with its verdicts, or an event of a connection (`udfs.kernels.finding_inputs`)."""
+"""Inputs of the engine: a client's push with its verdicts, or an event of a connection (`udfs.kernels.live`)."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from operator import itemgetter
-from typing import Any, NamedTuple
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from pydantic_core import to_json
+
+from clientscope.catalog.configs import ClientType
 from clientscope.gauges import GatewayKey
 from clientscope.records.client_key import Tenant, instance_of, is_anonymous, tenant_of
+from clientscope.records.codec import adapter
+from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.enums import Origin, rank_of
+from clientscope.records.input_record import InputRecord
 from clientscope.records.principals import authenticated
+from clientscope.records.result_record import FiredRule, PushResult
+from clientscope.records.topics import CONFIGS
 from streaming.limits import Limit, Overflow
-from udfs.kernels.finding_inputs import TOMBSTONE
+
+T = TypeVar("T")
 
 
 class There(NamedTuple):
@@ -41,19 +49,6 @@ Settings = Mapping[str, Any]
 def whereabouts(cluster: str, principal: str | None, client_id: str | None, address: str) -> There:
     """Those of a client; without authentication they have no principal."""
     return There(cluster, authenticated(principal), client_id, address)
-
-
-class RuleVerdict(NamedTuple):
-    """A rule that fired on a push.
-
-    Attributes:
-        settings: those that decided, as ``clientscope.results`` has them.
-    """
-
-    code: str
-    severity: str
-    message: str
-    settings: tuple[Mapping[str, Any], ...]
 
 
 class LogPosition(NamedTuple):
@@ -108,7 +103,7 @@ class JudgedPush:
     software_name: str
     software_version: str
     application: str
-    verdicts: tuple[RuleVerdict, ...]
+    verdicts: tuple[FiredRule, ...]
     unjudged: frozenset[str]
     settings: Settings
     written: tuple[str, ...]
@@ -186,9 +181,6 @@ class ConnectionChange(NamedTuple):
     interval_ms: int = 0
 
 
-_SHARED_OF_CONNECTIONS = ("cluster", "gateway", "principal")
-"""Texts that many connections have in common."""
-
 TEXTS = Limit(
     "texts",
     50_000,
@@ -199,7 +191,7 @@ TEXTS = Limit(
 
 
 class InputReader:
-    """Makes pushes and events of rows.  The same text becomes the same object, so that memory grows with a fleet's configurations.
+    """Makes pushes and events of records.  What is equal becomes one object, so that memory grows with a fleet's configurations.
 
     Args:
         known: returns equal whereabouts that are kept already, or what it was given.
@@ -209,68 +201,79 @@ class InputReader:
         self.full = Overflow(TEXTS)
         self._whereabouts = known
         self._most_texts = most_texts
-        self._known: dict[tuple[str, Any], Any] = {}
+        self._known: dict[Hashable, Any] = {}
 
-    def push(self, row: Mapping[str, Any], ordered_ms: int = 0) -> JudgedPush:
-        """One of `udfs.kernels.finding_inputs.PUSH`, with ``partition``, ``offset`` and ``appended_ms`` beside it."""
-        cluster, principal = self._same("text", row["cluster"]), row["principal"] and self._same("text", row["principal"])
-        tenant = tenant_of(principal, row["address"])
+    def push(self, result: PushResult, ordered_ms: int = 0) -> JudgedPush:
+        """What the engine keeps of a push."""
+        cluster, principal = self._same(result.cluster), result.principal and self._same(result.principal)
+        tenant = tenant_of(principal, result.address)
+        rules, configuration = _RULES.dump_json(result.rules), to_json(result.configuration or {})
         return JudgedPush(
-            client=row["client"],
-            appended_ms=row["appended_ms"],
-            partition=row["partition"],
-            offset=row["offset"],
-            there=self._whereabouts(whereabouts(cluster, principal, row["client_id"], row["address"])),
-            broker=row["broker"],
-            gateway=self._same("text", row["gateway"]),
-            epoch=self._same("number", row["epoch"]),
-            connection=row["connection"],
+            client=result.client,
+            appended_ms=result.appended_ms,
+            partition=result.partition,
+            offset=result.offset,
+            there=self._whereabouts(whereabouts(cluster, principal, result.client_id, result.address)),
+            broker=result.broker,
+            gateway=self._same(result.gateway),
+            epoch=self._same(result.epoch),
+            connection=result.connection,
             principal=principal,
-            software_name=self._same("text", row["software_name"]),
-            software_version=self._same("text", row["software_version"]),
-            application=self._same("text", row["application"]),
-            verdicts=self._same("rules", row["rules"]),
-            unjudged=self._same("not_evaluable", row["not_evaluable"]),
-            settings=self._same("settings", row["settings"]),
-            written=tuple(json.loads(row["written"])),
-            size=len(row["settings"]) + len(row["rules"]),
-            tenant=tenant if is_anonymous(tenant) else self._same("text", tenant),
-            origin=Origin(row["origin"]),
-            client_type=row["client_type"],
-            member=row["member"],
-            transactional=row["transactional"],
-            ordered_ms=max(ordered_ms, row["appended_ms"]),
+            software_name=self._same(result.software_name),
+            software_version=self._same(result.software_version),
+            application=self._same(result.application),
+            verdicts=self._known_as(rules, result.rules),
+            unjudged=self._known_as(result.not_evaluable, frozenset(result.not_evaluable)),
+            settings=self._known_as(configuration, result.configuration or {}),
+            written=result.written,
+            size=len(configuration) + len(rules),
+            tenant=tenant if is_anonymous(tenant) else self._same(tenant),
+            origin=result.origin,
+            client_type=-1 if result.client_type is None else _TYPES.index(result.client_type),
+            member=result.member,
+            transactional=result.transactional,
+            ordered_ms=max(ordered_ms, result.appended_ms),
         )
 
-    def connection(self, row: Mapping[str, Any]) -> ConnectionChange:
-        """One of `udfs.kernels.finding_inputs.CONNECTION`, with ``appended_ms`` beside it."""
-        fields = {name: row[name] for name in ConnectionChange._fields if name in row}
-        fields |= {name: self._same("text", row[name]) for name in _SHARED_OF_CONNECTIONS if row[name] is not None}
-        return ConnectionChange(**fields)
+    def connection(self, record: ClientConnectionRecord, client: str, appended_ms: int) -> ConnectionChange:
+        """What the engine takes in of what happened to a client's connection."""
+        return ConnectionChange(
+            appended_ms=appended_ms,
+            kind=record.kind,
+            sequence=record.sequence,
+            cluster=self._same(record.cluster_id),
+            broker=record.broker_id,
+            gateway=self._same(record.gateway_id),
+            epoch=record.gateway_epoch,
+            connection=record.connection_id,
+            address=record.client_address,
+            principal=record.principal and self._same(record.principal),
+            client_id=record.client_id,
+            client=client,
+            software_name=record.client_software_name,
+            software_version=record.client_software_version,
+            requested=record.requested,
+            interval_ms=record.heartbeat_interval_ms,
+        )
 
-    def _same(self, kind: str, text: Any) -> Any:
-        known = self._known.get((kind, text))
+    def _same(self, value: T) -> T:
+        return self._known_as((type(value), value), value)
+
+    def _known_as(self, key: Hashable, value: T) -> T:
+        """The same object for the same key, whichever came first."""
+        known = self._known.get(key)
         if known is None:
             if len(self._known) >= self._most_texts:
                 self.full.exceeded()
                 self._known.clear()  # what is in use lives on; what comes again is made once more
-            known = self._known[kind, text] = _MAKE[kind](text)
+            known = self._known[key] = value
         return known
 
 
-def _verdicts(text: str) -> tuple[RuleVerdict, ...]:
-    return tuple(RuleVerdict(each["code"], each["severity"], each["message"], tuple(each["settings"])) for each in json.loads(text))
+_RULES = adapter(tuple[FiredRule, ...])
+_TYPES = [each.value for each in ClientType]
 
-
-_MAKE: Mapping[str, Any] = {
-    "text": str,
-    "number": int,
-    "rules": _verdicts,
-    "not_evaluable": lambda text: frozenset(json.loads(text)),
-    "settings": json.loads,
-}
-
-Row = Mapping[str, Any]
+EngineInput: TypeAlias = PushResult | InputRecord
 
 _Partition = tuple[bool, int]
 """Whether it is one of ``clientscope.configs``, and its number."""
@@ -290,22 +293,22 @@ class AppendTimes:
     def __init__(self) -> None:
         self._newest_ms: defaultdict[tuple[bool, _Partition], int] = defaultdict(int)
 
-    def in_order(self, rows: Iterable[Row], was_there: bool) -> list[tuple[int, Row]]:
-        """Ordering time and row of each record of a batch: by offset within a partition, between partitions the earlier ones first.
+    def in_order(self, inputs: Iterable[EngineInput], was_there: bool) -> list[tuple[int, EngineInput]]:
+        """Ordering time of each of a batch, and itself: by offset within a partition, between partitions the earlier ones first.
 
         Args:
             was_there: whether their records were there at the start.
         """
-        partitions: defaultdict[_Partition, list[Row]] = defaultdict(list)
-        for row in rows:
-            partitions[row["kind"] is None or row["kind"] == TOMBSTONE, row.get("partition", 0)].append(row)
+        partitions: defaultdict[_Partition, list[EngineInput]] = defaultdict(list)
+        for each in inputs:
+            partitions[each.topic == CONFIGS, each.partition].append(each)
         ordered = (self._ordered(which, of, was_there) for which, of in partitions.items())
         return sorted(chain.from_iterable(ordered), key=itemgetter(0))  # merges what is in order already
 
-    def _ordered(self, which: _Partition, rows: Iterable[Row], was_there: bool) -> Iterator[tuple[int, Row]]:
+    def _ordered(self, which: _Partition, inputs: Iterable[EngineInput], was_there: bool) -> Iterator[tuple[int, EngineInput]]:
         # What was there at the start comes before what is new.
         newest_ms = max(self._newest_ms[True, which], self._newest_ms[was_there, which])
-        for row in sorted(rows, key=lambda row: row.get("offset", 0)):
-            newest_ms = max(newest_ms, row["appended_ms"])
-            yield newest_ms, row
+        for each in sorted(inputs, key=attrgetter("offset")):
+            newest_ms = max(newest_ms, each.appended_ms)
+            yield newest_ms, each
         self._newest_ms[was_there, which] = newest_ms

@@ -9,9 +9,10 @@ from clientscope.findings.conditions import CODES
 from clientscope.findings.fingerprints import fingerprint, secret_fingerprint
 from clientscope.findings.record import Kind
 from clientscope.records.client_key import Tenant
+from clientscope.records.result_record import FiredRule
 from clientscope.risks import Risk
 from clientscope.severities import SEVERITIES
-from streaming.findings.inputs import JudgedPush, RuleVerdict
+from streaming.findings.inputs import JudgedPush
 from streaming.limits import Limit, Overflow
 from udfs.rules.registry import EVERY_RULE, LOW_CONFIDENCE
 
@@ -121,7 +122,7 @@ def problems(push: JudgedPush, secrets: Secrets) -> list[Problem]:
     return list(found.values())
 
 
-def _of(push: JudgedPush, verdict: RuleVerdict, secrets: Secrets) -> Iterable[Problem]:
+def _of(push: JudgedPush, verdict: FiredRule, secrets: Secrets) -> Iterable[Problem]:
     code, severity = verdict.code, SEVERITIES.index(verdict.severity)
     if code in _SECRETS:
         for setting in verdict.settings:

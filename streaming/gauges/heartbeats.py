@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from clientscope.presence import MOST_HEARTBEATS
+from clientscope.records.enums import Kind
+from clientscope.records.input_record import InputRecord
 from streaming.limits import Limit
 
 MINUTE_MS = 60_000
@@ -20,7 +23,7 @@ _BETWEEN_SAMPLES_MS = 1_000
 
 
 class GaugeEntry(NamedTuple):
-    """One row of ``streaming.transforms``: ``udfs.kernels.connection_counts.ENTRY``, its record's timestamp and its place."""
+    """Counts of a series as of one record; or, with listener, name, version and counts None, that the gateway's heart beat."""
 
     cluster: str
     broker: int
@@ -49,6 +52,49 @@ class GaugeEntry(NamedTuple):
     def heartbeat(self) -> int:
         """The sequence at which its heartbeat began."""
         return self.sequence - self.heartbeat_part
+
+
+def gauge_entries(inputs: Iterable[InputRecord]) -> Iterator[GaugeEntry]:
+    """What records say of series, and a heartbeat of its gateway: that behind its series."""
+    for each in inputs:
+        record = each.connection
+        if record is None:
+            continue
+        beat = GaugeEntry(
+            cluster=record.cluster_id,
+            broker=record.broker_id,
+            gateway=record.gateway_id,
+            listener=None,
+            software_name=None,
+            software_version=None,
+            epoch=record.gateway_epoch,
+            sequence=record.sequence,
+            timestamp_ms=record.timestamp_ms,
+            connections=None,
+            opened=None,
+            closed=None,
+            heartbeat_interval_ms=record.heartbeat_interval_ms,
+            heartbeat_part=record.heartbeat_part,
+            heartbeat_parts=record.heartbeat_parts,
+            client_instances=record.client_instances,
+            opened_connections=record.opened_connections,
+            closed_connections=record.closed_connections,
+            appended_ms=each.appended_ms,
+            partition=each.partition,
+            offset=each.offset,
+            host=record.gateway_host,
+        )
+        for count in record.counts:
+            yield beat._replace(
+                listener=count.listener_name,
+                software_name=count.client_software_name,
+                software_version=count.client_software_version,
+                connections=count.open_connections,
+                opened=count.opened_total,
+                closed=count.closed_total,
+            )
+        if record.kind is Kind.HEARTBEAT:
+            yield beat
 
 
 class ConnectionRate:

@@ -54,15 +54,14 @@ class JobContext:
 class JobQuery:
     """A query with its sink.
 
-    Its name, and what its checkpoint depends on, is its line in `streaming.checkpoints.plans.QUERIES`. Supervision, checkpoints, their
+    Its name, and what its checkpoint depends on, is its line in `streaming.checkpoints.plans.PLANS`. Supervision, checkpoints, their
     commands, metrics and `clientscope.status` take it from there.
 
     Attributes:
         start: starts the query, and again after each failure, from then on in a thread of the query's own. It raises what Kafka and Spark
             raise, and leaves nothing open then.
         reads, writes: topics; the job checks at its start that it may.
-        step: what its workers do to its topic's records; a record that kills them is searched with it. None where the same records are
-            decoded by a query that has one.
+        step: what its workers do to its topics' records; a record that kills them is searched with it.
         is_wanted: whether a job of these settings runs it.
         is_live: whether somebody waits for what it writes: the job is ready once it has begun.
     """
@@ -70,22 +69,19 @@ class JobQuery:
     start: Callable[[JobContext], Running]
     reads: tuple[str, ...]
     writes: tuple[str, ...]
-    step: Callable[[JobContext, DataFrame], DataFrame] | None = None
+    step: Callable[[JobContext, DataFrame], DataFrame]
     is_wanted: Callable[[StreamSettings], bool] = lambda settings: True
     is_live: bool = False
 
 
-LIVE_INTERVAL_S = 0.25
-"""Between batches that somebody waits for. A batch costs the same however little has come, so one at once for each push costs more."""
-
-
-def source(job: JobContext, name: str, beginning: Beginning, pace: Pace = LIVE) -> DataFrame:
+def source(job: JobContext, name: str, beginning: Beginning, pace: Pace = LIVE, with_keys: bool = False) -> DataFrame:
     """The records that a query has still to read.
 
     Args:
         name: one of `streaming.checkpoints.plans.PLANS`.
     """
-    return records(job.spark, KafkaAccess.of(job.settings), PLANS[name].topic, beginning.offsets, job.skipped(), pace)
+    topics = ",".join(PLANS[name].topics)
+    return records(job.spark, KafkaAccess.of(job.settings), topics, beginning.offsets, job.skipped(), pace, with_keys)
 
 
 def start(writer: DataStreamWriter, name: str, checkpoint: str, interval_seconds: float = 0) -> StreamingQuery:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 from uuid import UUID
 
+import pyarrow as pa
 from record_bytes import binaries, config_record, connection_record, setting
 
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
+from clientscope.records.codec import decode
 from clientscope.records.config_record import RecordedSetting
 from clientscope.records.enums import Kind, Origin
+from clientscope.records.input_record import InputRecord
+from clientscope.records.result_record import PushResult
+from clientscope.records.topics import CONFIGS, CONNECTIONS, RESULTS
 from streaming.findings.clients import MOST_CLIENTS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
 from streaming.findings.fact_reports import FactReport, FactReports
 from streaming.findings.inputs import whereabouts
-from udfs.kernels.finding_inputs import connected, pushed, tombstones
+from udfs.kernels.live import live
 
 NOW = 1_800_000_000_000
 """When a test begins, in ms since the epoch."""
@@ -31,6 +37,11 @@ SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 def left_out(engine: FindingsEngine) -> dict[str, int]:
     """How much each limit left out."""
     return {each.limit.name: each.count for each in engine.limits}
+
+
+def is_leak(result: PushResult) -> bool:
+    """Whether a push has a secret."""
+    return any(rule.code == "SK001" for rule in result.rules)
 
 
 def shown(finding: Finding) -> dict[str, str | None]:
@@ -58,9 +69,9 @@ class Fleet:
         self.conditions = Conditions()
         self._policy, self._thresholds = policy or Policy(), thresholds or Thresholds()
         self._most_clients = most_clients or MOST_CLIENTS
-        self.pushes: list[tuple[int, bytes]] = []
+        self.pushes: list[tuple[int, bytes | None]] = []
         self.events: list[tuple[int, bytes]] = []
-        self._tombstones: list[tuple[int, bytes]] = []
+        self._tombstones: list[tuple[int, int, bytes]] = []
         self._decisions: dict[str, Any] = {}
         self._connection, self._epoch = 0, 1
         self.start()
@@ -72,9 +83,12 @@ class Fleet:
             self.published, self._policy, self._thresholds, self.conditions, reports=self.fact_reports, most_clients=self._most_clients
         )
         self.engine.decided(self._decisions)
-        self._apply(connected, self.events, 0)  # first, as the job's backlog has them
-        self._apply(pushed, self.pushes, 0)
-        self._apply(tombstones, self._tombstones, 0)
+        self.engine.apply(connected(self.events))  # first, as the job's backlog has them
+        # Compaction has removed what clients pushed before, but for their secrets, where it hasn't come so far yet.
+        kept = {(each.client, each.offset if is_leak(each) else None): each for each in pushed(self.pushes)}
+        self.engine.apply(kept.values())
+        for offset, *tombstone in self._tombstones:
+            self.engine.apply(tombstones([tombstone], offset))
 
     def restart(self, milliseconds: int = MINUTE) -> None:
         """The job starts again, and writes what it finds after so much time."""
@@ -101,7 +115,7 @@ class Fleet:
         for sequence, number in enumerate(numbers, begin):
             record = connection_record(sequence, kind=Kind.PRESENT, connection_id=number, client_id=f"app-{number}", **identity)
             self.events.append((self.now, record))
-        self._apply(connected, self.events, begin)
+        self.engine.apply(connected(self.events[begin:], begin))
 
     def heartbeat(self, epoch: int = 1, interval_ms: int = 5_000) -> None:
         """The gateway's."""
@@ -115,7 +129,7 @@ class Fleet:
         """Many push at once, each with the arguments of `push`."""
         begin = len(self.pushes)
         self.pushes += [(self.now, self._record(**each)) for each in pushes]
-        self._apply(pushed, self.pushes, begin)
+        self.engine.apply(pushed(self.pushes[begin:], begin))
 
     def _record(self, client: str = "orders-1", connection: int = 0, instance: int | None = None, **changes: Any) -> bytes:
         settings: Mapping[str, str] | list[RecordedSetting] = changes.pop("settings", {"acks": "all"})
@@ -147,8 +161,10 @@ class Fleet:
 
     def erase(self, key: str) -> None:
         """A person writes a tombstone for a client's record."""
-        self._tombstones.append((self.now, key.encode()))
-        self._apply(tombstones, self._tombstones, len(self._tombstones) - 1)
+        offset, tombstone = len(self.pushes), (self.now, key.encode())
+        self.pushes.append((self.now, None))
+        self._tombstones.append((offset, *tombstone))
+        self.engine.apply(tombstones([tombstone], offset))
 
     def decide(self, fingerprint: str, decision: Any) -> None:
         """A person decides."""
@@ -191,25 +207,39 @@ class Fleet:
         """The state of the only one of this code, and of how many clients it is."""
         return self.one(code).state, self.one(code).client_count
 
-    def engine_rows(self) -> list[dict[str, Any]]:
+    def results(self) -> list[PushResult]:
         """All pushes, as the engine gets them."""
-        return [row for number, push in enumerate(self.pushes) for row in rows(pushed, [push], number)]
+        return pushed(self.pushes)
 
     def _happens(self, connection: int, kind: Kind, epoch: int, **fields: Any) -> None:
         self._epoch = max(epoch, self._epoch)
         record = connection_record(len(self.events), kind=kind, connection_id=connection, gateway_epoch=epoch, **fields)
         self.events.append((self.now, record))
-        self._apply(connected, self.events, len(self.events) - 1)
-
-    def _apply(self, kernel: Any, log: list[tuple[int, bytes]], begin: int) -> None:
-        self.engine.apply(rows(kernel, log[begin:], begin))
+        self.engine.apply(connected(self.events[-1:], len(self.events) - 1))
 
 
-def rows(kernel: Any, log: Iterable[tuple[int, bytes]], begin: int = 0, key: DigestKey = KEY) -> list[dict[str, Any]]:
-    """As ``streaming.transforms`` makes them of one partition."""
-    log = list(log)
-    values = binaries(*(record for _, record in log))
-    found = kernel(values, key) if kernel is pushed else kernel(values)
-    return [
-        {"kind": None, "partition": 0, "offset": begin + row["row"], "appended_ms": log[row["row"]][0], **row} for row in found.to_pylist()
-    ]
+def _inputs(
+    topic: str, is_tombstone: bool, log: Iterable[tuple[int, bytes | None]], begin: int = 0, partition: int = 0, key: DigestKey = KEY
+) -> list[Any]:
+    """What the live query makes of records of one partition, as the engines get it.
+
+    Args:
+        log: Kafka's time of each, and its value; of tombstones their keys.
+        begin: the offset of the first.
+    """
+    times, texts = zip(*log, strict=True) if (log := list(log)) else ((), ())
+    number, nothing = len(texts), pa.nulls(len(texts), pa.binary())
+    made = live(
+        pa.array([topic == CONFIGS] * number, pa.bool_()),
+        pa.array([partition] * number, pa.int32()),
+        pa.array(range(begin, begin + number), pa.int64()),
+        pa.array(times, pa.int64()),
+        *((nothing, binaries(*texts)) if is_tombstone else (binaries(*texts), nothing)),
+        key,
+    )
+    return [decode(PushResult if each["topic"] == RESULTS else InputRecord, each["value"]) for each in made.to_pylist() if each["value"]]
+
+
+pushed = partial(_inputs, CONFIGS, False)
+connected = partial(_inputs, CONNECTIONS, False)
+tombstones = partial(_inputs, CONFIGS, True)

@@ -1,7 +1,4 @@
-"""What the gauges' query hands to its sink, without Spark: the kernel's entries with Kafka's timestamps.
-
-A test of Spark's own holds the query to this; it is for histories that are too many, or too long, for Spark.
-"""
+"""What the engine of gauges takes in, without Spark: what the live query makes of connections, with Kafka's timestamps."""
 
 from __future__ import annotations
 
@@ -9,10 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from record_bytes import binaries
+from fleets import connected
 
 from streaming.gauges import Changes, GaugeEntry, Gauges
-from udfs.kernels.connection_counts import counts
+from streaming.gauges.heartbeats import gauge_entries
 
 
 def rows(records: Iterable[tuple[bytes, int]]) -> list[GaugeEntry]:
@@ -21,13 +18,7 @@ def rows(records: Iterable[tuple[bytes, int]]) -> list[GaugeEntry]:
     Args:
         records: values, and Kafka's timestamps in ms.
     """
-    records = list(records)
-    lists = counts(binaries(*(value for value, _ in records))).to_pylist()
-    return [
-        GaugeEntry(**entry, appended_ms=appended_ms, partition=0, offset=0)
-        for entries, (_, appended_ms) in zip(lists, records, strict=True)
-        for entry in entries
-    ]
+    return list(gauge_entries(connected((appended_ms, value) for value, appended_ms in records)))
 
 
 def series(name: tuple[str, str], sequence: int, connections: int, epoch: int = 1, gateway: str = "g", **changes: Any) -> GaugeEntry:

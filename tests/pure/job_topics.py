@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clientscope.records.topics import JOB
+from clientscope.records.topics import CONFIGS, JOB
 from streaming.checkpoints.job_records import JobRecord, JobState, QueryProgress, QueryStart, new_start
 from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.topics_now import Extent, TopicsNow
@@ -38,7 +38,7 @@ class TopicInMemory:
         self.write(progress)
 
 
-def progress(start: QueryStart, position: dict[int, int]) -> QueryProgress:
+def progress(start: QueryStart, position: dict[str, dict[int, int]]) -> QueryProgress:
     return QueryProgress(
         query=start.query,
         checkpoint=start.checkpoint,
@@ -54,13 +54,22 @@ def begun(queries: Iterable[str] = PLANS) -> TopicInMemory:
     """Each query has read to `READ`."""
     topic = TopicInMemory()
     for query in queries:
-        start = new_start(query, TOPIC_ID, None, "it had never run")
-        topic.write(start, progress(start, {0: READ}))
+        topics = PLANS[query].topics
+        start = new_start(query, dict.fromkeys(topics, TOPIC_ID), {}, "it had never run")
+        topic.write(start, progress(start, {each: {0: READ} for each in topics}))
     topic.written.clear()
     return topic
 
 
 def cluster(first: int = 0, end: int = END, topic_id: str | None = TOPIC_ID) -> TopicsNow:
-    """All topics with one partition."""
-    names = {JOB, *(plan.topic for plan in PLANS.values())}
-    return TopicsNow(dict.fromkeys(names, topic_id), {name: {0: Extent(first, end)} for name in names})
+    """All topics with one partition, which of ``clientscope.configs`` begins and ends there."""
+    names = {JOB, *(topic for plan in PLANS.values() for topic in plan.topics)}
+    extents = {name: {0: Extent(0, END)} for name in names} | {CONFIGS: {0: Extent(first, end)}}
+    return TopicsNow(dict.fromkeys(names, topic_id), extents)
+
+
+def only(names: Iterable[str], now: TopicsNow) -> TopicsNow:
+    """What a cluster says of these topics."""
+    wanted = set(names)
+    ids = {name: found for name, found in now.ids.items() if name in wanted}
+    return TopicsNow(ids, {name: found for name, found in now.extents.items() if name in wanted})

@@ -22,16 +22,17 @@ from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import decode
+from clientscope.records.codec import decode, encode
 from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.result_record import PushResult
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, QUARANTINE, RESULTS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
-from streaming.transforms import connection_rows, push_rows, verdicts
-from udfs.kernels.finding_inputs import pushed
+from streaming.transforms import connection_rows, push_rows
 
 Place = tuple[str, int, int]
 _NO_FIELDS = ("decode_error", "length", "digest", "written")
+_OF_PLACE = ("version", "topic", "partition", "offset", "application")
 _OF_KAFKA = ("topic", "partition", "offset", "timestamp", "date")
 
 
@@ -112,12 +113,17 @@ class Replay:
                 else:
                     self.quarantined[place] = {"reason": row["decode_error"], "length": row["length"], "digest": row["digest"]}
             if topic == CONFIGS:
-                self.findings = _findings([(message.timestamp, message.value) for message in kept], key)
-                for message, row in zip(kept, verdicts(values, digest_key=key).to_pylist(), strict=True):
-                    if row["decode_error"] is None:
-                        value = json.loads("{" + row["rest"][1:])
-                        del value["application"]
-                        self.results[message.topic, message.partition, message.offset] = value
+                made = [
+                    each
+                    for message in kept
+                    for each in fleets.pushed([(message.timestamp, message.value)], message.offset, message.partition, key)
+                ]
+                self.findings = _findings(made)
+                for each in made:
+                    value = json.loads(encode(each))
+                    self.results[each.topic, each.partition, each.offset] = {
+                        name: field for name, field in value.items() if name not in _OF_PLACE
+                    }
             else:
                 self._count([message.value for message in kept if (CONNECTIONS, message.partition, message.offset) in self.rows[table]])
 
@@ -140,10 +146,10 @@ def _compact(value: list[Any]) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _findings(pushes: list[tuple[int, bytes]], key: DigestKey) -> dict[str, tuple[Any, ...]]:
+def _findings(pushes: list[PushResult]) -> dict[str, tuple[Any, ...]]:
     """By fingerprint, of clients that nobody knows to be connected."""
     engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
-    engine.apply(fleets.rows(pushed, pushes, key=key))
+    engine.apply(pushes)
     return {which: _recorded(finding) for which, finding in engine.changes(int(time.time() * 1000)).items() if finding and _alone(finding)}
 
 
@@ -177,7 +183,7 @@ def findings(bootstrap_servers: str) -> dict[str, tuple[Any, ...]]:
 
 def results(bootstrap_servers: str) -> dict[Place, dict[str, Any]]:
     """Results by place; two results of one place must be equal, and under the same key."""
-    return _by_place(bootstrap_servers, RESULTS, ("version", "topic", "partition", "offset", "application"))
+    return _by_place(bootstrap_servers, RESULTS, _OF_PLACE)
 
 
 def quarantined(bootstrap_servers: str) -> dict[Place, dict[str, Any]]:

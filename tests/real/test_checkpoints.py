@@ -26,12 +26,13 @@ from stream_job import StreamJob
 from clientscope import topics
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
-from clientscope.records.topics import CONFIGS, RESULTS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, RESULTS
 from streaming.checkpoints.job_topic import read_job
 
 pytestmark = pytest.mark.faults
 
 SEED = 23
+OFFSETS = '{"clientscope.configs": {"0": %d, "1": %d}}'
 
 
 class Rig(StreamJob):
@@ -56,8 +57,8 @@ class Rig(StreamJob):
         return self.folder / "checkpoints" / query / read_job(self.servers).starts[query].checkpoint
 
     def has_read(self, query: str, *ends: int) -> bool:
-        """Whether the job has said so."""
-        return read_job(self.servers).position(query) == dict(enumerate(ends))
+        """Whether the job has said so, of clients' configurations."""
+        return read_job(self.servers).position(query).get(CONFIGS) == dict(enumerate(ends))
 
     def expire(self, before: int) -> None:
         """Takes away the records before an offset of partition 0 of the pushes' topic, as retention would, did it have any."""
@@ -146,10 +147,6 @@ def changed(checkpoint: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"clientscope", b"klientscope"))
 
 
-def without_metadata(checkpoint: Path) -> None:
-    (checkpoint / "metadata").unlink()
-
-
 def without_all(checkpoint: Path) -> None:
     shutil.rmtree(checkpoint)
 
@@ -173,7 +170,7 @@ def test_f23_queries_with_damaged_checkpoints_begin_anew_where_they_were(rig: Ri
             written.write(number)
             rig.comes_out_as_replayed()
     damages: dict[str, Callable[[Path], None]] = {
-        "results": cut, "gauges": changed, "history_connections": without_metadata, "history_pushes": gone_back,
+        "live": cut, "history_connections": changed, "history_pushes": gone_back,
     }  # fmt: skip
     before = {query: rig.checkpoint(query) for query in damages}
     for query, damage in damages.items():
@@ -182,11 +179,12 @@ def test_f23_queries_with_damaged_checkpoints_begin_anew_where_they_were(rig: Ri
     with rig.running("second"):
         rig.comes_out_as_replayed()
         anew = {query for query, checkpoint in before.items() if rig.checkpoint(query) != checkpoint}
-        assert {"results", "gauges", "history_pushes"} <= anew
+        assert anew == damages.keys()
         for query in anew:
-            assert f"the checkpoint of {query} is damaged; a new one begins at {{0: " in rig.log("second")
+            assert f'the checkpoint of {query} is damaged; a new one begins at {{"clientscope.' in rig.log("second")
         status, said = rig.run("checkpoints", "list", "-o", "csv")
-        assert (status, said.count("its checkpoint was damaged")) == (0, len(anew)), said
+        damaged = {line.split(",")[0] for line in said.splitlines() if "its checkpoint was damaged" in line}
+        assert (status, damaged) == (0, anew), said
     without_all(rig.folder / "checkpoints")
     written.write(20)
     with rig.running("third"):  # it begins where each query began last, and history passes over what it has
@@ -196,7 +194,7 @@ def test_f23_queries_with_damaged_checkpoints_begin_anew_where_they_were(rig: Ri
 def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -> None:
     with rig.running("first"):
         rig.push("read")
-        for query in ("results", "history_pushes"):
+        for query in ("live", "history_pushes"):
             until(lambda query=query: rig.has_read(query, 1))  # type: ignore[misc]
     rig.push("expired-1", "expired-2", "kept")
     rig.expire(before=3)
@@ -205,7 +203,7 @@ def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -
     assert f"has not read: {CONFIGS}, partition 0: offsets from 1 to 2, 2 records" in rig.log("stops")
     with rig.running("second"):
         until(rig.results, ["read", "kept"])
-        both = {("0", query, CONFIGS): 2.0 for query in ("results", "history_pushes")}
+        both = {("0", query, CONFIGS): 2.0 for query in ("live", "history_pushes")}
         until(rig.lost, both)
         until(lambda: {(CONFIGS, 0, 0), (CONFIGS, 0, 3)} == rows(rig.history, "pushes").keys())
 
@@ -226,7 +224,7 @@ def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -
 def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(rig: Rig) -> None:
     with rig.running("first"):
         rig.push("old")
-        for query in ("results", "history_pushes"):
+        for query in ("live", "history_pushes"):
             until(lambda query=query: rig.has_read(query, 1))  # type: ignore[misc]
     rig.make_topic_again()
     rig.push("new-0", "new-1", "new-2")  # so many that offsets alone would show nothing
@@ -245,7 +243,7 @@ def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(rig: Rig) ->
 def test_a_reset_is_taken_by_a_job_that_runs_and_partitions_that_were_added_are_read(rig: Rig) -> None:
     with rig.running("first"):
         rig.push("a", "b")
-        until(lambda: rig.has_read("results", 2))
+        until(lambda: rig.has_read("live", 2))
         with kafka.KafkaAdminClient(bootstrap_servers=rig.servers) as admin:
             admin.create_partitions({CONFIGS: 2})
         time.sleep(0.01)
@@ -254,13 +252,13 @@ def test_a_reset_is_taken_by_a_job_that_runs_and_partitions_that_were_added_are_
         rig.push("c", partition=1)
         until(rig.results, ["a", "b", "c"])
 
-        assert rig.run("checkpoints", "reset", "results", "--to-time", when)[1].startswith(
-            "results begins anew at offset 2 of partition 0, offset 0 of partition 1: within seconds"
+        assert rig.run("checkpoints", "reset", "live", "--to-time", when)[1].startswith(
+            f"live begins anew at offset 2 of {CONFIGS}/0, offset 0 of {CONFIGS}/1, offset 0 of {CONNECTIONS}/0: within seconds"
         )
         until(rig.results, ["a", "b", "c", "c"])
-        assert rig.run("checkpoints", "reset", "results", "--to-offsets", '{"0": 1, "1": 1}')[0] == 0
+        assert rig.run("checkpoints", "reset", "live", "--to-offsets", OFFSETS % (1, 1))[0] == 0
         until(rig.results, ["a", "b", "c", "c", "b"])
-    status, said = rig.run("checkpoints", "reset", "results", "--to-offsets", '{"0": 100000}')
+    status, said = rig.run("checkpoints", "reset", "live", "--to-offsets", OFFSETS % (100_000, 0))
     assert (status, "holds offsets 0 to 1, not 100000" in said) == (2, True), said
     status, said = rig.run("checkpoints", "list", "-o", "csv")
     assert (status, said.count(f",{CONFIGS},0,2,0,"), said.count(f",{CONFIGS},1,1,0,")) == (0, 2, 2), said
@@ -270,12 +268,12 @@ def test_f25_a_job_of_other_versions_continues(rig: Rig) -> None:
     """What an earlier release left lacks a field, or has one more; Spark's own files are the same in all releases (`test_sparks`)."""
     with rig.running("first"):
         rig.push("a")
-        until(lambda: rig.has_read("results", 1))
+        until(lambda: rig.has_read("live", 1))
     state = read_job(rig.servers)
-    start = json.loads(state.starts["results"].model_dump_json())
+    start = json.loads(state.starts["live"].model_dump_json())
     del start["lost"]
-    progress = json.loads(state.progress["results"].model_dump_json()) | {"clientscope_version": "9.9", "of_a_later_release": [1]}
-    values = {state.starts["results"].key: start, state.progress["results"].key: progress, '["later"]': {}}
+    progress = json.loads(state.progress["live"].model_dump_json()) | {"clientscope_version": "9.9", "of_a_later_release": [1]}
+    values = {state.starts["live"].key: start, state.progress["live"].key: progress, '["later"]': {}}
     write(rig.servers, "clientscope.job", *((key.encode(), json.dumps(value).encode()) for key, value in values.items()))
     with rig.running("second"):
         rig.push("b")

@@ -39,7 +39,7 @@ def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(ow
         cluster.run(tmp_path / "submit", own.internal, tmp_path, digest_key, "--quality", "off", given=given)
         cluster.await_ready()
         comes_out(own.internal, tmp_path / "history", KEY)
-        (offsets,) = (tmp_path / "checkpoints" / "gauges").glob("*/offsets/0")
+        (offsets,) = (tmp_path / "checkpoints" / "live").glob("*/offsets/0")
         conf = json.loads(offsets.read_text().splitlines()[1])["conf"]
         assert conf["spark.sql.shuffle.partitions"] == "2", "what spark-submit has wins"
         assert '"name" : "ours"' in cluster.state()

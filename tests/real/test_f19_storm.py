@@ -56,7 +56,7 @@ def test_f19_a_storm_of_clients_that_push_again_is_one_row_each_and_one_finding(
             with ExitStack() as second:
                 storm(second)
                 until(lambda: len(read_all(own.internal, RESULTS)) >= 2 * CLIENTS)
-                until(lambda: statuses(own.internal)["query", "results"].get("lag_records"), 0)
+                until(lambda: statuses(own.internal)["query", "live"].get("lag_records"), 0)
                 until(lambda: [each.client_count for each in found()], [CLIENTS])
             (after,) = found()
             assert (after.fingerprint, after.alert, after.reopened) == (before.fingerprint, before.alert, 0), "nothing is reported again"

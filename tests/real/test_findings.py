@@ -126,9 +126,8 @@ def test_the_job_tells_how_its_queries_are(installation: Any) -> None:
         return {name: each["condition"] for (kind, name), each in statuses(installation.broker.internal).items() if kind == "query"}
 
     until(lambda: set(conditions().values()), {"ok"})
-    assert set(conditions()) == {"gauges", "results", "findings", "history_pushes", "history_connections"}
-    results = statuses(installation.broker.internal)["query", "results"]
-    until(lambda: statuses(installation.broker.internal)["query", "results"].get("lag_records"), 0, why=results)
+    assert set(conditions()) == {"live", "history_pushes", "history_connections"}
+    until(lambda: statuses(installation.broker.internal)["query", "live"].get("lag_records"), 0)
 
 
 @pytest.mark.long

@@ -29,7 +29,7 @@ from clientscope.records.topics import BY_NAME, CONNECTIONS, GAUGES
 
 pytestmark = pytest.mark.faults
 
-LIVE, HISTORY = ("results", "gauges", "findings"), ("history_pushes", "history_connections")
+LIVE, HISTORY = ("live",), ("history_pushes", "history_connections")
 A_SECOND = 10
 
 
@@ -104,7 +104,7 @@ def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job:
         )
         assert all("No space left on device (os error 28); make room where --history-dir" in line for line in every(said)), said
         assert job.probe("healthz")[0] == 200, "no restart makes room"
-        assert [job.of_queries("query_restarts")[query] for query in LIVE] == [0, 0, 0]
+        assert [job.of_queries("query_restarts")[query] for query in LIVE] == [0]
         until(lambda: all(latencies(job.servers, filled, now_ms())), why="results, gauges and findings come out meanwhile")
         job.disk.relieve()
         assert eventually(job.is_ready), job.probe("readyz")
@@ -148,7 +148,7 @@ def test_f47_what_retention_takes_from_parked_history_is_skipped_counted_and_sai
         job.disk.fill()
         assert eventually(job.only_history_is_parked), job.of_queries("query_running")
         writes(load, 50)
-    until(lambda: job.read_newest("gauges"), why="retention is to overtake history alone")
+    until(lambda: job.read_newest("live"), why="retention is to overtake history alone")
     written = {(CONNECTIONS, each.partition, each.offset) for each in read_all(job.servers, CONNECTIONS)}
     retain(job.servers, 1)
     until(lambda: not read_all(job.servers, CONNECTIONS))
@@ -173,8 +173,8 @@ def test_f47_gauges_continue_without_records_that_are_gone(job: JobOnASmallDisk)
     """Spark stands still while heartbeats come and go; the next one has all counts again."""
     with SteadyLoad(job.servers, A_SECOND) as seen:
         writes(seen)
-    until(lambda: job.read_newest("gauges"))
-    lost = job.lost().get("gauges", 0)
+    until(lambda: job.read_newest("live"))
+    lost = job.lost().get("live", 0)
     jvm = java_below(job.processes.pid("stream"))
     os.kill(jvm, signal.SIGSTOP)
     try:
@@ -187,12 +187,12 @@ def test_f47_gauges_continue_without_records_that_are_gone(job: JobOnASmallDisk)
         os.kill(jvm, signal.SIGCONT)
     with SteadyLoad(job.servers, A_SECOND) as load:
         writes(load)
-        assert eventually(lambda: job.lost().get("gauges", 0) > lost), job.lost()
+        assert eventually(lambda: job.lost().get("live", 0) > lost), job.lost()
         writes(load)
     assert eventually(job.is_ready), job.probe("readyz")
     lost += unseen.acknowledged
-    assert job.lost()["gauges"] == lost
-    skipped = f"Query gauges skipped {lost:.0f} records"
+    assert job.lost()["live"] == lost
+    skipped = f"Query live skipped {lost:.0f} records"
     until(lambda: any(skipped in message for _, message in told_findings(job.servers, "OP006")), why=skipped)
 
     def shown() -> dict[str, int]:

@@ -54,8 +54,8 @@ def results(installation: Any, client_id: str) -> list[dict[str, Any]]:
 
 
 def outcomes(row: dict[str, Any]) -> dict[str, str]:
-    fired = {rule["code"]: "fired" for rule in row["rules"]}
-    return fired | {code: outcome for outcome in ("passed", "not_evaluable") for code in row[outcome]}
+    fired = {rule["code"]: "fired" for rule in row.get("rules", [])}
+    return fired | {code: outcome for outcome in ("passed", "not_evaluable") for code in row.get(outcome, [])}
 
 
 def in_history(installation: Any, column: str = "client_id", client_id: str = "", table: str = "pushes") -> list[Any]:
@@ -206,16 +206,17 @@ def test_the_job_tells_prometheus_what_it_does(installation: Any) -> None:
     url = f"{installation.stream_url}metrics"
     until(lambda: ("clientscope_stream_quarantined_total", "invalid_origin", CONFIGS) in metrics(url))
     found = metrics(url)
-    for query in ("results", "gauges", "history_pushes", "history_connections"):
+    for query in ("live", "history_pushes", "history_connections"):
         assert found["clientscope_stream_query_running", query] == 1
         assert found["clientscope_stream_query_restarts", query] == 0
         assert found["clientscope_stream_input_rows_total", query] > 0
         assert found["clientscope_stream_batch_seconds_count", query] > 0
         assert found["clientscope_stream_batch_phase_seconds_total", "addBatch", query] > 0
         assert found["clientscope_stream_last_progress_timestamp_seconds", query] > time.time() - 60
-    assert found["clientscope_stream_state_rows", "gauges"] > 0
-    assert found["clientscope_stream_lag_records", "0", "results", CONFIGS] == 0
-    assert found["clientscope_stream_lag_seconds", "0", "results", CONFIGS] == 0
+    assert found["clientscope_stream_state_rows", "live"] > 0
+    for topic in (CONFIGS, CONNECTIONS):
+        assert found["clientscope_stream_lag_records", "0", "live", topic] == 0
+        assert found["clientscope_stream_lag_seconds", "0", "live", topic] == 0
     # The poison of a test before this one.
     assert found["clientscope_stream_quarantined_total", "invalid_origin", CONFIGS] == 1
     assert found["clientscope_stream_quarantined_total", "unknown_version", CONFIGS] == 1

@@ -80,7 +80,7 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
             cluster.kill_job()
             submit()
             comes_out(broker.internal, tmp_path / "history", KEY)
-            until(lambda: read_job(broker.internal).progress["gauges"].spark_version.startswith(f"{minor}."))
+            until(lambda: read_job(broker.internal).progress["live"].spark_version.startswith(f"{minor}."))
             assert "Traceback" not in cluster.log(), cluster.log()
             defaults = (conf / "spark-defaults.conf").read_text()
             secrets = PASSWORD.encode(), KEY.secret, defaults.split("spark.authenticate.secret ")[1].split()[0].encode()

@@ -65,8 +65,8 @@ def test_f22_in_a_store_kills_lose_nothing_and_the_commands_read_it(
             published = len(read_all(own.internal, RESULTS))
             said = printed("history", "maintain", "--history-dir", str(job.history))  # while the job appends to it
             assert re.search(r"pushes +\d", said), said
-            said = printed("checkpoints", "reset", "results", "--bootstrap-servers", job.servers)
-            assert "begins anew at the beginning of its topic" in said, said
+            said = printed("checkpoints", "reset", "live", "--bootstrap-servers", job.servers)
+            assert "begins anew at the beginning of what it reads" in said, said
             until(lambda: len(read_all(own.internal, RESULTS)) > published, why="again, after the reset")
             assert results(own.internal) == before, "and alike"
             said = "".join(path.read_text(errors="replace") for path in (tmp_path / "logs").iterdir())

@@ -161,8 +161,8 @@ def test_f21_a_record_that_kills_its_decoder_is_quarantined_and_the_queries_cont
     assert sorted((topic, int(partition), int(offset)) for topic, partition, offset in blamed) == sorted(deadly), "once each"
     assert [(state, CONFIGS in said) for state, said in told_findings(job.servers, "OP002")] == [("open", True)]
     restarts = job.restarts()
-    assert restarts["results"] >= 2, "the batch is tried again before anything is searched"
-    assert restarts["gauges"] == 0
+    assert restarts["live"] >= 2, "the batch is tried again before anything is searched"
+    assert restarts["history_connections"] == 0
     job.input.write(50)
     job.comes_out_as_replayed()
     assert job.restarts() == restarts, "they go on"
@@ -173,7 +173,7 @@ def test_f21_they_stay_skipped_when_all_is_read_again(job: Job) -> None:
     assert job.skipped, "by the test before"
     job.input.write(100)
     job.kill()
-    shutil.rmtree(job.folder / "checkpoints" / "results")
+    shutil.rmtree(job.folder / "checkpoints" / "live")
     job.start()
     job.ready()
     job.comes_out_as_replayed()

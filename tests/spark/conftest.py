@@ -42,8 +42,8 @@ def records(spark: SparkSession) -> Records:
 
     def make(topic: str, *values: bytes | None, times: Sequence[datetime] = ()) -> DataFrame:
         at = times or [START + timedelta(seconds=offset) for offset in range(len(values))]
-        rows = [(value, topic, 0, offset, at[offset]) for offset, value in enumerate(values)]
-        return spark.createDataFrame(rows, "value binary, topic string, partition int, offset long, timestamp timestamp")
+        rows = [(value, topic, 0, offset, at[offset], b"key") for offset, value in enumerate(values)]
+        return spark.createDataFrame(rows, "value binary, topic string, partition int, offset long, timestamp timestamp, key binary")
 
     return make
 

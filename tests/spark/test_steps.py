@@ -19,78 +19,66 @@ from clientscope.profiles import APACHE, BUILT_IN, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
 from clientscope.records.enums import Kind
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, INPUTS, RESULTS
 from streaming import transforms
 from streaming.checkpoints.job_records import SkippedRecord
 from streaming.failures import understood
 from streaming.sources import without
-from streaming.transforms import arrivals, entries, received, results
+from streaming.transforms import live
 
 SECRET = "hunter2-canary"
 
 
-def test_a_push_becomes_one_result_and_secrets_stay_out(
+def values(made: DataFrame) -> list[dict[str, Any]]:
+    """The values of what is written, each with its topic and key for an extra."""
+    return [json.loads(row["value"]) | {"to": row["topic"], "under": row["key"].decode()} for row in made.collect()]
+
+
+def test_both_topics_become_what_follows_in_one_pass_and_secrets_stay_out(
     records: Records, digest_key: DigestKey, plan_of: Callable[[DataFrame], str]
 ) -> None:
     leak = config_record(
-        setting("acks", "0"), setting("token", SECRET), setting("group.id", "g\u00e9"), principal="User:a", client_id="orders-3"
+        setting("acks", "0"), setting("token", SECRET), setting("group.id", "g\u00e9"), setting("client.id", "orders-3"),
+        principal="User:a", client_id="orders-3",
+    )  # fmt: skip
+    events = (
+        connection_record(1, kind=Kind.IDENTIFIED, client_id=f"token={SECRET}", requested_versions=((1, 3),)),
+        b"junk",
+        connection_record(2, kind=Kind.TRAFFIC, connection_id=-1),
     )
-    made = results(records(CONFIGS, b"junk", leak, None, config_record()), digest_key)
+    read = records(CONFIGS, b"junk", leak, None, config_record()).union(records(CONNECTIONS, *events))
+    made = live(read, digest_key)
     assert plan_of(made).count("ArrowEvalPython") == 1, "the kernel runs once"
-    rows = made.collect()
-    assert len(rows) == 2
-    assert rows[0]["key"] == '["User:a","orders","g\u00e9"]'
-    assert SECRET not in rows[0]["value"]
-    value = json.loads(rows[0]["value"])
-    assert rows[0]["value"] == json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    assert {"SK001", "AN101"} <= {rule["code"] for rule in value["rules"]}
-    assert ("AN109" in value["not_evaluable"], "AN108" in value["passed"]) == (True, False)
-    assert value | {"rules": [], "passed": [], "not_evaluable": []} == {
-        "version": 1, "topic": CONFIGS, "partition": 0, "offset": 1, "received_ms": 1, "cluster": "c", "broker": 1, "gateway": "g",
-        "epoch": 2, "connection": 3, "listener": "CLIENT", "security_protocol": "PLAINTEXT", "address": "127.0.0.1",
-        "principal": "User:a", "client_id": "orders-3", "software_name": "apache-kafka-java", "software_version": "4.4.0",
-        "instance_id": None, "origin": "pushed", "application": rows[0]["key"], "settings": 3, "redacted": 1, "rules": [],
-        "passed": [], "not_evaluable": [],
+    assert SECRET not in repr(made.collect())
+    pushed, tombstone, other, happened = sorted(values(made), key=lambda each: (each["topic"], each["offset"]))
+    assert [(each["to"], each["under"]) for each in (pushed, tombstone, other, happened)] == [
+        (RESULTS, '["User:a","orders","g\u00e9"]'),
+        (INPUTS, "clientscope.configs/0"),
+        (RESULTS, '[null,"orders",null]'),
+        (INPUTS, "clientscope.connections/0"),
+    ]
+    fired = pushed.pop("rules")
+    assert {"SK001", "AN101"} <= {rule["code"] for rule in fired}
+    assert ("AN109" in pushed.pop("not_evaluable"), "AN108" in pushed.pop("passed")) == (True, False)
+    assert pushed.pop("configuration") | {"token": None} == {"acks": "0", "token": None, "group.id": "g\u00e9"}, "but for its instance's"
+    assert pushed == {
+        "version": 1, "topic": CONFIGS, "partition": 0, "offset": 1, "appended_ms": START_MS + 1_000, "received_ms": 1, "cluster": "c",
+        "broker": 1, "gateway": "g", "epoch": 2, "connection": 3, "listener": "CLIENT", "security_protocol": "PLAINTEXT",
+        "address": "127.0.0.1", "principal": "User:a", "client_id": "orders-3", "software_name": "apache-kafka-java",
+        "software_version": "4.4.0", "origin": "pushed", "application": pushed["under"], "settings": 4, "redacted": 1,
+        "client": pushed["client"], "written": ["token"], "to": RESULTS, "under": pushed["under"],
     }  # fmt: skip
-    assert rows[1]["key"] == '[null,"orders",null]'
-    assert json.loads(rows[1]["value"])["offset"] == 3
+    assert (tombstone["client"], "connection" in tombstone) == ("key", False)
+    connection = happened["connection"]
+    assert (connection["kind"], connection["requested_versions"]) == ("identified", [[1, 3]])
 
 
 def test_each_push_is_judged_by_its_clients_profile(records: Records) -> None:
     thresholds = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(principal=("User:azure-*",)), 1),)))
     settings = setting("acks", "all"), setting("request.timeout.ms", "15000")
     pushed = [config_record(*settings, principal=f"User:{name}") for name in ("azure-1", "other")]
-    rows = results(records(CONFIGS, *pushed), None, thresholds).collect()
-    fired = [[rule["code"] for rule in json.loads(row["value"])["rules"]] for row in rows]
+    fired = [[rule["code"] for rule in each.get("rules", [])] for each in values(live(records(CONFIGS, *pushed), None, thresholds))]
     assert ["AN108" in codes for codes in fired] == [True, False]
-
-
-def test_pushes_and_events_arrive_from_one_read(records: Records, digest_key: DigestKey) -> None:
-    leak = config_record(
-        setting("acks", "0"), setting("token", SECRET), setting("linger.ms", "5"), client_id="orders-3", principal="User:a"
-    )
-    newer = config_record(setting("acks", "all"), client_id="orders-3", principal="User:a")
-    events = (
-        connection_record(0),
-        connection_record(1, kind=Kind.IDENTIFIED, client_id="orders-3", requested_versions=((1, 3),)),
-        b"junk",
-        connection_record(2, kind=Kind.HEARTBEAT, connection_id=-1),
-    )
-    both = records(CONFIGS, leak, None, b"junk", newer, newer).union(records(CONNECTIONS, *events))
-    rows = received(arrivals(both, digest_key)).to_pylist()
-    pushes = [row for row in rows if row["kind"] is None]
-    assert [row["offset"] for row in pushes] == [0, 4], "a client's newest push, and each with a secret"
-    assert {row["application"] for row in pushes} == {'["User:a","orders",null]'}
-    settings = json.loads(pushes[0]["settings"])
-    assert (settings["acks"], settings["linger.ms"], settings["token"][:3]) == ("0", "5", ["redacted", "key_word", len(SECRET)])
-    assert json.loads(pushes[0]["written"]) == ["token"]
-    assert {"SK001", "AN101"} <= {rule["code"] for rule in json.loads(pushes[0]["rules"])}
-    assert [(row["kind"], row["offset"], row["client_id"]) for row in rows if row["kind"] is not None] == [
-        ("identified", 1, "orders-3"),
-        ("heartbeat", 3, None),
-    ]
-    assert [row["requested"] for row in rows if row["kind"] == "identified"] == [b"\0\1\0\3"]
-    assert SECRET not in repr(rows)
 
 
 START_MS = int(datetime(2026, 1, 2, 23, 59, 59, tzinfo=UTC).timestamp() * 1000)
@@ -102,14 +90,14 @@ def test_a_place_is_left_out_and_nothing_else_before_the_kernel_sees_it(records:
     left_out = [SkippedRecord(topic=CONFIGS, partition=each, offset=offset, timestamp_ms=at_ms) for each, offset, at_ms in places]
     rest = without(records(CONFIGS, *(config_record(client_id=f"c{number}") for number in range(5))), left_out)
     assert sorted(row["offset"] for row in rest.collect()) == [0, 2, 4]
-    plan = plan_of(results(rest, None))
+    plan = plan_of(live(rest, None))
     operators = [line.strip(" +-:*()0123456789").split(" ")[0] for line in plan.splitlines()]
     assert "Filter" in operators[operators.index("ArrowEvalPython") :], plan
     assert "unix_millis" in plan[plan.index("ArrowEvalPython") :], plan
 
 
 STEPS: dict[str, Callable[[DataFrame, DigestKey], DataFrame]] = {
-    "results": results, "pushes": transforms.pushes, "connections": transforms.connections, "gauges": entries, "findings": arrivals,
+    "live": live, "pushes": transforms.pushes, "connections": transforms.connections,
 }  # fmt: skip
 
 
@@ -126,7 +114,7 @@ def test_no_pickled_function_has_the_key(records: Records, tmp_path: Path, monke
         return sent[-1]
 
     monkeypatch.setattr(CloudPickleSerializer, "dumps", seen)
-    of_pushes = step in ("results", "pushes", "findings")
+    of_pushes = step in ("live", "pushes")
     rows = records(CONFIGS, config_record(setting("token", "hunter2"))) if of_pushes else records(CONNECTIONS, connection_record(0))
     assert len(STEPS[step](rows, DigestKey.read(file)).collect()) == 1
     assert any(str(file.name).encode() in each for each in sent), "the function was among them"
@@ -137,7 +125,7 @@ def test_a_machine_without_the_key_is_named_as_what_is_wrong(records: Records, t
     file = tmp_path / "digest.key"
     file.touch(0o600)
     file.write_bytes(b"k" * 32)
-    rows = results(records(CONFIGS, config_record(setting("token", "hunter2"))), DigestKey.read(file))
+    rows = live(records(CONFIGS, config_record(setting("token", "hunter2"))), DigestKey.read(file))
     file.unlink()
     with pytest.raises(Exception, match=r"digest_key_file \S+: No such file") as failed:
         rows.collect()
@@ -146,10 +134,8 @@ def test_a_machine_without_the_key_is_named_as_what_is_wrong(records: Records, t
 
 
 STEPS_OF_F28_HOT_KEY: list[tuple[str, Callable[[DataFrame], DataFrame]]] = [
-    (CONFIGS, lambda rows: results(rows, None)),
-    (CONFIGS, lambda rows: arrivals(rows, None)),
-    (CONNECTIONS, lambda rows: arrivals(rows, None)),
-    (CONNECTIONS, entries),
+    (CONFIGS, lambda rows: live(rows, None)),
+    (CONNECTIONS, lambda rows: live(rows, None)),
     (CONFIGS, lambda rows: transforms.pushes(rows, None)),
     (CONNECTIONS, lambda rows: transforms.connections(rows, None)),
 ]

@@ -1,88 +1,81 @@
-"""Results of all rules on each push: keys and values of ``clientscope.results``."""
+"""Results of all rules on each push: records of ``clientscope.results``."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-import pyarrow as pa
-
-from clientscope.digest import DigestKey
+from clientscope.catalog.sensitive_keys import normalise
 from clientscope.findings.fingerprints import application_key
-from clientscope.profiles import Thresholds
-from clientscope.severities import SEVERITIES
-from udfs.decode import judged_pushes
+from clientscope.records.client_key import client_key
+from clientscope.records.codec import encode
+from clientscope.records.config_record import ClientConfigRecord, RecordedSetting
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.result_record import MOST_BYTES, FiredRule, PushResult
+from clientscope.severities import SEVERITIES, Severity
 from udfs.kernels.applications import of_client
-from udfs.rules.engine.checked import search_names
 from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Judgement, Rule
 from udfs.rules.registry import RULES
 
-TYPE = pa.struct([("key", pa.string()), ("rest", pa.string()), ("decode_error", pa.string())])
-"""One row per push: the application's key, and the whole result, as a JSON object's text after its first member: ``,…}``.
-
-Both are null where it could not be decoded.
-"""
-
-LARGEST = 500_000
-"""Bytes of a result with the settings that its verdicts rest on; one with more doesn't name them. Producers send 1 MiB at most."""
-
-compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-_SAME = {
-    "received_ms": "received_timestamp_ms",
-    "cluster": "cluster_id",
-    "broker": "broker_id",
-    "gateway": "gateway_id",
-    "epoch": "gateway_epoch",
-    "connection": "connection_id",
-    "listener": "listener_name",
-    "security_protocol": "security_protocol",
-    "address": "client_address",
-    "principal": "principal",
-    "client_id": "client_id",
-    "software_name": "client_software_name",
-    "software_version": "client_software_version",
-    "instance_id": "client_instance_id",
-    "origin": "origin",
-}
+PER_INSTANCE = frozenset({"client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id"})
+"""Settings that instances of one application rightly differ in; they aren't compared."""
 
 
-def results(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> pa.StructArray:
-    """Every rule's verdict on every record of ``clientscope.configs``, as `TYPE`.
+class Place(NamedTuple):
+    """Where a record is, and when Kafka took it, in ms since the epoch."""
 
-    A value has the record's own fields, then ``rules``, what fired and why, and the codes of those that ``passed``, and of those that were
-    ``not_evaluable``; a rule that doesn't apply to this client is in none of them.
+    topic: str
+    partition: int
+    offset: int
+    appended_ms: int
+
+
+def result(push: Push, written: Sequence[str], place: Place) -> tuple[str, bytes]:
+    """A push's key and value on ``clientscope.results``.
 
     Args:
-        digest_key: digests leaks that no gateway has redacted.
-        thresholds: which profile applies to which client; None for the rules' own limits.
+        written: keys of the secrets that its record contains.
     """
-    pushes, errors = pushes_of(values, digest_key, thresholds)
-    rows = [(None, None) if push is None else _result(push) for push in pushes]
-    columns = [pa.array([key for key, _ in rows], pa.string()), pa.array([rest for _, rest in rows], pa.string())]
-    return pa.StructArray.from_arrays([*columns, pa.array(errors, pa.string())], fields=list(TYPE))
-
-
-def pushes_of(values: pa.Array, digest_key: DigestKey | None, thresholds: Thresholds | None) -> tuple[list[Push | None], list[str | None]]:
-    """Each record's push, ready to be judged; and why the others have none."""
-    judged, errors = judged_pushes(values, digest_key)
-    pushes = [None if each is None else Push(each, thresholds) for each in judged]
-    search_names(push for push in pushes if push is not None)
-    return pushes, errors
-
-
-def _result(push: Push) -> tuple[str, str]:
-    """The application's key, and the result after its first member."""
-    key, record = application_of(push), push.record
-    value: dict[str, Any] = {name: getattr(record, field) for name, field in _SAME.items()}
-    value |= {"application": key, "settings": len(push.settings), "redacted": sum(each.redacted is not None for each in push.settings)}
-    judged = verdicts(push)
-    text = compact(value | judged)
-    if len(text.encode()) > LARGEST:  # what doesn't fit into a record of Kafka's would stop the job
-        judged["rules"] = [verdict | {"settings": []} for verdict in judged["rules"]]
-        text = compact(value | judged)
-    return key, "," + text[1:]
+    record, judged = push.record, list(push.judged_by(RULES))
+    key = application_of(push)
+    value = PushResult(
+        version=1,
+        **place._asdict(),
+        received_ms=record.received_timestamp_ms,
+        cluster=record.cluster_id,
+        broker=record.broker_id,
+        gateway=record.gateway_id,
+        epoch=record.gateway_epoch,
+        connection=record.connection_id,
+        listener=record.listener_name,
+        security_protocol=record.security_protocol,
+        address=record.client_address,
+        principal=record.principal,
+        client_id=record.client_id,
+        software_name=record.client_software_name,
+        software_version=record.client_software_version,
+        instance_id=record.client_instance_id,
+        origin=record.origin,
+        application=key,
+        settings=len(push.settings),
+        redacted=sum(each.redacted is not None for each in push.settings),
+        rules=tuple(_fired(push, rule, judgement) for rule, judgement in judged if judgement.outcome == FIRED),
+        passed=tuple(rule.code for rule, judgement in judged if judgement.outcome == PASSED),
+        not_evaluable=tuple(rule.code for rule, judgement in judged if judgement.outcome == NOT_EVALUABLE),
+        client=key_of(record),
+        client_type=push.client_type and push.client_type.value,
+        member=push.text("group.instance.id"),
+        transactional=bool(push.text("transactional.id")) or push.is_hidden("transactional.id"),
+        unsearched=not push.checked.searched,
+        written=tuple(written),
+        configuration={each.key: _compared(each) for each in push.settings if normalise(each.key) not in PER_INSTANCE},
+    )
+    text = encode(value)
+    if len(text) > MOST_BYTES:  # what doesn't fit into a record of Kafka's would stop the job
+        text = encode(replace(value, rules=tuple(replace(each, settings=()) for each in value.rules), configuration=None))
+    return key, text
 
 
 def application_of(push: Push) -> str:
@@ -90,22 +83,20 @@ def application_of(push: Push) -> str:
     return application_key(push.record.principal, of_client(push.record.client_id), push.text("group.id"))
 
 
-def verdicts(push: Push) -> dict[str, list[Any]]:
-    """``rules``, what fired and why, and the codes of what ``passed``, and of what was ``not_evaluable``."""
-    judged = list(push.judged_by(RULES))
-    return {
-        "rules": [_verdict(push, rule, judgement) for rule, judgement in judged if judgement.outcome == FIRED],
-        "passed": [rule.code for rule, judgement in judged if judgement.outcome == PASSED],
-        "not_evaluable": [rule.code for rule, judgement in judged if judgement.outcome == NOT_EVALUABLE],
-    }
+def key_of(record: ClientConfigRecord | ClientConnectionRecord) -> str:
+    """`clientscope.records.client_key` of a record's client."""
+    return client_key(
+        record.cluster_id, record.principal, record.client_address, record.client_instance_id, record.gateway_id, record.gateway_epoch,
+        record.connection_id,
+    )  # fmt: skip
 
 
-def _verdict(push: Push, rule: Rule, judgement: Judgement) -> dict[str, Any]:
-    """A rule that fired, and the settings that it points to."""
-    return {
-        "code": rule.code,
-        "name": rule.name,
-        "severity": rule.severity if judgement.severity is None else SEVERITIES[judgement.severity],
-        "message": push.message(rule, FIRED),
-        "settings": [{name: value for name, value in each._asdict().items() if value is not None} for each in push.shown(rule, judgement)],
-    }
+def _fired(push: Push, rule: Rule, judgement: Judgement) -> FiredRule:
+    severity: Severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
+    settings = ({name: value for name, value in each._asdict().items() if value is not None} for each in push.shown(rule, judgement))
+    return FiredRule(rule.code, rule.name, severity, push.message(rule, FIRED), tuple(settings))
+
+
+def _compared(setting: RecordedSetting) -> str | list[Any] | None:
+    why = setting.redacted
+    return setting.value if why is None else ["redacted", why.reason, why.length, why.digest]

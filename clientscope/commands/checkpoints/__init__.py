@@ -46,7 +46,7 @@ def _list(settings: CheckpointsListSettings) -> int:
             state = read_job(kafka)
         except (KafkaError, TimeoutError) as error:
             raise no_broker(kafka, error) from None
-        extents = topics_now.ask(kafka, {PLANS[query].topic for query in state.starts if query in PLANS}).extents
+        extents = topics_now.ask(kafka, {topic for query in state.starts if query in PLANS for topic in PLANS[query].topics}).extents
         running = state.owner.process if state.owner and state.owner.running else ""
         return Listed(
             list(table.rows(state, extents)),
@@ -66,12 +66,11 @@ class CheckpointsResetSettings(KafkaSettings):
     section = "checkpoints"
     subcommand = "reset"
     query: Annotated[str, Option(positional=True)] = Field(
-        description="gauges, results, history_pushes, history_connections or history_client_facts;\n"
-        "checkpoints/README.md describes what is repeated"
+        description="live, history_pushes, history_connections or history_client_facts;\ncheckpoints/README.md describes what is repeated"
     )
     to_offsets: Annotated[str, Option(metavar="JSON|FILE", flag_only=True)] = Field(
         "",
-        description="""begin at these offsets: JSON, as in '{"0": 42}' (partition and offset), or a file that holds it;\n"""
+        description="""begin at these offsets: JSON, as in '{"TOPIC": {"0": 42}}' (partition and offset), or a file that holds it;\n"""
         "a partition that isn't named begins at its beginning",
     )
     to_time: Annotated[str, Option(metavar="TIME", flag_only=True)] = Field(
@@ -95,13 +94,14 @@ def _reset(settings: CheckpointsResetSettings) -> int:
     from clientscope.kafka.admin import no_broker
     from clientscope.records.topics import JOB
     from streaming.checkpoints import reset
+    from streaming.checkpoints.topics_now import Offsets
 
     query = reset.known(settings.query)
     if sum((bool(settings.to_offsets), bool(settings.to_time), settings.to_earliest)) > 1:
         raise SettingsError("--to-offsets, --to-time and --to-earliest exclude each other", "give one of them")
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=(JOB,), writes=(JOB,))
-    offsets = None
+    offsets: Offsets = {}
     if settings.to_offsets:
         offsets = reset.at_offsets(kafka, query, settings.to_offsets)
     elif settings.to_time:
@@ -110,8 +110,9 @@ def _reset(settings: CheckpointsResetSettings) -> int:
         reset.reset(kafka, query, offsets)
     except (KafkaError, TimeoutError) as error:
         raise no_broker(kafka, error) from None
-    at = ", ".join(f"offset {offset} of partition {number}" for number, offset in sorted((offsets or {}).items()))
-    print(f"{query} begins anew at {at or 'the beginning of its topic'}: within seconds if the job runs, else with its next start")
+    places = [(topic, number, offset) for topic, of_topic in sorted(offsets.items()) for number, offset in sorted(of_topic.items())]
+    at = ", ".join(f"offset {offset} of {topic}/{number}" for topic, number, offset in places) or "the beginning of what it reads"
+    print(f"{query} begins anew at {at}: within seconds if the job runs, else with its next start")
     return 0
 
 

@@ -44,22 +44,24 @@ def rows(state: JobState, extents: Extents) -> Iterator[CheckpointLine]:
     for query, plan in PLANS.items():
         start, progress = state.starts.get(query), state.progress.get(query)
         if start is None:
-            yield CheckpointLine(query, None, None, plan.topic, None, None, None, None, None, None, None)
+            yield CheckpointLine(query, None, None, " ".join(plan.topics), None, None, None, None, None, None, None)
             continue
         if progress is not None and progress.checkpoint != start.checkpoint:
             progress = None
         position = state.position(query)
-        for number, extent in sorted(extents.get(plan.topic, {}).items()):
-            offset = max(position.get(number, 0), extent.begin)
+        places = [(topic, number) for topic in plan.topics for number in sorted(extents.get(topic, {}))]
+        for topic, number in places:
+            extent = extents[topic][number]
+            offset = max(position.get(topic, {}).get(number, 0), extent.begin)
             yield CheckpointLine(
                 query=query,
                 checkpoint=start.checkpoint,
                 batch=None if progress is None else progress.batch,
-                topic=plan.topic,
+                topic=topic,
                 partition=number,
                 offset=offset,
                 behind=max(0, extent.end - offset),
-                lost=start.lost.get(number, 0),
+                lost=start.lost.get(topic, {}).get(number, 0),
                 began=start.reason,
                 written_by=None if progress is None else f"clientscope {progress.clientscope_version}, Spark {progress.spark_version}",
                 written_at=_when(progress.at_ms if progress else start.at_ms),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
@@ -24,7 +24,6 @@ from clientscope.api.overview import Login, Me, Overview, ReadinessBy, Readiness
 from clientscope.findings.record import TO_DO, Finding
 from clientscope.findings.record import State as FindingState
 from clientscope.report.findings import Confidence, FindingChoice, Suppressed
-from clientscope.severities import Severity
 from sinks.dashboard.api import streams
 from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http.access import Access, Visitor, require_admin, visitor
@@ -272,7 +271,7 @@ def page(rule: Rule) -> RulePage:
         code=rule.code,
         name=rule.name,
         title=text.title,
-        severity=cast(Severity, rule.severity),
+        severity=rule.severity,
         risks=list(rule.risks),
         client_types=sorted(str(each.value) for each in rule.client_types),
         needs=rule.needs.value,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,16 +10,18 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from job_topics import END, READ, TOPIC_ID, TopicInMemory, begun, cluster
+from job_topics import END, READ, TOPIC_ID, TopicInMemory, begun, cluster, only
 
-from clientscope.records.topics import CONFIGS, JOB
+from clientscope.records.topics import CONFIGS, CONNECTIONS, JOB
 from streaming.checkpoints import topics_now
-from streaming.checkpoints.topics_now import Extent, TopicsNow
+from streaming.checkpoints.topics_now import EARLIEST, Extent, TopicsNow, to_json
 from streaming.failures import Failure
 from streaming.job_checkpoints import Checkpoints, RecordsLost
 
 GONE = Failure("it failed", records_gone=True)
 DAMAGED = Failure("it failed", checkpoint_damaged=True)
+BOTH = {CONFIGS: {0: READ}, CONNECTIONS: {0: READ}}
+"""Where the query `live` is."""
 
 
 class Job:
@@ -26,7 +29,7 @@ class Job:
 
     def __init__(self, history: Path, monkeypatch: pytest.MonkeyPatch, topic: TopicInMemory | None = None, on_lost: Any = "skip") -> None:
         self.topic, self.now, self.lost = topic or begun(), cluster(), list[tuple[str, int | None]]()
-        monkeypatch.setattr(topics_now, "ask", lambda kafka, names: self.now)
+        monkeypatch.setattr(topics_now, "ask", lambda kafka, names: only(names, self.now))
         self.checkpoints = Checkpoints(
             self.topic,
             "broker:1",
@@ -37,15 +40,15 @@ class Job:
             "4.2.0",  # type: ignore[arg-type]
         )
 
-    def start(self, query: str = "results") -> Any:
+    def start(self, query: str = "live") -> Any:
         return self.topic.state.starts[query]
 
 
 @pytest.fixture
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
-    """`results` and `history_pushes` run."""
+    """`live` and `history_pushes` run."""
     job = Job(tmp_path, monkeypatch)
-    for query in ("results", "history_pushes"):
+    for query in ("live", "history_pushes"):
         job.checkpoints.begin(query)
     job.topic.written.clear()
     return job
@@ -53,81 +56,82 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
 
 def test_a_query_that_never_ran_begins_at_the_beginning_and_goes_on_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = Job(tmp_path, monkeypatch, TopicInMemory())
-    first = job.checkpoints.begin("results")
-    assert (first.offsets, first.location) == ("earliest", f"/c/results/{job.start().checkpoint}")
-    assert job.checkpoints.begin("results") == first
-    other = Job(tmp_path, monkeypatch, TopicInMemory()).checkpoints.begin("results")
+    first = job.checkpoints.begin("live")
+    assert (first.offsets, first.location) == ("earliest", f"/c/live/{job.start().checkpoint}")
+    assert job.checkpoints.begin("live") == first
+    other = Job(tmp_path, monkeypatch, TopicInMemory()).checkpoints.begin("live")
     assert other.location != first.location, "jobs of two clusters never meet in one folder"
 
 
 @pytest.mark.parametrize(("position", "first"), [(None, READ), ({CONFIGS: {0: 55}}, 55)])
 def test_f24_records_that_are_gone_are_counted_and_the_query_begins_behind_them(job: Job, position: Any, first: int) -> None:
-    job.checkpoints.prepare("results", GONE)
+    job.checkpoints.prepare("live", GONE)
     assert (job.topic.written, job.lost) == ([], []), "they are there after all"
     job.now = cluster(first=58)
-    job.checkpoints.prepare("results", GONE._replace(position=position))
-    assert (job.start().offsets, job.start().lost, job.lost) == ({0: 58}, {0: 58 - first}, [("results", 58 - first)])
-    assert job.checkpoints.begin("results").offsets == '{"clientscope.configs": {"0": 58}}'
+    job.checkpoints.prepare("live", GONE._replace(position=position))
+    lost = {CONFIGS: {0: 58 - first}}
+    assert (job.start().offsets, job.start().lost, job.lost) == (BOTH | {CONFIGS: {0: 58}}, lost, [("live", 58 - first)])
+    assert json.loads(job.checkpoints.begin("live").offsets) == {CONFIGS: {"0": 58}, CONNECTIONS: {"0": READ}}
     job.now = cluster(first=59)
-    job.checkpoints.prepare("results", GONE)
-    assert job.start().lost == {0: 59 - first}, "and those that go before it has read them too"
-    assert job.checkpoints.lost() == {("results", CONFIGS, 0): 59 - first}
+    job.checkpoints.prepare("live", GONE)
+    assert job.start().lost == {CONFIGS: {0: 59 - first}}, "and those that go before it has read them too"
+    assert job.checkpoints.lost() == {("live", CONFIGS, 0): 59 - first}
 
 
 def test_f24_a_topic_that_ends_before_what_was_read_is_read_from_its_beginning(job: Job) -> None:
     job.now = cluster(end=READ - 10)
-    job.checkpoints.prepare("results", GONE)
-    assert (job.start().offsets, job.lost) == ({0: 0}, [("results", 0)])
+    job.checkpoints.prepare("live", GONE)
+    assert (job.start().offsets, job.lost) == (BOTH | {CONFIGS: {0: 0}}, [("live", 0)])
 
 
 def test_f24_a_job_that_is_to_stop_at_lost_records_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = Job(tmp_path, monkeypatch, on_lost="stop")
-    job.checkpoints.begin("results")
+    job.checkpoints.begin("live")
     job.now = cluster(first=53)
-    with pytest.raises(RecordsLost, match="partition 0: offsets from 50 to 52, 3 records"):
-        job.checkpoints.prepare("results", GONE)
+    with pytest.raises(RecordsLost, match=r"clientscope\.configs, partition 0: offsets from 50 to 52, 3 records"):
+        job.checkpoints.prepare("live", GONE)
     job.now = cluster(topic_id="another")
     with pytest.raises(RecordsLost, match="made again; of the old one partition 0 from offset 50"):
-        job.checkpoints.begin("results")
+        job.checkpoints.begin("live")
     assert job.topic.written == []
 
 
 def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(job: Job) -> None:
-    known = job.checkpoints.begin("results").location
+    known = job.checkpoints.begin("live").location
     assert job.checkpoints.stale(job.now) == {}
     job.now = cluster(topic_id="another", end=READ - 10)
-    assert job.checkpoints.stale(job.now) == {"results": True, "history_pushes": True}
+    assert job.checkpoints.stale(job.now) == {"live": CONFIGS, "history_pushes": CONFIGS}
     assert job.topic.restored == 1, "the job's own topic is another one as well"
-    job.checkpoints.prepare("results", GONE._replace(position={CONFIGS: {0: 55}}))
-    assert (job.start().offsets, job.lost) == (None, [("results", None)]), "the old topic's offsets say nothing of the new one"
-    begins = job.checkpoints.begin("results")
-    assert (begins.offsets, begins.location != known, job.lost) == ("earliest", True, [("results", None)])
-    assert job.checkpoints.stale(job.now) == {"history_pushes": True}
+    job.checkpoints.prepare("live", GONE._replace(position={CONFIGS: {0: 55}}))
+    assert (job.start().offsets, job.lost) == ({}, [("live", None)]), "the old topic's offsets say nothing of the new one"
+    begins = job.checkpoints.begin("live")
+    assert (begins.offsets, begins.location != known, job.lost) == ("earliest", True, [("live", None)])
+    assert job.checkpoints.stale(job.now) == {"history_pushes": CONFIGS}
     assert job.topic.restored == 1
     job.now = cluster(topic_id=None)
-    assert job.checkpoints.begin("results") == begins, "a broker without ids is believed"
+    assert job.checkpoints.begin("live") == begins, "a broker without ids is believed"
 
 
 def test_a_reset_makes_a_running_query_stale(job: Job) -> None:
-    job.checkpoints.begin("results")
-    job.topic.write(job.start().model_copy(update={"checkpoint": "reset", "offsets": {0: 3}}))
-    assert job.checkpoints.stale(job.now) == {"results": False}
-    assert job.checkpoints.begin("results").offsets == '{"clientscope.configs": {"0": 3}}'
+    job.checkpoints.begin("live")
+    job.topic.write(job.start().model_copy(update={"checkpoint": "reset", "offsets": {CONFIGS: {0: 3}}}))
+    assert job.checkpoints.stale(job.now) == {"live": ""}
+    assert json.loads(job.checkpoints.begin("live").offsets) == {CONFIGS: {"0": 3}, CONNECTIONS: {"0": EARLIEST}}
     assert job.checkpoints.stale(job.now) == {}
 
 
 def test_a_partition_that_was_added_since_a_start_is_read_from_its_beginning(job: Job) -> None:
-    job.topic.write(job.start().model_copy(update={"offsets": {0: 3}}))
+    job.topic.write(job.start("history_pushes").model_copy(update={"offsets": {CONFIGS: {0: 3}}}))
     job.now = TopicsNow({CONFIGS: TOPIC_ID, JOB: TOPIC_ID}, {CONFIGS: {0: Extent(0, END), 1: Extent(0, 0)}})
-    assert job.checkpoints.begin("results").offsets == '{"clientscope.configs": {"0": 3, "1": -2}}'
+    assert json.loads(job.checkpoints.begin("history_pushes").offsets) == {CONFIGS: {"0": 3, "1": EARLIEST}}
 
 
 def test_f23_a_damaged_checkpoint_is_replaced_by_one_that_begins_where_it_was(job: Job, caplog: pytest.LogCaptureFixture) -> None:
     before = job.start().checkpoint
-    job.checkpoints.prepare("results", DAMAGED)
-    assert (job.start().offsets, job.start().reason, job.lost) == ({0: READ}, "its checkpoint was damaged", [])
+    job.checkpoints.prepare("live", DAMAGED)
+    assert (job.start().offsets, job.start().reason, job.lost) == (BOTH, "its checkpoint was damaged", [])
     assert job.start().checkpoint != before
-    assert "the checkpoint of results is damaged; a new one begins at {0: 50}: it failed" in caplog.messages
+    assert f"the checkpoint of live is damaged; a new one begins at {to_json(BOTH)}: it failed" in caplog.messages
 
 
 def has_row(job: Job, history: Path, offset: int, age_ms: int = 0) -> None:
@@ -142,7 +146,7 @@ def test_f23_history_continues_behind_the_rows_that_it_has(job: Job, tmp_path: P
     """Rows of before its start may be of a topic that was deleted since."""
     has_row(job, tmp_path, offset, age_ms)
     job.checkpoints.prepare("history_pushes", DAMAGED)
-    assert job.start("history_pushes").offsets == {0: expected}
+    assert job.start("history_pushes").offsets == {CONFIGS: {0: expected}}
 
 
 @pytest.mark.parametrize(("planned", "expected"), [(56, 55), (54, 52)])
@@ -151,15 +155,15 @@ def test_f24_records_that_are_gone_but_in_history_are_not_waited_for(job: Job, t
     has_row(job, tmp_path, 54)
     job.now = cluster(first=52)
     job.checkpoints.prepare("history_pushes", GONE._replace(position={CONFIGS: {0: READ}}, planned_to={CONFIGS: {0: planned}}))
-    assert job.start("history_pushes").offsets == {0: expected}
-    assert job.start("history_pushes").lost == ({} if expected == 55 else {0: 2})
+    assert job.start("history_pushes").offsets == {CONFIGS: {0: expected}}
+    assert job.start("history_pushes").lost == ({} if expected == 55 else {CONFIGS: {0: 2}})
 
 
 def test_progress_is_of_the_checkpoint_that_the_query_began_with(job: Job) -> None:
-    job.checkpoints.note("gauges", 5, {CONFIGS: {0: 57}})
+    job.checkpoints.note("history_connections", 5, {CONFIGS: {0: 57}})
     assert job.topic.written == [], "it hasn't begun"
-    job.checkpoints.begin("results")
-    job.checkpoints.note("results", 5, {CONFIGS: {0: 57}})
-    noted = job.topic.state.progress["results"]
-    assert job.checkpoints.begin("results").last_batch == 5
-    assert (noted.checkpoint, noted.batch, noted.position, noted.spark_version) == (job.start().checkpoint, 5, {0: 57}, "4.2.0")
+    job.checkpoints.begin("live")
+    job.checkpoints.note("live", 5, {CONFIGS: {0: 57}})
+    noted = job.topic.state.progress["live"]
+    assert job.checkpoints.begin("live").last_batch == 5
+    assert (noted.checkpoint, noted.batch, noted.position, noted.spark_version) == (job.start().checkpoint, 5, {CONFIGS: {0: 57}}, "4.2.0")

@@ -7,8 +7,9 @@ from dataclasses import replace
 from types import ModuleType
 
 import pytest
-from fleets import MINUTE, SECOND, Fleet, left_out
+from fleets import MINUTE, NOW, SECOND, Fleet, connected, left_out
 from gauge_rows import beat
+from record_bytes import connection_record
 
 from clientscope import presence
 from clientscope.findings.conditions import Condition
@@ -40,8 +41,8 @@ def many_names(job: Fleet) -> None:
 
 def many_gateways(job: Fleet) -> None:
     for number in range(5):
-        beat = change(1, Kind.HEARTBEAT, f"gw-{number}", at_ms=job.now)._replace(interval_ms=5_000)
-        job.engine.apply([{**beat._asdict(), "offset": number}])
+        beat = connection_record(number, kind=Kind.HEARTBEAT, connection_id=-1, gateway_id=f"gw-{number}", heartbeat_interval_ms=5_000)
+        job.engine.apply(connected([(job.now, beat)], number))
 
 
 def many_starts(job: Fleet) -> None:
@@ -111,8 +112,8 @@ def test_texts_that_are_forgotten_are_counted() -> None:
     job = Fleet()
     job.push(settings={"acks": "0"})
     reader = inputs.InputReader(most_texts=3)
-    (row,) = job.engine_rows()
-    first, second = reader.push(row), reader.push(row)
+    (result,) = job.results()
+    first, second = reader.push(result, NOW), reader.push(result, NOW)
     assert reader.full.count > 0
     assert first.settings == second.settings
 

@@ -9,12 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from job_topics import begun, cluster
+from job_topics import begun, cluster, only
 from patience import until
 from py4j.protocol import Py4JNetworkError
 from scripted_query import ScriptedQuery
 
 from clientscope.findings.conditions import Conditions
+from clientscope.records.topics import CONFIGS, CONNECTIONS
 from streaming.checkpoints import topics_now
 from streaming.checkpoints.plans import PLANS
 from streaming.job_checkpoints import Checkpoints
@@ -28,7 +29,7 @@ class Job:
     """Queries by their names, and what is said of them."""
 
     def __init__(self, history: Path, on_lost_records: Any) -> None:
-        self.queries = {name: [ScriptedQuery()] for name in (*PLANS, "findings")}
+        self.queries = {name: [ScriptedQuery()] for name in PLANS}
         for queries in self.queries.values():
             queries[0].finishes()
         self.conditions, self.metrics = Conditions(), JobMetrics()
@@ -40,7 +41,7 @@ class Job:
         for query in PLANS:
             checkpoints.begin(query)
         self.supervisor = Supervisor(
-            {name: self.starts(name) for name in self.queries}, ("gauges", "results", "findings"), checkpoints, self.conditions,
+            {name: self.starts(name) for name in self.queries}, ("live",), checkpoints, self.conditions,
             self.metrics, lambda query, failure: False, lambda name, running: None, 60.0, look_s=0.02,
         )  # fmt: skip
 
@@ -66,7 +67,7 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamesp
     """Of all queries, each after 50 of 60 records."""
     kafka = SimpleNamespace(path=tmp_path, said=cluster())
     kafka.lose = lambda: setattr(kafka, "said", cluster(first=53))
-    monkeypatch.setattr(topics_now, "ask", lambda _, names: kafka.said)
+    monkeypatch.setattr(topics_now, "ask", lambda _, names: only(names, kafka.said))
     return kafka
 
 
@@ -79,18 +80,18 @@ def job(checkpoints: SimpleNamespace) -> Iterator[Job]:
 
 def test_a_query_that_waits_for_kafka_holds_up_no_other(job: Job) -> None:
     answers = threading.Event()
-    job.waits["gauges"] = lambda: answers.wait(30) and None
+    job.waits["live"] = lambda: answers.wait(30) and None
     job.supervisor.start()
     try:
-        job.queries["gauges"][0].fail("broken")
-        until(lambda: "gauges is parked" in job.supervisor.problems())
-        ticks = job.queries["findings"][0].ticks
-        until(lambda: job.queries["findings"][0].ticks >= ticks + 3)
-        assert (job.metric("query_running", "findings"), job.metric("query_running", "gauges")) == (1, 0)
+        job.queries["live"][0].fail("broken")
+        until(lambda: "live is parked" in job.supervisor.problems())
+        ticks = job.queries["history_pushes"][0].ticks
+        until(lambda: job.queries["history_pushes"][0].ticks >= ticks + 3)
+        assert (job.metric("query_running", "history_pushes"), job.metric("query_running", "live")) == (1, 0)
         assert job.supervisor.stuck() == ""
     finally:
         answers.set()
-    until(lambda: len(job.queries["gauges"]), 2)
+    until(lambda: len(job.queries["live"]), 2)
 
 
 class UnreachableQuery(ScriptedQuery):
@@ -113,7 +114,7 @@ class UnreachableQuery(ScriptedQuery):
 def test_a_query_is_still_supervised_after_its_jvm_has_reset_connections(job: Job) -> None:
     query = UnreachableQuery()
     query.finishes()
-    (watched,) = [each for each in job.supervisor.watched if each.name == "gauges"]
+    (watched,) = [each for each in job.supervisor.watched if each.name == "live"]
     watched.running = query
     job.supervisor.start()
     until(lambda: query.ticks > 0)
@@ -145,12 +146,12 @@ def test_each_parked_query_has_a_line_and_a_finding_once_it_fails_again(job: Job
 def test_records_that_are_gone_are_skipped_and_counted(job: Job, checkpoints: SimpleNamespace) -> None:
     checkpoints.lose()
     job.supervisor.start()
-    job.queries["results"][0].fail("Some data may have been lost because they are not available in Kafka any more")
-    until(lambda: len(job.queries["results"]), 2)
-    place = {"query": "results", "topic": PLANS["results"].topic, "partition": "0"}
+    job.queries["live"][0].fail("Some data may have been lost because they are not available in Kafka any more")
+    until(lambda: len(job.queries["live"]), 2)
+    place = {"query": "live", "topic": CONFIGS, "partition": "0"}
     assert job.metrics.registry.get_sample_value("clientscope_stream_lost_records", place) == 3
     assert [each.message.split(":")[0] for each in job.conditions.take() if each.code == "OP006"] == [
-        f"Query results skipped 3 records of {PLANS['results'].topic}, which were gone before it had read them"
+        f"Query live skipped 3 records of {CONFIGS} and {CONNECTIONS}, which were gone before it had read them"
     ]
     assert job.supervisor.ends is None
 
@@ -160,19 +161,17 @@ def test_a_job_that_is_to_stop_at_lost_records_is_ended(checkpoints: SimpleNames
     checkpoints.lose()
     job.supervisor.start()
     try:
-        job.queries["results"][0].fail("Some data may have been lost because they are not available in Kafka any more")
+        job.queries["live"][0].fail("Some data may have been lost because they are not available in Kafka any more")
         until(lambda: job.supervisor.ends is not None)
         assert "offsets from 50 to 52, 3 records" in str(job.supervisor.ends)
     finally:
         job.supervisor.stop()
 
 
-def test_who_is_reset_begins_anew_alone_and_who_reads_another_topic_with_findings(job: Job) -> None:
+def test_who_is_reset_begins_anew_alone(job: Job) -> None:
     job.supervisor.start()
-    job.supervisor.refused("results", False)
-    until(lambda: len(job.queries["results"]), 2)
-    assert len(job.queries["findings"]) == 1
-    job.supervisor.refused("results", True)
-    until(lambda: (len(job.queries["results"]), len(job.queries["findings"])), (3, 2))
-    until(lambda: not job.queries["results"][1].isActive)
-    assert job.queries["gauges"][0].isActive
+    for again, another in enumerate(("", CONFIGS), 2):
+        job.supervisor.refused("live", another)
+        until(lambda again=again: len(job.queries["live"]), again)
+    until(lambda: not job.queries["live"][1].isActive)
+    assert len(job.queries["history_pushes"]) == 1 and job.queries["history_pushes"][0].isActive

@@ -168,13 +168,6 @@ def test_a_record_of_a_connection_has_its_lists() -> None:
     assert [tuple(each.values()) for each in of_traffic["traffic"]] == [(7, 100, 2**32 - 1)]
 
 
-def test_only_the_wanted_columns_are_made() -> None:
-    found = decode_connections(binaries(COUNTED, None), only={"kind", "counts"})
-    assert [field.name for field in found.type] == ["kind", "counts", "decode_error"]
-    whole = decode_connections(binaries(COUNTED, None))
-    assert all(found.field(field.name).equals(whole.field(field.name)) for field in found.type)
-
-
 @given(st.lists(st.sampled_from([PUSHED, COUNTED, None, b"{}"]) | st.binary(max_size=40), max_size=5))
 def test_any_bytes_are_a_row_or_a_reason_and_rows_stay_in_order(values: list[bytes | None]) -> None:
     for made, of, record_class in ((decode_pushes, PUSH, ClientConfigRecord), (decode_connections, CONNECTION, ClientConnectionRecord)):

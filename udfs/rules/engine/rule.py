@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.risks import Risk
+from clientscope.severities import Severity
 
 if TYPE_CHECKING:
     from udfs.rules.engine.push import Push
@@ -118,7 +119,7 @@ class Case:
     defaults: Mapping[str, str | None] = field(default_factory=dict)
     software: str = "apache-kafka-java"
     version: str = "4.4.0"
-    severity: str | None = None
+    severity: Severity | None = None
     complete: bool = False
     client_id: str | None = "orders-1"
 
@@ -200,7 +201,7 @@ class Rule:
 
     code: str
     name: str
-    severity: str
+    severity: Severity
     risks: tuple[Risk, ...]
     messages: tuple[str, str, str]
     evaluate: Callable[[Push], Judgement] = unjudged

@@ -17,6 +17,7 @@ import pytest
 from backtracking import steps
 from corpora import corpus, is_held_back
 from every import every
+from fleets import NOW, connected, pushed
 from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,9 +47,6 @@ from clientscope.topic_values import Setting
 from sinks.dashboard.state.connections import event
 from udfs.decode import CONNECTION, PUSH
 from udfs.kernels.client_facts import CLIENT
-from udfs.kernels.connection_counts import counts
-from udfs.kernels.finding_inputs import connected, pushed
-from udfs.kernels.results import results
 
 STRING, LIST, CLASS, PASSWORD = 1, 6, 7, 8
 HALVES = pytest.mark.parametrize("held_back", [False, True], ids=["tuned on", "held back"])
@@ -354,18 +352,16 @@ def test_no_kernel_of_the_job_and_no_reader_of_the_page_passes_a_raw_name_on(sec
     """A record that no gateway wrote, or one of an earlier release."""
     texts = [name for name in FIELDS if name != "security_protocol"]
     instance = uuid.uuid4()
-    pushes = pa.array([config_record(setting(secret, "x"), client_instance_id=instance, **{name: secret}) for name in texts
-                       if name not in ("reason", "gateway_host", "previous_software_name", "previous_software_version")])  # fmt: skip
+    pushes = [config_record(setting(secret, "x"), client_instance_id=instance, **{name: secret}) for name in texts
+                       if name not in ("reason", "gateway_host", "previous_software_name", "previous_software_version")]  # fmt: skip
     connections = [
         connection_record(number, [(secret, secret, 1, 1, 0)], **{name: secret})
         for number, name in enumerate(texts) if name != "digest_key_id"
     ]  # fmt: skip
     connections += [heartbeat(50, [("java", secret, 1, 1, 0)]), connection_record(51, cluster_id=secret)]
     made = [
-        results(pushes, KEY).to_pylist(),
-        pushed(pushes, KEY).to_pylist(),
-        connected(pa.array(connections), KEY).to_pylist(),
-        counts(pa.array(connections), KEY).to_pylist(),
+        pushed((NOW, each) for each in pushes),
+        connected((NOW, each) for each in connections),
         [str(event(each)) for each in connections],
     ]
     for each in made:

@@ -11,7 +11,7 @@ from command_runs import Run
 from kafka.net.manager import KafkaConnectionManager
 
 TOPIC_COMMANDS = (
-    ("topics", 1), ("brokers", 1), ("api-versions", 1), ("findings", 1), ("checkpoints list", 1), ("checkpoints reset results", 1),
+    ("topics", 1), ("brokers", 1), ("api-versions", 1), ("findings", 1), ("checkpoints list", 1), ("checkpoints reset live", 1),
     ("readiness", 2), ("xray --seconds 1 --command true", 2), ("serve --listen 127.0.0.1:0", 1),
     ("gateway --listen 127.0.0.1:0 --upstream 127.0.0.1:1", 1), ("stream --checkpoint-dir c --history-dir h", 1),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from alert_receivers import message
-from fleets import KEY, Fleet, rows
+from fleets import KEY, Fleet, pushed
 from golden import cases
 
 from clientscope.findings.record import Finding
@@ -22,7 +22,6 @@ from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.enums import Origin
 from clientscope.session.state import Identity, RequestFields
 from sinks.alerts.message import Texts
-from udfs.kernels.finding_inputs import pushed
 
 PLACE = GatewayPlace("cluster", 1, "gateway-1", 1000, "CLIENT")
 JAVA = Identity("orders-1", "apache-kafka-java", "4.4.0", principal="User:ANONYMOUS")
@@ -292,7 +291,7 @@ LEAKING = {
 def leak_of(record: bytes) -> Finding:
     """What the job finds in it."""
     fleet = Fleet()
-    fleet.engine.apply(rows(pushed, [(fleet.now, record)]))
+    fleet.engine.apply(pushed([(fleet.now, record)]))
     fleet.write()
     return fleet.one("SK002")
 

@@ -151,7 +151,7 @@ def test_the_driver_has_no_great_expectations() -> None:
 
 
 def test_suites_have_the_jobs_tables_and_names_that_are_used_once_and_documented() -> None:
-    tables = {(plan.topic, plan.table) for plan in PLANS.values() if plan.table}
+    tables = {(*plan.topics, plan.table) for plan in PLANS.values() if plan.table}
     assert {(suite.topic, suite.table) for suite in SUITES.values()} == tables - {(TELEMETRY, "client_facts")}, "which has no samples"
     for suite in SUITES.values():
         assert len(suite.abouts) == len(suite.of_samples) + 1

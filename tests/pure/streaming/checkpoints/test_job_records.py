@@ -13,19 +13,20 @@ from streaming.checkpoints.job_records import JobOwner, JobState, SkippedRecord,
 from streaming.checkpoints.topics_now import Extent
 from streaming.findings.retention import DAY_MS
 
+ID = {CONFIGS: "id"}
 OWNER = JobOwner(run="1", process="clientscope stream, process 7 on host", started_ms=1, running=True)
 
 
 def test_a_position_is_of_the_present_checkpoint() -> None:
     topic = TopicInMemory()
-    assert topic.state.position("results") == {}
-    first = new_start("results", "id", {0: 5}, "it was reset", {0: 2})
+    assert topic.state.position("live") == {}
+    first = new_start("live", ID, {CONFIGS: {0: 5}}, "it was reset", {CONFIGS: {0: 2}})
     topic.write(first)
-    assert topic.state.position("results") == {0: 5}
-    topic.write(progress(first, {0: 9}))
-    assert topic.state.position("results") == {0: 9}
-    topic.write(new_start("results", "id", None, "it was reset"))
-    assert topic.state.position("results") == {}, "the progress is of another checkpoint"
+    assert topic.state.position("live") == {CONFIGS: {0: 5}}
+    topic.write(progress(first, {CONFIGS: {0: 9}}))
+    assert topic.state.position("live") == {CONFIGS: {0: 9}}
+    topic.write(new_start("live", ID, {}, "it was reset"))
+    assert topic.state.position("live") == {}, "the progress is of another checkpoint"
     assert topic.state.lost() == {}, "a reset begins to count anew"
 
 
@@ -36,7 +37,7 @@ def test_f25_what_another_version_wrote_is_taken_as_far_as_it_is_known(caplog: p
     state.take({
         OWNER.key: later, place.key: place.model_dump_json().encode(),
         '["kind-of-a-later-release"]': b"{}",
-        "[" * 100_000: b"{}", '["start","results"]': b"{", "no key": b"{}", "[]": b"{}", "5": b"{}", '["owner","x"]': None,
+        "[" * 100_000: b"{}", '["start","live"]': b"{", "no key": b"{}", "[]": b"{}", "5": b"{}", '["owner","x"]': None,
     })  # fmt: skip
     assert (state.owner, list(state.skipped.values()), state.starts) == (OWNER, [place], {})
     assert len([line for line in caplog.messages if "can't be read" in line]) == 6
@@ -58,22 +59,27 @@ def test_clients_seen_are_the_same_for_the_next_process() -> None:
 
 def test_waiting_ends_with_what_is_read_with_the_job_and_with_patience() -> None:
     topic, said = TopicInMemory(), list[str]()
-    extents = {"results": {0: Extent(3, 10), 1: Extent(0, 0)}}
-    assert await_read(topic.read, extents, said.append) == "results has 7 records still to read, and no job runs"
-    start = new_start("results", "id", None, "it had never run")
-    topic.write(start, OWNER, progress(start, {0: 9}))
-    assert (
-        await_read(topic.read, extents, said.append, patience_s=0.0) == "results has 1 record still to read, and has read nothing for 0 s"
-    )
-    assert said == ["results has 1 record still to read"]
-    topic.write(progress(start, {0: 10}))
+    extents = {"live": {CONFIGS: {0: Extent(3, 10), 1: Extent(0, 0)}}}
+    assert await_read(topic.read, extents, said.append) == "live has 7 records still to read, and no job runs"
+    start = new_start("live", ID, {}, "it had never run")
+    topic.write(start, OWNER, progress(start, {CONFIGS: {0: 9}}))
+    assert await_read(topic.read, extents, said.append, patience_s=0.0) == "live has 1 record still to read, and has read nothing for 0 s"
+    assert said == ["live has 1 record still to read"]
+    topic.write(progress(start, {CONFIGS: {0: 10}}))
     assert await_read(topic.read, extents, said.append) == ""
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"checkpoint": "../../etc"}, {"checkpoint": ""}, {"offsets": {"0": -1}}, {"offsets": {"0": 2**63}}, {"at_ms": 10**30}]
+    "wrong",
+    [
+        {"checkpoint": "../../etc"},
+        {"checkpoint": ""},
+        {"offsets": {CONFIGS: {"0": -1}}},
+        {"offsets": {CONFIGS: {"0": 2**63}}},
+        {"at_ms": 10**30},
+    ],
 )
 def test_a_start_that_no_job_writes_is_left_out(wrong: dict[str, object]) -> None:
-    state, start = JobState(), new_start("results", None, {0: 1}, "it was reset")
+    state, start = JobState(), new_start("live", ID, {CONFIGS: {0: 1}}, "it was reset")
     state.take({start.key: json.dumps(json.loads(start.model_dump_json()) | wrong).encode()})
     assert state.starts == {}

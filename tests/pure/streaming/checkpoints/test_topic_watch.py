@@ -8,6 +8,7 @@ import pytest
 from job_topics import cluster
 
 from clientscope.errors import EnvironmentProblem
+from clientscope.records.topics import CONFIGS
 from streaming.checkpoints import topics_now as module
 from streaming.checkpoints.topics_now import TopicsNow, TopicWatch
 
@@ -17,9 +18,9 @@ class Kafka:
 
     def __init__(self) -> None:
         self.failing = self.broken = False
-        self.stale: dict[str, bool] = {}
+        self.stale: dict[str, str] = {}
         self.asked = threading.Semaphore(0)
-        self.refused: list[tuple[str, bool]] = []
+        self.refused: list[tuple[str, str]] = []
         self.back = 0
 
     def ask(self) -> TopicsNow:
@@ -42,15 +43,15 @@ def test_who_has_to_begin_anew_is_refused_until_it_has() -> None:
     watch = kafka.watch()
     watch.look()
     assert kafka.refused == []
-    kafka.stale = {"results": True, "history_pushes": False}
+    kafka.stale = {"live": CONFIGS, "history_pushes": ""}
     watch.look()
-    assert kafka.refused == [("results", True), ("history_pushes", False)]
+    assert kafka.refused == [("live", CONFIGS), ("history_pushes", "")]
 
 
 def test_a_broker_that_is_away_is_no_cause() -> None:
     kafka = Kafka()
     watch = kafka.watch()
-    kafka.failing, kafka.stale = True, {"results": True}
+    kafka.failing, kafka.stale = True, {"live": CONFIGS}
     watch.look()
     assert (kafka.refused, kafka.back, watch.away) == ([], 0, "no broker answers; is it up?")
     kafka.failing, kafka.stale = False, {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -43,7 +44,7 @@ def declares_and_leaves(fleet: Fleet) -> None:
 def test_order_of_reading_finds_nothing_in_requests_of_a_client_that_had_declared(fleet: Fleet, read_first: str, later_ms: int) -> None:
     declares_and_leaves(fleet)
     fleet.now += later_ms
-    push, requests = (row | {"partition": partition} for partition, row in enumerate(fleet.engine_rows()))
+    push, requests = (replace(each, partition=partition) for partition, each in enumerate(fleet.results()))
     fleet.pushes = []
     fleet.start()
     fleet.engine.apply([push, requests] if read_first == "push" else [requests, push], was_there=True)
@@ -173,7 +174,7 @@ def test_finds_what_was_seen_of_clients_that_left_long_before_a_start(fleet: Fle
     fleet.close(connection)
     fleet.now += 2 * HOUR
     fleet.push("billing-1", instance=2, settings=GOOD)
-    *earlier, latest = (row | {"partition": partition} for partition, row in enumerate(fleet.engine_rows()))
+    *earlier, latest = (replace(each, partition=partition) for partition, each in enumerate(fleet.results()))
     fleet.pushes = []
     fleet.start()
     fleet.engine.apply([latest])

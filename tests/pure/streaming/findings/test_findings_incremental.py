@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from clientscope.findings.conditions import Condition
 from clientscope.findings.decisions import Decision
 from streaming.findings import engine, entry
 from streaming.findings.book import is_due
@@ -216,20 +217,30 @@ def test_a_new_leak_is_reported_once_while_the_rest_is_still_read() -> None:
     fleet.client(7, {**LEAK, "acks": "0"}, "etl-1")
     events, fleet.events = fleet.events, []  # which are read later than the pushes
     fleet.start()
-    early = fleet.engine.new_leaks(fleet.now)
+    early = fleet.engine.early(fleet.now)
     (leak,) = early.values()
     assert leak is not None and (leak.code, leak.state, leak.alert and leak.alert.why) == ("SK001", "open", "new")
     fleet.engine.written(early, fleet.now)
-    assert not fleet.engine.new_leaks(fleet.now), "once"
-    assert not fleet.engine.new_leaks(fleet.now + 2 * MINUTE) and not fleet.engine.new_leaks(fleet.now + 15 * MINUTE), "whatever it takes"
+    assert not fleet.engine.early(fleet.now), "once"
+    assert not fleet.engine.early(fleet.now + 2 * MINUTE) and not fleet.engine.early(fleet.now + 15 * MINUTE), "whatever it takes"
     fleet.published |= {key: record.model_dump_json(exclude_none=True).encode() for key, record in early.items() if record}
     fleet.events = events
     fleet.start()
-    assert not fleet.engine.new_leaks(fleet.now)
+    assert not fleet.engine.early(fleet.now)
     fleet.later(SECOND)
     assert fleet.one("SK001").alert == leak.alert and len(fleet.findings("AN101")) == 2
     fleet.start()
-    assert not fleet.engine.new_leaks(fleet.now), "what the topic has waits until all is read"
+    assert not fleet.engine.early(fleet.now), "what the topic has waits until all is read"
+
+
+def test_what_is_wrong_with_the_job_is_said_while_the_rest_is_still_read_but_no_gateway_is_lost() -> None:
+    fleet = lived()
+    fleet.start()
+    for code in ("OP001", "OP008"):
+        fleet.conditions.report(Condition(code, f"subject of {code}", True, "medium", "why", fleet.now))
+    assert [each.code for each in fleet.engine.early(fleet.now).values() if each] == ["OP008"]
+    fleet.later(SECOND)
+    assert {each.code for each in fleet.findings() if each.kind == "operation"} == {"OP001", "OP008"}
 
 
 def test_places_that_make_room_are_reported_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:

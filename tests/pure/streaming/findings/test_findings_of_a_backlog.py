@@ -6,7 +6,7 @@ import time
 
 from fleets import HOUR, MINUTE, NOW, Fleet
 
-from streaming.queries.findings import cloud_event
+from streaming.publish_findings import cloud_event
 
 LEAK = {"acks": "all", "sasl.password": "hunter2-canary"}
 

@@ -33,7 +33,7 @@ def test_f41_a_clean_push_under_anothers_instance_id_neither_resolves_nor_replac
         fleet.push("orders-1", thief, instance=1, settings=CLEAN, principal="User:b")
         fleet.later(20 * MINUTE)
         assert [each for each in states(fleet) if each[0] == code] == before
-        assert len({row["client"] for row in fleet.engine_rows()}) == 2
+        assert len({each.client for each in fleet.results()}) == 2
         fleet.restart(SECOND)
         assert [each for each in states(fleet) if each[0] == code] == before, "nor after a restart"
 

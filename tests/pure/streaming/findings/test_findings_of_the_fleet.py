@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 from every import every
-from fleets import HOUR, MINUTE, SECOND, Fleet, rows, shown
+from fleets import HOUR, MINUTE, SECOND, Fleet, connected, shown
 from record_bytes import connection_record
 
 from clientscope.findings.conditions import Condition, gateway_subject, given_up_alerts, lost_gateway
 from clientscope.profiles import Profile, Thresholds
 from clientscope.records.enums import Kind
 from clientscope.severities import Severity
-from udfs.kernels.finding_inputs import connected
 
 SETTINGS = {"acks": "all", "linger.ms": "5", "batch.size": "65536"}
 STORM = "more than 99 connections closed within five minutes"
@@ -118,7 +117,7 @@ def closes(fleet: Fleet, addresses: Iterable[str], every_ms: int = SECOND, reads
         for number, address in enumerate(addresses)
     ]
     for _ in range(reads):
-        fleet.engine.apply(rows(connected, records))
+        fleet.engine.apply(connected(records))
     fleet.now += len(records) * every_ms
     fleet.later(SECOND)
 

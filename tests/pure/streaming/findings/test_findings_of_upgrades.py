@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet
-from record_bytes import binaries, connection_record, heartbeat
 
 from clientscope.profiles import Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
@@ -14,7 +13,6 @@ from clientscope.profiles.thresholds import ProfileChoice
 from clientscope.records.enums import Kind
 from streaming.findings import upgrades
 from streaming.findings.inputs import ConnectionChange
-from udfs.kernels.finding_inputs import connected
 
 OLD = ((3, 0), (0, 2), (1, 3))
 NEW = ((18, 3), (3, 9), (0, 9), (1, 12))
@@ -113,17 +111,3 @@ def test_clients_beyond_the_bound_are_counted(monkeypatch: pytest.MonkeyPatch) -
         who = "10.0.0.1", "User:a", f"app{number}x", "", "java", "1"
         requested.happened(ConnectionChange(number, Kind.PRESENT, number, "c", 1, "g", 1, number, *who, b"\0\1\0\3"))
     assert requested.full.count >= 20
-
-
-def test_a_batch_keeps_what_each_connection_requested() -> None:
-    """Of several events of a connection the last one is kept, which has all versions of the period."""
-    values = [
-        connection_record(1, connection_id=1, kind=Kind.OPENED),
-        connection_record(2, connection_id=1, kind=Kind.PRESENT, requested_versions=((1, 3),)),
-        connection_record(3, connection_id=1, kind=Kind.CLOSED, requested_versions=((1, 3), (3, 0)), client_software_name="java"),
-        heartbeat(4),
-    ]
-    found = connected(binaries(*values)).to_pylist()
-    assert [(row["kind"], row["requested"], row["software_name"]) for row in found] == [
-        (Kind.CLOSED, b"\0\1\0\3\0\3\0\0", "java"), (Kind.HEARTBEAT, b"", "unknown"),
-    ]  # fmt: skip

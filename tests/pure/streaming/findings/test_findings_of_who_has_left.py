@@ -119,10 +119,10 @@ def test_f35_a_change_that_only_an_erased_client_shows_is_gone_with_it(fleet: Fl
         fleet.later()
     assert fleet.one("AN401").evidence == ["acks: all before, 1 now"]
     fleet.later(wait_ms)
-    fleet.erase(fleet.engine_rows()[erased - 1]["client"])
+    fleet.erase(fleet.results()[erased - 1].client)
     fleet.later()
     assert all(each.state == "resolved" for each in fleet.findings("AN401"))
-    fleet.erase(fleet.engine_rows()[2 - erased]["client"])
+    fleet.erase(fleet.results()[2 - erased].client)
     fleet.later()
     assert not fleet.published
 
@@ -130,7 +130,7 @@ def test_f35_a_change_that_only_an_erased_client_shows_is_gone_with_it(fleet: Fl
 def test_f35_what_an_erased_client_started_with_is_no_before_of_a_later_change(fleet: Fleet) -> None:
     fleet.client(1, {"acks": "all"})
     fleet.later()
-    fleet.erase(fleet.engine_rows()[0]["client"])
+    fleet.erase(fleet.results()[0].client)
     fleet.later()
     fleet.client(2, {"acks": "1"})
     fleet.later(10 * SECOND)
@@ -140,7 +140,7 @@ def test_f35_what_an_erased_client_started_with_is_no_before_of_a_later_change(f
 def test_what_an_erased_client_started_with_is_known_of_another_one_that_has_it(fleet: Fleet) -> None:
     for instance in (1, 2):
         fleet.client(instance, {"acks": "all"}, f"orders-{instance}")
-    fleet.erase(fleet.engine_rows()[0]["client"])
+    fleet.erase(fleet.results()[0].client)
     fleet.later()
     fleet.client(3, {"acks": "1"}, "orders-3")
     fleet.later(10 * SECOND)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
-from fleets import HOUR, KEY, MINUTE, NOW, SECOND, rows
+from fleets import HOUR, KEY, MINUTE, NOW, SECOND, connected, pushed, tombstones
 from hypothesis import example, given
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, setting
@@ -23,9 +24,11 @@ from clientscope.findings.fingerprints import secret_fingerprint
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
+from clientscope.records.input_record import InputRecord
+from clientscope.records.result_record import PushResult
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
-from udfs.kernels.finding_inputs import connected, pushed, tombstones
+from streaming.findings.inputs import EngineInput
 
 CLIENTS = range(5)
 CONFIGURATIONS = ({"acks": "0"}, {"acks": "all"}, {"acks": "all", "sasl.password": "hunter2-canary"})
@@ -47,7 +50,7 @@ class Written(NamedTuple):
     """A record: the key that its partition follows from ("gateway" for all of connections), and what the engine gets of it."""
 
     key: str
-    row: dict[str, Any]
+    row: EngineInput
 
 
 class Records:
@@ -70,8 +73,8 @@ class Records:
             self._step(what, client, CONFIGURATIONS[which])
             for number, (key, row) in enumerate(self.written[begin:], begin):
                 offset = sum(is_event(each) == is_event(self.written[number]) for each in self.written[:number])
-                at_ms = row["appended_ms"] + self._skew_ms[key == "gateway"]
-                self.written[number] = Written(key, {**row, "offset": offset, "appended_ms": at_ms})
+                at_ms = row.appended_ms + self._skew_ms[key == "gateway"]
+                self.written[number] = Written(key, replace(row, offset=offset, appended_ms=at_ms))
 
     def _step(self, what: str, client: int, configuration: dict[str, str]) -> None:
         name = f"app-{'ab'[client % 2]}-{client}"
@@ -85,14 +88,14 @@ class Records:
         if what in ("starts", "pushes") and client in self._open:
             made = {**identity, **instance, "connection_id": self._open[client], "gateway_epoch": self._epoch}
             record = config_record(*(setting(key, value) for key, value in configuration.items()), **made)
-            (row,) = rows(pushed, [(self.now, record)])
-            self.written.append(Written(row["client"], row))
+            (row,) = pushed([(self.now, record)])
+            self.written.append(Written(row.client, row))
         elif what == "leaves" and client in self._open:
             self._event(Kind.CLOSED, client, **identity, **instance)
             del self._open[client]
         elif what == "is erased":
-            for key in {each.key for each in self.written if each.row["kind"] is None and each.row["client_id"] == name}:
-                self.written += [Written(key, row) for row in rows(tombstones, [(self.now, key.encode())])]
+            for key in {each.key for each in self.written if isinstance(each.row, PushResult) and each.row.client_id == name}:
+                self.written += [Written(key, row) for row in tombstones([(self.now, key.encode())])]
         elif what == "two hours pass":
             self.now += 2 * HOUR
         elif what == "gateway restarts":
@@ -104,14 +107,14 @@ class Records:
         self._sequence += 1
         connection = self._open.get(client, -1)
         record = connection_record(self._sequence, kind=kind, connection_id=connection, gateway_epoch=self._epoch, **fields)
-        self.written += [Written("gateway", row) for row in rows(connected, [(self.now, record)])]
+        self.written += [Written("gateway", row) for row in connected([(self.now, record)])]
 
     def grow(self, before: int, moved: Mapping[str, int]) -> None:
         """The topics have more partitions after so many records: producers then write each key where ``moved`` says."""
         ends: Counter[tuple[bool, int]] = Counter()
         for number, (key, row) in enumerate(self.written):
             which = key == "gateway", 0 if number < before else moved[key]
-            self.written[number] = Written(key, {**row, "partition": which[1], "offset": ends[which]})
+            self.written[number] = Written(key, replace(row, partition=which[1], offset=ends[which]))
             ends[which] += 1
 
 
@@ -187,7 +190,7 @@ def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list
     records.grow(grown, {each.key: order.randrange(3) for each in records.written})
     there: dict[bool, list[list[Written]]] = {True: [[], [], []], False: [[], [], []]}
     for each in records.written[:started]:
-        there[is_event(each)][each.row["partition"]].append(each)
+        there[is_event(each)][each.row.partition].append(each)
     job = Job(records.written[started:], order)
     job.read(there[True])
     job.read(there[False])
@@ -207,7 +210,7 @@ def test_clock_that_was_ahead_hides_no_later_loss_of_a_gateway() -> None:
     engine = FindingsEngine({}, Policy(), Thresholds(), conditions)
     for offset, (gateway, at_ms) in enumerate([("gw-1", NOW + 6 * HOUR), ("gw-2", NOW)]):
         beat = connection_record(offset, kind=Kind.HEARTBEAT, connection_id=-1, gateway_id=gateway)
-        engine.apply(rows(connected, [(at_ms, beat)], begin=offset))
+        engine.apply(connected([(at_ms, beat)], begin=offset))
     lost = gateway_subject("c", 1, "gw-2")
     conditions.report(Condition("OP001", lost, True, "high", "no heartbeats", NOW + MINUTE))
     assert [record.code for record in engine.changes(NOW + 2 * MINUTE).values() if record] == ["OP001"]
@@ -221,7 +224,7 @@ def test_erased_client_is_named_no_more_though_its_tombstone_seems_older(engine:
     opened = engine.changes(NOW + SECOND)
     engine.written(opened, NOW + SECOND)
     assert [client.client_id for record in opened.values() if record for client in record.clients] == ["app-1"]
-    engine.apply(rows(tombstones, [(NOW - back_ms, push[0]["client"].encode())], begin=1))
+    engine.apply(tombstones([(NOW - back_ms, push[0].client.encode())], begin=1))
     assert engine.changes(NOW + MINUTE) == dict.fromkeys(opened), "nobody else had it"
 
 
@@ -231,12 +234,12 @@ def test_newest_of_several_of_the_same_names_counts_as_connected(engine: Finding
     engine.changes(NOW)
     names = {"principal": "User:a", "client_id": "app", "client_address": "10.0.0.1"}
     opened = connection_record(1, kind=Kind.PRESENT, connection_id=7, gateway_epoch=1, **names)
-    engine.apply(rows(connected, [(NOW, opened)]))
+    engine.apply(connected([(NOW, opened)]))
     for offset, at_ms in enumerate([NOW, NOW + 10 - back_ms]):
         record = config_record(
             setting("acks", "all"), client_instance_id=UUID(int=offset + 1), connection_id=offset, gateway_epoch=1, **names
         )
-        engine.apply(rows(pushed, [(at_ms, record)], begin=offset))
+        engine.apply(pushed([(at_ms, record)], begin=offset))
     engine.changes(NOW + 2 * HOUR)
     assert [push.offset for push in engine.clients.all() if engine.clients.is_live(push.client)] == [1]
 
@@ -245,7 +248,7 @@ def test_clock_that_was_ahead_drops_no_newer_push_in_another_partition(engine: F
     """The topic grows between the client's two pushes; another client's push before them had a time of tomorrow."""
     engine.changes(NOW)
     ahead, before = pushes_of(2, NOW + 24 * HOUR, "another-canary"), pushes_of(1, NOW, "old-canary")
-    engine.apply([*ahead, *({**row, "offset": 1} for row in before)])
+    engine.apply([*ahead, *(replace(row, offset=1) for row in before)])
     engine.apply(pushes_of(1, NOW + SECOND, "hunter2-canary", partition=1))
     newest = {push.client_id: (push.partition, push.appended_ms) for push in engine.clients.all()}
     assert newest["app-1"] == (1, NOW + SECOND)
@@ -271,9 +274,9 @@ def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], seed: i
 @pytest.mark.parametrize("reverse", [False, True])
 def test_an_application_s_last_change_is_found_in_any_order(reverse: bool) -> None:
     records = Records([("starts", 0, 0), ("leaves", 0, 0), ("starts", 2, 1), ("leaves", 2, 0), ("starts", 4, 0)])
-    pushes = [each for each in records.written if each.row["kind"] is None]
+    pushes = [each for each in records.written if isinstance(each.row, PushResult)]
     job = Job([], random.Random(0))  # noqa: S311  # an order, no secret
-    job.read([[each for each in records.written if each.row["kind"] is not None]])
+    job.read([[each for each in records.written if isinstance(each.row, InputRecord)]])
     job.read([pushes[::-1] if reverse else pushes])
     (change,) = [record for record in job.engine.changes(records.now).values() if record and record.code == "AN401"]
     assert change.evidence == ["acks: 0 before, all now"]
@@ -286,7 +289,7 @@ def test_of_two_pushes_of_one_moment_the_same_one_is_named_in_any_order(keys: tu
         records = Records([])
         for number, key in enumerate(keys):
             record = config_record(setting(key, "hunter2-canary"), client_id=f"app-{'ab'[number]}", client_instance_id=UUID(int=number + 1))
-            records.written += [Written("", row) for row in rows(pushed, [(records.now, record)], begin=number)]
+            records.written += [Written("", row) for row in pushed([(records.now, record)], begin=number)]
         job = Job(records.written[::-1] if reverse else records.written, random.Random(0))  # noqa: S311  # an order, no secret
         job.read_what_is_new()
         (leak,) = [record for record in job.engine.changes(records.now).values() if record and record.code == "SK001"]
@@ -294,10 +297,10 @@ def test_of_two_pushes_of_one_moment_the_same_one_is_named_in_any_order(keys: tu
     assert found[0] == found[1]
 
 
-def pushes_of(instance: int, at_ms: int, value: str, partition: int = 0) -> list[dict[str, Any]]:
+def pushes_of(instance: int, at_ms: int, value: str, partition: int = 0) -> list[PushResult]:
     """What the engine gets of one push of a secret."""
     record = config_record(setting("sasl.password", value), client_id=f"app-{instance}", client_instance_id=UUID(int=instance))
-    return [{**row, "partition": partition} for row in rows(pushed, [(at_ms, record)])]
+    return pushed([(at_ms, record)], partition=partition)
 
 
 @pytest.mark.parametrize("tombstone_first", [False, True])
@@ -305,7 +308,7 @@ def pushes_of(instance: int, at_ms: int, value: str, partition: int = 0) -> list
 def test_f49_late_tombstone_erases_no_newer_push(engine: FindingsEngine, erased_ms: int, stays: bool, tombstone_first: bool) -> None:
     """A key's tombstone may be in another partition than its client's next push."""
     push = pushes_of(1, NOW, "hunter2-canary", partition=1)
-    tombstone = rows(tombstones, [(NOW + erased_ms, push[0]["client"].encode())])
+    tombstone = tombstones([(NOW + erased_ms, push[0].client.encode())])
     for batch in (tombstone, push) if tombstone_first else (push, tombstone):
         engine.apply(batch)
     changes = engine.changes(NOW + HOUR + SECOND)

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from fleets import NOW, SECOND, rows
+from fleets import NOW, SECOND, connected, pushed
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
+from clientscope.records.input_record import InputRecord
+from clientscope.records.result_record import FiredRule, PushResult
 from streaming.findings import fleet
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
-from udfs.kernels.finding_inputs import connected, pushed
 
+OF_PUSH = "Record 7 of partition 0 of clientscope.configs"
 WHO = {"principal": "User:a", "client_address": "10.0.0.1"}
 
 
-NO_KEY = '[{"code":"SK001","severity":"high","message":"","settings":[{"hunter2-canary":1}]}]'
+NO_KEY = (FiredRule("SK001", "", "high", "", ({"hunter2-canary": 1},)),)
 """Verdicts that are read well and fail later, each time that the push is looked at."""
 
 
-def push(offset: int, client_id: str, **broken: Any) -> dict[str, Any]:
-    (row,) = rows(pushed, [(NOW, config_record(setting("acks", "0"), client_id=client_id, **WHO))], begin=offset)
-    return row | broken
+def push(offset: int, client_id: str, **broken: Any) -> PushResult:
+    (result,) = pushed([(NOW, config_record(setting("acks", "0"), client_id=client_id, **WHO))], begin=offset)
+    return replace(result, **broken)
 
 
-def event(offset: int, **broken: Any) -> dict[str, Any]:
-    (row,) = rows(connected, [(NOW, connection_record(offset, kind=Kind.IDENTIFIED, client_id="orders", **WHO))], begin=offset)
-    return row | broken
+def event(offset: int, **broken: Any) -> InputRecord:
+    (found,) = connected([(NOW, connection_record(offset, kind=Kind.IDENTIFIED, client_id="orders", **WHO))], begin=offset)
+    assert found.connection is not None
+    return replace(found, connection=replace(found.connection, **broken))
 
 
 def engine() -> FindingsEngine:
@@ -41,14 +45,14 @@ def engine() -> FindingsEngine:
 @pytest.mark.parametrize(
     ("broken", "where", "why"),
     [
-        (push(7, "web", rules='{"hunter2-canary'), "Record 7 of partition 0 of clientscope.configs", "JSONDecodeError"),
-        (push(7, "web", settings=None), "Record 7 of partition 0 of clientscope.configs", "TypeError"),
-        (push(7, "web", rules=NO_KEY), "Record 7 of partition 0 of clientscope.configs", "KeyError"),
+        (push(7, "web", rules=None), OF_PUSH, "TypeError"),
+        (push(7, "web", configuration={"hunter2-canary": object()}), OF_PUSH, "PydanticSerializationError"),
+        (push(7, "web", rules=NO_KEY), OF_PUSH, "KeyError"),
         (event(7, kind=Kind.HEARTBEAT, sequence=None), "Record 7 of partition 0 of clientscope.connections", "TypeError"),
     ],
 )
 def test_record_that_the_engine_fails_at_is_passed_over(
-    broken: dict[str, Any], where: str, why: str, caplog: pytest.LogCaptureFixture
+    broken: PushResult | InputRecord, where: str, why: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     job = engine()
     with caplog.at_level(logging.ERROR):
@@ -65,7 +69,7 @@ def test_record_that_the_engine_fails_at_is_passed_over(
 
 
 def test_same_record_after_a_restart_is_the_same_finding() -> None:
-    broken, published = push(7, "web", rules="{"), {}
+    broken, published = push(7, "web", rules=None), {}
     for _ in range(2):
         job = FindingsEngine(published, Policy(), Thresholds(), Conditions())
         job.apply([broken])
@@ -89,13 +93,13 @@ def test_finding_that_fails_holds_up_no_other(caplog: pytest.LogCaptureFixture) 
 
 def test_flood_of_failures_is_counted_and_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
     job = engine()
-    job.apply([push(offset, "web", rules="{") for offset in range(100)])
+    job.apply([push(offset, "web", rules=None) for offset in range(100)])
     assert job.passed_over.take() == {"clientscope.configs": 100}
     assert len(caplog.records) < 20
     assert "Record 0 of" in caplog.text
-    job.apply([push(offset, "web", rules="{") for offset in range(100, 110)])
+    job.apply([push(offset, "web", rules=None) for offset in range(100, 110)])
     assert "Record 109 of" in caplog.text, "those that come later are named again"
-    assert caplog.text.count("in _verdicts") == 1, "a place in the code is shown once"
+    assert caplog.text.count(", in problems") == 1, "a place in the code is shown once"
 
 
 def test_comparison_that_fails_ends_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

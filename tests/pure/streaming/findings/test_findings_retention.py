@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 from uuid import UUID
 
 import pytest
-from fleets import HOUR, KEY, MINUTE, NOW, SECOND, left_out, rows
-from record_bytes import binaries, config_record, connection_record, setting
+from fleets import HOUR, MINUTE, NOW, SECOND, connected, left_out, pushed, tombstones
+from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
@@ -20,7 +21,6 @@ from streaming.findings import retention
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
 from streaming.findings.entry import Policy
 from streaming.findings.retention import DAY_MS, Kept
-from udfs.kernels.finding_inputs import TOMBSTONE, connected, pushed, tombstones
 
 
 class Topics:
@@ -47,7 +47,7 @@ class Topics:
         for key, (offset, at_ms, value) in sorted(self.configs.items(), key=lambda item: item[1]):
             self.read(key, offset, at_ms, value)
         since_ms = min(self.now - CONNECTIONS_BACK_MS, noted.since_ms)
-        self.job.apply(rows(connected, [each for each in self.events if each[0] >= max(since_ms, self.now - 7 * DAY_MS)]))
+        self.job.apply(connected(each for each in self.events if each[0] >= max(since_ms, self.now - 7 * DAY_MS)))
         return self.job
 
     def stop(self) -> None:
@@ -67,7 +67,7 @@ class Topics:
         made = {"connection_id": connection, "client_instance_id": instance_id, "principal": principal, "client_id": "orders-1", **fields}
         self._sequence += 1
         self.events.append((self.now, connection_record(self._sequence, kind=kind, **made)))
-        self.job.apply(rows(connected, self.events[-1:]))
+        self.job.apply(connected(self.events[-1:]))
 
     def later(self, milliseconds: int) -> list[str]:
         """Time passes, and the job ends what is over; returns whose records."""
@@ -95,16 +95,13 @@ class Topics:
         self.read(key, self._offset, self.now, value)
 
     def read(self, key: str, offset: int, at_ms: int, value: bytes | None) -> None:
-        place = {"partition": 0, "offset": offset, "appended_ms": at_ms}
-        self.job.apply([{"kind": None, **row, **place} for row in _rows(key, value)])
+        self.job.apply([replace(each, offset=offset, appended_ms=at_ms) for each in _inputs(key, value)])
 
 
 @cache
-def _rows(key: str, value: bytes | None) -> list[dict[str, Any]]:
-    """What the kernel makes of a record; each job that starts reads the same ones again."""
-    found = tombstones(binaries(key.encode())) if value is None else pushed(binaries(value), KEY)
-    rows: list[dict[str, Any]] = found.to_pylist()
-    return rows
+def _inputs(key: str, value: bytes | None) -> list[Any]:
+    """What the live query makes of a record; each job that starts reads the same ones again."""
+    return tombstones([(0, key.encode())]) if value is None else pushed([(0, value)])
 
 
 @pytest.fixture
@@ -297,9 +294,8 @@ def test_a_tombstone_of_a_person_is_followed(topics: Topics) -> None:
 
 
 def test_a_tombstone_of_no_client_is_passed_over() -> None:
-    strange = binaries(b"\xff", None, b"x" * 2_000, b"gw/1/2")
-    assert [row["client"] for row in tombstones(strange).to_pylist()] == ["gw/1/2"]
-    assert {row["kind"] for row in tombstones(strange).to_pylist()} == {TOMBSTONE}
+    strange = (b"\xff", None, b"x" * 2_000, b"gw/1/2")
+    assert [(each.client, each.connection) for each in tombstones((NOW, key) for key in strange)] == [("gw/1/2", None)]
 
 
 def test_f44_one_principal_has_so_many_records_and_no_more_and_takes_none_of_others(

@@ -13,7 +13,6 @@ from clientscope.presence import FORGOTTEN_MS
 from streaming.gauges import Changes, GaugeEntry, Gauges
 from streaming.gauges import series as table
 from streaming.gauges.read_clock import RETURN_S
-from udfs.kernels.connection_counts import ENTRY
 
 JAVA, GO, OTHER = ("java", "4.4.0"), ("go", "1"), ("other", "other")
 
@@ -365,10 +364,6 @@ class TestBounds:
         rows, size = gauges.size()
         assert 40 < rows < 60
         assert size <= 20_000
-
-
-def test_an_entry_is_what_the_kernel_makes() -> None:
-    assert set(GaugeEntry._fields) == {*(field.name for field in ENTRY), "appended_ms", "partition", "offset"}
 
 
 def test_f25_values_of_an_earlier_or_a_later_release_are_gone_on_with_and_what_is_none_is_ignored() -> None:

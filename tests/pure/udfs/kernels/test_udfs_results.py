@@ -5,25 +5,33 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from record_bytes import binaries, config_record, setting
 
 from clientscope.catalog.configs import Type
 from clientscope.digest import DigestKey
 from clientscope.records.enums import Origin, ValueState
-from udfs.kernels import results as kernels
-from udfs.kernels.finding_inputs import pushed
+from udfs.kernels.live import live
 from udfs.rules import registry as rules
 
 KEY = DigestKey(b"k" * 32)
+PLACES = (3, 0, pa.int32()), (100, 1, pa.int64()), (1_000, 10, pa.int64())
+"""Partition, offset and Kafka's time: of the first record, and by how much each next one's is larger."""
 
 
-def results(*records: bytes | None) -> list[dict[str, Any]]:
-    rows = kernels.results(binaries(*records), KEY).to_pylist()
-    return [
-        {"key": row["key"], "decode_error": row["decode_error"]} | (json.loads("{" + row["rest"][1:]) if row["rest"] else {})
-        for row in rows
-    ]
+def rows(*records: bytes | None, keys: tuple[bytes | None, ...] = ()) -> list[dict[str, Any]]:
+    """What the kernel makes of records of ``clientscope.configs``, each 10 ms after the one before."""
+    number = len(records)
+    places = (pa.array([first + number * step for number in range(number)], kind) for first, step, kind in PLACES)
+    made = live(pa.array([True] * number), *places, binaries(*records), binaries(*(keys or [None] * number)), KEY)
+    return made.to_pylist()
+
+
+def results(*records: bytes) -> list[dict[str, Any]]:
+    made = rows(*records)
+    assert {row["topic"] for row in made} == {"clientscope.results"}
+    return [json.loads(row["value"]) for row in made]
 
 
 def fired(code: str, *settings: Any) -> list[dict[str, Any]]:
@@ -93,19 +101,21 @@ def test_a_setting_that_leaks_is_not_judged_by_another_rule() -> None:
 
 
 def test_rows_stay_in_order_and_apart() -> None:
-    last = config_record(origin=Origin.OBSERVED)
-    rows = results(b"junk", config_record(setting("acks", "0"), setting("token", "hunter2"), client_id="a-1"), None, last)
-    assert [row["decode_error"] for row in rows] == ["not_json", None, "no_value", None]
-    assert rows[0] == {"key": None, "decode_error": "not_json"}
-    assert [rows[1][name] for name in ("settings", "redacted", "key", "origin")] == [2, 1, '[null,"a",null]', "pushed"]
-    assert [rows[3][name] for name in ("settings", "redacted", "origin")] == [0, 0, "observed"]
-    assert [{"SK001", "AN101"} & {rule["code"] for rule in row.get("rules", [])} for row in rows] == [
-        set(),
-        {"SK001", "AN101"},
-        set(),
-        set(),
+    first, last = config_record(setting("acks", "0"), setting("token", "hunter2"), client_id="a-1"), config_record(origin=Origin.OBSERVED)
+    junk, pushed, tombstone, seen = rows(b"junk", first, None, last, keys=(b"k", b"k", b"gone", b"k"))
+    assert junk == {"topic": None, "key": None, "value": None}, "history's query reports it"
+    assert (tombstone["topic"], json.loads(tombstone["value"])) == (
+        "clientscope.inputs",
+        {"version": 1, "topic": "clientscope.configs", "partition": 3, "offset": 102, "appended_ms": 1_020, "client": "gone"},
+    )
+    assert (pushed["topic"], pushed["key"], seen["topic"]) == ("clientscope.results", b'[null,"a",null]', "clientscope.results")
+    results = [json.loads(row["value"]) for row in (pushed, seen)]
+    assert [[each[name] for name in ("offset", "settings", "redacted", "origin")] for each in results] == [
+        [101, 2, 1, "pushed"],
+        [103, 0, 0, "observed"],
     ]
-    assert "hunter2" not in json.dumps(rows)
+    assert [{"SK001", "AN101"} & {rule["code"] for rule in each.get("rules", [])} for each in results] == [{"SK001", "AN101"}, set()]
+    assert b"hunter2" not in pushed["value"]
 
 
 def test_each_push_gets_its_own_verdicts() -> None:
@@ -128,15 +138,8 @@ def test_only_a_push_is_expected_to_keep_back_what_kip_1324_excludes(origin: Ori
     assert codes & {"SK003", "SK005"} == ({"SK003", "SK005"} if origin is not Origin.REQUEST_LOG else set())
 
 
-@pytest.mark.parametrize(("first", "kept"), [(setting("sasl.password", "hunter2hunter2"), [0, 1]), (setting("acks", "0"), [1])])
-def test_keeps_a_clients_newest_push_and_each_with_a_secret(first: Any, kept: list[int]) -> None:
-    """A secret that a later push no longer has was leaked all the same."""
-    records = [config_record(first, client_id="orders"), config_record(setting("acks", "all"), client_id="orders")]
-    assert pushed(binaries(*records), DigestKey(b"k" * 32)).field("row").to_pylist() == kept
-
-
 def test_a_result_fits_into_a_record_of_kafkas() -> None:
     names = [setting(f"z{number:04d}." + "ab.cd." * 38, "1") for number in range(4000)]
-    (row,) = kernels.results(binaries(config_record(*names, setting("acks", "0"), client_software_name="librdkafka")), KEY).to_pylist()
-    assert len(row["rest"].encode()) < 1_000_000
-    assert {"AN101", "SK005"} <= {each["code"] for each in json.loads("{" + row["rest"][1:])["rules"]}
+    (row,) = rows(config_record(*names, setting("acks", "0"), client_software_name="librdkafka"))
+    assert len(row["value"]) < 1_000_000
+    assert {"AN101", "SK005"} <= {each["code"] for each in json.loads(row["value"])["rules"]}

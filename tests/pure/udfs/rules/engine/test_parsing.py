@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import pyarrow as pa
 import pytest
+from fleets import NOW, pushed
 from record_bytes import config_record, setting
 
 from clientscope.records.enums import Origin
+from clientscope.records.result_record import PushResult
 from sinks.dashboard.state.one_client import configuration
-from udfs.kernels.results import results
 
 JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}
 
 
-def verdicts(values: dict[str, str], origin: Origin, *more: Any) -> dict[str, Any]:
+def verdicts(values: dict[str, str], origin: Origin, *more: Any) -> PushResult:
     record = config_record(*(setting(key, value, type=1) for key, value in values.items()), *more, origin=origin, **JAVA)
-    found: dict[str, Any] = json.loads('{"key":0' + results(pa.array([record], pa.large_binary()), None).field("rest")[0].as_py())
-    return found
+    (result,) = pushed([(NOW, record)])
+    return result
 
 
 def judged(values: dict[str, str], origin: Origin = Origin.OBSERVED) -> dict[str, Any]:
     found = verdicts(values, origin)
-    return {**{each["code"]: "fired" for each in found["rules"]}, **dict.fromkeys(found["passed"], "passed")}
+    return {**{each.code: "fired" for each in found.rules}, **dict.fromkeys(found.passed, "passed")}
 
 
 @pytest.mark.parametrize(
@@ -59,7 +58,7 @@ def test_what_a_client_pushes_is_one_value_whatever_it_contains() -> None:
 def test_a_consumer_without_a_rack_is_known_of_observed_clients_alone() -> None:
     def codes(origin: Origin, is_default: bool) -> set[str]:
         rack = setting("client.rack", "", default=is_default)
-        return {each["code"] for each in verdicts({"group.id": "g"}, origin, rack)["rules"]}
+        return {each.code for each in verdicts({"group.id": "g"}, origin, rack).rules}
 
     assert "AN215" in codes(Origin.OBSERVED, True)
     assert "AN215" not in codes(Origin.OBSERVED, False) | codes(Origin.PUSHED, True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -12,7 +11,8 @@ from rule_batches import fired, push_of, record_of
 from clientscope.profiles import APACHE, BUILT_IN, Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
-from udfs.kernels.results import results
+from udfs.decode import judged_pushes
+from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import FIRED, PASSED, Case, Rule
 from udfs.rules.registry import RULES
 
@@ -61,11 +61,8 @@ def test_each_message_has_the_threshold_of_the_clients_own_profile() -> None:
         config_record(setting("request.timeout.ms", "5000"), setting("acks", "all"), client_id=client_id) for client_id in ("a", "b", "a")
     ]
     chosen = Thresholds((APACHE, BUILT_IN["eventhubs"]), ProfileChoice(((ClientPattern(client_id=("b",)), 1),)))
-    rows = results(binaries(*pushed), None, chosen)
-    rendered = [
-        rule["message"]
-        for text in rows.field("rest").to_pylist()
-        for rule in json.loads("{" + text[1:])["rules"]
-        if rule["code"] == "AN108"
-    ]
+    judged, _ = judged_pushes(binaries(*pushed), None)
+    rules = tuple(rule for rule in RULES if rule.code == "AN108")
+    found = [(push, *push.judged_by(rules)) for push in (Push(each, chosen) for each in judged if each is not None)]
+    rendered = [push.message(rule, judgement.outcome) for push, (rule, judgement) in found]
     assert [numbers(message) for message in rendered] == [{"10000"}, {"20000"}, {"10000"}]

@@ -1,30 +1,22 @@
-"""The query ``findings``: ``clientscope.configs`` and ``clientscope.connections`` -> findings over time -> ``clientscope.findings``.
+"""Publisher of findings: what the engine takes in -> findings over time -> ``clientscope.findings``.
 
-It has no checkpoint. Each start reads the pushes from the beginning of their topic, which compaction keeps at one per client. The result is
-compared with the topic of findings, and only differences are written (`streaming.findings`).
+Nothing lasts but what is on topics. Each start reads the pushes from the beginning of ``clientscope.configs``, which compaction keeps at
+one per client. The result is compared with the topic of findings, and only differences are written (`streaming.findings`).
 
-The query reads what is new from its start on. What was there already is read beside it (`streaming.backlog`): connections first, so that of
-clients that are gone nothing is kept. So a new leak is reported at once, however much there is to read.
+What the live query passes on is taken in from the start on. What was there already is read beside it (`streaming.backlog`): connections
+first, so that of clients that are gone nothing is kept. So a new leak is reported at once, however much there is to read.
 """
 
 from __future__ import annotations
 
-import json
 import logging
-import shutil
-import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, suppress
-from functools import partial
-from pathlib import Path
 
-import pyarrow as pa
 from kafka import TopicPartition
 from kafka.errors import KafkaError
-from pyspark.sql import DataFrame
-from pyspark.sql.streaming import StreamingQuery
 
 from clientscope import clock
 from clientscope.errors import ClientscopeError, RecordError
@@ -40,35 +32,35 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS
 from clientscope.status.record import ProcessStatus
 from clientscope.topic_values import parse
 from streaming import clients_seen
-from streaming.backlog import Backlog
+from streaming.backlog import Backlog, Ranges
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
+from streaming.findings.inputs import EngineInput
 from streaming.findings.retention import Kept
 from streaming.job_metrics import JobMetrics
-from streaming.queries.query import JobContext, JobQuery, start
-from streaming.sources import Pace, between, records
-from streaming.transforms import arrivals, received
+from streaming.queries.query import JobContext
 
 log = logging.getLogger(__name__)
 
-_PACE = Pace(20_000)
-"""What a batch takes if the job falls behind: its rows come to the driver, some 3 KB each."""
-
 _ROWS_AT_ONCE = 5_000
-"""Rows of the backlog that are Python objects at the same time; between them, what is new has its turn."""
-
-_INTERVAL_S = 0.3
-"""Between batches: each costs a tenth of a second of CPU, however little has come. A new mistake waits for two of them at most."""
+"""Records of the backlog that are taken in at once; between them, what is new has its turn."""
 
 _NOTE_EVERY_MS = 60 * 60_000
 
 
-class FindingsQuery:
-    """The query, and the changes that need no input: clients leave, decisions are made, changes become known values.
+class FindingsPublisher:
+    """The engine, its topic, and the changes that need no input: clients leave, decisions are made, changes become known values.
 
-    `tick` is called by the job every second.
+    From any thread. `take` is called with what is new, `tick` every second, `close` at the end.
     """
 
-    def __init__(self, job: JobContext) -> None:
+    def __init__(self, job: JobContext, read: Callable[[Ranges], Sequence[EngineInput]]) -> None:
+        """
+        Args:
+            read: what the live query makes of the records of such ranges.
+
+        Raises:
+            KafkaError, TimeoutError: no broker answers.
+        """
         settings = job.settings
         kafka = KafkaAccess.of(settings)
         with ExitStack() as opened:  # closed again where the rest fails
@@ -80,8 +72,6 @@ class FindingsQuery:
             opened.callback(self._statuses.close)
             self._conditions = job.conditions
             self._given_up: dict[str, int] = {}
-            self._scratch = Path(tempfile.mkdtemp(prefix="clientscope-findings-"))
-            opened.callback(shutil.rmtree, self._scratch, ignore_errors=True)
             now_ms = clock.now_ms()
             self._topic = job.checkpoints.topic
             noted = clients_seen.noted(self._topic.read(), now_ms)
@@ -94,23 +84,30 @@ class FindingsQuery:
             self._findings = FindingsEngine(published, job.policy, job.thresholds, job.conditions, kept, job.reports, settings.max_clients)
             self._lock = threading.Lock()
             self._caught_up = False
-            left_out = job.skipped()
-            prepare = partial(arrivals, digest_key=job.digest_key, thresholds=job.thresholds)
             self._backlog = Backlog(
                 job.spark,
                 [(topic, {place: found for place, found in ranges.items() if place.topic == topic}) for topic in (CONNECTIONS, CONFIGS)],
-                lambda part: received(prepare(between(job.spark, kafka, part, left_out))),
+                read,
                 self._take,
                 self._read_whole,
             )
-            rows = prepare(records(job.spark, kafka, f"{CONFIGS},{CONNECTIONS}", _ends(ranges), left_out, _PACE, with_keys=True))
-            self.query: StreamingQuery = start(rows.writeStream.foreachBatch(self._write), "findings", self._scratch.as_uri(), _INTERVAL_S)
             self._backlog.start()
             opened.callback(self._backlog.stop)
             self._opened = opened.pop_all()
 
+    @property
+    def is_catching_up(self) -> bool:
+        """Whether it still reads what there was at the start."""
+        return not self._caught_up
+
+    def take(self, inputs: Sequence[EngineInput]) -> None:
+        """Takes in what is new, and writes what follows."""
+        with self._lock:
+            self._findings.apply(inputs)
+            self._publish()
+
     def tick(self) -> None:
-        """Publishes what has changed; new leaks alone until all has been read that there was at the start.
+        """Publishes what has changed; new leaks and our own problems alone until all has been read that there was at the start.
 
         Raises:
             Exception: what was there at the start can't be read.
@@ -133,23 +130,16 @@ class FindingsQuery:
             metrics.limits(self._findings.limits)
 
     def close(self) -> None:
-        """After the query has stopped."""
+        """Notes when clients were seen, and ends."""
         with self._lock:
             self._note(clock.now_ms())
         self._opened.close()
 
-    def _write(self, rows: DataFrame, _batch_id: int) -> None:
-        found = received(rows).to_pylist()
-        with self._lock:
-            self._findings.apply(found)
-            self._publish()
-
-    def _take(self, rows: pa.Table) -> None:
+    def _take(self, inputs: Sequence[EngineInput]) -> None:
         """Takes in a slice of what was there at the start."""
-        for batch in rows.to_batches(max_chunksize=_ROWS_AT_ONCE):
-            found = batch.to_pylist()
+        for begin in range(0, len(inputs), _ROWS_AT_ONCE):
             with self._lock:
-                self._findings.apply(found, was_there=True)
+                self._findings.apply(inputs[begin : begin + _ROWS_AT_ONCE], was_there=True)
         settle()  # nearly all that a slice has made stays, and each collection would go through it again
 
     def _read_whole(self, topic: str) -> None:
@@ -162,7 +152,7 @@ class FindingsQuery:
         now_ms = clock.now_ms()
         try:
             self._findings.decided({key: _decision(value) for key, value in self._decisions.news().items()})
-            changes = self._findings.changes(now_ms) if self._caught_up else self._findings.new_leaks(now_ms)
+            changes = self._findings.changes(now_ms) if self._caught_up else self._findings.early(now_ms)
             if changes:
                 values = {key: _json(finding) for key, finding in changes.items()}
                 self._writer.write(values, {key: cloud_event(finding) for key, finding in changes.items() if finding})
@@ -244,14 +234,3 @@ def _ranges(kafka: KafkaAccess, connections_since_ms: int) -> dict[TopicPartitio
     """What there is to read at the start, of both topics."""
     with closing(TopicReader(kafka, "clientscope-stream")) as reader:
         return reader.ranges(CONFIGS, CONNECTIONS, since_ms={CONNECTIONS: connections_since_ms})
-
-
-def _ends(ranges: Mapping[TopicPartition, OffsetRange]) -> str:
-    """Where what is new begins, as Spark takes it."""
-    ends: dict[str, dict[str, int]] = {}
-    for (topic, number), (_, end) in ranges.items():
-        ends.setdefault(topic, {})[str(number)] = end
-    return json.dumps(ends)
-
-
-QUERY = JobQuery(start=FindingsQuery, reads=(CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, STATUS), writes=(CONFIGS, FINDINGS))

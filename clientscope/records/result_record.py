@@ -1,0 +1,95 @@
+"""Records of ``clientscope.results``: the verdicts of all rules on one push, and its settings as they may be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from clientscope.records.enums import Origin
+from clientscope.records.fields import READ, ClientKey, Count, GivenName, Id32, Id64, Ms, Name, SecurityProtocol, Uuid, Version
+from clientscope.severities import Severity
+
+MOST_BYTES = 500_000
+"""Of a value with the settings in it; one with more names none. Producers send 1 MiB at most."""
+
+ClientTypeName = Literal["producer", "consumer", "share-consumer", "admin", "streams"]
+"""`clientscope.catalog.configs.ClientType`."""
+
+Codes = tuple[Name, ...]
+"""Codes of rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class FiredRule:
+    """A rule that fired on a push.
+
+    Attributes:
+        settings: those that decided; of each its key, value and origin, or why its value isn't shown.
+    """
+
+    code: Name
+    name: Name
+    severity: Severity
+    message: str
+    settings: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushResult:
+    """Value of ``clientscope.results``: the verdicts of all rules on one push. A rule that doesn't apply to its client is in no list.
+
+    Attributes:
+        topic, partition, offset: where the push is.
+        appended_ms: when Kafka took the push, in ms since the epoch; received_ms: when the gateway did.
+        application: the record's key: a JSON list of the principal, client.id and group.id.
+        settings: how many the push has; redacted: how many of these have no value.
+        rules: those that fired, and why; passed, not_evaluable: codes of those that found nothing, and of those that couldn't judge.
+        client: the key of the push, which is its client's.
+        client_type: which of Kafka's clients it is; None where that isn't known.
+        member: its group.instance.id; None where it has none, or it was redacted.
+        transactional: whether it has a transactional.id.
+        unsearched: whether it has unknown names for which the name that is meant wasn't looked for: there were too many beside it.
+        written: keys of secrets that the push contains, since no gateway redacted them.
+        configuration: its settings but for those that instances of one application rightly differ in; of a redacted one
+            ``["redacted", reason, length, digest]``. Where the value would have more than 500,000 bytes it is None, and ``rules`` have no
+            settings.
+    """
+
+    __pydantic_config__ = READ
+
+    version: Version
+    topic: Name
+    partition: Id32
+    offset: Id64
+    appended_ms: Ms
+    received_ms: Ms
+    cluster: GivenName
+    broker: Id32
+    gateway: GivenName
+    epoch: Id64
+    connection: Annotated[int, Field(ge=-1, le=2**63 - 1)]
+    listener: Name
+    security_protocol: SecurityProtocol
+    address: Name
+    principal: Name | None = None
+    client_id: Name | None = None
+    software_name: Name
+    software_version: Name
+    instance_id: Uuid | None = None
+    origin: Origin
+    application: str
+    settings: Count
+    redacted: Count
+    rules: tuple[FiredRule, ...] = ()
+    passed: Codes = ()
+    not_evaluable: Codes = ()
+    client: ClientKey
+    client_type: ClientTypeName | None = None
+    member: Name | None = None
+    transactional: bool = False
+    unsearched: bool = False
+    written: tuple[str, ...] = ()
+    configuration: Mapping[str, Any] | None = field(default_factory=dict)

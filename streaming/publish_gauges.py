@@ -1,0 +1,139 @@
+"""Publisher of gauges: what gateways report -> newest count per series -> ``clientscope.gauges``.
+
+What is published is the state, and the topic is where it lasts (`streaming.gauges`). ``bench/gauges.py`` measures that against Spark's own
+aggregation and against TransformWithState.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from kafka import TopicPartition
+from kafka.errors import KafkaError
+
+from clientscope.clock import now_ms
+from clientscope.findings.conditions import Conditions, lost_gateway
+from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.compacted import read_compacted
+from clientscope.kafka.writer import TopicWriter, partition_of
+from clientscope.records.input_record import InputRecord
+from clientscope.records.topics import CONNECTIONS, GAUGES
+from streaming.findings.inputs import EngineInput
+from streaming.gauges import Changes, GaugeEntry, Gauges, ReadClock
+from streaming.gauges.heartbeats import gauge_entries
+from streaming.job_metrics import JobMetrics
+from streaming.limits import PassedOver
+
+log = logging.getLogger(__name__)
+
+
+class EndsAsked(NamedTuple):
+    """Where topics' partitions end.
+
+    Attributes:
+        before, after: when Kafka was asked, and when it had answered, by the monotonic clock.
+    """
+
+    ends: Mapping[TopicPartition, int]
+    before: float
+    after: float
+
+
+class GaugesPublisher:
+    """The engine, its topic, and what happens without input: gateways fall silent.
+
+    From any thread. `take` is called with what is new, `tick` every second, `close` at the end.
+    """
+
+    def __init__(self, kafka: KafkaAccess, conditions: Conditions) -> None:
+        """
+        Raises:
+            KafkaError, TimeoutError: no broker answers.
+        """
+        self._conditions = conditions
+        self._passed_over = PassedOver("the engine of gauges", conditions)
+        self._lock = threading.Lock()
+        self._expired: tuple[float, dict[int, float]] = (0.0, {})
+        self._unwritten: Changes = {}
+        self._clock = ReadClock()
+        self._writer = TopicWriter(kafka, GAUGES)
+        try:
+            self._gauges = Gauges(read_compacted(kafka, GAUGES), 0.0, self._lost, partition_of, self._failed)
+        except Exception:
+            self._writer.close()
+            raise
+
+    def take(self, inputs: Iterable[EngineInput]) -> None:
+        """Takes in what is new, and writes what follows."""
+        found, at = list(gauge_entries(each for each in inputs if isinstance(each, InputRecord))), time.monotonic()
+        if not found:
+            return
+        with self._lock:
+            self._publish(self._gauges.apply(found, self._clock.now(at), partial(self._clock.appended, at=at)))
+            self._clock.applied(found)
+            self._expire()
+
+    def tick(self, asked: EndsAsked | None, read_to: Mapping[int, int]) -> None:
+        """Publishes which gateways have been lost, as far as their records have been taken in.
+
+        Args:
+            asked: where the partitions of ``clientscope.connections`` end, among others; None where Kafka doesn't answer.
+            read_to: by partition, up to where their records were taken in.
+        """
+        with self._lock:
+            if asked is None:
+                self._clock.missed()
+                return
+            ends = {place.partition: end for place, end in asked.ends.items() if place.topic == CONNECTIONS}
+            self._clock.looked(ends, asked.before, asked.after)
+            self._clock.read(read_to)
+            self._expire()
+            self._publish({})
+
+    def measure(self, metrics: JobMetrics) -> None:
+        """Rows and bytes of the state."""
+        with self._lock:
+            for topic, number in self._passed_over.take().items():
+                metrics.passed_over(topic, number)
+            metrics.state("live", *self._gauges.size())
+            metrics.silence_paused(self._clock.waits)
+            limits = *self._gauges.limits, self._clock.full
+            metrics.limits(limits)
+            for each in limits:
+                if (condition := each.condition(now_ms())) is not None:
+                    self._conditions.report(condition)
+
+    def close(self) -> None:
+        """Ends it."""
+        self._writer.close()
+
+    def _expire(self) -> None:
+        read_to = self._clock.read_to()
+        if read_to != self._expired:  # where thousands of gateways are known, looking at all takes milliseconds
+            self._expired = read_to
+            self._publish(self._gauges.expire(*read_to, self._clock.returned))
+
+    def _lost(self, cluster: str, broker: int, gateway: str) -> None:
+        host = self._gauges.host(cluster, broker, gateway)
+        self._conditions.report(lost_gateway(cluster, broker, gateway, host, now_ms()))
+
+    def _failed(self, entry: GaugeEntry, error: Exception) -> None:
+        batch = f"A batch of gateway {json.dumps(entry.gateway)} from record {entry.offset} of partition {entry.partition} of {CONNECTIONS}"
+        self._passed_over.add(CONNECTIONS, batch, error, entry.appended_ms)
+
+    def _publish(self, changes: Changes) -> None:
+        self._unwritten |= changes
+        if not self._unwritten:
+            return
+        try:
+            self._writer.write(self._unwritten)
+        except (KafkaError, TimeoutError) as error:
+            log.warning("gauges could not be written, and are written again: %s", error)
+        else:
+            self._unwritten = {}

@@ -1,0 +1,235 @@
+"""The query ``live``: configurations and connections -> one pass -> ``clientscope.results`` and ``clientscope.inputs`` -> engines.
+
+One source reads both topics, one pandas UDF decodes, redacts and judges (`udfs.kernels.live`), and Spark's own Kafka sink writes in the
+task that judged. Nothing of it comes to the driver: there the engines of findings and gauges follow what was written, by a plain consumer.
+
+Spark's sink writes at least once: after a failure the records of a batch come again. Engines take the newest of each by its place in the
+source, so that changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
+from typing import NamedTuple
+
+from kafka import TopicPartition
+from kafka.errors import KafkaError
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming import StreamingQuery
+
+from clientscope.clock import now_ms
+from clientscope.errors import RecordError
+from clientscope.findings.conditions import Condition
+from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.reader import Batches, TopicReader
+from clientscope.records.codec import decode
+from clientscope.records.input_record import InputRecord
+from clientscope.records.result_record import PushResult
+from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, INPUTS, RESULTS, STATUS
+from streaming import transforms
+from streaming.backlog import Ranges
+from streaming.findings.inputs import EngineInput
+from streaming.job_metrics import JobMetrics
+from streaming.publish_findings import FindingsPublisher
+from streaming.publish_gauges import EndsAsked, GaugesPublisher
+from streaming.queries.query import JobContext, JobQuery, source, start
+from streaming.sources import between, sink_options
+from streaming.spark import last_report, read_to, to_table
+
+log = logging.getLogger(__name__)
+
+_INTERVAL_S = 0.2
+"""Between batches. A batch costs the same however little has come, so one at once for each push costs more."""
+
+# Not compressed: the topics' readers need no more than kafka-python then. It flushes at the end of each task, so lingering delays nothing;
+# in a backlog it makes requests of hundreds of records instead of a few.
+_LARGE_REQUESTS = {"kafka.linger.ms": "20", "kafka.batch.size": str(256 * 1024)}
+
+FOLLOWED = (RESULTS, INPUTS)
+"""What the query writes, and the engines take in."""
+
+_AGAIN_MS = 10 * 60_000
+"""So much of it is taken in again at each start: what was written while the process before had not taken it in yet."""
+
+_POLL_S, _ANSWER_S = 1.0, 5.0
+
+_LAGS_AT = 10_000
+"""So many records that wait are said as a finding. At a hundred pushes a second it is more than a minute's."""
+_SAID_EVERY_MS = 30_000
+
+
+def passed(job: JobContext, records: DataFrame) -> DataFrame:
+    """The query's step."""
+    return transforms.live(records, job.digest_key, job.thresholds)
+
+
+class Reported(NamedTuple):
+    """What Spark has reported of connections, which counts once the engines have taken in what came of it.
+
+    Attributes:
+        read_to: by partition, up to where the query has read them.
+        ends: where the topics ended then that it writes.
+    """
+
+    read_to: Mapping[int, int]
+    ends: Mapping[TopicPartition, int]
+
+
+class LiveQuery:
+    """The query, the engines behind it, and the thread in which they follow it."""
+
+    def __init__(self, job: JobContext) -> None:
+        kafka = KafkaAccess.of(job.settings)
+        self._undecodable: Counter[str] = Counter()
+        self._behind: dict[str, int] = {}
+        self._failure: Exception | None = None
+        self._conditions = job.conditions
+        self._said_lag: tuple[bool, int] = (False, 0)
+        self._reported: Reported | None = None
+        with ExitStack() as opened:  # closed again where the rest fails
+            self._follower = opened.enter_context(closing(TopicReader(kafka, "clientscope-stream")))
+            ranges = self._follower.ranges(*FOLLOWED, since_ms=dict.fromkeys(FOLLOWED, now_ms() - _AGAIN_MS))
+            self._follower.seek(ranges, growing=True)
+            self._taken = {partition: first for partition, (first, _) in ranges.items()}
+            self._ends = opened.enter_context(closing(TopicEnds(kafka, CONNECTIONS, *FOLLOWED)))
+            self._gauges = opened.enter_context(closing(GaugesPublisher(kafka, job.conditions)))
+            beginning = job.checkpoints.begin("live")
+            left_out = job.skipped()
+
+            def read(part: Ranges) -> list[EngineInput]:
+                rows = to_table(passed(job, between(job.spark, kafka, part, left_out)))
+                return list(self._decoded(zip(rows["topic"].to_pylist(), rows["value"].to_pylist(), strict=True)))
+
+            self._findings = opened.enter_context(closing(FindingsPublisher(job, read)))
+            rows = passed(job, source(job, "live", beginning, with_keys=True))
+            writer = rows.writeStream.format("kafka").options(**sink_options(kafka), **_LARGE_REQUESTS)
+            self.query: StreamingQuery = start(writer, "live", beginning.location, _INTERVAL_S)
+            self._stopping = threading.Event()
+            self._thread = threading.Thread(target=self._follow, name="engines", daemon=True)
+            self._thread.start()
+            self._opened = opened.pop_all()
+
+    def tick(self) -> None:
+        """Has the engines see that time passes.
+
+        Raises:
+            Exception: an engine can't go on.
+        """
+        if self._failure is not None:
+            raise self._failure
+        report = last_report(self.query)
+        asked = self._ends.ask()
+        if asked is not None:
+            ends = {place: end for place, end in asked.ends.items() if place.topic in FOLLOWED}
+            self._behind = {topic: sum(self._left(at, end) for at, end in ends.items() if at.topic == topic) for topic in FOLLOWED}
+            if report is not None and self._reported is None:
+                self._reported = Reported(read_to(report).get(CONNECTIONS, {}), ends)
+        reached: Mapping[int, int] = {}
+        if self._reported is not None and not any(self._left(*each) for each in self._reported.ends.items()):
+            reached, self._reported = self._reported.read_to, None
+        self._gauges.tick(asked, reached)
+        self._findings.tick()
+
+    def _left(self, partition: TopicPartition, end: int) -> int:
+        return max(0, end - self._taken.get(partition, 0))
+
+    def measure(self, metrics: JobMetrics) -> None:
+        """How far the engines are behind, and what they keep."""
+        metrics.engines_behind(self._behind)
+        self._say_lag((metrics.lag("live").records or 0) + sum(self._behind.values()), now_ms())
+        self._gauges.measure(metrics)
+        self._findings.measure(metrics)
+        undecodable, self._undecodable = self._undecodable, Counter()
+        for topic, number in undecodable.items():
+            metrics.passed_over(topic, number)
+
+    def _say_lag(self, waiting: int, at_ms: int) -> None:
+        lags, (lagged, said_ms) = waiting >= _LAGS_AT, self._said_lag
+        if lags != lagged or (lags and at_ms - said_ms >= _SAID_EVERY_MS):
+            self._said_lag = lags, at_ms
+            says = f"Findings lag: some {waiting:,} records of {CONFIGS} and {CONNECTIONS} wait to be judged"
+            advice = "a backlog is worked off in order; where it grows, give the job more cores."
+            self._conditions.report(Condition("OP008", "the job's findings", lags, "medium", f"{says}: {advice}" if lags else "", at_ms))
+
+    def close(self) -> None:
+        """After the query has stopped."""
+        self._stopping.set()
+        self._thread.join(_ANSWER_S)
+        self._opened.close()
+
+    def _follow(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                batches = self._follower.poll(_POLL_S)
+            except KafkaError as error:
+                log.warning("%s could not be read, and is read again: %s", " and ".join(FOLLOWED), error)
+                self._stopping.wait(_POLL_S)
+                continue
+            try:
+                self._take(batches)
+            except Exception as error:  # the query's own thread says so, and starts it again
+                self._failure = error
+                return
+
+    def _take(self, batches: Batches) -> None:
+        found = list(self._decoded((record.topic, record.value) for records in batches.values() for record in records))
+        if found:
+            self._gauges.take(found)
+            self._findings.take(found)
+        for partition, records in batches.items():
+            self._taken[partition] = records[-1].offset + 1
+
+    def _decoded(self, records: Iterator[tuple[str, bytes]]) -> Iterator[EngineInput]:
+        for topic, value in records:
+            try:
+                yield decode(PushResult, value) if topic == RESULTS else decode(InputRecord, value)
+            except RecordError as error:
+                if topic not in self._undecodable:
+                    log.warning("a record of %s is not what the job writes (%s), and is passed over", topic, error.reason)
+                self._undecodable[topic] += 1
+
+
+class TopicEnds:
+    """Asks where topics' partitions end, over the same connections; for one thread, but for `close`."""
+
+    def __init__(self, kafka: KafkaAccess, *topics: str) -> None:
+        self._kafka, self._topics = kafka, topics
+        self._reader: TopicReader | None = None
+        self._asking = threading.Lock()
+
+    def ask(self) -> EndsAsked | None:
+        """The end of each partition; None where a partition's leader doesn't answer."""
+        before = time.monotonic()
+        with self._asking:
+            try:
+                if self._reader is None:
+                    self._reader = TopicReader(self._kafka, "clientscope-stream", silence_s=_ANSWER_S)
+                ends = {place: found.end for place, found in self._reader.ranges(*self._topics).items()}
+            except (KafkaError, OSError):
+                self._close()
+                return None
+        return EndsAsked(ends, before, time.monotonic()) if ends else None
+
+    def close(self) -> None:
+        """Closes the connections, once an answer has come or is too late."""
+        with self._asking:
+            self._close()
+
+    def _close(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
+
+
+QUERY = JobQuery(
+    start=LiveQuery,
+    reads=(CONFIGS, CONNECTIONS, *FOLLOWED, DECISIONS, FINDINGS, GAUGES, STATUS),
+    writes=(CONFIGS, *FOLLOWED, FINDINGS, GAUGES),
+    step=passed,
+    is_live=True,
+)

@@ -1,1 +1,0 @@
-"""Helpers for Arrow arrays: distinct rows, and columns as JSON."""

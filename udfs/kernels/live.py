@@ -1,0 +1,104 @@
+"""The pass of the live query: each record of ``clientscope.configs`` and ``clientscope.connections`` becomes one of the topics that follow.
+
+A push becomes a result; what happened to a connection, and a tombstone, become inputs of the engines. What can't be decoded becomes nothing
+here: history's queries report it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from clientscope.digest import DigestKey
+from clientscope.profiles import Thresholds
+from clientscope.records.codec import encode
+from clientscope.records.enums import Kind
+from clientscope.records.input_record import MOST_KEY_BYTES, InputRecord
+from clientscope.records.topics import CONFIGS, CONNECTIONS, INPUTS, RESULTS
+from udfs.decode import judged_connections, judged_pushes
+from udfs.kernels.results import Place, key_of, result
+from udfs.rules.engine.checked import search_names
+from udfs.rules.engine.push import Push
+
+ROW = pa.struct([("topic", pa.string()), ("key", pa.binary()), ("value", pa.binary())])
+"""A record for Kafka; all fields are null where a row becomes none."""
+
+Made = tuple[int, str, bytes, bytes]
+"""Row, topic, key and value."""
+
+
+def live(
+    is_push: pa.Array,
+    partitions: pa.Array,
+    offsets: pa.Array,
+    appended_ms: pa.Array,
+    values: pa.Array,
+    keys: pa.Array,
+    digest_key: DigestKey | None = None,
+    thresholds: Thresholds | None = None,
+) -> pa.StructArray:
+    """`ROW` of each record.
+
+    Args:
+        is_push: whether a record is of ``clientscope.configs``; the others are of ``clientscope.connections``.
+        digest_key: digests leaks that no gateway has redacted.
+        thresholds: which profile applies to which client; None for the rules' own limits.
+    """
+    places = [
+        Place(CONFIGS if of_configs else CONNECTIONS, *place)
+        for of_configs, *place in zip(*(each.to_pylist() for each in (is_push, partitions, offsets, appended_ms)), strict=True)
+    ]
+    has_value = values.is_valid()
+    pushes, events, ended = (
+        pc.indices_nonzero(chosen)
+        for chosen in (pc.and_(is_push, has_value), pc.and_(pc.invert(is_push), has_value), pc.and_(is_push, pc.invert(has_value)))
+    )
+    made: list[Made | None] = [None] * len(places)
+    for each in (
+        *_results(pushes, values, places, digest_key, thresholds),
+        *_events(events, values, places, digest_key),
+        *_tombstones(ended, keys, places),
+    ):
+        made[each[0]] = each
+    columns = [pa.array([each and each[place] for each in made], field.type) for place, field in enumerate(ROW, 1)]
+    return pa.StructArray.from_arrays(columns, fields=list(ROW))
+
+
+def _results(
+    rows: pa.Array, values: pa.Array, places: list[Place], digest_key: DigestKey | None, thresholds: Thresholds | None
+) -> Iterator[Made]:
+    judged, _ = judged_pushes(values.take(rows), digest_key)
+    found = [(row, Push(each, thresholds), each.written) for row, each in zip(rows.to_pylist(), judged, strict=True) if each is not None]
+    search_names(push for _, push, _ in found)
+    for row, push, written in found:
+        key, value = result(push, written, places[row])
+        yield row, RESULTS, key.encode(), value
+
+
+def _events(rows: pa.Array, values: pa.Array, places: list[Place], digest_key: DigestKey | None) -> Iterator[Made]:
+    records, _ = judged_connections(values.take(rows), digest_key)
+    for row, record in zip(rows.to_pylist(), records, strict=True):
+        if record is not None and record.kind is not Kind.TRAFFIC:
+            yield row, *_input(places[row], InputRecord(version=1, **places[row]._asdict(), client=key_of(record), connection=record))
+
+
+def _tombstones(rows: pa.Array, keys: pa.Array, places: list[Place]) -> Iterator[Made]:
+    for row, key in zip(rows.to_pylist(), keys.take(rows).to_pylist(), strict=True):
+        if (client := _text(key)) is not None:
+            yield row, *_input(places[row], InputRecord(version=1, **places[row]._asdict(), client=client))
+
+
+def _input(place: Place, record: InputRecord) -> tuple[str, bytes, bytes]:
+    """Its key keeps records of one partition in order."""
+    return INPUTS, f"{place.topic}/{place.partition}".encode(), encode(record)
+
+
+def _text(key: bytes | None) -> str | None:
+    if key is None or len(key) > MOST_KEY_BYTES:
+        return None
+    try:
+        return key.decode()
+    except UnicodeDecodeError:
+        return None
