@@ -18,6 +18,7 @@ from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import files
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
+from streaming.checkpoints.plans import PLANS
 
 NOW_MS = 1_795_330_000_000
 INSTANCE = UUID("12345678-1234-5678-1234-567812345678")
@@ -77,7 +78,7 @@ def live(*records: TopicRecord, owners: Owners = NO_OWNERS, **limits: int) -> St
     return state
 
 
-def process(kind: Any = "query", name: str = "results", *, at_ms: int = NOW_MS, **fields: Any) -> TopicRecord:
+def process(kind: Any = "query", name: str = next(iter(PLANS)), *, at_ms: int = NOW_MS, **fields: Any) -> TopicRecord:
     """What a process says of itself."""
     made = {"condition": "ok", "started_ms": 1, "told_ms": at_ms + 90_000, "interval_ms": 5_000, **fields}
     status = ProcessStatus.model_validate({"kind": kind, "id": name, **made})
