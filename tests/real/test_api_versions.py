@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import threading
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,7 @@ from conftest import RunningBroker
 from forked import printed
 from kafka.net.manager import KafkaConnectionManager
 from observe import configurations, push_one
-from patience import LIMIT_S, until
+from patience import until
 
 from clientscope.catalog.releases import infer, releases
 from clientscope.client.raw import RawClient
@@ -25,7 +22,6 @@ from clientscope.cluster.api_versions import AnswerState, ask
 from clientscope.errors import WireError
 from clientscope.wire import api_versions
 from clientscope.wire.codes import INVALID_REQUEST, PUSH_CONFIG, UNSUPPORTED_VERSION
-from clientscope.wire.frames import REQUEST_HEAD
 
 CAPTURED = [json.loads(line) for line in (Path(__file__).parent.parent / "fixtures" / "wire.jsonl").read_text().splitlines()]
 INSTANCE = uuid.UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
@@ -113,43 +109,6 @@ def run(*flags: str) -> str:
     return printed("api-versions", *flags, COLUMNS="100")
 
 
-@contextmanager
-def fake_broker(address: str, broker: str, newest: int) -> Iterator[list[int]]:
-    """Listens where the broker says that it is; passes requests on, but closes at ApiVersions above ``newest``. Yields their versions."""
-    asked: list[int] = []
-    host, _, port = address.rpartition(":")
-
-    def accept() -> None:
-        while True:
-            try:
-                client, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=relay, args=(client,), daemon=True).start()
-
-    def relay(client: socket.socket) -> None:
-        with client, RawClient.connect(broker, "stand-in") as upstream:
-            while len(head := client.recv(4, socket.MSG_WAITALL)) == 4:
-                request = client.recv(struct.unpack(">i", head)[0], socket.MSG_WAITALL)
-                _, key, version, _ = REQUEST_HEAD.unpack_from(head + request)
-                if key == 18:
-                    asked.append(version)
-                    if version > newest:
-                        break
-                upstream.send_frame(request)
-                answer = upstream.receive_frame()
-                client.sendall(struct.pack(">i", len(answer)) + answer)
-
-    with socket.create_server((host, int(port))) as listener:
-        thread = threading.Thread(target=accept, daemon=True)
-        thread.start()
-        try:
-            yield asked
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            thread.join(LIMIT_S)
-
-
 def test_the_broker_says_what_the_catalogue_has_for_its_release(broker: Any) -> None:
     (answer,) = ask({"bootstrap_servers": broker.internal}).answers
     newest = releases()[-1]
@@ -176,26 +135,6 @@ def test_all_some_and_none(broker: Any) -> None:
     (parsed,) = map(json.loads, run("--bootstrap-servers", broker.internal, "--api", "Produce", "-o", "jsonl").splitlines())
     assert (parsed["broker"], parsed["state"], parsed["version"]) == (1, "answered", 4)
     assert parsed["apis"] == [{"key": 0, "name": "Produce", "min": 0, "max": 13, "differs": False}]
-
-
-@pytest.mark.parametrize(
-    ("newest", "state", "version", "last"),
-    [
-        (4, AnswerState.ANSWERED, 4, [4, 4]),  # on kafka-python's own connection, and on ours
-        (3, AnswerState.ANSWERED, 0, [4, 0]),
-        (0, AnswerState.ANSWERED, 0, [4, 0]),
-        (-1, AnswerState.CLOSED, None, [4, 0]),
-    ],
-)
-def test_a_broker_that_closes_is_asked_for_v0(
-    spare: RunningBroker, newest: int, state: AnswerState, version: int | None, last: list[int]
-) -> None:
-    """Bootstrap goes to the broker itself, whose listener CLIENT advertises another address."""
-    with fake_broker(spare.advertised, spare.client, newest) as asked:
-        (answer,) = ask({"bootstrap_servers": spare.client}).answers
-    assert (answer.state, answer.version, asked[-2:]) == (state, version, last)
-    assert bool(answer.ranges) is (state is AnswerState.ANSWERED)
-    assert str(infer(answer.ranges)) == ("4.4" if answer.ranges else "None"), "v0 has no features, and all ranges"
 
 
 def test_a_broker_that_is_not_there(spare: RunningBroker) -> None:

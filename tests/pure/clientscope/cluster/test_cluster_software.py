@@ -1,18 +1,22 @@
-"""cluster/software: declared before JMX before inferred, and null where nothing is known."""
+"""cluster/software: declared before JMX before inferred, and null where nothing is known; and how a broker is asked for its versions."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from every import every
 from jmx_exporter import PAGE, exporter
+from scripted_broker import CLOSE, ScriptedBroker
 
 from clientscope.catalog.releases import releases
-from clientscope.cluster.api_versions import AnswerState, Broker, BrokerAnswer
+from clientscope.cluster.api_versions import AnswerState, Broker, BrokerAnswer, ask
 from clientscope.cluster.software import UNKNOWN, FoundSoftware, SoftwareSource, app_info_version, details, find_all, from_jmx, from_ranges
 from clientscope.errors import EnvironmentProblem
 from clientscope.local.process import free_port
+from clientscope.wire.codes import API_VERSIONS
 from clientscope.wire.describe_cluster import BrokerSoftware
 
 NEWEST = releases()[-1]
@@ -87,3 +91,31 @@ def test_what_its_gateway_says_holds_before_what_is_inferred_and_behind_what_is_
     assert one.software == declared[1]
     (one,) = find_all([said], {}, {1: f"http://127.0.0.1:{free_port()}/metrics"})
     assert (one.software.source, "no JMX exporter answers" in one.problem) == (SoftwareSource.GATEWAY, True)
+
+
+class Closing(ScriptedBroker):
+    """Closes at ApiVersions above a version."""
+
+    newest = 4
+
+    def answer(self, request: Any) -> Any:
+        is_newer = request.API_KEY == API_VERSIONS and self.newest < request.API_VERSION
+        return CLOSE if is_newer else super().answer(request)
+
+
+@pytest.mark.parametrize(
+    ("newest", "state", "version", "last"),
+    [
+        (4, AnswerState.ANSWERED, 4, [4]),
+        (3, AnswerState.ANSWERED, 0, [4, 0]),
+        (0, AnswerState.ANSWERED, 0, [4, 0]),
+        (-1, AnswerState.CLOSED, None, [4, 0]),
+    ],
+)
+def test_a_broker_that_closes_is_asked_for_v0(newest: int, state: AnswerState, version: int | None, last: list[int]) -> None:
+    with closing(ScriptedBroker()) as first, closing(Closing()) as asked:
+        asked.newest, first.brokers = newest, {2: asked.port}
+        (answer,) = ask({"bootstrap_servers": first.address}).answers
+        versions = [request.API_VERSION for requests in asked.connections for request in requests if request.API_KEY == API_VERSIONS]
+    assert (answer.state, answer.version, versions[-len(last) :]) == (state, version, last)
+    assert bool(answer.ranges) is (state is AnswerState.ANSWERED)
