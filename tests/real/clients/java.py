@@ -149,19 +149,6 @@ class JavaClient(Client):
             producer.send(record).get()
             yield lambda: producer.send(record)
 
-    @contextmanager
-    def transacting(self, topic: str, transactional_id: str) -> Iterator[Callable[[], None]]:
-        """A producer with transactions that stays: what writes one record in a transaction of its own."""
-        with self._producer(transactional_id=transactional_id) as producer:
-            producer.initTransactions()
-
-            def write() -> None:
-                producer.beginTransaction()
-                producer.send(self.kafka.clients.producer.ProducerRecord(topic, "key", "value"))
-                producer.commitTransaction()
-
-            yield write
-
     def describe(self, topic: str) -> dict[str, Any]:
         with self._admin() as admin:
             cluster = admin.describeCluster()
