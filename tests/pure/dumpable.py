@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 # Root may look at any process; without its capabilities it is a user like others, of processes that have none either.
@@ -35,15 +33,6 @@ def allow_core_dumps() -> None:
 
 def leaves_none(pid: int) -> bool:
     return not may_be_dumped(pid) and core_limit(pid) == (0, 0)
-
-
-def soon(holds: Callable[[], bool], patience_s: float = 200.0) -> bool:
-    deadline = time.monotonic() + patience_s
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def cores(folder: Path) -> list[Path]:

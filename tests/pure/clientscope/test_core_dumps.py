@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none, may_be_dumped, soon
+from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none, may_be_dumped
+from patience import eventually
 
 from clientscope.backoff import Backoff
 
@@ -67,8 +68,8 @@ def test_and_others_do(tmp_path: Path) -> None:
 def test_programs_that_are_started_for_a_part_of_the_work_leave_none(program: tuple[str, ...], tmp_path: Path) -> None:
     with started("-m", *program, cwd=tmp_path) as one:
         try:
-            assert soon(lambda: Path(f"/proc/{one.pid}/cmdline").read_bytes().startswith(os.fsencode(sys.executable)))
-            assert soon(lambda: leaves_none(one.pid))
+            assert eventually(lambda: Path(f"/proc/{one.pid}/cmdline").read_bytes().startswith(os.fsencode(sys.executable)))
+            assert eventually(lambda: leaves_none(one.pid))
             assert one.poll() is None
         finally:
             one.kill()

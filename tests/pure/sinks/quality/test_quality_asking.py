@@ -7,11 +7,11 @@ import resource
 import signal
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
+from observe import is_gone
+from patience import until
 from quality_batches import append, pushes
 
 from clientscope.records.topics import CONFIGS
@@ -57,10 +57,4 @@ def test_the_process_ends_with_the_thread_and_the_process_that_started_it(tmp_pa
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     out = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False).stdout
-    deadline = time.monotonic() + 30
-    gone = threading.Event()
-    while not gone.wait(0.05):
-        path = Path(f"/proc/{int(out)}/stat")
-        if not path.exists() or path.read_text().rpartition(")")[2].split()[0] == "Z":
-            return
-        assert time.monotonic() < deadline
+    until(lambda: is_gone(int(out)))

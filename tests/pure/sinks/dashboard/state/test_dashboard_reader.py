@@ -11,6 +11,7 @@ import page_state
 import pytest
 from kafka import TopicPartition
 from kafka.errors import KafkaTimeoutError
+from patience import until
 
 from clientscope.kafka.reader import OffsetRange
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
@@ -96,13 +97,6 @@ SERIES = b'["c",1,"gw","l","n","v"]'
 
 def gauge(count: int) -> bytes:
     return page_state.gauge(count).value or b""
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 5
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
 
 
 @pytest.fixture
