@@ -26,8 +26,8 @@ from clientscope.wire.messages import PushConfigResponse
 
 # Parser of PushConfig's request body, v0 (KIP-1324), in one pass over its bytes.
 #
-# kafka-python's engine takes four times as long, in the event loop that carries all clients' bytes. A test compares it with
-# a strict reader over kafka-python's class.
+# kafka-python's engine takes four times as long, in the event loop that carries all clients' bytes. A test compares what it
+# reads with that engine.
 
 MOST_CONFIGS = 512
 """Settings in one push; no client library has more than some 200."""
