@@ -50,7 +50,7 @@ LONG_PURE = (
     "test_gauges_of_registries", "test_findings_after_restarts", "test_findings_retention",
     "test_f44_invented_ids", "test_f37_random_names",
     "test_alerts_alertmanager", "test_alerts_docs", "test_deploy_compose", "test_topic_watch", "test_quality", "test_budget",
-    "test_tier", "test_architecture", "test_dashboard_loading", "test_connections_played", "test_udfs_decode",
+    "test_tier", "test_architecture", "test_connections_played", "test_udfs_decode",
     "test_udfs_counts",
 )  # fmt: skip
 """Files of pure tests in which most of the time goes, into computing and other programs and not into what Python itself brings: Hypothesis,

@@ -82,3 +82,14 @@ def test_gateways_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a", "b"):
         table.apply(decode(ClientConnectionRecord, connection_record(0, gateway_id=name)), 0)
     assert ([each.gateway for each in table.gateways()], table.dropped) == (["a"], {"gateways": 1})
+
+
+@pytest.mark.parametrize("first_lost", [False, True])
+def test_a_gateway_that_was_lost_comes_back_in_a_new_epoch(first_lost: bool) -> None:
+    state = live(opened(1))
+    if first_lost:
+        state.tick(NOW_MS + 600_000)
+        assert state.clients(5).total == 0
+    state.apply([opened(0, gateway_epoch=2, at_ms=NOW_MS + 600_000)])
+    (client,) = state.clients(5).items
+    assert (client.connections, client.since_ms) == (1, NOW_MS + 600_000)
