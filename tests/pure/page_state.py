@@ -38,14 +38,20 @@ def pushed(offset: int, *settings: Any, at_ms: int = NOW_MS - 50_000, key: str =
 
 
 def result(
-    offset: int, *, at_ms: int = NOW_MS - 49_000, rules: Iterable[str] = (), passed: Iterable[str] = ("AN101",), **fields: Any
+    offset: int,
+    *,
+    at_ms: int = NOW_MS - 49_000,
+    rules: Iterable[str | tuple[str, str]] = (),
+    passed: Iterable[str] = ("AN101",),
+    **fields: Any,
 ) -> TopicRecord:
-    """What the rules said of a push."""
+    """What the rules said of a push; those that fired by code, of severity high, or by code and severity."""
+    fired = [(each, "high") if isinstance(each, str) else each for each in rules]
     value = {
         "topic": CONFIGS, "partition": 0, "offset": offset, "received_ms": at_ms, "cluster": "c", "broker": 1, "gateway": "gw", "epoch": 1,
         "connection": 1, "listener": "CLIENT", "address": "10.0.0.1", "client_id": "app", "software_name": "unknown",
         "software_version": "unknown", "origin": "pushed", "settings": 1, "redacted": 0, "passed": list(passed), "not_evaluable": [],
-        "rules": [{"code": code, "severity": "high"} for code in rules], **fields,
+        "rules": [{"code": code, "severity": severity} for code, severity in fired], **fields,
     }  # fmt: skip
     return TopicRecord(RESULTS, at_ms, b"app", json.dumps(value).encode())
 

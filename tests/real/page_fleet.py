@@ -14,12 +14,13 @@ from typing import Any
 from uuid import UUID
 
 from made_findings import leak, made
+from page_state import result
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.record import Application, Client, Finding, FindingOwner, LeakPlace
 from clientscope.profiles import owners
 from clientscope.records.enums import Kind, ValueState
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
+from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, STATUS
 from clientscope.status.record import BrokerStatus, ProcessStatus
 from sinks.dashboard.state.known import TopicRecord
 
@@ -56,6 +57,23 @@ class Member:
     @property
     def instance(self) -> UUID:
         return UUID(int=(0x6F1C0C3E << 96) + self.number + 1)
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """Who it is, as records have it."""
+        return {
+            "client_id": self.client_id, "principal": self.principal, "client_address": self.address,
+            "client_software_name": self.software[0], "client_software_version": self.software[1],
+        }  # fmt: skip
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The same, as results and findings have it."""
+        return {
+            "client_id": self.client_id, "principal": self.principal, "address": self.address, "software_name": self.software[0],
+            "software_version": self.software[1], "instance_id": str(self.instance), "cluster": CLUSTER, "broker": self.gateway + 1,
+            "gateway": GATEWAYS[self.gateway],
+        }  # fmt: skip
 
 
 class Fleet:
@@ -211,14 +229,7 @@ class Fleet:
         )
 
     def _identity(self, member: Member) -> dict[str, Any]:
-        return {
-            "principal": member.principal,
-            "client_id": member.client_id,
-            "client_address": member.address,
-            "client_software_name": member.software[0],
-            "client_software_version": member.software[1],
-            "client_instance_id": member.instance if member.push else None,
-        }
+        return {**member.names, "client_instance_id": member.instance if member.push else None}
 
     def _connection_record(self, gateway: str, at_ms: int, kind: Kind, counts: Any = (), **fields: Any) -> TopicRecord:
         sequence = self._sequences[gateway]
@@ -311,33 +322,10 @@ class Fleet:
         self.values[0, offset] = value
         key = str(member.instance).encode()
         yield TopicRecord(CONFIGS, at, key, value, partition=0, offset=offset)
-        result = {
-            "topic": CONFIGS,
-            "partition": 0,
-            "offset": offset,
-            "received_ms": at,
-            "cluster": CLUSTER,
-            "broker": member.gateway + 1,
-            "gateway": GATEWAYS[member.gateway],
-            "epoch": 1,
-            "connection": member.number,
-            "listener": "CLIENT",
-            "security_protocol": "SASL_SSL",
-            "address": member.address,
-            "principal": member.principal,
-            "client_id": member.client_id,
-            "software_name": member.software[0],
-            "software_version": member.software[1],
-            "instance_id": str(member.instance),
-            "origin": "pushed",
-            "application": "",
-            "settings": len(chosen) + 2,
-            "redacted": 1,
-            "rules": [{"code": code, "name": code, "severity": severity, "settings": [], "message": ""} for code, severity in rules],
-            "passed": ["AN101"],
-            "not_evaluable": ["AN115"] if member.number % 7 == 0 else [],
-        }
-        yield TopicRecord(RESULTS, at, key, _json(result))
+        yield result(
+            offset, at_ms=at, connection=member.number, security_protocol="SASL_SSL", application="", settings=len(chosen) + 2, redacted=1,
+            rules=rules, not_evaluable=["AN115"] if member.number % 7 == 0 else [], **member.said,
+        )  # fmt: skip
 
     def _problems(self) -> Iterator[tuple[str, str, str, str, str, list[Member]]]:
         groups: dict[tuple[str, int], list[Member]] = {}
@@ -366,18 +354,7 @@ class Fleet:
         return Application(principal=member.principal, client_id=member.application)
 
     def _client(self, member: Member) -> Client:
-        return Client(
-            client_id=member.client_id,
-            instance_id=str(member.instance),
-            principal=member.principal,
-            address=member.address,
-            software_name=member.software[0],
-            software_version=member.software[1],
-            cluster=CLUSTER,
-            broker=member.gateway + 1,
-            gateway=GATEWAYS[member.gateway],
-            pushed_ms=member.since_ms,
-        )
+        return Client(**member.said, pushed_ms=member.since_ms)
 
 
 def _json(value: Any) -> bytes:

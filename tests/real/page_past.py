@@ -25,10 +25,7 @@ def write(fleet: Fleet, folder: Path) -> None:
     append(folder, "gauges", [gauge(ms, _then(count, ms, fleet.now_ms, name), name, version) for ms, (name, version), count in series])
     rows = []
     for number, member in enumerate(fleet.members):
-        who = {
-            "client_id": member.client_id, "principal": member.principal, "client_address": member.address,
-            "client_software_name": member.software[0], "client_software_version": member.software[1],
-        }  # fmt: skip
+        who = member.names
         began = fleet.now_ms - (number % 11 + 1) * DAY_MS
         rows += [connection(ms, Kind.PRESENT, number, **who) for ms in range(began, fleet.now_ms, 6 * HOUR_MS)]
         rows.append(connection(began - DAY_MS, Kind.CLOSED, 1_000 + number, **{**who, "client_software_version": "0.9.1"}))
@@ -36,10 +33,7 @@ def write(fleet: Fleet, folder: Path) -> None:
     append(folder, "connections", rows)
     member = fleet.members[0]
     withheld = setting("sasl.jaas.config", None, value_state=int(ValueState.KEY_INFIX), value_length=90, value_digest=bytes(range(32)))
-    who = {
-        "client_id": member.client_id, "principal": member.principal, "client_address": member.address,
-        "client_software_name": member.software[0], "client_software_version": member.software[1],
-    }  # fmt: skip
+    who = member.names
     starts = [(setting("acks", "all" if number else "0"), setting("linger.ms", str(5 * number)), withheld) for number in range(5)]
     append(folder, "pushes", [push(fleet.now_ms - (number + 1) * DAY_MS, *start, **who) for number, start in enumerate(starts)])
     minutes = range(fleet.now_ms - 2 * DAY_MS, fleet.now_ms, 5 * MINUTE_MS)
