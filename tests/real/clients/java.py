@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from clients.script import PARTITIONS, Client, Message, Produced
+from clients.script import PARTITIONS, Call, Client, Message, Offsets, Pairs, Produced
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JJavaError
 
@@ -103,7 +103,7 @@ class JavaClient(Client):
         with self._admin() as admin:
             admin.createTopics([self.kafka.clients.admin.NewTopic(topic, PARTITIONS, 1)]).all().get()
 
-    def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
+    def produce(self, topic: str, how: Produced, messages: Pairs) -> list[int]:
         settings = {"acks": how.acks, "compression_type": how.codec, "enable_idempotence": str(how.idempotent).lower(), "linger_ms": "5"}
         with self._producer(**settings, **({"transactional_id": how.transactional_id} if how.transactional_id else {})) as producer:
             if how.transactional_id:
@@ -117,7 +117,7 @@ class JavaClient(Client):
                 producer.abortTransaction() if how.abort else producer.commitTransaction()
             return partitions
 
-    def consume(self, topic: str, group: str, count: int, at_rest: Callable[[], None]) -> list[Message]:
+    def consume(self, topic: str, group: str, count: int, at_rest: Call) -> list[Message]:
         settings = {"auto_offset_reset": "earliest", "enable_auto_commit": "false", "isolation_level": "read_committed"}
         taken: list[Message] = []
         positions: dict[Any, Any] = {}
@@ -163,7 +163,7 @@ class JavaClient(Client):
                 "configs": {entry.name(): entry.value() for entry in each(config.entries())},
             }
 
-    def offsets(self, topic: str) -> dict[int, tuple[int, int]]:
+    def offsets(self, topic: str) -> Offsets:
         with self._consumer() as consumer:
             partitions = [self.kafka.common.TopicPartition(topic, number) for number in range(PARTITIONS)]
             first, end = consumer.beginningOffsets(partitions), consumer.endOffsets(partitions)

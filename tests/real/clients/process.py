@@ -9,12 +9,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from clients.script import PARTITIONS, Client, Message, Produced
+from clients.script import PARTITIONS, Call, Client, Message, Offsets, Pairs, Produced
 
 SOURCES = Path(__file__).parents[2] / "fixtures" / "clients"
 _BUILD_S = 280  # the first build on a machine downloads and compiles everything; those after it take two seconds
@@ -106,12 +105,12 @@ class ProcessClient(Client):
     def create_topic(self, topic: str) -> None:
         self._ask("create", topic=topic, partitions=PARTITIONS)
 
-    def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
+    def produce(self, topic: str, how: Produced, messages: Pairs) -> list[int]:
         settings = {"acks": how.acks, "codec": how.codec, "idempotent": how.idempotent}
         ends = {"transactional_id": how.transactional_id, "abort": how.abort}
         return list(self._ask("produce", topic=topic, messages=messages, **settings, **ends))
 
-    def consume(self, topic: str, group: str, count: int, at_rest: Callable[[], None]) -> list[Message]:
+    def consume(self, topic: str, group: str, count: int, at_rest: Call) -> list[Message]:
         taken = self._ask("consume", topic=topic, group=group, count=count)
         try:
             at_rest()
@@ -123,7 +122,7 @@ class ProcessClient(Client):
         said = self._ask("describe", topic=topic)
         return {**said, "nodes": [(node, address == self.address) for node, address in said["nodes"]]}
 
-    def offsets(self, topic: str) -> dict[int, tuple[int, int]]:
+    def offsets(self, topic: str) -> Offsets:
         return {number: (first, end) for number, (first, end) in enumerate(self._ask("offsets", topic=topic, partitions=PARTITIONS))}
 
     def unknown_topic(self, topic: str) -> None:

@@ -13,7 +13,7 @@ import confluent_kafka
 import confluent_kafka.admin
 import kafka
 import kafka.admin
-from clients.script import PARTITIONS, Client, Message, Produced
+from clients.script import PARTITIONS, Call, Client, Message, Offsets, Pairs, Produced
 from observe import knowing_its_topics
 from patience import LIMIT_S
 
@@ -39,7 +39,7 @@ class KafkaPython(Client):
         with kafka.KafkaAdminClient(**self._common()) as admin:
             admin.create_topics({topic: {"num_partitions": PARTITIONS}}, wait_for_metadata=True)
 
-    def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
+    def produce(self, topic: str, how: Produced, messages: Pairs) -> list[int]:
         settings = {**self._common(), **_producer_settings(how)}
         with kafka.KafkaProducer(**settings) as producer:
             if how.transactional_id:
@@ -52,7 +52,7 @@ class KafkaPython(Client):
                 producer.abort_transaction() if how.abort else producer.commit_transaction()
             return partitions
 
-    def consume(self, topic: str, group: str, count: int, at_rest: Callable[[], None]) -> list[Message]:
+    def consume(self, topic: str, group: str, count: int, at_rest: Call) -> list[Message]:
         settings = {"group_id": group, "auto_offset_reset": "earliest", "enable_auto_commit": False, "isolation_level": "read_committed"}
         taken: list[Message] = []
         deadline = time.monotonic() + LIMIT_S
@@ -75,7 +75,7 @@ class KafkaPython(Client):
                 "configs": {name: entry["value"] for name, entry in configs.items()},
             }
 
-    def offsets(self, topic: str) -> dict[int, tuple[int, int]]:
+    def offsets(self, topic: str) -> Offsets:
         with kafka.KafkaConsumer(**self._common()) as consumer:
             partitions = [kafka.TopicPartition(topic, number) for number in range(PARTITIONS)]
             first, end = consumer.beginning_offsets(partitions), consumer.end_offsets(partitions)
@@ -106,7 +106,7 @@ class Aiokafka(KafkaPython):
     def create_topic(self, topic: str) -> None:
         self._admin(lambda admin: admin.create_topics([aiokafka.admin.NewTopic(topic, PARTITIONS, 1)]))
 
-    def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
+    def produce(self, topic: str, how: Produced, messages: Pairs) -> list[int]:
         settings = {**self._common(), **_producer_settings(how)}
 
         async def go() -> list[int]:
@@ -121,7 +121,7 @@ class Aiokafka(KafkaPython):
 
         return asyncio.run(go())
 
-    def consume(self, topic: str, group: str, count: int, at_rest: Callable[[], None]) -> list[Message]:
+    def consume(self, topic: str, group: str, count: int, at_rest: Call) -> list[Message]:
         settings = {"group_id": group, "auto_offset_reset": "earliest", "enable_auto_commit": False, "isolation_level": "read_committed"}
 
         async def go() -> list[Message]:
@@ -152,8 +152,8 @@ class Aiokafka(KafkaPython):
         described: dict[str, Any] = self._admin(act)
         return described
 
-    def offsets(self, topic: str) -> dict[int, tuple[int, int]]:
-        async def go() -> dict[int, tuple[int, int]]:
+    def offsets(self, topic: str) -> Offsets:
+        async def go() -> Offsets:
             async with aiokafka.AIOKafkaConsumer(**self._common()) as consumer:
                 partitions = [aiokafka.TopicPartition(topic, number) for number in range(PARTITIONS)]
                 first, end = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
@@ -186,7 +186,7 @@ class Confluent(Client):
         admin = self._admin()  # its queue goes with it
         admin.create_topics([confluent_kafka.admin.NewTopic(topic, PARTITIONS, 1)])[topic].result(LIMIT_S)
 
-    def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
+    def produce(self, topic: str, how: Produced, messages: Pairs) -> list[int]:
         settings = {
             **self._common(),
             "acks": how.acks,
@@ -212,7 +212,7 @@ class Confluent(Client):
             producer.abort_transaction(LIMIT_S) if how.abort else producer.commit_transaction(LIMIT_S)
         return [partitions[key] for key, _ in messages]
 
-    def consume(self, topic: str, group: str, count: int, at_rest: Callable[[], None]) -> list[Message]:
+    def consume(self, topic: str, group: str, count: int, at_rest: Call) -> list[Message]:
         consumer = confluent_kafka.Consumer(
             {
                 **self._common(),
@@ -245,7 +245,7 @@ class Confluent(Client):
             "configs": {name: entry.value for name, entry in configs.items()},
         }
 
-    def offsets(self, topic: str) -> dict[int, tuple[int, int]]:
+    def offsets(self, topic: str) -> Offsets:
         consumer = confluent_kafka.Consumer({**self._common(), "group.id": "offsets"})
         with consumer:
             partitions = [confluent_kafka.TopicPartition(topic, number) for number in range(PARTITIONS)]

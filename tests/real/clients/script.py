@@ -15,6 +15,11 @@ TAKEN_FIRST = 10
 
 Message = tuple[int, str, str]
 """Partition, key and value."""
+Pairs = list[tuple[str, str]]
+"""Key and value of each."""
+Offsets = dict[int, tuple[int, int]]
+"""The first of each partition, and its end."""
+Call = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -60,11 +65,11 @@ class Client(abc.ABC):
         """With `PARTITIONS` partitions."""
 
     @abc.abstractmethod
-    def produce(self, topic: str, how: Produced, messages: list[tuple[str, str]]) -> list[int]:
+    def produce(self, topic: str, how: Produced, messages: Pairs) -> list[int]:
         """Produces (key, value) pairs; the partition of each that was acknowledged, or -1."""
 
     @abc.abstractmethod
-    def consume(self, topic: str, group: str, count: int, at_rest: Callable[[], None]) -> list[Message]:
+    def consume(self, topic: str, group: str, count: int, at_rest: Call) -> list[Message]:
         """Takes ``count`` records as a member of a group, commits exactly those, calls ``at_rest`` and leaves the group."""
 
     @abc.abstractmethod
@@ -72,7 +77,7 @@ class Client(abc.ABC):
         """What the admin client says of cluster and topic."""
 
     @abc.abstractmethod
-    def offsets(self, topic: str) -> dict[int, tuple[int, int]]:
+    def offsets(self, topic: str) -> Offsets:
         """First and end offset of each partition."""
 
     @abc.abstractmethod
@@ -105,7 +110,7 @@ def variants(client: Client, run: str) -> Iterator[Produced]:
         yield Produced("all", idempotent=True, transactional_id=f"{client.name}-{run}", abort=abort)
 
 
-def work(client: Client, run: str, at_rest: Callable[[], None] = lambda: None) -> dict[str, Any]:
+def work(client: Client, run: str, at_rest: Call = lambda: None) -> dict[str, Any]:
     """Does everything; what comes back holds no time, no address and no name of this run.
 
     Args:
