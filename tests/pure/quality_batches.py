@@ -18,6 +18,8 @@ from streaming.transforms import connection_rows, push_rows
 
 NOW_MS = 1_800_000_000_000
 """When all of them were made, and appended but for those that say otherwise."""
+UNBALANCED = connection_record(99, [("java", "4", 2, 1, 0)], timestamp_ms=NOW_MS)
+"""A record whose counts don't add up."""
 
 
 def append(history: Path, topic: str, values: list[bytes], newest_ms: int = NOW_MS, places: list[int] | None = None) -> None:

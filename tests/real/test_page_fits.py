@@ -61,6 +61,8 @@ CUT = """() => [...document.querySelectorAll("main *, .facets *")].filter((each)
 def shared(folder: Path) -> Iterator[PageServer]:
     fleet = Fleet(now_ms(), clients=12)
     fleet.members[1] = replace(fleet.members[1], software=("confluent-kafka-python", "2.16.0-rdkafka-2.16.0"))
+    client_id, principal, software = (f"{name}{'x' * 240}" for name in ("client", "principal", "software"))
+    fleet.members[2] = replace(fleet.members[2], client_id=client_id, principal=principal, software=(software, "1" * 100))
     page_past.write(fleet, folder)
     with serving(fleet, history_dir=folder) as server:
         yield server

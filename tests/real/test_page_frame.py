@@ -15,7 +15,6 @@ from page_browser import (
     IN_BAR,
     SECONDS,
     Opens,
-    follow,
     is_there,
     press,
     reads,
@@ -27,11 +26,9 @@ from page_browser import (
     watched,
     wrong_request,
 )
-from page_fleet import Fleet
 from page_server import PageServer, serving
 from playwright.sync_api import Browser, CDPSession, ConsoleMessage, Page, Route, expect
-from quality_batches import NOW_MS, append, connections
-from record_bytes import connection_record
+from quality_batches import UNBALANCED, append, connections
 
 from clientscope import cli
 from clientscope.clock import now_ms
@@ -56,21 +53,6 @@ def shared() -> Iterator[PageServer]:
 def is_allowed(message: ConsoleMessage) -> bool:
     """What a browser writes of answers that these tests make on purpose."""
     return wrong_request(message) or any(each in message.text for each in ("status of 401", "status of 503", "ERR_CONNECTION_REFUSED"))
-
-
-def test_long_names_are_cut_not_the_page(opens: Opens) -> None:
-    fleet = Fleet(now_ms(), clients=3)
-    long = [f"{name}{'x' * 240}" for name in ("client", "principal", "software")]
-    fleet.members[0] = fleet.members[0].__class__(
-        **{**vars(fleet.members[0]), "client_id": long[0], "principal": long[1], "software": (long[2], "1" * 100)}
-    )
-    with serving(fleet) as server:
-        for width in (360, 1440):
-            page = opens(server.url, viewport={"width": width, "height": 800})
-            for view in ("?view=overview", "?view=clients", "?view=clients&group=software", "?view=findings"):
-                follow(page, view)
-                is_there(page)
-                assert page.evaluate("document.documentElement.scrollWidth") <= width, (view, width)
 
 
 def test_the_theme_and_times_are_one_choice_for_all(shared: PageServer, opens: Opens) -> None:
@@ -249,7 +231,7 @@ def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
     page = opens(address)
     reads(page, "#feed", "Live")
     expect(page.locator("#data-docs")).to_be_hidden()
-    append(tmp_path, CONNECTIONS, connections(connection_record(99, [("java", "4", 2, 1, 0)], timestamp_ms=NOW_MS)))
+    append(tmp_path, CONNECTIONS, connections(UNBALANCED))
     with closing(CheckingProcess(str(tmp_path))) as process:
         process.look({CONNECTIONS: 0})
 

@@ -16,8 +16,7 @@ import pytest
 from patience import until
 from places import ROOT
 from prometheus_client import CollectorRegistry
-from quality_batches import NOW_MS, append, connections, pushes
-from record_bytes import connection_record
+from quality_batches import UNBALANCED, append, connections, pushes
 
 from clientscope.backoff import Backoff
 from clientscope.findings.conditions import CODES, Conditions
@@ -98,7 +97,7 @@ def test_samples_become_metrics_docs_and_a_finding_whatever_happens_to_the_proce
 ) -> None:
     append(tmp_path / "history", CONFIGS, pushes())  # before the job, so these are not looked at
     job = jobs(pause_s=0.5)  # so that a new process has more time than one that hangs
-    unbalanced = connections(connection_record(99, [("java", "4", 2, 1, 0)], timestamp_ms=NOW_MS))
+    unbalanced = connections(UNBALANCED)
     for number in (1, 2):
         job.write(CONNECTIONS, unbalanced)
         job.validated(number, "failed")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from every import every
 from places import ROOT
-from quality_batches import NOW_MS, append, connections, import_the_library, pushes
+from quality_batches import NOW_MS, UNBALANCED, append, connections, import_the_library, pushes
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.records.enums import ValueState
@@ -80,7 +80,7 @@ BROKEN: list[tuple[str, list[bytes], str]] = [
         pushes(config_record(setting("a", None, state=ValueState.KEY_PREFIX, digest=b"d" * 32), received_timestamp_ms=NOW_MS)),
         "digests_have_a_key_id",
     ),
-    (CONNECTIONS, connections(connection_record(99, [("java", "4", 2, 1, 0)], timestamp_ms=NOW_MS)), "counts_add_up"),
+    (CONNECTIONS, connections(UNBALANCED), "counts_add_up"),
     (CONNECTIONS, connections(connection_record(3, timestamp_ms=NOW_MS)), "sequences_once"),
     (CONNECTIONS, [connection_record(1, timestamp_ms=NOW_MS + 301_000)], "clock_near_kafkas"),
 ]
@@ -152,7 +152,7 @@ def test_f34_no_value_and_nothing_that_a_client_chose_is_in_outcomes_or_docs(pro
 
 
 def test_docs_are_made_every_five_minutes_kept_bounded_and_survive_a_restart(process: Process) -> None:
-    broken = connections(connection_record(99, [("java", "4", 2, 1, 0)], timestamp_ms=NOW_MS))
+    broken = connections(UNBALANCED)
     process.look(CONNECTIONS, connections())
     for values in (connections(), broken, connections()):
         process.now += 60
