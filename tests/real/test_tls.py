@@ -48,6 +48,13 @@ def records(cluster: Cluster, client_id: str) -> list[ClientConnectionRecord]:
     return connection_records(cluster.plan.internal, client_id=client_id)
 
 
+def librdkafka(gateway: RunningGateway, authority: Authority) -> AdminClient:
+    """A client that is led to the gateway alone."""
+    admin = AdminClient({"bootstrap.servers": gateway.address, "security.protocol": "SSL", "ssl.ca.location": str(authority.certificate)})
+    assert [broker.port for broker in admin.list_topics(timeout=LIMIT_S).brokers.values()] == [int(gateway.address.split(":")[1])]
+    return admin
+
+
 @pytest.mark.parametrize("again", [False, True], ids=["ends_here", "again_to_the_broker"])
 def test_f13_who_the_client_is_and_what_it_pushes_is_known(
     cluster: Cluster, authority: Authority, pair: Pair, tmp_path: Path, again: bool
@@ -61,12 +68,10 @@ def test_f13_who_the_client_is_and_what_it_pushes_is_known(
             assert producer.send(TOPIC, big).get(LIMIT_S) is not None
             assert set(gateway.connections) == {("kafka-python", kafka.__version__)}
         assert any(message.value == big for message in read_all(cluster.plan.internal, TOPIC))
-        admin = AdminClient(
-            {"bootstrap.servers": gateway.address, "security.protocol": "SSL", "ssl.ca.location": str(authority.certificate)}
-        )
-        assert [broker.port for broker in admin.list_topics(timeout=LIMIT_S).brokers.values()] == [int(gateway.address.split(":")[1])]
-        # librdkafka leaves its first connection, and comes again by the address that the broker advertises.
+        admin = librdkafka(gateway, authority)
+        # It leaves its first connection, and comes again by the address that the broker advertises.
         until(lambda: "confluent-kafka-python" in {name for name, _ in gateway.connections})
+        del admin
 
         def recorded() -> dict[int, Any]:
             return {record.origin: record for record in configurations(cluster.plan.internal, client_id=client_id)}
@@ -78,11 +83,9 @@ def test_f13_who_the_client_is_and_what_it_pushes_is_known(
 
 def test_tls_passes_untouched_and_is_counted_by_address_alone(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
     with in_front(cluster, tmp_path, "--gateway-id", "passing", secure=True) as gateway:
-        admin = AdminClient(
-            {"bootstrap.servers": gateway.address, "security.protocol": "SSL", "ssl.ca.location": str(authority.certificate)}
-        )
-        assert [broker.port for broker in admin.list_topics(timeout=LIMIT_S).brokers.values()] == [int(gateway.address.split(":")[1])]
+        admin = librdkafka(gateway, authority)
         until(lambda: set(gateway.connections), {("unknown", "unknown")})
+        del admin
     opened = connection_records(cluster.plan.internal, "passing", kind=Kind.OPENED)
     assert {(r.client_address, r.security_protocol, r.client_software_name) for r in opened} == {("127.0.0.1", "SSL", "unknown")}
     assert "counted by address alone" in (tmp_path / "gateway.log").read_text()
