@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from conftest import running_broker
-from forked import printed, refused
+from forked import printed
 from kafka.protocol.admin import DescribeClusterRequest
 from observe import page
 
@@ -44,13 +44,6 @@ def test_each_source(broker: Any) -> None:
     assert (sources[0]["broker"], sources[0]["controller"], sources[0]["fenced"]) == (1, True, False)
     row = next(line for line in run(*cluster, *jmx).splitlines() if "4.4.0" in line)
     assert row.split() == ["1", broker.internal, "–", "active", "Kafka", "4.4.0", "jmx"]
-
-
-def test_what_is_not_there_is_said(broker: Any) -> None:
-    servers = ("--bootstrap-servers", broker.internal)
-    text = run(*servers, "--jmx", f"1=http://127.0.0.1:{free_port()}/metrics")
-    assert "inferred" in text and "Broker 1: no JMX exporter answers" in text
-    assert "the cluster has no broker 7" in refused("brokers", *servers, "--software", "7=x/1")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from types import ModuleType
 import patience
 import pytest
 from every import every
-from groups import JOURNEY, group_of
+from groups import JOURNEY
 from patience import eventually, until
 from places import ROOT
 
@@ -171,13 +171,6 @@ def test_f26_growth_of_any_of_it_is_named(soak: ModuleType, what: str) -> None:
     assert soak.grown([FLAT, FLAT, {**FLAT, what: FLAT[what] * (2.1 if "heap" in what else 1.21)}]) == [what]
 
 
-def test_waits_until_it_is_so() -> None:
-    counted = iter(range(100))
-    assert until(lambda: next(counted), 3) == 3
-    assert until(lambda: next(counted) > 5)
-    assert eventually(lambda: next(counted) == 9)
-
-
 @pytest.mark.parametrize(
     ("expected", "said"),
     [((), "it did not come: after 0 s there was []"), (([1],), "it did not come: after 0 s there was [], not [1]")],
@@ -262,19 +255,6 @@ def test_who_leaves_something_open_fails_and_nobody_else(tmp_path: Path) -> None
     failed = [line.split("::")[1].split(" ")[0] for line in ended.stdout.splitlines() if line.startswith("ERROR")]
     assert failed == ["test_database_left", "test_file_left", "test_fixture_left"], ended.stdout + ended.stderr
     assert "6 passed, 3 errors" in ended.stdout
-
-
-@pytest.mark.parametrize(
-    ("nodeid", "group"),
-    [
-        ("tests/real/test_path.py::test_a[x@y]", "journey"),
-        ("tests/real/test_tls.py::test_a", "tests/real/test_tls.py"),
-        ("tests/pure/project/test_path.py::test_a", "tests/pure/project/test_path.py"),
-        ("tests/spark/test_session.py::test_a", "spark"),
-    ],
-)
-def test_group_is_a_file_or_the_journey_or_spark(nodeid: str, group: str) -> None:
-    assert group_of(nodeid) == group
 
 
 def test_group_has_one_process(tmp_path: Path) -> None:
