@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import time
@@ -384,21 +385,14 @@ def test_xray_without_rights_is_one_line_and_with_them_it_works(secured: Secured
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"sasl.password.file": "wrong"}, "doesn't accept User:serve with this password"),
-        ({"security.protocol": "PLAINTEXT"}, "have no effect with this security.protocol"),
-        ({"ssl.ca.location": "other"}, "certificate verify failed"),
-    ],
+    ("key", "said"),
+    [("sasl.password.file", "doesn't accept User:serve with this password"), ("ssl.ca.location", "certificate verify failed")],
 )
-def test_what_doesnt_fit_is_said_and_is_no_traceback(secured: Secured, tmp_path: Path, changed: dict[str, str], said: str) -> None:
-    files = {"wrong": str(private_file(tmp_path / "wrong", "canary-wrong")), "other": str(Authority(tmp_path / "others").certificate)}
-    lines = Path(secured.config("serve")).read_text().splitlines()
-    for key, value in changed.items():
-        lines = [f'"{key}" = "{files.get(value, value)}"' if line.startswith(f'"{key}"') else line for line in lines]
-    (tmp_path / "c.toml").write_text("\n".join(lines))
-    status = 2 if "have no effect" in said else 1
-    error = refused("serve", "--config", str(tmp_path / "c.toml"), "--listen", "127.0.0.1:0", status=status)
+def test_what_doesnt_fit_is_said_and_is_no_traceback(secured: Secured, tmp_path: Path, key: str, said: str) -> None:
+    wrong = private_file(tmp_path / "wrong", "canary-wrong") if key.startswith("sasl") else Authority(tmp_path / "others").certificate
+    file = tmp_path / "c.toml"
+    file.write_text(re.sub(rf'"{key}" = ".*"', f'"{key}" = "{wrong}"', Path(secured.config("serve")).read_text()))
+    error = refused("serve", "--config", str(file), "--listen", "127.0.0.1:0", status=1)
     assert said in error and "canary" not in error
 
 
