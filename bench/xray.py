@@ -20,7 +20,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from clientscope.commands.xray.inventory import Inventory, Place
+from clientscope.commands.xray.incidents import Place
+from clientscope.commands.xray.inventory import Inventory
 from clientscope.logs import files
 from clientscope.logs.request_log import RequestLogReader
 

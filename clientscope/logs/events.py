@@ -15,7 +15,7 @@ class EventKind(NamedTuple):
     """One kind of event.
 
     Attributes:
-        pattern: of its lines, whatever library logs them.
+        pattern: of its lines in a client's log, whatever library logs them; empty for what only brokers' logs show.
     """
 
     code: str
@@ -25,7 +25,12 @@ class EventKind(NamedTuple):
     why: str
     use_instead: str
     source: str
-    pattern: str
+    pattern: str = ""
+
+    @property
+    def documentation(self) -> dict[str, str]:
+        """The sections that a rule's documentation has."""
+        return {"What": self.message, "Why": self.why, "Use instead": self.use_instead, "Source": self.source}
 
 
 _CONSUMER = "https://kafka.apache.org/documentation/#consumerconfigs_"
@@ -78,6 +83,20 @@ EVENTS = (
         r"SaslAuthentication(?:Failed)?(?:Exception|Error)\b|\bSASL_AUTHENTICATION_FAILED\b|failed authentication due to: (?!SSL)"
         r"|SASL(?: SCRAM| OAUTHBEARER)? authentication (?:error|failure|failed)|Broker: SASL Authentication failed",
     ),
+)  # fmt: skip
+STORM = EventKind(
+    "LG201", "reconnect_storm", "medium",
+    "This application opens connections all the time: keep one client for the life of the process, and see why it comes back.",
+    "Each new connection costs the broker a handshake, authentication and memory; a group rebalances with each new member.",
+    "One producer or consumer that the whole process uses; longer reconnect.backoff.max.ms; credentials that the brokers accept.",
+    "https://kafka.apache.org/documentation/#producerapi",
+)  # fmt: skip
+OPEN_TRANSACTION = EventKind(
+    "LG202", "open_transaction", "medium",
+    "This producer began a transaction, and neither committed nor aborted it within transaction.timeout.ms: end each, also after an error.",
+    "Consumers with isolation.level=read_committed wait behind it, until the broker aborts it and its records are lost to them.",
+    "commitTransaction() at the end of each unit of work, abortTransaction() where it fails; transaction.timeout.ms above the slowest one.",
+    "https://kafka.apache.org/documentation/#producerconfigs_transaction.timeout.ms",
 )  # fmt: skip
 
 _KINDS = tuple((kind, re.compile(kind.pattern)) for kind in EVENTS)

@@ -54,9 +54,16 @@ FIELDS: Mapping[int, tuple[str, ...]] = {
     14: ("groupId",),
     18: ("clientSoftwareName", "clientSoftwareVersion"),
     22: ("transactionalId", "transactionTimeoutMs"),
+    24: ("transactions", "transactionalId"),
+    25: ("transactionalId",),
+    26: ("transactionalId",),
     68: ("groupId", "instanceId", "rackId", "rebalanceTimeoutMs", "serverAssignor"),
 }
 """Api key → the fields that are read.  A request log can have passwords, salts and tokens of others (SASL, SCRAM, delegation tokens)."""
+
+BETWEEN_IDS = "\0"
+"""Between the transactional ids of a request that a broker sends on behalf of several producers."""
+_MOST_IDS = 100
 
 
 def address_of(connection: str) -> str:
@@ -110,6 +117,13 @@ def json_fields(api_key: int, request: Mapping[str, Any]) -> Mapping[str, str]:
             value: Any = ",".join(protocol["name"] for protocol in request[name][:20])
         elif name == "partitionMaxBytes":
             value = next((each[name] for topic in request["topics"][:1] for each in topic["partitions"][:1]), None)
+        elif name == "transactions":  # a broker's (KIP-890), for which each id counts whole
+            found["transactionalId"] = BETWEEN_IDS.join(
+                cut(each["transactionalId"]) for each in request.get(name, ())[:_MOST_IDS] if not each.get("verifyOnly")
+            )
+            continue
+        elif name == "transactionalId":
+            value = request.get(name, request.get("v3AndBelowTransactionalId"))
         elif name == "replicaId":  # from version 15 of Fetch on in a structure of its own (KIP-903)
             value = request.get(name, (request.get("replicaState") or {}).get(name))
         else:
@@ -146,6 +160,7 @@ _BODIES = {
     14: (rf"\{{group_id=(?P<groupId>{_NAME}),generation_id=",),
     18: (rf"\{{client_software_name=(?P<clientSoftwareName>{_NAME}),client_software_version=(?P<clientSoftwareVersion>{_NAME})[,}}]",),
     22: (rf"\{{transactional_id=(?P<transactionalId>{_NAME}),transaction_timeout_ms=(?P<transactionTimeoutMs>\d+)",),
+    **dict.fromkeys((24, 25, 26), (rf"\{{transactional_id=(?P<transactionalId>{_NAME}),producer_id=",)),
 }
 _COMPILED = {key: tuple(re.compile(each) for each in expressions) for key, expressions in _BODIES.items()}
 _PROTOCOL = re.compile(rf"\{{name=({_NAME}),metadata=")

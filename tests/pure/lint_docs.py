@@ -12,10 +12,12 @@ import tempfile
 from pathlib import Path
 
 from clientscope.catalog.frameworks import frameworks
+from clientscope.logs.events import EVENTS, OPEN_TRANSACTION, STORM
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "lint.md"
 _FILE = re.compile(r"^```properties\n(# (\S+)\n.*?)^```$", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"(?<=^<!-- frameworks -->\n)(?:\|.*\n)*", re.MULTILINE)
+_EVENTS = re.compile(r"(?<=^<!-- events -->\n)(?:\|.*\n)*", re.MULTILINE)
 _PLAINER = (
     (r"\(\?![^)]*\)", ""), (r"\(\?=([\w\\.]+)\$\)$", r"\1"),
     (r"\(\?=.*\)$", "Name"), (r"\(\?:%\[\\w-\]\+\\\.\)\?", ""), (r"\(\?:\[[^)]*\]\+\\\.\)\*", "…."), (r"\[\\w-\]\+", "NAME"),
@@ -30,6 +32,7 @@ def rendered(text: str, folder: Path) -> str:
     for file in _FILE.finditer(text):
         (folder / file[2]).write_text(file[1])
     text = _TABLE.sub(lambda _: table(), text)
+    text = _EVENTS.sub(lambda _: events(), text)
     before = Path.cwd()
     os.chdir(folder)
     try:
@@ -48,6 +51,14 @@ def table() -> str:
             listed = ", ".join(f"`{_plainer(prefix)}`" for prefix in prefixes)
             rows.append(f"| {name} | {each.library} | {role} | {listed} |")
             name = ""
+    return "".join(f"{row}\n" for row in rows)
+
+
+def events() -> str:
+    """What happens to clients, by their logs and by brokers', as rows of Markdown."""
+    rows = ["| code | severity | event | what it means | do instead |", "|---|---|---|---|---|"]
+    for each in (*EVENTS, STORM, OPEN_TRANSACTION):
+        rows.append(f"| [{each.code}]({each.source}) | {each.severity} | {each.message} | {each.why} | {each.use_instead} |")
     return "".join(f"{row}\n" for row in rows)
 
 

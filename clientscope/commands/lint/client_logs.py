@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.commands.lint import credentials, shown
-from clientscope.commands.lint.findings import Instance, Read
-from clientscope.commands.lint.judging import RuleTexts, Subject
+from clientscope.commands.lint.findings import Happened, Instance, Read
+from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.placed import Placed, Region
 from clientscope.errors import SettingsError
 from clientscope.logs.client_logs import JavaLogs, LibrdkafkaLogs, LoggedClient, LoggedSetting, texts
@@ -84,8 +84,6 @@ def _add_events(made: list[Read], path: str, events: EventLog, principal: str | 
     named = ((read.settings["client.id"].value if "client.id" in read.settings else "", at) for at, read in enumerate(made))
     of = {application_of(client_id): at for client_id, at in named if client_id}
     for (kind, client_id, group), line in events.found.items():
-        documentation = {"What": kind.message, "Why": kind.why, "Use instead": kind.use_instead, "Source": kind.source}
-        happened = RuleTexts(kind.code, kind.name, kind.severity, (), documentation, kind.source), kind.message, line
         name = application_of(client_id)
         if name not in of:
             of[name] = len(made)
@@ -93,7 +91,7 @@ def _add_events(made: list[Read], path: str, events: EventLog, principal: str | 
             instance = Instance(shown.client_name(client_id), "unknown", line, 1)
             made.append(Read(path, {}, (), (), instance, principal, client=who))
         at = of[name]
-        made[at] = replace(made[at], happened=(*made[at].happened, happened))
+        made[at] = replace(made[at], happened=(*made[at].happened, Happened(kind, line)))
 
 
 def given(client: LoggedClient) -> dict[str, LoggedSetting]:

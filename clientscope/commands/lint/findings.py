@@ -15,6 +15,7 @@ from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, RuleTe
 from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.commands.lint.shown import plain
 from clientscope.findings.fingerprints import application_key, fingerprint
+from clientscope.logs.events import EventKind
 from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import ENDLESS, Suppression, suppressing
@@ -154,6 +155,18 @@ class FileFinding:
         return self.region.column if self.region else 1
 
 
+class Happened(NamedTuple):
+    """An event of a client, with the line that says so.
+
+    Attributes:
+        settings: those that it is about.
+    """
+
+    kind: EventKind
+    line: int
+    settings: tuple[FileSetting, ...] = ()
+
+
 class Instance(NamedTuple):
     """A client in a log.
 
@@ -241,7 +254,7 @@ class Read:
         principal: that the client authenticates as; None where it isn't known.
         ignored: by comments in it.
         client: whose it is, where no setting says it.
-        happened: events that it says of the client, each with its line.
+        happened: events that it says of the client.
     """
 
     path: str
@@ -252,7 +265,7 @@ class Read:
     principal: str | None = None
     ignored: tuple[Ignored, ...] = ()
     client: PatternSubject | None = None
-    happened: tuple[tuple[RuleTexts, str, int], ...] = ()
+    happened: tuple[Happened, ...] = ()
 
     def placed(self, key: str, subject: Subject) -> Placed | None:
         """The place of a setting of one of the subjects, by the name in the file or Kafka's; the last one counts."""
@@ -319,11 +332,12 @@ def _report(
                     key = next((subject.prefixed[each.key] for each in about if each.key in subject.prefixed), key)
                 finding = _finding(read, subject, rule, verdict, about, fingerprint(rule.code, who, key), owner)
                 found.setdefault((rule.code, key), finding)
-    for rule, message, line in read.happened:
-        outcomes[rule.code] = "fired"
-        region = Region(line, 1, line, 1)
-        said = FileFinding(rule, rule.severity, message, read.path, region, "", (), fingerprint(rule.code, who, ""), owner)
-        found.setdefault((rule.code, ""), said)
+    for kind, line, about_it in read.happened:
+        outcomes[kind.code] = "fired"
+        rule = RuleTexts(kind.code, kind.name, kind.severity, (), kind.documentation, kind.source)
+        region, print_of = Region(line, 1, line, 1), fingerprint(kind.code, who, "")
+        said = FileFinding(rule, kind.severity, kind.message, read.path, region, "", about_it, print_of, owner)
+        found.setdefault((kind.code, ""), said)
     findings, suppressed = [], []
     for finding in sorted(found.values(), key=_order):
         code, places = finding.rule.code, [setting.line for setting in finding.settings if setting.line]

@@ -82,7 +82,7 @@ def summary(report: LintReport) -> str:
 
 def sentence(finding: FileFinding) -> str:
     """What is wrong, and which value makes it so."""
-    return f"{finding.message} [{', '.join(map(_stated, finding.settings[:3]))}]" if finding.settings else finding.message
+    return f"{finding.message} [{', '.join(map(stated, finding.settings[:3]))}]" if finding.settings else finding.message
 
 
 def counted(number: int, noun: str) -> str:
@@ -102,7 +102,7 @@ def _block(finding: FileFinding, colour: bool) -> Iterator[str]:
         yield f" {finding.line} | {line}"
         yield f" {margin} | {_painted(caret, finding.severity, colour)}{f' {first.note}' if first.note else ''}"
     for setting in finding.settings if not finding.region else finding.settings[1:]:
-        yield f"   = with {_stated(setting)}"
+        yield f"   = with {stated(setting)}"
     for section in ("Why", "Use instead"):
         if text := finding.rule.documentation.get(section):
             yield from _wrapped(f"   = {section.lower()}: {text.replace('``', '`')}")
@@ -133,7 +133,8 @@ def _line(finding: FileFinding, first: FileSetting) -> tuple[str, str]:
     return source, " " * start + "^" * (len(source) - start or 1)
 
 
-def _stated(setting: FileSetting) -> str:
+def stated(setting: FileSetting) -> str:
+    """A setting with its value, where that comes from, and what is said of it."""
     value = "not known" if setting.value is None else setting.value
     origin = "" if setting.origin == "set" else " by default"
     note = f" ({setting.note})" if setting.note else ""

@@ -35,7 +35,7 @@ What a rule risks, where nothing is done:
 
 {risks}
 
-Thresholds are those of the profile `apache`; other profiles have their own.
+Thresholds are those of the profile `apache`; other profiles have their own. Codes LG… are [events in logs](lint.md#events).
 """
 
 

@@ -13,6 +13,7 @@ from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.request_settings import shown_settings, shown_types
 from clientscope.commands.lint.shown import plain
+from clientscope.commands.xray.incidents import Incidents, Place, is_of_broker
 from clientscope.errors import ClientscopeError
 from clientscope.logs import files
 from clientscope.logs.request_log import LoggedRequest, RequestLogReader
@@ -57,13 +58,6 @@ class ClientKey(NamedTuple):
     connection: tuple[str, str] = "", ""
 
 
-class Place(NamedTuple):
-    """Where a line stands: the log's name and the line's number, from 1."""
-
-    log: str
-    line: int
-
-
 @dataclass(slots=True)
 class SeenVersion:
     """How often a client sent one request in one version.
@@ -106,7 +100,7 @@ class InventoriedClient:
         if self._shown.get(request.api_key) == request.fields:
             return  # as most are: the same settings again
         self._shown[request.api_key] = request.fields
-        self.acts_as_broker |= request.api_key in _OF_BROKERS or request.fields.get("replicaId", "-1").isdigit()
+        self.acts_as_broker |= request.api_key in _OF_BROKERS or is_of_broker(request) or request.fields.get("replicaId", "-1").isdigit()
         for setting in shown_settings(request.api_key, request.api_version, request.fields, library):
             self._set((setting.client_type, setting.key), setting.value, place)
 
@@ -186,12 +180,14 @@ class Inventory:
 
     Attributes:
         clients: by key, in the order in which they were first seen.
+        incidents: what happened to them.
         left_out: requests of clients beyond `MOST_CLIENTS`.
         uncounted: whether there were more than `MOST_CONNECTIONS`.
     """
 
     def __init__(self) -> None:
         self.clients: dict[ClientKey, InventoriedClient] = {}
+        self.incidents = Incidents()
         self.left_out = 0
         self.uncounted = False
         self._connections = 0
@@ -212,7 +208,7 @@ class Inventory:
         if introduced and introduced.software and not request.software_name:
             self._remember(self._software, connection, introduced.software)
         software = self._software_of(request, connection)
-        client = self._client(request, software, connection, place)
+        client = self._client(request, software, connection, place, introduced)
         if client is None:
             self.left_out += 1
             return
@@ -262,13 +258,19 @@ class Inventory:
     def _count_oldest(self) -> None:
         connection, introduced = self._introduced.popitem(last=False)
         software = introduced.software or self._software_of(introduced.last, connection)
-        if client := self._client(introduced.last, software, connection, introduced.place):
+        if client := self._client(introduced.last, software, connection, introduced.place, introduced):
             introduced.count(client)
 
     def _client(
-        self, request: LoggedRequest, software: tuple[str, str], connection: tuple[str, str], place: Place
+        self,
+        request: LoggedRequest,
+        software: tuple[str, str],
+        connection: tuple[str, str],
+        place: Place,
+        introduced: _Introduced | None,
     ) -> InventoriedClient | None:
         name = self._name(request, place.log)
+        self.incidents.add(request, name, place)
         key = ClientKey(request.principal, name, request.address, *software)
         client = self.clients.get(key) if name else self._nameless.get((connection, key))
         if client is None and not name and len(self._nameless) < MOST_NAMELESS:
@@ -281,6 +283,8 @@ class Inventory:
             if self._connections < MOST_CONNECTIONS:
                 self._connections += 1
                 client.connections.add(connection)
+                if introduced:
+                    self.incidents.connect(request, name, place)
             else:
                 self.uncounted = True
         return client

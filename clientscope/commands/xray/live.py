@@ -18,7 +18,8 @@ from clientscope.cluster.api_versions import Cluster, ask
 from clientscope.cluster.software import find_all
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray import XraySettings
-from clientscope.commands.xray.inventory import Inventory, LogRead, Place
+from clientscope.commands.xray.incidents import Place
+from clientscope.commands.xray.inventory import Inventory, LogRead
 from clientscope.commands.xray.raised import Connect, InUseError, Raised, Watchdog, journal_of, raised, restore, start_watchdog, state_dir
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.kafka.access import KafkaAccess

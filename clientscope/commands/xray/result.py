@@ -12,10 +12,12 @@ from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.sensitive_names import LEAKED_AS, judge_name
 from clientscope.commands.lint import shown
-from clientscope.commands.lint.findings import FileFinding, Instance, LintReport, Read
+from clientscope.commands.lint.findings import FileFinding, FileSetting, Happened, Instance, LintReport, Read
+from clientscope.commands.lint.formats import stated
 from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.placed import Placed, Region
 from clientscope.commands.lint.shown import client_name, is_secret, plain, redacted
+from clientscope.commands.xray.incidents import Place
 from clientscope.commands.xray.inventory import (
     MOST_CLIENTS,
     MOST_CONNECTIONS,
@@ -23,10 +25,10 @@ from clientscope.commands.xray.inventory import (
     InventoriedClient,
     Inventory,
     LogRead,
-    Place,
     SeenVersion,
 )
 from clientscope.errors import SettingsError
+from clientscope.logs.events import EventKind
 from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.readiness import ApiUse, ObservedClient, judge_readiness, nearest_release
@@ -46,6 +48,7 @@ class SeenConfiguration:
         settings: Kafka's name → value and where it was first seen.
         contradicted: settings with several values, as of clients that share an identity.
         clients: how many clients were seen with them.
+        happened: to the application's clients; its first configuration has it.
     """
 
     key: ClientKey
@@ -56,6 +59,7 @@ class SeenConfiguration:
     contradicted: frozenset[str]
     clients: int = 1
     connections: int = 0
+    happened: dict[EventKind, Happened] = field(default_factory=dict)
     group: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,7 +90,26 @@ def configurations(inventory: Inventory, of: Mapping[ClientKey, str]) -> list[Se
             else:
                 made.connections = len(client.connections)
                 different[same] = made
-    return list(different.values())
+    found = list(different.values())
+    _add_incidents(found, inventory)
+    return found
+
+
+def _add_incidents(found: list[SeenConfiguration], inventory: Inventory) -> None:
+    brokers = {(key.principal, application_of(key.client_id)) for key, client in inventory.clients.items() if client.acts_as_broker}
+    of = {(each.key.principal, each.application): each for each in reversed(found)}
+    for kind, principal, client_id, place, (name, value), note in inventory.incidents.found():
+        who = principal, application_of(client_id)
+        if who not in of and who in brokers:
+            continue
+        if who not in of:  # a transaction of which a broker speaks alone
+            of[who] = SeenConfiguration(ClientKey(principal, client_id, "", "unknown", "unknown"), who[1], None, place, {}, frozenset())
+            found.append(of[who])
+        each = of[who]
+        line = place.line if place.log == each.place.log else each.place.line
+        before = each.happened.get(kind, Happened(kind, line))
+        setting = FileSetting(name, _fit_to_show(name, value), "set", line, plain(note))
+        each.happened[kind] = before._replace(settings=(*before.settings, setting))
 
 
 def _configuration(key: ClientKey, client: InventoriedClient, client_type: ClientType | None, application: str) -> SeenConfiguration:
@@ -128,7 +151,7 @@ def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
             each.place.line,
             each.clients,
         )
-        yield Read(log, placed, (subject,), tuple(notes), instance, each.key.principal)
+        yield Read(log, placed, (subject,), tuple(notes), instance, each.key.principal, happened=tuple(each.happened.values()))
 
 
 def _placed(name: str, value: str, place: Place) -> Placed:
@@ -361,9 +384,7 @@ def result(
 
 
 def _shown(configuration: SeenConfiguration) -> ShownConfiguration:
-    settings = {
-        key: redacted(value, "sensitive") if is_secret(key, value) else plain(value) for key, (value, _) in configuration.settings.items()
-    }
+    settings = {key: _fit_to_show(key, value) for key, (value, _) in configuration.settings.items()}
     key = configuration.key
     return ShownConfiguration(
         application_shown(configuration.application),
@@ -374,6 +395,10 @@ def _shown(configuration: SeenConfiguration) -> ShownConfiguration:
         settings,
         tuple(sorted(configuration.contradicted)),
     )
+
+
+def _fit_to_show(key: str, value: str) -> str:
+    return redacted(value, "sensitive") if is_secret(key, value) else plain(value)
 
 
 def _software(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[ClientKey, str]) -> tuple[SeenSoftware, ...]:
@@ -416,7 +441,7 @@ def _problems(found: Sequence[ShownConfiguration], lint: LintReport) -> tuple[Pr
 
 
 def _affected(configuration: ShownConfiguration, finding: FileFinding) -> AffectedApplication:
-    settings = ", ".join(f"{each.key} = {'not known' if each.value is None else each.value}" for each in finding.settings[:3])
+    settings = ", ".join(map(stated, finding.settings[:3]))
     return AffectedApplication(
         configuration.application,
         configuration.principal,

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientscope.commands.xray.inventory import Inventory, Place
+from clientscope.commands.xray.incidents import Place
+from clientscope.commands.xray.inventory import Inventory
 from clientscope.errors import SettingsError
 from clientscope.logs import files
 from clientscope.logs.files import MAX_LINE, FollowedFile, FollowedPipe, Lines

@@ -14,7 +14,8 @@ from golden import cases, is_golden, session
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
-from clientscope.commands.xray.inventory import Inventory, Place, SeenVersion
+from clientscope.commands.xray.incidents import Place
+from clientscope.commands.xray.inventory import Inventory, SeenVersion
 from clientscope.logs import files
 from clientscope.logs.request_log import LoggedRequest, RequestLogReader
 
