@@ -39,12 +39,14 @@ class ObservedClient:
         software_name: as it reported it in ApiVersions (KIP-511); empty or ``unknown`` for none.
         software_version: the same.
         broker_release: the release of the broker that saw it, such as ``3.9.2`` or ``3.9``; of several the oldest. None if it isn't known.
+        at_info: brokers of 3.9 logged removed versions alone, so what it isn't seen to use says nothing.
     """
 
     uses: tuple[ApiUse, ...]
     software_name: str = ""
     software_version: str = ""
     broker_release: str | None = None
+    at_info: bool = False
 
     @property
     def names_itself(self) -> bool:

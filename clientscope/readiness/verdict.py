@@ -225,7 +225,7 @@ def judge_readiness(client: ObservedClient, target: str, since_ms: int | None = 
     # A long-lived connection may have sent ApiVersions before anybody watched; only in ApiVersions can it have reported its software.
     negotiates = client.names_itself or any(use.api_key == API_VERSIONS for use in present)
     knows = _java_range(client)
-    reasons = [_judge_use(use, target, client.broker_release, negotiates, knows) for use in present]
+    reasons = [_judge_use(use, target, client, negotiates, knows) for use in present]
     reasons += _little_seen(client, present, target, knows)
     order = list(Readiness)
     reasons.sort(key=lambda reason: (order.index(reason.readiness), reason.api_key or 0, reason.api_version or 0))
@@ -243,7 +243,7 @@ def judge_readiness(client: ObservedClient, target: str, since_ms: int | None = 
     )
 
 
-def _judge_use(use: ApiUse, target: str, seen_on: str | None, negotiates: bool, knows: Mapping[int, Range] | None) -> ReadinessReason:
+def _judge_use(use: ApiUse, target: str, client: ObservedClient, negotiates: bool, knows: Mapping[int, Range] | None) -> ReadinessReason:
     there = served(target).get(use.api_key)
     name = _name(use)
 
@@ -273,12 +273,13 @@ def _judge_use(use: ApiUse, target: str, seen_on: str | None, negotiates: bool, 
             return reason(readiness, f"{why} The client negotiates, and also knows {_versions(own)}; {target} serves {_versions(there)}.")
         return reason(Readiness.BREAKS, f"{why} The client knows no other that {target} serves.")
     if not negotiates:
-        return reason(Readiness.BREAKS, f"{why} The client was never seen to send ApiVersions, so it uses this version with every broker.")
+        unseen = "was never seen to send ApiVersions, so it uses this version with every broker"
+        return reason(Readiness.BREAKS, f"{why} The client {'uses it with brokers that serve newer ones' if client.at_info else unseen}.")
     if use.api_version > there[1]:
         return reason(
             Readiness.UNKNOWN, f"{why} The client negotiates; whether it also knows {_versions(there)}, which {target} serves, isn't known."
         )
-    readiness, more = _passed_over(use, there, seen_on)
+    readiness, more = _passed_over(use, there, client.broker_release)
     return reason(readiness, f"{why} {more}")
 
 

@@ -197,6 +197,7 @@ def by_logs(settings: ReadinessSettings, target: str, owned: Owners, query: Quer
     """
     asked = Upgrade(target, seen_on(settings.broker_release), owned, _logs_since_ms(settings.since))
     inventory, logs, errors = read_logs(files.find(settings.paths), settings.max_bytes)
+    asked = asked.of(logs)
     of = applications(inventory)
     clients = searched(judged_clients({key: inventory.clients[key] for key in of}, of, asked), query)
     last_old = max((each.last_old for each in clients), default="")

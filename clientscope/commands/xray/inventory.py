@@ -325,6 +325,11 @@ class LogRead:
     at_info: bool = False
 
 
+def at_info(logs: Iterable[LogRead]) -> bool:
+    """Whether these logs have requests, and of removed versions alone."""
+    return {log.at_info for log in logs if log.requests} == {True}
+
+
 NO_REQUEST = (
     "no request in these logs: kafka.request.logger writes them at DEBUG; set it with kafka-configs.sh "
     "--entity-type broker-loggers --entity-name ID --alter --add-config kafka.request.logger=DEBUG, and back after some seconds"

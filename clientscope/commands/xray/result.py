@@ -26,6 +26,7 @@ from clientscope.commands.xray.inventory import (
     Inventory,
     LogRead,
     SeenVersion,
+    at_info,
 )
 from clientscope.errors import SettingsError
 from clientscope.logs.events import EventKind
@@ -167,12 +168,18 @@ class Upgrade:
         broker_release: of the brokers that wrote the logs; None where it isn't known.
         owners: of clients.
         since_ms: requests before it are the past, by `logged_ms`.
+        at_info: only requests of removed versions are in the logs.
     """
 
     target: str
     broker_release: str | None
     owners: Owners
     since_ms: int | None = None
+    at_info: bool = False
+
+    def of(self, logs: Sequence[LogRead]) -> Upgrade:
+        """The same, with what the logs themselves say of the brokers: at INFO only those of 3.9 log requests."""
+        return replace(self, at_info=True, broker_release=self.broker_release or "3.9.1") if at_info(logs) else self
 
 
 def seen_on(text: str) -> str | None:
@@ -227,7 +234,7 @@ def _judge(key: ClientKey, client: InventoriedClient, application: str, asked: U
     # What was logged without a time may be of now.
     at = {text: (since or 0) if ms is None else ms for text, ms in logged.items()}
     uses = tuple(_use(api_key, version, seen, at[seen.last]) for (api_key, version), seen in client.versions.items())
-    observed = ObservedClient(uses, key.software_name, key.software_version, asked.broker_release)
+    observed = ObservedClient(uses, key.software_name, key.software_version, asked.broker_release, asked.at_info)
     verdict = judge_readiness(observed, asked.target, None if past else since)
     last_old = next((text for text, ms in at.items() if ms == verdict.last_old_ms), "")
     owner = asked.owners.of(_subject(key, client))
@@ -478,7 +485,7 @@ NO_BROKER_RELEASE = "The brokers' release: with --broker-release more clients ca
 def not_read(logs: Sequence[LogRead], inventory: Inventory) -> list[str]:
     """Sentences on what is in the logs and not in the result: every bound that was reached."""
     texts = []
-    if all(log.at_info for log in logs if log.requests) and any(log.requests for log in logs):
+    if at_info(logs):
         texts.append(
             "Clients that sent none of the versions that Kafka 4.0 removed: at INFO, brokers of 3.9.1 and later 3.9 log no other requests, "
             "so a client that isn't listed sent none while these logs were written."

@@ -75,7 +75,7 @@ def judge(
     errors: list[str],
 ) -> XrayResult:
     """Judges the clients of an inventory."""
-    of = applications(inventory)
+    upgrade, of = upgrade.of(logs), applications(inventory)
     found = configurations(inventory, of)
     lint = linting.report_on(list(reads(found)), settings, datetime.now(UTC).date(), errors=errors)
     return result(", ".join(log.name for log in logs), logs, inventory, of, found, lint, upgrade)

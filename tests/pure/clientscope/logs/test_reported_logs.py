@@ -16,6 +16,7 @@ SESSION = (
     *(f"lint {name}.log --fail-on critical" for name in ("c01-quarkus-merge", "c02-lagexporter")),
     "lint c05-rdkafka.log",
     *(f"readiness l01-info-deprecated.log --target {target} --broker-release 3.9 -o wide" for target in ("4.0.0", "4.0.1")),
+    "readiness l01-info-deprecated.log --target 4.1",
     "readiness l03-docker-strimzi.log --target 4.0.0 --broker-release 3.9",
     *(f"xray {name}.log --broker-release 4.4" for name in ("l02-kip1313-null-clientid", "l04-kip1313-two-apps")),
 )
