@@ -103,6 +103,7 @@ class LoggedClient:
         role: what it is, where it isn't a client by itself: a worker or a connector of Kafka Connect. Its defaults aren't in the catalogue.
         settings: names as written → values. Without those whose value the library hides, and without contradicted ones.
         contradicted: settings that the log has with different values: another process wrote between the lines, or a value has a line end.
+        unused: names that the client was given and doesn't know, each with its line. Their values aren't logged.
         whole: all that was logged is here, so what isn't here has its default.
     """
 
@@ -113,6 +114,7 @@ class LoggedClient:
     role: str = ""
     settings: dict[str, LoggedSetting] = field(default_factory=dict)
     contradicted: set[str] = field(default_factory=set)
+    unused: dict[str, int] = field(default_factory=dict)
     whole: bool = False
 
     def add(self, key: str, setting: LoggedSetting) -> None:
@@ -161,6 +163,11 @@ _OF_CONNECTORS = ("topics", "topics.regex", "topic.creation.groups")
 SinkConnectorConfig, and the settings of its transformations."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_$]{0,199}")
 _JAVA_VERSION = re.compile(r"\bKafka (?:Streams )?version ?: (\d[0-9A-Za-z.+-]{0,63})")
+_UNUSED = re.compile(
+    r"configuration '([^']{1,8192})' was supplied but isn't a known config"
+    r"|configurations '\[([^\]]{1,8192})\]' were supplied but are not used"
+)
+"""AbstractConfig.logUnused, up to Kafka 3.2 and since."""
 _LAST = {ClientType.PRODUCER: "value.serializer", ClientType.CONSUMER: "value.deserializer"}
 """The last setting by name in every release: a message that ends before it was cut."""
 _MOST_JAVA_OPEN = 100
@@ -220,6 +227,8 @@ class JavaLogs:
             elif "ersion" in line and (version := _JAVA_VERSION.search(line)):
                 yield from self._end_with(text, origin(line), version[1])
             else:
+                if "supplied but" in line and (unused := _UNUSED.search(line)):
+                    self._add_unused(number, text, origin(line[: unused.start()]), unused[1] or unused[2])
                 self._pass(text, origin(line[:1_000]))
         if text.complete:
             for message in self._open:
@@ -255,6 +264,11 @@ class JavaLogs:
         else:
             message.client.contradicted.add(key)
         return True
+
+    def _add_unused(self, number: int, text: LoggedLine, start: str, names: str) -> None:
+        message = next((each for each in reversed(self._open) if each.process is not None and each.is_of(text, start)), None)
+        if message is not None and len(message.client.unused) < MAX_SETTINGS:
+            message.client.unused |= dict.fromkeys(names.split(", "), number)
 
     def _pass(self, text: LoggedLine, start: str) -> None:
         for message in self._open:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from clientscope.catalog.dialects import dialect as dialect_of
+from clientscope.catalog.setting_names import judge
 from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.findings import Happened, Instance, Read
 from clientscope.commands.lint.judging import Subject
@@ -124,6 +125,13 @@ def _read(path: str, client: LoggedClient, starts: int, principal: str | None) -
         )
         for key, (setting, value) in logged.items()
     }  # fmt: skip
+    for name, line in client.unused.items():
+        # Applications give their clients settings of plug-ins, and Connect its own, so only what is close to one of the client's counts.
+        if judge(dialect, dialect.release_of(client.version), client.client_type, name).instead:
+            subject = replace(
+                subject, settings={**subject.settings, name: ""}, prefixed=subject.prefixed and {**subject.prefixed, name: name}
+            )
+            placed[name] = Placed(name, "", Region(line, 1, line, 1), "", line)
     notes = []
     if client.contradicted:
         names = ", ".join(shown.key(key) for key in sorted(client.contradicted)[:3])

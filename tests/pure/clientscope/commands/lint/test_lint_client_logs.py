@@ -241,3 +241,42 @@ def test_hostile_lines_take_little_memory(tmp_path: Path, linted: Run, monkeypat
     assert (status, err) == (0, "")
     assert "clients not judged: too many configurations" in out
     assert "AN102" in out
+
+
+UNUSED = {
+    "2.8": ("'ssl.key.password'", "'max.in.flight.request.per.connection'"),
+    "4.4": (
+        "'[ssl.key.password, sasl.jaas.config]'",
+        "'[schema.registry.url, my.own, acks.on, sasl.username, ssl.keystore.pasword, max.in.flight.request.per.connection]'",
+    ),
+}
+
+
+@pytest.mark.parametrize("layout", ["kubectl logs --prefix", "docker's json-file", "no tabs"])
+@pytest.mark.parametrize("release", sorted(UNUSED))
+def test_finds_a_misspelled_setting_that_the_client_doesnt_use(release: str, layout: str, linted: Run, tmp_path: Path) -> None:
+    """Settings of plug-ins and of the application itself stay quiet: most clients are given some."""
+    lines = LAYOUTS[layout]([line.replace(*UNUSED[release]) for line in lines_of(release)])
+    (tmp_path / "app.log").write_text("\n".join(lines))
+    report = json.loads(linted(str(tmp_path / "app.log"), "--output-format", "json").out)
+    number = next(number for number, line in enumerate(lines, 1) if "max.in.flight.request.per" in line)
+    found = [
+        (finding["line"], setting["key"], setting["note"])
+        for finding in report["findings"]
+        if finding["code"] in ("CF101", "CF109")
+        for setting in finding["settings"]
+    ]
+    misspelled = number, "max.in.flight.request.per.connection", "did you mean max.in.flight.requests.per.connection?"
+    password = number, "ssl.keystore.pasword", "did you mean ssl.keystore.password?"
+    other = number, "sasl.username", "did you mean sasl.jaas.config with a username?"
+    assert sorted(found) == sorted([misspelled] if release == "2.8" else [misspelled, password, other])
+    assert "SK001" not in {finding["code"] for finding in report["findings"]}
+
+
+def test_an_unused_setting_is_of_the_client_that_has_it() -> None:
+    """Lines of two processes alternate, of which one has a misspelled setting."""
+    logged = [line for line in lines_of("2.8") if "sasl.jaas.config' was" not in line]
+    other = [line.replace("orders-1", "other-1") for line in logged if "was supplied but" not in line]
+    both = [line for pair in zip_longest(prefixed("a | ")(logged), prefixed("b | ")(other), fillvalue="") for line in pair]
+    found = {client.settings["client.id"].value: list(client.unused) for client in clients(both) if client.unused}
+    assert found == {"orders-1": ["ssl.key.password"]}
