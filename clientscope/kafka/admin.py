@@ -37,6 +37,7 @@ from kafka.errors import (
 )
 from kafka.net.connection import KafkaConnection
 from kafka.protocol.admin import DescribeClusterRequest, DescribeQuorumRequest
+from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 from kafka.protocol.producer import InitProducerIdRequest
 
@@ -384,8 +385,8 @@ _RIGHTS = "this principal needs DescribeConfigs and AlterConfigs on the cluster"
 _HINT = "without it: have your operators log requests for some seconds, and give the log: clientscope xray PATH (docs/xray.md)"
 
 
-def logger_level(admin: AdminClient, broker: int, logger: str = REQUEST_LOGGER) -> str:
-    """The level in effect, such as ``WARN``.
+def logger_level(admin: AdminClient, broker: int) -> str:
+    """The level of its request logger in effect, such as ``WARN``.
 
     Raises:
         EnvironmentProblem: the broker has no such logger, or doesn't let us ask; says why and what else can be done.
@@ -396,25 +397,36 @@ def logger_level(admin: AdminClient, broker: int, logger: str = REQUEST_LOGGER) 
     except (*_REFUSED, ValueError) as error:
         raise _refused(broker, error) from None
     levels = described.get("broker_logger", {}).get(str(broker), {})
-    if logger not in levels:  # kafka-python 3.0.12 gives an empty answer for a refusal, too
-        raise EnvironmentProblem(f"broker {broker} shows no level of {logger}: {_RIGHTS}, or its logging can't be set this way", _HINT)
-    return str(levels[logger]["value"])
+    if REQUEST_LOGGER not in levels:  # kafka-python 3.0.12 gives an empty answer for a refusal, too
+        raise EnvironmentProblem(
+            f"broker {broker} shows no level of {REQUEST_LOGGER}: {_RIGHTS}, or its logging can't be set this way", _HINT
+        )
+    return str(levels[REQUEST_LOGGER]["value"])
 
 
-def set_logger_level(admin: AdminClient, broker: int, level: str, logger: str = REQUEST_LOGGER) -> None:
+def set_logger_level(admin: AdminClient, broker: int, level: str) -> None:
     """Sets a level until the broker's next start.
 
     Raises:
         EnvironmentProblem: the broker refuses; says why and what else can be done.
         KafkaError: it doesn't answer.
     """
-    resource = ConfigResource(ConfigResourceType.BROKER_LOGGER, str(broker), {logger: ("SET", level)})
+    resource = ConfigResource(ConfigResourceType.BROKER_LOGGER, str(broker), {REQUEST_LOGGER: ("SET", level)})
     try:
         altered = admin.alter_configs([resource], raise_on_unknown=False)
     except (*_REFUSED, ValueError) as error:
         raise _refused(broker, error) from None
     if (answer := altered["broker_logger"][str(broker)]) != "OK":  # kafka-python gives an error's text as the result
         raise _refused(broker, ValueError(answer))
+
+
+def send_deprecated(admin: AdminClient, broker: int) -> None:
+    """Asks for nothing (ListOffsets of no topic), in a version that Kafka 4.0 removed: brokers of 3.9.1 and later 3.9 log it at INFO.
+
+    Raises:
+        KafkaError: the broker doesn't serve that version, or doesn't answer.
+    """
+    admin._manager.run(admin._manager.send, ListOffsetsRequest(version=0, replica_id=-1, topics=[]), broker)
 
 
 def _refused(broker: int, error: Exception) -> EnvironmentProblem:

@@ -105,10 +105,15 @@ class Lines:
 
 
 class Followed:
-    """What is followed, from now on; ``name`` is for people."""
+    """What is followed, from now on; ``name`` is for people.
+
+    Attributes:
+        ended: nothing can come any more.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.ended = False
         self._lines = Lines()
 
     def read(self) -> Iterator[str]:
@@ -162,13 +167,12 @@ class FollowedPipe(Followed):
     def __init__(self, name: str, descriptor: int) -> None:
         super().__init__(name)
         self._descriptor = descriptor
-        self._ended = False
 
     def _chunk(self) -> bytes:
-        if self._ended or not select.select([self._descriptor], [], [], 0)[0]:
+        if self.ended or not select.select([self._descriptor], [], [], 0)[0]:
             return b""
         chunk = os.read(self._descriptor, _MOST_AT_ONCE)
-        self._ended = not chunk
+        self.ended = not chunk
         return chunk
 
 

@@ -13,16 +13,17 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
+import confluent_kafka
 import kafka
 import pytest
 from conftest import running_broker, running_brokers
 from observe import children, make_topic
 from patience import LIMIT_S, until
 
-from clientscope.commands.xray.raised import raised
+from clientscope.commands.xray.raised import raise_again, raised
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.admin import connected, logger_level, set_logger_level
+from clientscope.kafka.admin import AdminClient, connected, logger_level, set_logger_level
 from clientscope.local.broker import BrokerPlan, new_cluster_id
 from clientscope.local.process import free_port
 
@@ -102,6 +103,90 @@ def test_it_shows_real_clients_and_restores_the_level(release: str, request: pyt
         assert list(cluster.state.rglob("*.json")) == []
 
 
+@pytest.fixture(scope="module")
+def of_39(folder: Path) -> Iterator[Cluster]:
+    yield from running(folder / "xray-3.9", "broker-3.9")
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("how", ["time", "interrupt"])
+def test_info_shows_clients_of_removed_versions_alone(how: str, of_39: Cluster) -> None:
+    """Whether its time is over or somebody interrupts it, the result has what was seen by then."""
+    xray = of_39.xray("--level", "info", "--seconds", "25" if how == "time" else "100000", "--yes", "--output-format", "json")
+    until(of_39.level, "INFO")
+    pinned = {"api.version.request": "false", "broker.version.fallback": "0.9.0", "log_level": 0}
+    old = confluent_kafka.Producer({"bootstrap.servers": of_39.internal, "client.id": "old-1", **pinned})
+    with kafka.KafkaProducer(bootstrap_servers=of_39.internal, client_id="new-1") as new:
+        while xray.poll() is None:
+            old.produce(TOPIC, b"x")
+            old.flush(1)
+            new.send(TOPIC, b"x")
+            if how == "interrupt" and '"clientId":"old-1"' in of_39.log.read_text().rpartition("clientscope-xray-")[2]:
+                xray.send_signal(signal.SIGINT)
+                break
+            time.sleep(0.5)  # a request needs no more often to be logged
+    out, err = xray.communicate(timeout=LIMIT_S)
+    assert xray.returncode == 0, err
+    assert "Sets kafka.request.logger to INFO on broker 1" in err
+    made = json.loads(out)
+    assert {(row["application"], row["readiness"]) for row in made["readiness"]} == {("old", "breaks")}
+    assert [log["at_info"] for log in made["logs"]] == [True]
+    assert of_39.level() == "WARN"
+    assert list(of_39.state.rglob("*.json")) == []
+
+
+@pytest.mark.matrix
+def test_info_ends_where_no_line_arrives(of_39: Cluster, tmp_path: Path) -> None:
+    """Else the silence of days would look like readiness."""
+    of_39.log, log = tmp_path / "other.log", of_39.log
+    of_39.log.touch()
+    xray = of_39.xray("--level", "info", "--seconds", "100000", "--yes")
+    _, err = xray.communicate(timeout=LIMIT_S)
+    of_39.log = log
+    assert xray.returncode == 2
+    assert "0 of 1 brokers logged a request of a removed version at INFO" in err
+    assert of_39.level() == "WARN"
+
+
+@pytest.mark.matrix
+def test_info_is_restored_where_the_run_is_killed(of_39: Cluster) -> None:
+    xray = of_39.xray("--level", "info", "--seconds", "100000", "--yes")
+    until(of_39.level, "INFO")
+    xray.kill()
+    xray.communicate(timeout=LIMIT_S)
+    until(of_39.level, "WARN")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("--seconds 86400", "logs nothing at INFO; 3.9.1 and later 3.9 log what 4.0 removed"),
+        ("--seconds 5 --broker-release 3.9.0", "--level info: Kafka 3.9.0 logs nothing at INFO"),
+        ("--seconds 5 --broker-release 3.8", "--level info: Kafka 3.8 logs nothing at INFO"),
+        ("", "--level needs --seconds"),
+        ("--level debug --seconds 601", "--seconds: at most 600 at DEBUG"),
+    ],
+)
+def test_refuses_a_level_that_shows_nothing(words: str, problem: str, cluster: Cluster) -> None:
+    refused = cluster.xray("--level", "info", "--yes", *words.split())
+    out, err = refused.communicate(timeout=LIMIT_S)
+    assert (refused.returncode, out) == (2, "")
+    assert problem in err
+    assert cluster.level() == "WARN"
+
+
+def test_a_level_that_a_restart_has_lost_is_raised_again(cluster: Cluster) -> None:
+    def connect() -> AdminClient:
+        return connected(KafkaAccess(cluster.internal))
+
+    try:
+        assert [raise_again(connect, 1, "INFO") for _ in range(2)] == [True, False]
+        assert cluster.level() == "INFO"
+    finally:
+        with closing(connect()) as admin:
+            set_logger_level(admin, 1, "WARN")
+
+
 @pytest.mark.faults
 def test_a_level_that_cannot_be_set_is_one_clear_line(cluster: Cluster) -> None:
     refused = cluster.xray("--seconds", "1")
@@ -120,8 +205,11 @@ def test_where_nothing_is_raised_nothing_is_left_to_restore(cluster: Cluster, tm
         assert journal.read_text()
         raise problem
 
+    def connect() -> AdminClient:
+        return connected(KafkaAccess(cluster.internal))
+
     journal = tmp_path / "journal.json"
-    with closing(connected(KafkaAccess(cluster.internal))) as admin, pytest.raises(EnvironmentProblem), raised(journal, admin, 1, watch):
+    with pytest.raises(EnvironmentProblem), raised(journal, connect, 1, watch, "DEBUG"):
         raise AssertionError("unreachable")
     assert not journal.exists()
     assert cluster.level() == "WARN"

@@ -2,7 +2,7 @@
 
 - `inventory`: logs as they are, bounded in size; requests → clients.
 - `live`: a look at a running cluster, bounded in time and size.
-- `raised`: the request logger at DEBUG, and back whatever happens.
+- `raised`: the request logger at another level, and back whatever happens.
 - `result`: clients with the same settings, judged once by the rules; the result, without a format, with upgrade readiness.
 - `output`: the result for a terminal, as JSON, and as a page in one file, which `clientscope readiness` writes too.
 - `running`: all of it, and the exit status.
@@ -52,7 +52,12 @@ class XraySettings(RequestLogSettings, JudgingSettings, KafkaSettings):
         "summary", description="format of the result"
     )
     seconds: Annotated[float, Option(flag_only=True)] = Field(
-        0.0, ge=0.0, le=600.0, description="set kafka.request.logger to DEBUG for so many seconds, one broker after another, and back"
+        0.0, ge=0.0, le=2_592_000.0, description="raise the level of kafka.request.logger for so many seconds, and restore it"
+    )
+    level: Annotated[Literal["debug", "info"], Option(flag_only=True)] = Field(
+        "debug",
+        description="with --seconds: debug logs all requests, one broker after another, for 600 s at most; info those that 4.0 removed, "
+        "all brokers at once, for up to 30 days (brokers of 3.9.1 and later 3.9)",
     )
     yes: Annotated[bool, Option(flag_only=True)] = Field(False, description="with --seconds: go ahead without asking")
     command: Annotated[str, Option(flag_only=True)] = Field(

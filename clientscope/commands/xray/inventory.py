@@ -330,6 +330,10 @@ def at_info(logs: Iterable[LogRead]) -> bool:
     return {log.at_info for log in logs if log.requests} == {True}
 
 
+NOTHING_CAME = (
+    "no request came: are these the logs of the brokers at --bootstrap-servers, with the lines of kafka.request.logger? "
+    "in Kafka's own settings it writes to kafka-request.log"
+)
 NO_REQUEST = (
     "no request in these logs: kafka.request.logger writes them at DEBUG; set it with kafka-configs.sh "
     "--entity-type broker-loggers --entity-name ID --alter --add-config kafka.request.logger=DEBUG, and back after some seconds"

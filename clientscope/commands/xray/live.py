@@ -1,4 +1,4 @@
-"""A look at a running cluster: each broker's request logger at DEBUG for some seconds, one broker after another."""
+"""A look at a running cluster: each broker's request logger at DEBUG for some seconds, one after another, or all at INFO for days."""
 
 from __future__ import annotations
 
@@ -7,33 +7,52 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from kafka.errors import KafkaError
 
+from clientscope.catalog.dialects.java import JAVA
 from clientscope.cluster.api_versions import Cluster, ask
 from clientscope.cluster.software import find_all
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray import XraySettings
 from clientscope.commands.xray.incidents import Place
 from clientscope.commands.xray.inventory import Inventory, LogRead
-from clientscope.commands.xray.raised import Connect, InUseError, Raised, Watchdog, journal_of, raised, restore, start_watchdog, state_dir
+from clientscope.commands.xray.raised import (
+    Connect,
+    InUseError,
+    Raised,
+    Watchdog,
+    journal_of,
+    raise_again,
+    raised,
+    restore,
+    start_watchdog,
+    state_dir,
+)
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.admin import REQUEST_LOGGER, AdminClient, connected
+from clientscope.kafka.admin import REQUEST_LOGGER, AdminClient, connected, send_deprecated
 from clientscope.local.process import spawn, stop
 from clientscope.logs import files
 from clientscope.logs.files import Followed, FollowedPipe, follow, open_logs
 from clientscope.logs.request_log import RequestLogReader
 from clientscope.readiness import nearest_release
 
+LevelRaised = Callable[[int], AbstractContextManager[None]]
+
 _OWN_CLIENT_ID = f"clientscope-xray-{secrets.token_hex(8)}"
 """Of this run's own requests, which are no client's; a client can't guess it, and so can't hide by it."""
 _GRACE_S = 1.0
 """Lines that a log collector still brings once the level is back."""
+_MOST_DEBUG_S = 600.0
+_OWN_COMES_S = 15.0
+"""How long a line of our own request may take at INFO."""
+_AGAIN_S = 60.0
+"""How often levels are looked at in the days of INFO: a broker that restarts has its configured one."""
 _STUCK_S = 20.0
 """How much longer than ``--seconds`` the watchdog lets a run that is stuck."""
 _BYTES_PER_REQUEST = 960
@@ -61,6 +80,8 @@ def look_at(settings: XraySettings) -> Look:
         EnvironmentProblem: no broker answers, or none lets us; another run looks at one; nobody agreed.
         SettingsError: no logs are given, or one can't be read.
     """
+    if settings.level == "debug" and settings.seconds > _MOST_DEBUG_S:
+        raise SettingsError(f"--seconds: at most {_MOST_DEBUG_S:g} at DEBUG", "--level info logs almost nothing, and may last for days")
     if not settings.paths and not settings.command:
         raise SettingsError("where do the brokers' logs arrive?", "give PATH, or --command 'kubectl logs --follow --tail=0 kafka-{broker}'")
     access = KafkaAccess.of(settings)
@@ -81,26 +102,89 @@ def _look(settings: XraySettings, access: KafkaAccess, connect: Connect, guard: 
     brokers = [answer.broker.id for answer in cluster.answers]
     _restore_what_others_left(cluster.cluster_id, brokers, connect)
     paths = files.find(settings.paths)
+    if settings.level == "info":
+        _refuse_info(cluster, settings.broker_release)
     _agree(settings, brokers)
-    inventory, logs, errors = Inventory(), list[LogRead](), list[str]()
+
+    def level_raised(broker: int) -> AbstractContextManager[None]:
+        return raised(journal_of(state_dir(), cluster.cluster_id, broker), connect, broker, guard.watch, settings.level.upper())
+
+    look = Look(Inventory(), [], [], _oldest(cluster))
+    if settings.level == "info":
+        _watch_all(settings, brokers, paths, connect, level_raised, look)
+    else:
+        _look_in_turn(settings, brokers, paths, level_raised, look)
+    look.inventory.end()
+    look.inventory.leave_out(_OWN_CLIENT_ID)
+    return look
+
+
+@contextmanager
+def _noting(errors: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except (EnvironmentProblem, KafkaError) as error:
+        hint = f"; {error.hint}" if isinstance(error, ClientscopeError) and error.hint else ""
+        errors.append(plain(f"{error or type(error).__name__}{hint}", 400))
+
+
+def _look_in_turn(settings: XraySettings, brokers: Sequence[int], paths: list[Path | None], level_raised: LevelRaised, look: Look) -> None:
     left = settings.max_bytes
     for broker in brokers:
-        journal = journal_of(state_dir(), cluster.cluster_id, broker)
-        try:
-            with closing(connect()) as admin, ExitStack() as stack:
-                followed = open_all(paths, settings.command, broker, stack)
-                window = Window(inventory, f"broker {broker}", followed, left)
-                with raised(journal, admin, broker, guard.watch):
-                    window.read(settings.seconds)
-                window.read(_GRACE_S)
-                logs += window.end(settings.max_bytes)
-                left = window.left
-        except (EnvironmentProblem, KafkaError) as error:
-            hint = f"; {error.hint}" if isinstance(error, ClientscopeError) and error.hint else ""
-            errors.append(plain(f"{error or type(error).__name__}{hint}", 400))
-    inventory.end()
-    inventory.leave_out(_OWN_CLIENT_ID)
-    return Look(inventory, logs, errors, _oldest(cluster))
+        with _noting(look.errors), ExitStack() as stack:
+            window = Window(look.inventory, f"broker {broker}", open_all(paths, settings.command, broker, stack), left)
+            with level_raised(broker):
+                window.read(settings.seconds)
+            window.read(_GRACE_S)
+            look.logs.extend(window.end(settings.max_bytes))
+            left = window.left
+
+
+def _watch_all(
+    settings: XraySettings, brokers: Sequence[int], paths: list[Path | None], connect: Connect, level_raised: LevelRaised, look: Look
+) -> None:
+    """Watches until the time is over, or until somebody interrupts it; what was seen by then is the result."""
+    with ExitStack() as stack:
+        followed = [each for at, broker in enumerate(brokers) for each in open_all([] if at else paths, settings.command, broker, stack)]
+        window = Window(look.inventory, "", followed, settings.max_bytes)
+        with _noting(look.errors), ExitStack() as levels, suppress(KeyboardInterrupt):
+            for broker in brokers:
+                levels.enter_context(level_raised(broker))
+            with closing(connect()) as admin:
+                for broker in brokers:
+                    send_deprecated(admin, broker)
+            end = time.monotonic() + settings.seconds
+            window.read(min(settings.seconds, _OWN_COMES_S))
+            _expect_own(look, len(brokers))
+            while window.left > 0 and (left := end - time.monotonic()) > 0:
+                window.read(min(left, _AGAIN_S))
+                for broker in brokers:
+                    with suppress(EnvironmentProblem, KafkaError):  # it is down, and asked again in a minute
+                        if raise_again(connect, broker, "INFO"):
+                            print(f"broker {broker} was restarted: {REQUEST_LOGGER} is at INFO again", file=sys.stderr)
+        window.read(_GRACE_S)
+        look.logs.extend(window.end(settings.max_bytes))
+
+
+def _expect_own(look: Look, brokers: int) -> None:
+    """Each broker was sent a request of a removed version: where its line doesn't come, nobody else's would."""
+    own = [client for key, client in look.inventory.clients.items() if key.client_id == _OWN_CLIENT_ID]
+    if (came := sum(seen.count for client in own for seen in client.versions.values())) < brokers:
+        raise EnvironmentProblem(
+            f"{came} of {brokers} brokers logged a request of a removed version at INFO, as far as these logs show",
+            "give the logs of all brokers, with the lines of kafka.request.logger; Kafka logs them from 3.9.1 on",
+        )
+
+
+def _refuse_info(cluster: Cluster, given: str) -> None:
+    for each in find_all(cluster.answers, {}, {}):
+        release = given or each.software.version or "3.9"
+        lowest, _, highest = release.partition("–")
+        if JAVA.numbers_of(highest or lowest)[:2] < (3, 9) or JAVA.numbers_of(lowest) >= (4,) or JAVA.numbers_of(lowest) == (3, 9, 0):
+            raise SettingsError(
+                f"--level info: Kafka {release} logs nothing at INFO; 3.9.1 and later 3.9 log what 4.0 removed",
+                "--level debug --seconds 10 shows who is connected",
+            )
 
 
 def _restore_what_others_left(cluster_id: str, brokers: Sequence[int], connect: Connect) -> None:
@@ -115,13 +199,14 @@ def _restore_what_others_left(cluster_id: str, brokers: Sequence[int], connect: 
 
 def _agree(settings: XraySettings, brokers: Sequence[int]) -> None:
     seconds = f"{settings.seconds:g} s"
-    which = f"broker {brokers[0]}" if len(brokers) == 1 else f"{len(brokers)} brokers, one after another, on each"
-    print(
-        f"Sets {REQUEST_LOGGER} to DEBUG on {which} for {seconds}, and back. Each request writes some {_BYTES_PER_REQUEST} bytes to the "
-        f"broker's log: {_BYTES_PER_REQUEST * 10_000 * settings.seconds / 1e6:,.0f} MB at 10,000 requests a second. Stops earlier after "
-        f"{settings.max_bytes / 1e6:,.0f} MB (--max-bytes).",
-        file=sys.stderr,
-    )
+    of_several, volume = "at once", "Only requests of versions that Kafka 4.0 removed are logged."
+    if settings.level == "debug":
+        of_several = "one after another, on each"
+        size = _BYTES_PER_REQUEST * 10_000 * settings.seconds / 1e6
+        volume = f"Each request writes some {_BYTES_PER_REQUEST} bytes to the broker's log: {size:,.0f} MB at 10,000 requests a second."
+    which = f"broker {brokers[0]}" if len(brokers) == 1 else f"{len(brokers)} brokers, {of_several}"
+    stops = f"Stops earlier after {settings.max_bytes / 1e6:,.0f} MB (--max-bytes)."
+    print(f"Sets {REQUEST_LOGGER} to {settings.level.upper()} on {which} for {seconds}, and back. {volume} {stops}", file=sys.stderr)
     if settings.yes:
         return
     if not sys.stdin.isatty():
@@ -135,12 +220,14 @@ def _oldest(cluster: Cluster) -> str | None:
     versions = [each.software.version for each in find_all(cluster.answers, {}, {})]
     if not versions or None in versions:
         return None
-    lowest = [version.partition("–")[0] for version in versions if version]
-    return nearest_release(min(lowest, key=lambda text: [int(part) for part in text.split(".")[:2]]))
+    return nearest_release(min((version.partition("–")[0] for version in versions if version), key=JAVA.numbers_of))
 
 
 class Window:
-    """What is read while one broker logs.
+    """What is read while brokers log.
+
+    Args:
+        name: the broker; empty where several log at once, and each log counts by its own name.
 
     Attributes:
         left: bytes that may still be read.
@@ -163,15 +250,15 @@ class Window:
             self._sizes[each] += len(line) + 1
             reader = self._readers[each]
             for request in reader.read((line,)):
-                self._inventory.add(request, Place(self._name, reader.lines))
+                self._inventory.add(request, Place(self._name or each.name, reader.lines))
 
     def end(self, max_bytes: int) -> Iterator[LogRead]:
         """Adds what was held, and says what was read of each log."""
         for each, reader in self._readers.items():
             for request in reader.end():
-                self._inventory.add(request, Place(self._name, reader.lines))
-            stopped = f"reading stopped after --max-bytes {max_bytes:,}" if self.left <= 0 else ""
-            name = f"{self._name}: {each.name}"
+                self._inventory.add(request, Place(self._name or each.name, reader.lines))
+            stopped = f"reading stopped after --max-bytes {max_bytes:,}" if self.left <= 0 else "it has ended" if each.ended else ""
+            name = f"{self._name}: {each.name}" if self._name else each.name
             yield LogRead(name, self._sizes[each], reader.requests, reader.unreadable, stopped, reader.at_info)
 
 

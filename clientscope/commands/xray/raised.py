@@ -1,4 +1,4 @@
-"""A broker's request logger at DEBUG for some seconds, and back at its level whatever happens (F51).
+"""A broker's request logger at DEBUG or INFO for a time, and back at its level whatever happens (F51).
 
 Before a level is raised, a journal with the level before is on the disk, under a lock that the kernel releases when its owner ends.
 Whoever gets the lock and finds the journal restores the level: this process at its end, the watchdog once this process is gone, or the
@@ -29,8 +29,8 @@ from clientscope.commands.lint.shown import plain
 from clientscope.errors import ClientscopeError, EnvironmentProblem
 from clientscope.kafka.admin import AdminClient, logger_level, set_logger_level
 
-DEBUG = "DEBUG"
-_LEVELS = frozenset({"OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL"})
+_LEVELS = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
+"""Each logs all that those behind it log."""
 
 Connect = Callable[[], AdminClient]
 
@@ -58,8 +58,8 @@ def journal_of(folder: Path, cluster_id: str, broker: int) -> Path:
 
 
 @contextmanager
-def raised(journal: Path, admin: AdminClient, broker: int, watch: Callable[[Path], None]) -> Iterator[None]:
-    """The request logger at DEBUG for as long as the context lasts.
+def raised(journal: Path, connect: Connect, broker: int, watch: Callable[[Path], None], level: str) -> Iterator[None]:
+    """The request logger at a level for as long as the context lasts, or at its own where that logs more.
 
     Args:
         watch: has the watchdog look after a journal.
@@ -71,23 +71,23 @@ def raised(journal: Path, admin: AdminClient, broker: int, watch: Callable[[Path
     journal.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _locked(journal, wait=False):
         if (left := _read(journal)) is not None:  # by a run that was killed together with its watchdog
-            set_logger_level(admin, left.broker, left.level)
+            _set(connect, left.broker, left.level)
         journal.write_text("")
         try:
-            level = _known_level(admin, broker)
+            before = _known_level(connect, broker)
         except BaseException:
             journal.unlink()
             raise
-        if level in ("DEBUG", "TRACE", "ALL"):  # it logs already, and nothing is to be restored
+        if _logs(before, level):  # it does already, and nothing is to be restored
             journal.unlink()
             yield
             return
-        _write(journal, Raised(broker, level))
+        _write(journal, Raised(broker, before))
         refused = False
         try:
             try:
                 watch(journal)
-                set_logger_level(admin, broker, DEBUG)
+                _set(connect, broker, level)
             except (OSError, EnvironmentProblem) as error:
                 refused = True
                 if isinstance(error, OSError):
@@ -96,12 +96,34 @@ def raised(journal: Path, admin: AdminClient, broker: int, watch: Callable[[Path
             yield
         finally:
             if not refused:
-                set_logger_level(admin, broker, level)
+                _set(connect, broker, before)
             journal.unlink(missing_ok=True)
 
 
-def _known_level(admin: AdminClient, broker: int) -> str:
-    level = logger_level(admin, broker)
+def raise_again(connect: Connect, broker: int, level: str) -> bool:
+    """Sets the level of a broker that has lost it in a restart; whether it had.
+
+    Raises:
+        EnvironmentProblem, KafkaError: the broker can't be reached, or refuses.
+    """
+    if lost := not _logs(_known_level(connect, broker), level):
+        _set(connect, broker, level)
+    return lost
+
+
+def _logs(level: str, wanted: str) -> bool:
+    return _LEVELS.index(level) <= _LEVELS.index(wanted)
+
+
+def _set(connect: Connect, broker: int, level: str) -> None:
+    """By a connection of its own: one that waited for days may be lost."""
+    with closing(connect()) as admin:
+        set_logger_level(admin, broker, level)
+
+
+def _known_level(connect: Connect, broker: int) -> str:
+    with closing(connect()) as admin:
+        level = logger_level(admin, broker)
     if level not in _LEVELS:
         raise EnvironmentProblem(f"broker {broker} has an unknown log level {plain(level, 20)}", "set it to WARN, and try again")
     return level
@@ -121,8 +143,7 @@ def restore(journal: Path, connect: Connect, *, wait: bool = False, force: bool 
     try:
         with nullcontext() if force else _locked(journal, wait=wait, create=False):
             if (entry := _read(journal)) is not None:
-                with closing(connect()) as admin:
-                    set_logger_level(admin, entry.broker, entry.level)
+                _set(connect, entry.broker, entry.level)
             journal.unlink(missing_ok=True)
             return entry
     except FileNotFoundError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -59,12 +59,7 @@ class SeenConfiguration:
     settings: dict[str, tuple[str, Place]]
     contradicted: frozenset[str]
     clients: int = 1
-    connections: int = 0
     happened: dict[EventKind, Happened] = field(default_factory=dict)
-    group: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.group = self.settings.get("group.id", ("",))[0]
 
 
 def applications(inventory: Inventory) -> dict[ClientKey, str]:
@@ -87,9 +82,7 @@ def configurations(inventory: Inventory, of: Mapping[ClientKey, str]) -> list[Se
             same = (key.principal, application, key.software_name, key.software_version, client_type, values, made.contradicted)
             if (before := different.get(same)) is not None:
                 before.clients += 1
-                before.connections += len(client.connections)
             else:
-                made.connections = len(client.connections)
                 different[same] = made
     found = list(different.values())
     _add_incidents(found, inventory)
@@ -409,22 +402,18 @@ def _fit_to_show(key: str, value: str) -> str:
 
 
 def _software(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[ClientKey, str]) -> tuple[SeenSoftware, ...]:
-    counts: Counter[tuple[str, str]] = Counter()
-    connections: Counter[tuple[str, str]] = Counter()
-    applications = defaultdict(set)
-    for key, client in clients.items():
-        counts[key.software_name, key.software_version] += 1
-        connections[key.software_name, key.software_version] += len(client.connections)
-        applications[key.software_name, key.software_version].add((key.principal, of[key]))
+    using: dict[tuple[str, str], list[ClientKey]] = defaultdict(list)
+    for key in clients:
+        using[key.software_name, key.software_version].append(key)
     rows = [
         SeenSoftware(
             client_name(name, "client_software_name"),
             client_name(version, "client_software_version"),
-            count,
-            connections[name, version],
-            len(applications[name, version]),
+            len(keys),
+            sum(len(clients[key].connections) for key in keys),
+            len({(key.principal, of[key]) for key in keys}),
         )
-        for (name, version), count in counts.items()
+        for (name, version), keys in using.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.clients, row.name, row.version)))
 

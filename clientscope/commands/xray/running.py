@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from clientscope.commands.lint import formats, linting
 from clientscope.commands.xray import XraySettings, output
-from clientscope.commands.xray.inventory import NO_REQUEST, Inventory, LogRead, read_logs
+from clientscope.commands.xray.inventory import NO_REQUEST, NOTHING_CAME, Inventory, LogRead, read_logs
 from clientscope.commands.xray.result import Upgrade, XrayResult, applications, configurations, reads, result, seen_on
 from clientscope.errors import SettingsError
 from clientscope.logs import files
@@ -47,6 +47,8 @@ def look(settings: XraySettings) -> XrayResult:
     """
     target = target_release(settings.target)
     release = seen_on(settings.broker_release)
+    if settings.level == "info" and not settings.seconds:
+        raise SettingsError("--level needs --seconds", "--level info --seconds 86400 watches for a day")
     if settings.seconds:
         from clientscope.commands.xray.live import look_at
 
@@ -57,13 +59,8 @@ def look(settings: XraySettings) -> XrayResult:
         raise SettingsError("no log is given", "give PATH, or --seconds 10 to have the brokers log requests for so long")
     else:
         inventory, logs, errors = read_logs(files.find(settings.paths), settings.max_bytes)
-    if not inventory.clients and not errors and settings.seconds:
-        errors.append(
-            "no request came: are these the logs of the brokers at --bootstrap-servers, with the lines of kafka.request.logger? "
-            "in Kafka's own settings it writes to kafka-request.log"
-        )
-    elif not inventory.clients and not errors:
-        errors.append(NO_REQUEST)
+    if not inventory.clients and not errors and settings.level == "debug":
+        errors.append(NOTHING_CAME if settings.seconds else NO_REQUEST)
     return judge(settings, Upgrade(target, release, owners.read_if_given(settings.owners)), inventory, logs, errors)
 
 
