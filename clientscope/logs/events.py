@@ -34,6 +34,20 @@ class EventKind(NamedTuple):
 
 
 _CONSUMER = "https://kafka.apache.org/documentation/#consumerconfigs_"
+STORM = EventKind(
+    "LG201", "reconnect_storm", "medium",
+    "This application opens connections all the time: keep one client for the life of the process, and see why it comes back.",
+    "Each new connection costs the broker a handshake, authentication and memory; a group rebalances with each new member.",
+    "One producer or consumer that the whole process uses; longer reconnect.backoff.max.ms; credentials that the brokers accept.",
+    "https://kafka.apache.org/documentation/#producerapi",
+)  # fmt: skip
+OPEN_TRANSACTION = EventKind(
+    "LG202", "open_transaction", "medium",
+    "This producer began a transaction, and neither committed nor aborted it within transaction.timeout.ms: end each, also after an error.",
+    "Consumers with isolation.level=read_committed wait behind it, until the broker aborts it and its records are lost to them.",
+    "commitTransaction() at the end of each unit of work, abortTransaction() where it fails; transaction.timeout.ms above the slowest one.",
+    "https://kafka.apache.org/documentation/#producerconfigs_transaction.timeout.ms",
+)  # fmt: skip
 EVENTS = (
     EventKind(
         "LG101", "poll_timeout_exceeded", "high",
@@ -83,23 +97,11 @@ EVENTS = (
         r"SaslAuthentication(?:Failed)?(?:Exception|Error)\b|\bSASL_AUTHENTICATION_FAILED\b|failed authentication due to: (?!SSL)"
         r"|SASL(?: SCRAM| OAUTHBEARER)? authentication (?:error|failure|failed)|Broker: SASL Authentication failed",
     ),
-)  # fmt: skip
-STORM = EventKind(
-    "LG201", "reconnect_storm", "medium",
-    "This application opens connections all the time: keep one client for the life of the process, and see why it comes back.",
-    "Each new connection costs the broker a handshake, authentication and memory; a group rebalances with each new member.",
-    "One producer or consumer that the whole process uses; longer reconnect.backoff.max.ms; credentials that the brokers accept.",
-    "https://kafka.apache.org/documentation/#producerapi",
-)  # fmt: skip
-OPEN_TRANSACTION = EventKind(
-    "LG202", "open_transaction", "medium",
-    "This producer began a transaction, and neither committed nor aborted it within transaction.timeout.ms: end each, also after an error.",
-    "Consumers with isolation.level=read_committed wait behind it, until the broker aborts it and its records are lost to them.",
-    "commitTransaction() at the end of each unit of work, abortTransaction() where it fails; transaction.timeout.ms above the slowest one.",
-    "https://kafka.apache.org/documentation/#producerconfigs_transaction.timeout.ms",
+    STORM,
+    OPEN_TRANSACTION,
 )  # fmt: skip
 
-_KINDS = tuple((kind, re.compile(kind.pattern)) for kind in EVENTS)
+_KINDS = tuple((kind, re.compile(kind.pattern)) for kind in EVENTS if kind.pattern)
 _HINT = re.compile(
     r"poll|[Ff]enced|FENCED|ProducerEpoch|epoch|AlreadyExists|already exists|[Aa]uthori[sz]|AUTHORI|uthentication|AUTHENTICATION"
 )

@@ -6,7 +6,7 @@ Kafka 2.8 and later write a JSON object (KAFKA-10525; Kafka's ``RequestConvertTo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from json import JSONDecoder
 from typing import Any, NamedTuple
@@ -292,12 +292,16 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
 class RequestLogReader:
     """Reads one broker's log.
 
+    Args:
+        others: gets the number and the text of each line that is of another logger.
+
     Attributes:
         lines: that were read, of any logger.
         requests: that could be read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, others: Callable[[int, str], object] = lambda number, line: None) -> None:
+        self._others = others
         self.lines = 0
         self.requests = 0
         self._all_at_info = True
@@ -323,6 +327,7 @@ class RequestLogReader:
         for line in lines:
             self.lines += 1
             if _BEGIN not in line:
+                self._others(self.lines, line)
                 if "from connection" in line:
                     for text in texts(line):
                         self._text.rest(text.line)

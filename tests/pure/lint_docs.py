@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from clientscope.catalog.frameworks import frameworks
-from clientscope.logs.events import EVENTS, OPEN_TRANSACTION, STORM
+from clientscope.logs.events import EVENTS
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "lint.md"
 _FILE = re.compile(r"^```properties\n(# (\S+)\n.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -57,7 +57,7 @@ def table() -> str:
 def events() -> str:
     """What happens to clients, by their logs and by brokers', as rows of Markdown."""
     rows = ["| code | severity | event | what it means | do instead |", "|---|---|---|---|---|"]
-    for each in (*EVENTS, STORM, OPEN_TRANSACTION):
+    for each in EVENTS:
         rows.append(f"| [{each.code}]({each.source}) | {each.severity} | {each.message} | {each.why} | {each.use_instead} |")
     return "".join(f"{row}\n" for row in rows)
 

@@ -112,11 +112,15 @@ def _read(path: str, client: LoggedClient, starts: int, principal: str | None) -
     who = dialect, client.version, client.client_type, principal
     was_given = given(client)
     logged = {key: (setting, setting.value) for key, setting in client.settings.items() if setting.value is not None}
+    # Applications give their clients settings of plug-ins, and Connect its own, so only what is close to one of the client's counts.
+    release = dialect.release_of(client.version)
+    unused = {name: line for name, line in client.unused.items() if judge(dialect, release, client.client_type, name).instead}
+    values = {key: value for key, (_, value) in logged.items()} | dict.fromkeys(unused, "")
     # Of an incomplete client, or a worker, only the logged settings are known; the rules take them as settings under a prefix.
     subject = (
-        Subject({key: value for key, (_, value) in logged.items() if key in was_given}, *who)
+        Subject({key: value for key, value in values.items() if key in was_given or key in unused}, *who)
         if client.whole and not client.role
-        else Subject({key: value for key, (_, value) in logged.items()}, *who, {key: key for key in logged}, observed=True)
+        else Subject(values, *who, {key: key for key in values}, observed=True)
     )
     placed = {
         key: Placed(
@@ -125,13 +129,7 @@ def _read(path: str, client: LoggedClient, starts: int, principal: str | None) -
         )
         for key, (setting, value) in logged.items()
     }  # fmt: skip
-    for name, line in client.unused.items():
-        # Applications give their clients settings of plug-ins, and Connect its own, so only what is close to one of the client's counts.
-        if judge(dialect, dialect.release_of(client.version), client.client_type, name).instead:
-            subject = replace(
-                subject, settings={**subject.settings, name: ""}, prefixed=subject.prefixed and {**subject.prefixed, name: name}
-            )
-            placed[name] = Placed(name, "", Region(line, 1, line, 1), "", line)
+    placed |= {name: Placed(name, "", Region(line, 1, line, 1), "", line) for name, line in unused.items()}
     notes = []
     if client.contradicted:
         names = ", ".join(shown.key(key) for key in sorted(client.contradicted)[:3])

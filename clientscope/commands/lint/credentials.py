@@ -153,11 +153,16 @@ def _placed(name: str, value: str, line: int, start: int) -> Placed:
     return Placed(name, value, Region(line, start + 1, line, start + 1 + len(value)), "", line)
 
 
+def add(found: list[Placed], number: int, line: str) -> None:
+    """Adds the credentials in a line; once there are `MOST`, no more."""
+    if len(found) < MOST and _HINT.search(line):
+        found += _in_line(number, line[:LONGEST])
+
+
 def noted(lines: Iterable[str], found: list[Placed]) -> Iterator[str]:
-    """The same lines; their credentials are added to ``found`` as they pass, `MOST` at most."""
+    """The same lines; their credentials are added to ``found`` as they pass."""
     for number, line in enumerate(lines, 1):
-        if len(found) < MOST and _HINT.search(line):
-            found += _in_line(number, line[:LONGEST])
+        add(found, number, line)
         yield line
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from sys import intern
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.request_settings import shown_settings, shown_types
+from clientscope.commands.lint import credentials
+from clientscope.commands.lint.placed import Placed
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray.incidents import Incidents, Place, is_of_broker
 from clientscope.errors import ClientscopeError
@@ -38,9 +42,6 @@ _INTRODUCTIONS = frozenset({17, 18, 36})
 _OF_BROKERS = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 55, 56, 58, 59, 62, 63, 67, 70, 73, 82, 83, 84, 85, 86, 87})
 """Requests that only brokers and controllers send: they need ClusterAction."""
 _UNKNOWN = "unknown", "unknown"
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 class ClientKey(NamedTuple):
@@ -148,6 +149,7 @@ class InventoriedClient:
         return shown_types({key for key, _ in self.versions})
 
 
+@dataclass(slots=True)
 class _Introduced:
     """What a connection sent before it was known who the client is: a few requests, of which the last names it best.
 
@@ -156,22 +158,20 @@ class _Introduced:
         software: name and version by ApiVersions; None before that.
     """
 
-    __slots__ = ("_versions", "last", "place", "software")
-
-    def __init__(self, request: LoggedRequest, place: Place) -> None:
-        self.last, self.place = request, place
-        self.software: tuple[str, str] | None = None
-        self._versions: list[tuple[int, int, str]] = []
+    last: LoggedRequest
+    place: Place
+    software: tuple[str, str] | None = None
+    versions: list[tuple[int, int, str]] = field(default_factory=list)
 
     def add(self, request: LoggedRequest) -> None:
         self.last = request._replace(client_id=request.client_id or self.last.client_id)
         if name := request.fields.get("clientSoftwareName"):
             self.software = intern(name), intern(request.fields.get("clientSoftwareVersion", ""))
-        if len(self._versions) < _MOST_INTRODUCTIONS:
-            self._versions.append((request.api_key, request.api_version, request.logged_at))
+        if len(self.versions) < _MOST_INTRODUCTIONS:
+            self.versions.append((request.api_key, request.api_version, request.logged_at))
 
     def count(self, client: InventoriedClient) -> None:
-        for version in self._versions:
+        for version in self.versions:
             client.count(*version)
 
 
@@ -181,6 +181,7 @@ class Inventory:
     Attributes:
         clients: by key, in the order in which they were first seen.
         incidents: what happened to them.
+        credentials: those in lines that are no requests, by log.
         left_out: requests of clients beyond `MOST_CLIENTS`.
         uncounted: whether there were more than `MOST_CONNECTIONS`.
     """
@@ -188,6 +189,7 @@ class Inventory:
     def __init__(self) -> None:
         self.clients: dict[ClientKey, InventoriedClient] = {}
         self.incidents = Incidents()
+        self.credentials: dict[str, list[Placed]] = {}
         self.left_out = 0
         self.uncounted = False
         self._connections = 0
@@ -195,6 +197,10 @@ class Inventory:
         self._software: OrderedDict[tuple[str, str], tuple[str, str]] = OrderedDict()
         self._names: OrderedDict[tuple[str, str, str, str], tuple[str, bool]] = OrderedDict()  # the newest, and whether it had another
         self._nameless: dict[tuple[tuple[str, str], ClientKey], InventoriedClient] = {}
+
+    def reader(self, log: str) -> RequestLogReader:
+        """A reader of a log, whose other lines are searched for credentials."""
+        return RequestLogReader(partial(credentials.add, self.credentials.setdefault(log, [])))
 
     def add(self, request: LoggedRequest, place: Place) -> None:
         """Takes a request, at its place in a log; a log is of one broker."""
@@ -250,7 +256,7 @@ class Inventory:
             waiting = self._introduced[connection] = _Introduced(request, place)
         waiting.add(request)
 
-    def _remember(self, known: OrderedDict[K, V], connection: K, value: V) -> None:
+    def _remember(self, known: OrderedDict[Any, Any], connection: object, value: object) -> None:
         if len(known) >= MOST_CONNECTIONS:
             known.popitem(last=False)
         known[connection] = value
@@ -356,25 +362,17 @@ def read_logs(paths: Iterable[Path | None], max_bytes: int) -> tuple[Inventory, 
             name = files.shown(path)
             counted = CountedLines(files.lines(path, read), left)
             try:
-                requests = read_into(inventory, name, counted)
+                log = inventory.reader(name)
+                for request in chain(log.read(counted), log.end()):
+                    inventory.add(request, Place(name, log.lines))
             except ClientscopeError as error:
                 errors.append(plain(f"{error}; {error.hint}", 400))
                 continue
             left -= counted.size
             stopped = f"reading stopped after --max-bytes {max_bytes:,}" if counted.cut else ""
-            logs.append(LogRead(name, counted.size, requests.requests, requests.unreadable, stopped, requests.at_info))
+            logs.append(LogRead(name, counted.size, log.requests, log.unreadable, stopped, log.at_info))
     inventory.end()
     return inventory, logs, errors
-
-
-def read_into(inventory: Inventory, name: str, lines: Iterable[str]) -> RequestLogReader:
-    """Adds one log's requests; what is returned has counts."""
-    log = RequestLogReader()
-    for request in log.read(lines):
-        inventory.add(request, Place(name, log.lines))
-    for request in log.end():
-        inventory.add(request, Place(name, log.lines))
-    return log
 
 
 class CountedLines:

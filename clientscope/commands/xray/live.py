@@ -39,7 +39,6 @@ from clientscope.kafka.admin import REQUEST_LOGGER, AdminClient, connected, send
 from clientscope.local.process import spawn, stop
 from clientscope.logs import files
 from clientscope.logs.files import Followed, FollowedPipe, follow, open_logs
-from clientscope.logs.request_log import RequestLogReader
 from clientscope.readiness import nearest_release
 
 LevelRaised = Callable[[int], AbstractContextManager[None]]
@@ -168,8 +167,9 @@ def _watch_all(
 
 def _expect_own(look: Look, brokers: int) -> None:
     """Each broker was sent a request of a removed version: where its line doesn't come, nobody else's would."""
-    own = [client for key, client in look.inventory.clients.items() if key.client_id == _OWN_CLIENT_ID]
-    if (came := sum(seen.count for client in own for seen in client.versions.values())) < brokers:
+    clients = look.inventory.clients.items()
+    came = sum(seen.count for key, client in clients if key.client_id == _OWN_CLIENT_ID for seen in client.versions.values())
+    if came < brokers:
         raise EnvironmentProblem(
             f"{came} of {brokers} brokers logged a request of a removed version at INFO, as far as these logs show",
             "give the logs of all brokers, with the lines of kafka.request.logger; Kafka logs them from 3.9.1 on",
@@ -179,8 +179,8 @@ def _expect_own(look: Look, brokers: int) -> None:
 def _refuse_info(cluster: Cluster, given: str) -> None:
     for each in find_all(cluster.answers, {}, {}):
         release = given or each.software.version or "3.9"
-        lowest, _, highest = release.partition("–")
-        if JAVA.numbers_of(highest or lowest)[:2] < (3, 9) or JAVA.numbers_of(lowest) >= (4,) or JAVA.numbers_of(lowest) == (3, 9, 0):
+        lowest, highest = map(JAVA.numbers_of, (release, release.rpartition("–")[2]))
+        if lowest >= (4,) or highest[:2] < (3, 9) or lowest == (3, 9, 0):
             raise SettingsError(
                 f"--level info: Kafka {release} logs nothing at INFO; 3.9.1 and later 3.9 log what 4.0 removed",
                 "--level debug --seconds 10 shows who is connected",
@@ -235,7 +235,7 @@ class Window:
 
     def __init__(self, inventory: Inventory, name: str, followed: list[Followed], left: int) -> None:
         self._inventory = inventory
-        self._readers = {each: RequestLogReader() for each in followed}
+        self._readers = {each: inventory.reader(name or each.name) for each in followed}
         self._sizes = dict.fromkeys(followed, 0)
         self._name = name
         self.left = left

@@ -7,7 +7,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from clientscope.commands.lint import formats
-from clientscope.commands.xray.result import ProblemRow, XrayResult
+from clientscope.commands.lint.findings import LintReport
+from clientscope.commands.xray.result import AffectedApplication, ProblemRow, XrayResult
 from clientscope.errors import SettingsError
 from clientscope.readiness import Readiness
 from clientscope.readiness.rows import NAMES, ReadinessRow, clients_by_verdict
@@ -81,11 +82,7 @@ def _problem(problem: ProblemRow) -> Iterator[RenderableType]:
     head.append(f"  {problem.message}")
     yield head
     for each in problem.affected[:_MOST_AFFECTED]:
-        kind = f", {each.client_type}" if each.client_type else ""
-        owner = f"  owner: {each.owner}" if each.owner else ""
-        clients = f"  {each.clients:,} clients" if each.clients > 1 else ""
-        settings = f"  {each.settings}" if each.settings else ""
-        yield Text(f"      {each.application} ({each.principal}{kind}, {each.software}){settings}{clients}{owner}")
+        yield _clients(each, f", {each.client_type}" if each.client_type else "", f"  {each.settings}" if each.settings else "")
     yield from _more(len(problem.affected) - _MOST_AFFECTED, 6)
 
 
@@ -104,11 +101,15 @@ def _readiness(rows: tuple[ReadinessRow, ...]) -> Iterator[RenderableType]:
         text.append(f"  {reason}")
         yield text
         for row in alike[:_MOST_AFFECTED]:
-            count = f"  {row.clients:,} clients" if row.clients > 1 else ""
-            owner = f"  owner: {row.owner}" if row.owner else ""
-            yield Text(f"      {row.application} ({row.principal}, {row.software}){count}{owner}")
+            yield _clients(row)
         yield from _more(len(alike) - _MOST_AFFECTED, 6)
     yield from _more(len(troubled) - _MOST_READINESS, 2)
+
+
+def _clients(of: AffectedApplication | ReadinessRow, kind: str = "", settings: str = "") -> Text:
+    owner = f"  owner: {of.owner}" if of.owner else ""
+    clients = f"  {of.clients:,} clients" if of.clients > 1 else ""
+    return Text(f"      {of.application} ({of.principal}{kind}, {of.software}){settings}{clients}{owner}")
 
 
 def _more(rows: int, indent: int) -> Iterator[RenderableType]:
@@ -124,19 +125,10 @@ def json_document(made: XrayResult) -> str:
     """The whole result."""
     fields = {
         "version": VERSION,
-        "cluster": made.cluster,
+        **asdict(replace(made, lint=LintReport(()))),
         "made_at": made.made_at.isoformat(timespec="seconds"),
-        "logs": [asdict(log) for log in made.logs],
         "requests": made.requests,
-        "clients": made.clients,
-        "connections": made.connections,
-        "applications": made.applications,
-        "software": [asdict(row) for row in made.software],
         "problems": [{**asdict(row), "clients": row.clients} for row in made.problems],
-        "configurations": [asdict(row) for row in made.configurations],
-        "target": made.target,
-        "readiness": [asdict(row) for row in made.readiness],
-        "unseen": list(made.unseen),
         "lint": formats.json_fields(made.lint),
     }
     return json.dumps(fields, indent=2, ensure_ascii=False)

@@ -11,7 +11,7 @@ from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.sensitive_names import LEAKED_AS, judge_name
-from clientscope.commands.lint import shown
+from clientscope.commands.lint import credentials
 from clientscope.commands.lint.findings import FileFinding, FileSetting, Happened, Instance, LintReport, Read
 from clientscope.commands.lint.formats import stated
 from clientscope.commands.lint.judging import Subject
@@ -25,7 +25,6 @@ from clientscope.commands.xray.inventory import (
     InventoriedClient,
     Inventory,
     LogRead,
-    SeenVersion,
     at_info,
 )
 from clientscope.errors import SettingsError
@@ -90,12 +89,9 @@ def configurations(inventory: Inventory, of: Mapping[ClientKey, str]) -> list[Se
 
 
 def _add_incidents(found: list[SeenConfiguration], inventory: Inventory) -> None:
-    brokers = {(key.principal, application_of(key.client_id)) for key, client in inventory.clients.items() if client.acts_as_broker}
     of = {(each.key.principal, each.application): each for each in reversed(found)}
     for kind, principal, client_id, place, (name, value), note in inventory.incidents.found():
         who = principal, application_of(client_id)
-        if who not in of and who in brokers:
-            continue
         if who not in of:  # a transaction of which a broker speaks alone
             of[who] = SeenConfiguration(ClientKey(principal, client_id, "", "unknown", "unknown"), who[1], None, place, {}, frozenset())
             found.append(of[who])
@@ -133,19 +129,27 @@ def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
             each.key.software_name,
             observed=True,
         )
-        log = shown.plain(each.place.log)
+        log = plain(each.place.log)
         placed = {name: _placed(name, value, place) for name, (value, place) in each.settings.items() if place.log == each.place.log}
         notes = []
         if each.contradicted:
             names = ", ".join(sorted(each.contradicted)[:3])
             notes.append((each.place.line, f"{names}: several values were seen under this identity, so these settings are not judged"))
         instance = Instance(
-            shown.client_name(each.key.client_id),
-            shown.client_name(each.key.software_version, "client_software_version"),
+            client_name(each.key.client_id),
+            client_name(each.key.software_version, "client_software_version"),
             each.place.line,
             each.clients,
         )
         yield Read(log, placed, (subject,), tuple(notes), instance, each.key.principal, happened=tuple(each.happened.values()))
+
+
+def other_lines(inventory: Inventory) -> Iterator[Read]:
+    """The credentials in lines that are no requests, which come behind all clients."""
+    for log, found in inventory.credentials.items():
+        if found:
+            placed, subjects = credentials.subjects(found, None)
+            yield Read(plain(log), placed, subjects, ())
 
 
 def _placed(name: str, value: str, place: Place) -> Placed:
@@ -201,11 +205,6 @@ def application_shown(application: str) -> str:
     return client_name(application) if application else "without client.id"
 
 
-def principal_shown(principal: str) -> str:
-    """A principal, the same way."""
-    return client_name(principal, "principal")
-
-
 def software_shown(key: ClientKey) -> str:
     """Name and version of a client's software."""
     if key.software_name == "unknown":
@@ -226,7 +225,10 @@ def _judge(key: ClientKey, client: InventoriedClient, application: str, asked: U
     past = since is not None and all(ms is not None and ms < since for ms in logged.values())
     # What was logged without a time may be of now.
     at = {text: (since or 0) if ms is None else ms for text, ms in logged.items()}
-    uses = tuple(_use(api_key, version, seen, at[seen.last]) for (api_key, version), seen in client.versions.items())
+    uses = tuple(
+        ApiUse(api_key, version, seen.count, logged_ms(seen.first) or at[seen.last], at[seen.last])
+        for (api_key, version), seen in client.versions.items()
+    )
     observed = ObservedClient(uses, key.software_name, key.software_version, asked.broker_release, asked.at_info)
     verdict = judge_readiness(observed, asked.target, None if past else since)
     last_old = next((text for text, ms in at.items() if ms == verdict.last_old_ms), "")
@@ -234,18 +236,13 @@ def _judge(key: ClientKey, client: InventoriedClient, application: str, asked: U
     return JudgedClient(
         verdict,
         application_shown(application),
-        principal_shown(key.principal),
+        client_name(key.principal, "principal"),
         software_shown(key),
         owner_shown(owner),
         past,
         last_old,
         max(logged, default=""),
     )
-
-
-def _use(api_key: int, version: int, seen: SeenVersion, last_ms: int) -> ApiUse:
-    first_ms = logged_ms(seen.first)
-    return ApiUse(api_key, version, seen.count, last_ms if first_ms is None else first_ms, last_ms)
 
 
 def _subject(key: ClientKey, client: InventoriedClient) -> PatternSubject:
@@ -388,7 +385,7 @@ def _shown(configuration: SeenConfiguration) -> ShownConfiguration:
     key = configuration.key
     return ShownConfiguration(
         application_shown(configuration.application),
-        principal_shown(key.principal),
+        client_name(key.principal, "principal"),
         configuration.client_type.value if configuration.client_type else "",
         software_shown(key),
         configuration.clients,
@@ -420,7 +417,8 @@ def _software(clients: Mapping[ClientKey, InventoriedClient], of: Mapping[Client
 
 def _problems(found: Sequence[ShownConfiguration], lint: LintReport) -> tuple[ProblemRow, ...]:
     rows: dict[tuple[str, str], list[tuple[FileFinding, AffectedApplication]]] = defaultdict(list)
-    for configuration, file in zip(found, lint.files, strict=False):
+    others = (ShownConfiguration(file.path, "of no client", "", "", 0, {}, ()) for file in lint.files[len(found) :])
+    for configuration, file in zip((*found, *others), lint.files, strict=True):
         for finding in file.findings:
             rows[finding.rule.code, finding.severity].append((finding, _affected(configuration, finding)))
     problems = []
@@ -442,7 +440,7 @@ def _affected(configuration: ShownConfiguration, finding: FileFinding) -> Affect
         configuration.application,
         configuration.principal,
         configuration.client_type,
-        configuration.software,
+        configuration.software or f"line {finding.line}",
         settings,
         configuration.clients,
         owner_shown(finding.owner),

@@ -130,3 +130,14 @@ def test_what_is_kept_is_bounded(clientscope: Run, tmp_path: Path, monkeypatch: 
     (found,) = problems(clientscope, tmp_path / "a.log")["LG202"]
     assert "transactional.id = a" in found["settings"]
     assert "b (" not in found["settings"]
+
+
+def test_a_suppression_and_an_owner_are_the_clients(clientscope: Run, tmp_path: Path) -> None:
+    log, owners, rules = tmp_path / "broker.log", tmp_path / "owners.toml", tmp_path / "rules.toml"
+    log.write_text(connections("0+90/60 60+90/60"))
+    owners.write_text('[[owner]]\nteam = "payments"\ncontact = "#p"\nclient_id = "orders-*"\n')
+    rules.write_text('[[suppress]]\ncode = "LG201"\nclient_id = "orders-*"\nreason = "known"\nuntil = 2099-01-01\n')
+    words = "xray", str(log), "--fail-on", "medium", "--owners", str(owners)
+    assert clientscope(*words).status == 1
+    assert "owner: payments" in clientscope(*words).out
+    assert clientscope(*words, "--rules", str(rules)).status == 0

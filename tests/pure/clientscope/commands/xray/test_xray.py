@@ -230,3 +230,41 @@ def test_names_requests_by_their_connection(requests: str, expected: str) -> Non
     assert not [client for client in inventory.clients.values() if producer in client.contradicted]
     found = {key.client_id or "-": client.settings[producer][0] for key, client in inventory.clients.items() if producer in client.settings}
     assert ", ".join(f"{name} {acks}" for name, acks in sorted(found.items())) == expected
+
+
+LEAKING = (
+    "[2026-11-24 01:00:00,000] INFO Merging config with {ssl.keystore.password=secret-ks-42} (io.sma)",
+    "[2026-11-24 01:00:00,001] WARN sasl.jaas.config = org.apache.kafka.common.security.scram.ScramLoginModule required "
+    'username="svc" password="Lag-Pw-42"; (x)',
+    "[2026-11-24 01:00:00,002] WARN The configuration 'ssl.key.password' was supplied but isn't a known config. (ProducerConfig)",
+)
+
+
+@pytest.mark.parametrize("form", ["summary", "json", "sarif"])
+def test_finds_a_credential_in_any_other_line(form: str, tmp_path: Path, run: Run) -> None:
+    """Lines of requests aren't searched: what is shown of them is a list of fields."""
+    log = tmp_path / "server.log"
+    requests = [line for line in files.lines(LOGS / "broker.log") if '"java-orders-1"' in line]
+    log.write_text("\n".join([*requests, *LEAKING]))
+    status, out, err = run(str(log), "--output-format", form, "--fail-on", "critical")
+    assert (status, err) == (1, "")
+    assert "secret-ks-42" not in out
+    assert "Lag-Pw-42" not in out
+    if form != "json":
+        return
+    found = [(each["code"], each["line"], each["settings"][0]["key"]) for each in json.loads(out)["lint"]["findings"]]
+    first = len(requests) + 1
+    leaks = {("SK001", first, "ssl.keystore.password"), ("SK001", first + 1, "sasl.jaas.config")}
+    assert {each for each in found if each[0].startswith("SK")} == leaks
+    (problem,) = [each for each in json.loads(out)["problems"] if each["code"] == "SK001"]
+    assert {(each["principal"], each["software"]) for each in problem["affected"]} == {
+        ("of no client", f"line {first}"), ("of no client", f"line {first + 1}"),
+    }  # fmt: skip
+
+
+def test_a_log_with_credentials_alone_says_both(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "server.log").write_text(LEAKING[0])
+    status, out, err = run(str(tmp_path / "server.log"))
+    assert status == 2
+    assert "no request in these logs" in err
+    assert "server.log (of no client, line 1)  ssl.keystore.password" in out.replace("\n", " ")
