@@ -137,8 +137,8 @@ def _read(settings: LintSettings) -> tuple[list[Read], list[FileReport], list[st
                 continue
             read = reading.read(file.shown, file.content(), file_format, settings)
         except ClientscopeError as error:
-            # A directory has JSON and YAML of every kind; what of that isn't whole is no client's settings.
-            if file.named or file.path is None or file.path.suffix.lower() not in (".json", ".yaml", ".yml"):
+            # A directory has JSON, YAML and XML of every kind; what of that isn't whole is no client's settings.
+            if file.named or file.path is None or file.path.suffix.lower() not in (".json", ".yaml", ".yml", ".xml"):
                 errors.append(shown.plain(f"{error}; {error.hint}" if error.hint else str(error), 400))
             else:
                 skipped.append(FileReport(file.shown, skipped=str(error)))

@@ -165,9 +165,9 @@ SUFFIXES = {
     **FORMATS,
     ".conf": "properties",
     ".config": "properties",
-    **dict.fromkeys((".toml", ".ini", ".cfg", ".env", ".tf", ".tfvars"), "text"),
+    **dict.fromkeys((".toml", ".ini", ".cfg", ".env", ".tf", ".tfvars", ".xml"), "text"),
 }
-"""What counts in a directory, and as what it is read."""
+"""What counts in a directory, and as what it is read.  Source of programs doesn't: much in it looks like a credential."""
 
 _LOG = re.compile(r"\.log(?:[._-]\d[\d._-]*)*(?:\.gz)?$", re.I)
 """How the name of a client's own log ends, rotated or not."""

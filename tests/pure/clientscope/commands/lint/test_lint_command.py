@@ -61,6 +61,10 @@ FILES = {
     "src/chart.yaml": "a: {{ .Values.x }}: y\n",
     "src/data.json": "[1, 2]",
     "src/client.yaml": "client.id: orders\nacks: 0\n",
+    "src/spring.xml": '<map>\n<entry key="bootstrap.servers" value="a:1"/>\n<entry key="acks" value="0"/>\n</map>\n',
+    "src/pom.xml": "<project><version>1.0</version></project>\n",
+    "src/large.xml": "<" * (1024 * 1024 + 1),
+    "src/client.py": 'KafkaProducer(bootstrap_servers="a:1", acks=0, sasl_plain_password="canary-1x")\n',
 }
 LINES = [
     "good.properties --fail-on critical", "bad.properties", "bad.properties --fail-on high", "bad.properties --fail-on critical",
