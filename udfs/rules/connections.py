@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from udfs.rules.engine.push import Push
 from udfs.rules.engine.rule import HIGH, INFO, LOW, MEDIUM, Judgement, Needs, SettingOf, judged, rule
@@ -251,9 +252,9 @@ def certificate_unchecked(push: Push) -> Judgement:
     """AN312: a client doesn't check the broker's certificate.
 
     What
-        ``ssl.endpoint.identification.algorithm`` is empty (librdkafka: none), ``enable.ssl.certificate.verification=false``, or
-        kafka-python's ``ssl_check_hostname=False``, and ``security.protocol`` isn't one without TLS. A push doesn't show these, so the
-        rule is about files.
+        ``ssl.endpoint.identification.algorithm`` is empty (librdkafka: none), ``enable.ssl.certificate.verification=false``,
+        kafka-python's ``ssl_check_hostname=False``, or Sarama's ``InsecureSkipVerify`` is true, and ``security.protocol`` isn't
+        one without TLS. A push doesn't show these, so the rule is about files.
 
     Why
         Whoever can answer for the broker's address gets what the client sends, its password among it: without a look at the name, any
@@ -273,18 +274,14 @@ def certificate_unchecked(push: Push) -> Judgement:
         kafka-python, KafkaClient: https://kafka-python.readthedocs.io/en/master/apidoc/KafkaClient.html
     """
     name = push.text("ssl.endpoint.identification.algorithm")
-    off = [
-        SettingOf(each.key, each.value, "set")
-        for each in push.settings
-        if each.key in _CHECKS and each.value is not None and each.value.strip().lower() == "false"
-    ]
+    off = [SettingOf(each.key, each.value, "set") for each in push.settings if _OFF.fullmatch(f"{each.key}={(each.value or '').strip()}")]
     if name is not None and name.strip().lower() in ("", "none"):
         off += push.evidence(certificate_unchecked.keys)
     plain = (push.text("security.protocol") or "").upper() in ("PLAINTEXT", "SASL_PLAINTEXT")
     return judged(bool(off) and not plain, bool(off) or name is not None, settings=off or None)
 
 
-_CHECKS = ("enable.ssl.certificate.verification", "ssl_check_hostname")
+_OFF = re.compile(r"(?:enable\.ssl\.certificate\.verification|ssl_check_hostname)=false|(?:.*\.)?insecure_?skip_?verify=true", re.I)
 
 
 @rule(
