@@ -105,6 +105,7 @@ class Incidents:
         self._connecting: dict[tuple[str, str, str, str], _Connecting] = {}
         self._transactions: dict[str, _Transactions] = {}
         self._ends: dict[str, str] = {}
+        self._last = ""
 
     def connect(self, request: LoggedRequest, client_id: str, place: Place) -> None:
         """Takes a connection's first request after its introduction."""
@@ -116,10 +117,11 @@ class Incidents:
 
     def add(self, request: LoggedRequest, client_id: str, place: Place) -> None:
         """Takes any request."""
-        at = request.logged_at
-        if at > self._ends.get(place.log, ""):
-            self._ends[place.log] = at
-        if not (names := request.fields.get("transactionalId")) or not at:
+        at, names = request.logged_at, request.fields.get("transactionalId")
+        if at != self._last:  # as few are: thousands come in a second
+            self._last = at
+            self._ends[place.log] = max(at, self._ends.get(place.log, ""))
+        if not names or not at:
             return
         for name in names.split(BETWEEN_IDS):
             if name not in self._transactions and len(self._transactions) >= MOST:
