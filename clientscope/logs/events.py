@@ -97,6 +97,14 @@ EVENTS = (
         r"SaslAuthentication(?:Failed)?(?:Exception|Error)\b|\bSASL_AUTHENTICATION_FAILED\b|failed authentication due to: (?!SSL)"
         r"|SASL(?: SCRAM| OAUTHBEARER)? authentication (?:error|failure|failed)|Broker: SASL Authentication failed",
     ),
+    EventKind(
+        "LG106", "setting_refused", "high",
+        "This client doesn't start, since its library doesn't know a setting: correct the name in that line, or take it out.",
+        "librdkafka and kafka-python refuse a name that they don't know, and whoever restarts the client gets no further.",
+        "The name as the library's documentation has it; clientscope lint finds it in the settings file.",
+        "https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md",
+        r"No such configuration property: |(?:ConfigurationError|ValueError): Unrecognized configs: \{",
+    ),
     STORM,
     OPEN_TRANSACTION,
 )  # fmt: skip
@@ -104,6 +112,7 @@ EVENTS = (
 _KINDS = tuple((kind, re.compile(kind.pattern)) for kind in EVENTS if kind.pattern)
 _HINT = re.compile(
     r"poll|[Ff]enced|FENCED|ProducerEpoch|epoch|AlreadyExists|already exists|[Aa]uthori[sz]|AUTHORI|uthentication|AUTHENTICATION"
+    r"|No such conf|nrecognized conf"
 )
 _CLIENT = re.compile(
     r"\bclientId=([^,\]\s]{1,249})[,\]]|\bclient_id=([^,>\s]{1,249})[,>]|(?:^|[| \[])([^|\s\[]{0,249})#(?:producer|consumer)-\d{1,9}[|\]]"
