@@ -67,12 +67,12 @@ def test_each_server_gets_all_alerts_and_one_that_fails_catches_up() -> None:
         kept = alerts(urls=(f"http://127.0.0.1:{well.port}", f"http://127.0.0.1:{troubled.port}/path/"))
         for number in range(100):
             take(kept, made(number), offset=number)
-        assert kept.unsettled() == {0: 0}
+        assert (kept.unsettled(), kept.undelivered(), kept.oldest_since()) == ({0: 0}, 100, 0.0)
         sent = kept.send(NOW_MS, 10.0)
         assert sent is not None and sent.result.reason == "HTTP 503"
         assert [len(json.loads(got.body)) for got in well.got] == [64, 36], "in requests of bounded size"
         assert {got.path for got in troubled.got} == {"/path/api/v2/alerts"}
-        assert (kept.unsettled(), kept.undelivered(), kept.send(NOW_MS, 10.5)) == ({}, 0, None)
+        assert (kept.unsettled(), kept.undelivered(), kept.oldest_since(), kept.send(NOW_MS, 10.5)) == ({}, 0, None, None)
         again = kept.send(NOW_MS, 12.5)
         assert again is not None and again.result.ok
         assert (len(well.got), len(troubled.got)) == (2, 3), "only the one that failed is tried sooner"
@@ -109,3 +109,7 @@ def test_f30_alerts_that_no_server_takes_for_two_hours_are_given_up_and_sent_nev
         down.always = None
         assert kept.send(NOW_MS, now) is not None
         assert len(json.loads(down.got[-1].body)) == 1
+        down.always = status(503)
+        take(kept, made(1, state="resolved"), now=now)
+        again = kept.send(NOW_MS, now + 60)
+        assert again is not None and again.given_up == 0, "it has been well since"

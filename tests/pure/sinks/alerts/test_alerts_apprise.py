@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import logging
@@ -10,11 +11,13 @@ import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-from alert_receivers import hang, message, receiver, serving, status
+from alert_receivers import SECRET, command, hang, message, receiver, serving, status
 from every import every
 from made_findings import leak, made
 
@@ -77,6 +80,30 @@ def test_nothing_that_it_answers_or_logs_has_a_secret_and_it_ends_in_time(
         results = [sent_to(url, timeout_s=0.5), sent_to(url, timeout_s=0.5), sent_to("json://canary-11.invalid/canary-12")]
     assert [result.reason for result in results] == ["HTTP 401", "not delivered", "not delivered"]
     assert "canary" not in str(results) + caplog.text + "".join(capfd.readouterr())
+
+
+def test_a_test_of_each_kind_is_marked_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "receivers.toml"
+    with serving() as server:
+        monkeypatch.setenv("CHAT", f"json://127.0.0.1:{server.port}/chat")
+        monkeypatch.setenv("HOOK", "whsec_" + base64.b64encode(SECRET).decode())
+        file.write_text(
+            f'[[receiver]]\nname = "am"\nkind = "alertmanager"\nurls = ["{server.url}"]\n'
+            f'[[receiver]]\nname = "hook"\nkind = "webhook"\nurl = "{server.url}"\nsecrets = ["env:HOOK"]\n'
+            '[[receiver]]\nname = "chat"\nkind = "apprise"\nurl = "env:CHAT"\n'
+        )
+        assert command("deliver", "--test", "--receivers", str(file)) == 0
+    assert capsys.readouterr().out == "am: ok\nhook: ok\nchat: ok\n"
+    (alert,), hook, chat = (json.loads(got.body) for got in server.got)
+    starts, ends = (datetime.fromisoformat(alert.pop(key)) for key in ("startsAt", "endsAt"))
+    assert ends - starts == timedelta(minutes=1)
+    assert alert == {
+        "labels": {"alertname": "clientscope_test", "severity": "info", "source": "clientscope"},
+        "annotations": {"summary": "A test by clientscope deliver --test; nothing is wrong."},
+    }
+    assert (hook["type"], hook["data"], hook["timestamp"][-1]) == ("clientscope.test", {"text": "nothing is wrong"}, "Z")
+    assert (chat["title"], chat["type"]) == ("clientscope: a test", "info")
+    assert chat["message"] == "A test by clientscope deliver --test; nothing is wrong."
 
 
 def test_an_exception_of_a_library_is_named_by_its_class(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def test_an_alert_is_sent_once_however_often_its_finding_is_written() -> None:
     assert played.attempt() == [("firing", ["1"])]
     played.take(resolved(1, alert=Alert(number=2, why="worse", at_ms=NOW_MS)))
     assert played.attempt() == [("ended", ["1"])]
-    assert (played.outbox.unsettled(), played.outbox.undelivered()) == ({}, 0)
+    assert (played.outbox.unsettled(), played.outbox.undelivered(), played.outbox.oldest_since()) == ({}, 0, None)
 
 
 def test_what_receivers_are_told_of() -> None:
@@ -129,12 +129,13 @@ def test_f30_what_fails_is_tried_for_two_hours_under_one_id_and_is_not_committed
     played.take(made(2))
     while not played.given_up:
         assert played.now < 2 * GIVE_UP_S, "it would be tried for ever"
-        assert played.outbox.unsettled() == {0: 0}
+        assert (played.outbox.unsettled(), played.outbox.undelivered(), played.outbox.oldest_since()) == ({0: 0}, 2, 0.0)
         sent = played.attempt(FAILED, after_s=600)
         assert played.given_up or ("firing", ["2"]) not in sent, "a further one of its owner waits for it"
     assert GIVE_UP_S <= played.now < GIVE_UP_S + 1_200
     assert len({message.id for message in played.got}) == 2, "one id for each"
     assert played.outbox.unsettled() == {0: 1}, "the first was given up, and so may be committed"
+    assert played.outbox.oldest_since() == GROUP_WAIT_S
 
 
 def test_an_error_of_our_own_is_a_failed_attempt_and_quotes_nothing() -> None:

@@ -22,6 +22,8 @@ ENVIRON = {
     "SHORT": f"whsec_{CANARY}",
     "EMPTY": "",
     "LOCAL": "dbus://",
+    "PLAIN": "canary.example",
+    "SNOW": "☃",
     "TWO": "json://a.example,json://b.example",
 }
 
@@ -65,11 +67,13 @@ MISTAKES = [
     HOOK + 'headers = { Host = "env:HOOK" }\n',
     HOOK + 'headers = { Authorization = "Bearer x" }\n',
     HOOK + 'headers = { Webhook-Id = "env:HOOK" }\n',
+    HOOK + 'headers = { Authorization = "env:SNOW" }\n',
     HOOK + 'urls = ["https://a.example"]\n',
     AM.replace('urls = ["http://10.0.0.7:9093"]', "urls = []"),
     '[[receiver]]\nname = "c"\nkind = "apprise"\nurl = "slack://a/b/c"\n',
     '[[receiver]]\nname = "c"\nkind = "apprise"\nurl = "env:LOCAL"\n',
     '[[receiver]]\nname = "c"\nkind = "apprise"\nurl = "env:TWO"\n',
+    '[[receiver]]\nname = "c"\nkind = "apprise"\nurl = "env:PLAIN"\n',
     'allowed_hosts = ["slack.com"]\n' + HOOK,
     'allowed_hosts = ["*.com", "10.0.1.0/24"]\n' + AM,
     HOOK.replace("https://hooks", "https://u:p@hooks"),

@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 import urllib.request
+from contextlib import nullcontext
 
 import pytest
 import standardwebhooks
@@ -16,7 +17,7 @@ from made_findings import leak, made
 from clientscope.findings.record import Application
 from sinks.alerts import webhook
 from sinks.alerts.message import Texts
-from sinks.alerts.sending import AllowedHosts, SendResult, only_to, post
+from sinks.alerts.sending import AllowedHosts, SendResult, check_url, only_to, post
 
 OLD_SECRET = b"fedcba9876543210fedcba9876543210"
 
@@ -36,6 +37,7 @@ def posted(url: str, *allowed: str, timeout_s: float = 5.0) -> SendResult:
         (429, {"Retry_After": "7"}, False, 7),
         (429, {"Retry_After": "soon"}, False, 0),
         (429, {"Retry_After": "86400"}, False, 3_600),
+        (503, {"Retry_After": "7"}, False, 7),
         (503, {"Retry_After": "Wed, 21 Oct 2015 07:28:00 GMT"}, False, 0),
         (500, {"Retry_After": "7"}, False, 0),
     ],
@@ -43,9 +45,26 @@ def posted(url: str, *allowed: str, timeout_s: float = 5.0) -> SendResult:
 def test_f30_answers(code: int, headers: dict[str, str], is_final: bool, retry_after_s: float) -> None:
     with serving(status(code, **headers), status(204)) as server:
         result = posted(server.url)
-        assert result.reason.startswith(f"HTTP {code}")
+        assert result.reason == f"HTTP {code}" + ": redirects are not followed, set the address itself" * (code == 302)
         assert (result.ok, result.is_final, result.retry_after_s) == (False, is_final, retry_after_s)
         assert posted(server.url).ok
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://hooks.example.com:443/!~?a=b", ""),
+        *(
+            (f"https://hooks.example.com/{character}", "it has a space, a backslash, a control character, or one beyond ASCII$")
+            for character in " \x1f\x7f\\é"
+        ),
+        *((url, "it is no HTTP address") for url in ("ftp://a/", "http://:80/", "http://a:0/", "http://a:65536/", "http://a/#b", "a")),
+        ("http://user@hooks.example.com/", "it has a user or password"),
+    ],
+)
+def test_which_addresses_can_be_posted_to(url: str, said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{said}") if said else nullcontext():
+        check_url(url, None)
 
 
 @pytest.mark.parametrize(("answer", "reason"), [(hang, "no answer in time"), (cut, "the connection failed")])
@@ -94,7 +113,7 @@ def test_f33_whatever_the_library_and_in_that_thread_alone() -> None:
 
 def test_f33_a_redirect_is_not_followed_and_gets_no_secret() -> None:
     with serving() as inside, serving(status(302, Location=inside.url)) as outside:
-        assert posted(outside.url).reason.startswith("HTTP 302: redirects are not followed")
+        assert not posted(outside.url).ok
         assert inside.got == []
 
 
