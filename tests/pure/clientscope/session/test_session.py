@@ -115,7 +115,8 @@ def test_without_a_policy_nothing_is_advertised_and_a_push_goes_upstream() -> No
     assert from_client(session, push) == [Passed(push), Counted("requests_unserved", "unknown_api_key")]
 
 
-def test_a_push_that_is_pipelined_behind_api_versions_is_pushed_by_who_that_says(session: Session) -> None:
+@pytest.mark.parametrize(("code", "name"), [(INVALID_CONFIG, "invalid_config"), (-1, "unknown_server_error")])
+def test_a_push_that_is_pipelined_behind_api_versions_is_pushed_by_who_that_says(session: Session, code: int, name: str) -> None:
     asked, push = captured("clientscope producer", "request"), captured("clientscope producer", "request", PUSH_CONFIG)
     _, carrier = from_client(session, asked + push)
     assert isinstance(carrier, ToBroker)
@@ -125,9 +126,10 @@ def test_a_push_that_is_pipelined_behind_api_versions_is_pushed_by_who_that_says
     assert isinstance(pushed, Pushed) and {each.key for each in pushed.configs} >= {"acks", "linger.ms", "client.id"}
     assert (pushed.correlation_id, session.identity.software_name) == (REQUEST_HEAD.unpack_from(push)[3], "kafka-python")
     assert 0 <= time.time() * 1000 - pushed.received_ms < 60_000
-    counted, answer = session.answer(pushed.token, Verdict(INVALID_CONFIG, "no"))
-    assert counted == Counted("pushes_answered", "invalid_config")
-    assert (answered(answer).error_code, answered(answer).error_message) == (INVALID_CONFIG, "no")
+    counted, answer = session.answer(pushed.token, Verdict(code, "no", 7))
+    assert counted == Counted("pushes_answered", name)
+    said = answered(answer)
+    assert (said.error_code, said.error_message, said.throttle_time_ms) == (code, "no", 7)
 
 
 LONGEST_VALUE = 10_240 - 12
@@ -196,6 +198,12 @@ def test_an_api_versions_request_that_cannot_be_read_passes_unchanged() -> None:
         from_client(session, frame)
         from_broker(session, response(code, version=3))
         assert session.identity.software_name == name, "what the broker refuses was not said"
+
+
+def test_an_api_versions_answer_that_cannot_be_read_passes_unchanged(session: Session) -> None:
+    from_client(session, captured("clientscope producer", "request"))
+    frame = struct.pack(">iih", 6, 1, 0)
+    assert from_broker(session, frame) == [Counted("unreadable_frames", "api_versions_response"), ToClient(frame)]
 
 
 def v5(rest: bytes) -> bytes:

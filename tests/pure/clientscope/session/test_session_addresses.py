@@ -229,6 +229,7 @@ NEARLY_FULL = MOST_UNANSWERED - 1
         ([("produce", NEARLY_FULL - 2), ("hello", 1), ("produce", 1)], 0),
         ([("hello", 1), ("produce", NEARLY_FULL - 1), ("answer", 1)], 0),
         ([("hello", 1), ("produce", NEARLY_FULL - 1), ("answer", 1), ("produce", 1)], 1),
+        ([("produce", 3), ("hello", 1), ("answer to the last", 1), ("produce", NEARLY_FULL - 1)], 0),
     ],
 )
 def test_sends_carrier_only_where_no_other_answer_would_settle_the_requests(steps: list[tuple[str, int]], carriers: int) -> None:
@@ -237,8 +238,8 @@ def test_sends_carrier_only_where_no_other_answer_would_settle_the_requests(step
     hellos = 0
     for what, times in steps:
         for number in range(times):
-            if what == "answer":
-                own = next(iter(played.connection.session.unanswered.ids()))
+            if what.startswith("answer"):
+                own = list(played.connection.session.unanswered.ids())[0 if what == "answer" else -1]
                 (asked,) = [frame for frame in played.sent if request_id(frame) == own]
                 answer = ANSWERS[0](12) if asked[4:6] == b"\0\0" else struct.pack(">iihi", 10, 0, 0, 0)
                 played.broker(answer[:4] + struct.pack(">i", own) + answer[8:])
