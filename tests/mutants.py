@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -40,6 +41,7 @@ def part_of(module: str) -> str:
 
 def drawn(count: int) -> dict[str, list[str]]:
     """The names of that many mutants by part, as many of each."""
+    shutil.rmtree("mutants", ignore_errors=True)  # of other settings, whose mutants would be drawn too
     mutmut.makedirs(Path("mutants"), exist_ok=True)
     mutmut.copy_src_dir()
     mutmut.copy_also_copy_files()
@@ -56,9 +58,6 @@ def drawn(count: int) -> dict[str, list[str]]:
 
 def outcomes(chosen: dict[str, list[str]]) -> dict[str, list[str]]:
     """Runs them; the names of those that survived, by part."""
-    for meta in Path("mutants").rglob("*.py.meta"):  # of an earlier run
-        said = json.loads(meta.read_text())
-        meta.write_text(json.dumps({**said, "exit_code_by_key": dict.fromkeys(said["exit_code_by_key"])}))
     everything = [name for names in chosen.values() for name in names]
     command = [sys.executable, "-m", "mutmut", "run", "--max-children", "2", *everything]
     ended = subprocess.run(command, check=False, capture_output=True, text=True)

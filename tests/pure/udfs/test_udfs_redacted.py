@@ -104,9 +104,15 @@ def test_states_that_no_gateway_writes_are_credentials() -> None:
 
 def test_keys_of_secrets_that_the_record_contains_are_written() -> None:
     by_gateway = setting("ssl.key.password", None, state=ValueState.KEY_PREFIX, length=3)
-    own = setting("token", SECRET), setting("acks", "0"), setting("interceptor.classes", "org.x.Own", type=7)
+    own = setting("token", SECRET), setting("acks", "0"), setting("interceptor.classes", "org.x.Own", type=7), setting("sasl.password", "")
     rows = redacted(config_record(by_gateway, *own), b"")
     assert [row["written"] for row in rows] == [["token"], None]
+
+
+@pytest.mark.parametrize(("value", "state"), [("", ValueState.LOOKS_RANDOM), ("x", ValueState.VALUE_SHAPE)])
+def test_under_a_key_that_is_hidden_too_an_empty_password_is_no_credential(value: str, state: ValueState) -> None:
+    (record,) = redacted(config_record(setting("password.q7Rk2ZpX9vLm4TnB8sWc6YdH", value)))
+    assert [(item["value_state"], item["value_length"]) for item in record["configs"]] == [(state, len(value))]
 
 
 KEYS = st.sampled_from([*TYPES, "password", "a.token", "orders.region", "AKIAIOSFODNN7EXAMPLE"])

@@ -182,6 +182,17 @@ def test_f44_what_clients_push_is_bounded_in_bytes_by_who_pushes_most(monkeypatc
     assert [each.client_count for each in of(fleet, VICTIM, "AN101")] == [50], "who shares settings takes little"
 
 
+def test_f44_who_is_connected_is_remembered_rather_than_who_left_with_something_worse() -> None:
+    fleet = Fleet(most_clients=3)
+    fleet.close(fleet.client(1, {"acks": "0"}, "orders0x"))
+    fleet.later(MINUTE)
+    for number in range(2, 5):
+        fleet.client(number, {"acks": "all", "metadata.max.age.ms": "1"}, f"orders{number}x")
+    fleet.later(MINUTE)
+    assert left_out(fleet.engine)["clients"] == 1
+    assert [each.client_count for each in fleet.findings("AN301")] == [1, 1, 1]
+
+
 def test_the_least_that_matters_goes_first_and_of_that_the_noisiest() -> None:
     held = [
         HeldEntry(f"{tenant}{number}", f"={tenant}", number % 2, number)

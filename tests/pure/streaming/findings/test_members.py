@@ -54,3 +54,11 @@ def test_other_groups_other_names_and_dynamic_members_are_none(fleet: Fleet) -> 
     joined(fleet, 5, principal="User:b")
     fleet.later(3 * MINUTE)
     assert evidence(fleet) == []
+
+
+def test_five_members_are_named(fleet: Fleet) -> None:
+    for number in range(1, 8):
+        joined(fleet, number, client="")
+    fleet.later(3 * MINUTE)
+    named = ", ".join(f"no client.id at 10.0.0.{number}" for number in range(1, 6))
+    assert evidence(fleet) == [f"group.instance.id m: {named} and 2 more"]
