@@ -13,7 +13,7 @@ from clientscope.catalog.settings import libraries
 from udfs.rules.engine.checked import search_names
 from udfs.rules.engine.push import Push
 from udfs.rules.engine.refusals import REFUSALS, Refusal
-from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, SettingOf
 from udfs.rules.engine.vocabulary import KEYS
 from udfs.rules.registry import RULES
 
@@ -74,6 +74,14 @@ def test_who_has_many_unknown_names_takes_nothing_from_the_others() -> None:
     search_names(pushes)
     assert [each.checked.searched for each in pushes] == [True, True, False, True, True]
     assert [outcomes(each)["CF101"] for each in pushes[2:]] == [NOT_EVALUABLE, FIRED, PASSED]
+
+
+@pytest.mark.parametrize("default", [False, True])
+def test_a_value_that_the_newest_release_refuses_is_shown_with_what_it_takes(default: bool) -> None:
+    values = setting("processing.guarantee", "exactly_once", default=default), setting("application.id", "a"), setting("upgrade.from", "x")
+    old = push_of(config_record(*values, client_software_name="apache-kafka-java", client_software_version="3.9.2"))
+    origin, note = "default" if default else "set", "not since 4.0.0; allowed: at_least_once or exactly_once_v2"
+    assert list(old.checked.outdated()) == [SettingOf("processing.guarantee", "exactly_once", origin, note=note)]
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.because)

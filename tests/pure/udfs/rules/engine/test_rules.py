@@ -12,7 +12,7 @@ from clientscope.catalog.configs import DEFAULT_KEYS
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.severities import SEVERITIES
 from udfs.rules import registry as rules
-from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, PASSED, Needs, Rule
+from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, PASSED, Documentation, Needs, Rule, documentation
 from udfs.rules.engine.vocabulary import KEYS
 
 EACH = pytest.mark.parametrize("rule", rules.EVERY_RULE, ids=lambda rule: rule.code)
@@ -30,6 +30,22 @@ def test_a_rule_is_documented(rule: Rule) -> None:
     assert documentation.links, "its source has an address"
     assert not any(link.endswith((".", ":")) for link in every(documentation.links))
     assert documentation.title.endswith(".")
+
+
+def test_a_docstring_has_all_sections_in_their_order() -> None:
+    said = {
+        "What": "one",
+        "Why": "two",
+        "Example": "three",
+        "Use instead": "four",
+        "Source": "five: https://a.example/b, (https://c.example)",
+    }
+    texts = [f"    {section}\n        {text}\n\n" for section, text in said.items()]
+    links = ("https://a.example/b", "https://c.example")
+    assert documentation("AN101: A title.\n\n" + "".join(texts)) == Documentation("A title.", *said.values(), links)
+    for wrong in ("AN1: A title.\n\n" + "".join(texts), "AN101: A title.\n\n" + "".join(texts[::-1])):
+        with pytest.raises(ValueError, match=r"^a rule's docstring .*: What, Why, Example, Use instead, Source$"):
+            documentation(wrong)
 
 
 @EACH

@@ -70,6 +70,28 @@ def test_advice_names_settings_of_the_library(rule: Rule, dialect: Dialect) -> N
                     assert all(each.allowed is None or each.allowed.takes(value) for each in every(facts)), (dialect.name, release, said)
 
 
+@pytest.mark.parametrize(
+    ("bounds", "fitting"),
+    [
+        ({}, "2.0.1 3.1.0 4.4.0 unknown"),
+        ({"since": (3, 1)}, "3.1.0 4.4.0"),
+        ({"before": (3, 1)}, "2.0.1"),
+        ({"since": (2, 1), "before": (4, 4)}, "3.1.0"),
+    ],
+)
+def test_bounds_have_no_release_that_is_not_known(bounds: dict[str, Release], fitting: str) -> None:
+    holds = vocabulary.is_library("java", **bounds)
+    versions = ("2.0.1", "3.1.0", "4.4.0", "unknown")
+    assert " ".join(each for each in versions if holds(vocabulary.software("apache-kafka-java", each))) == fitting
+    assert not holds(vocabulary.software("librdkafka", "3.1.0"))
+
+
+def test_what_a_library_lacks_is_by_its_release_and_its_own_name() -> None:
+    said = ("apache-kafka-java 3.6.2", "apache-kafka-java 4.4.0", "librdkafka 1.4.2", "kafkajs 2.2.4", "sarama v1.43.0", "in-house 1")
+    lacking = [each for each in said if vocabulary.lacks("retry.backoff.max.ms")(vocabulary.software(*each.split()))]
+    assert lacking == ["apache-kafka-java 3.6.2", "librdkafka 1.4.2", "sarama v1.43.0"]
+
+
 @pytest.mark.parametrize(("code", "software", "version", "says", "does_not"), cases(__file__, "advice.txt"))
 def test_advises_by_library_and_release(code: str, software: str, version: str, says: str, does_not: str) -> None:
     push = push_of(record_of(replace(BY_CODE[code].cases[0], software=software, version=version)))
