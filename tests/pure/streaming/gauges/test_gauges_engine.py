@@ -220,6 +220,7 @@ def test_a_gateways_own_row(gauges: Gauges) -> None:
         "opened": 40, "closed": 30, "other_series": 0, "heartbeat_interval_ms": 5000, "clock_skew_minutes": 0,
         "epoch": 1, "sequence": 7, "timestamp_ms": 1_100, "host": "edge-3",
     }  # fmt: skip
+    assert [gauges.host("c", 1, gateway) for gateway in ("g", "another")] == ["edge-3", ""]
 
 
 def rates(gauges: Gauges, at_s: int, opened: int, closed: int, sequence: int, epoch: int = 1) -> tuple[int, int]:
