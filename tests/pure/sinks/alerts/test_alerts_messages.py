@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from alert_receivers import message, receiver
+from every import every
 from golden import is_golden
 from made_findings import DAY_MS, NOW_MS, leak, made
 
@@ -84,7 +85,7 @@ def test_what_clients_chose_is_text(evil: str) -> None:
     client = Client(client_id=evil, software_name=evil, software_version=evil, address=evil)
     finding = made(
         application=Application(principal=evil, client_id=evil, group=evil), clients=[client], message=evil, use_instead=evil,
-        link="javascript:alert(1)", name=evil,
+        link="javascript:alert(1)", name=evil, subject=evil,
     )  # fmt: skip
     plain = Texts().body(message(made(link="")))
     texts = Texts()
@@ -99,6 +100,7 @@ def test_what_clients_chose_is_text(evil: str) -> None:
     for value in [*sent["labels"].values(), *sent["annotations"].values()]:
         assert not set("<>&@`*[]{}$|~\r\n\u202e") & set(value)
         assert len(value) <= 600
+    assert all(len(value) <= (80 if name == "alertname" else 200) for name, value in every(sent["labels"].items()))
 
 
 def test_a_body_is_at_most_three_thousand_characters_and_whole() -> None:

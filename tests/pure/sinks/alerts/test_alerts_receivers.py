@@ -42,6 +42,14 @@ def test_what_it_says(tmp_path: Path) -> None:
     assert (hook.name, hook.severity, hook.patterns) == ("hook", "high", {"code": ("SK*", "AN1??"), "principal": ("User:pay*",)})
     assert (hook.secrets, am.urls, hook.allowed_hosts, hook.group_wait_s) == ((SECRET,), ("http://10.0.0.7:9093",), None, 0.5)
     assert SECRET.decode() not in repr(hook) and "hooks.example" not in repr(hook)
+    of_all = f'ca = "{tmp_path}/receivers.toml"\nheaders = {{ X-Token = "env:SHORT" }}\n'
+    more = 'timeout_seconds = 3\nresolved = false\nclient_id = ["a*"]\nteam = "shop"\n'
+    chat = '[[receiver]]\nname = "chat"\nkind = "apprise"\nurl = "env:CHAT"\ngroup_wait_seconds = 2\n'
+    given, chatty = read(tmp_path, HOOK + of_all + more + chat + more)
+    assert (given.ca, given.headers) == (tmp_path / "receivers.toml", (("X-Token", ENVIRON["SHORT"]),))
+    for each in (given, chatty):
+        assert (each.timeout_s, each.resolved, each.patterns) == (3.0, False, {"client_id": ("a*",), "team": ("shop",)})
+    assert (chatty.kind, chatty.urls, chatty.group_wait_s) == ("apprise", (ENVIRON["CHAT"],), 2.0)
     (limited,) = read(tmp_path, 'allowed_hosts = ["*.example.com", "10.0.0.0/24", "::1"]\n' + HOOK)
     allowed = limited.allowed_hosts
     assert allowed is not None
