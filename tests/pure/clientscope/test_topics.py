@@ -8,7 +8,7 @@ import pytest
 
 from clientscope import topics
 from clientscope.errors import EnvironmentProblem
-from clientscope.records.topics import BY_NAME, RESULTS
+from clientscope.records.topics import BY_NAME, RESULTS, TELEMETRY, USED_BY, used_by
 
 
 class LateCluster:
@@ -95,3 +95,11 @@ def test_f47_a_topic_may_keep_its_records_for_longer_than_it_has_to(
     else:
         with pytest.raises(EnvironmentProblem, match=rf"has retention.ms={retention_ms}, not 604800000"):
             topics.create("127.0.0.1:1", names=[RESULTS])
+
+
+def test_with_client_telemetry_gateways_write_its_topic_and_the_job_reads_it() -> None:
+    assert {process: used_by(process, False) for process in USED_BY} == USED_BY
+    with_it = {process: used_by(process, True) for process in USED_BY}
+    assert with_it.pop("gateway").writes == (*USED_BY["gateway"].writes, TELEMETRY)
+    assert with_it.pop("stream").reads == (*USED_BY["stream"].reads, TELEMETRY)
+    assert with_it == {process: use for process, use in USED_BY.items() if process not in ("gateway", "stream")}
