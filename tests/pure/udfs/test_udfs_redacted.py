@@ -109,10 +109,11 @@ def test_keys_of_secrets_that_the_record_contains_are_written() -> None:
     assert [row["written"] for row in rows] == [["token"], None]
 
 
-@pytest.mark.parametrize(("value", "state"), [("", ValueState.LOOKS_RANDOM), ("x", ValueState.VALUE_SHAPE)])
-def test_under_a_key_that_is_hidden_too_an_empty_password_is_no_credential(value: str, state: ValueState) -> None:
-    (record,) = redacted(config_record(setting("password.q7Rk2ZpX9vLm4TnB8sWc6YdH", value)))
-    assert [(item["value_state"], item["value_length"]) for item in record["configs"]] == [(state, len(value))]
+@pytest.mark.parametrize(("length", "state"), [(0, ValueState.LOOKS_RANDOM), (1, ValueState.VALUE_SHAPE)])
+def test_under_a_key_that_is_hidden_too_an_empty_password_is_no_credential(length: int, state: ValueState) -> None:
+    by_gateway = setting("password.q7Rk2ZpX9vLm4TnB8sWc6YdH", None, state=ValueState.KEY_WORD, length=length)
+    (record,) = redacted(config_record(by_gateway))
+    assert [(item["value_state"], item["value_length"]) for item in record["configs"]] == [(state, length)]
 
 
 KEYS = st.sampled_from([*TYPES, "password", "a.token", "orders.region", "AKIAIOSFODNN7EXAMPLE"])

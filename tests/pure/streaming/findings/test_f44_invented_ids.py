@@ -193,6 +193,19 @@ def test_f44_who_is_connected_is_remembered_rather_than_who_left_with_something_
     assert [each.client_count for each in fleet.findings("AN301")] == [1, 1, 1]
 
 
+def test_a_finding_that_two_have_counts_for_the_one_who_has_fewer_now() -> None:
+    first, second, shared = (entry.FindingEntry(tenant * 2, "AN101", "setting", tenant=f"={tenant}") for tenant in "aab")
+    counted = room.Room()
+    for each in (first, second, shared):
+        counted.take(each)
+    counted.share(shared, "=a")
+    assert shared.tenant == "=b"
+    counted.release(first)
+    counted.release(second)
+    counted.share(shared, "=a")
+    assert shared.tenant == "=a"
+
+
 def test_the_least_that_matters_goes_first_and_of_that_the_noisiest() -> None:
     held = [
         HeldEntry(f"{tenant}{number}", f"={tenant}", number % 2, number)

@@ -54,8 +54,9 @@ def test_it_says_how_far_it_got(fleet: Fleet) -> None:
     assert (kept_back.redacted_at, kept_back.written_to) == (["gw-7"], [])
 
 
-def test_it_is_never_resolved_but_stops(fleet: Fleet) -> None:
-    first = fleet.client(1, LEAK)
+@pytest.mark.parametrize("more", [{}, {"ssl.key.password": SECRET}])
+def test_it_is_never_resolved_but_stops(fleet: Fleet, more: dict[str, str]) -> None:
+    first = fleet.client(1, {**LEAK, **more})
     fleet.later()
     fleet.close(first)
     fleet.later()

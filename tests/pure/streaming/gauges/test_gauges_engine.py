@@ -58,6 +58,13 @@ def test_a_value_is_compact_json_with_the_series_in_key_and_value() -> None:
     }
 
 
+@pytest.mark.parametrize("given", [0, -1, None])
+def test_a_count_is_at_least_nothing(given: int | None) -> None:
+    changes = Gauges({}, now=0).apply([series(JAVA, 3, 2, opened=given, closed=given)], now=0)
+    value = changes[key(JAVA)]
+    assert value is not None and b'"connections":2,"opened":0,"closed":0,' in value
+
+
 EARLY, LATE = {"heartbeat_part": 0, "heartbeat_parts": 2}, {"heartbeat_part": 1, "heartbeat_parts": 2}
 THIRDS = [beat(10 + part, heartbeat_part=part, heartbeat_parts=3) for part in range(3)]
 
