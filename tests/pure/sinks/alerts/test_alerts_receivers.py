@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,15 @@ def test_what_it_says(tmp_path: Path) -> None:
     assert allowed is not None
     assert allowed.has_name("HOOKS.example.com.") and not allowed.has_name("example.com")
     assert allowed.has_address("::ffff:10.0.0.9") and allowed.has_address("::1") and not allowed.has_address("10.0.1.0")
+
+
+@pytest.mark.parametrize(("size", "is_taken"), [(23, False), (24, True), (64, True), (65, False)])
+def test_a_signing_secret_has_the_size_that_standard_webhooks_asks_for(tmp_path: Path, size: int, is_taken: bool) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("whsec_" + base64.b64encode(b"s" * size).decode())
+    secret.chmod(0o600)
+    with nullcontext() if is_taken else pytest.raises(SettingsError, match="24 to 64 bytes"):
+        assert read(tmp_path, HOOK.replace("env:HOOK", f"file:{secret}"))[0].secrets == (b"s" * size,)
 
 
 MISTAKES = [
