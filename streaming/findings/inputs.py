@@ -9,8 +9,6 @@ from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from pydantic_core import to_json
-
 from clientscope.catalog.configs import ClientType
 from clientscope.gauges import GatewayKey
 from clientscope.records.client_key import Tenant, instance_of, is_anonymous, tenant_of
@@ -207,7 +205,7 @@ class InputReader:
         """What the engine keeps of a push."""
         cluster, principal = self._same(result.cluster), result.principal and self._same(result.principal)
         tenant = tenant_of(principal, result.address)
-        rules, configuration = _RULES.dump_json(result.rules), to_json(result.configuration or {})
+        rules, configuration = _RULES.dump_json(result.rules), _CONFIGURATION.dump_json(dict(result.configuration or {}))
         return JudgedPush(
             client=result.client,
             appended_ms=result.appended_ms,
@@ -270,7 +268,7 @@ class InputReader:
         return known
 
 
-_RULES = adapter(tuple[FiredRule, ...])
+_RULES, _CONFIGURATION = adapter(tuple[FiredRule, ...]), adapter(dict[str, Any])
 _TYPES = [each.value for each in ClientType]
 
 EngineInput: TypeAlias = PushResult | InputRecord
