@@ -271,14 +271,15 @@ class Book:
         """
         for fingerprint, (problem, application, evidence, clients, at_ms) in found.items():
             entry = self._entry(problem, clients[0].pushes[-1].tenant if clients else tenant_of(identity(application).principal, ""))
-            before = entry.present, entry.severity, entry.message, entry.settings, entry.evidence, entry.last_seen_ms
+            before = entry.present, entry.severity, entry.message, entry.settings, entry.evidence, entry.last_seen_ms, entry.newest
             entry.application, entry.compared = application, clients
+            entry.newest = max((ordered.order(each.pushes[-1]) for each in clients if each.pushes), default=(0, 0, ""))
             entry.severity, entry.message, entry.settings = problem.severity, problem.message, problem.settings
             entry.seen(at_ms)
             entry.present = True
             entry.evidence = evidence or entry.evidence
-            same = before == (True, entry.severity, entry.message, entry.settings, entry.evidence, entry.last_seen_ms)
-            if not same or entry.published is None or entry.published.client_count != sum(map(len, clients)):
+            now = True, entry.severity, entry.message, entry.settings, entry.evidence, entry.last_seen_ms, entry.newest
+            if before != now or entry.published is None or entry.published.client_count != sum(map(len, clients)):
                 self._dirty.add(fingerprint)
         for fingerprint in self.present(code) if ends else ():
             if fingerprint not in found:

@@ -412,7 +412,7 @@ class FindingEntry:
         present: of what is found by comparing, and of our own operation: whether it is so now.
         severities: how many of those that have it have it how badly.
         live: the newest pushes of those that have it and are connected, gone: of the others, in the order of `streaming.findings.ordered`.
-        compared: the clients that the comparison was about, by application.
+        compared: the clients that the comparison was about, by application; newest: the order of the newest push among them.
         standing: its life so far.
         back_ms: when it was there again after it had ended; 0 if it wasn't.
         lately: the newest pushes that had it since it was last looked at, by client; worst_lately: the worst severity among them, or -1.
@@ -439,6 +439,7 @@ class FindingEntry:
     last_seen_ms: int = 0
     present: bool = False
     compared: Sequence[LiveClients] = ()
+    newest: tuple[int, int, str] = (0, 0, "")
     standing: FindingStanding = FindingStanding()
     back_ms: int = 0
     redacted_at: list[str] = field(default_factory=list)

@@ -212,6 +212,23 @@ def test_a_finding_that_could_not_be_written_is_written_later() -> None:
     assert {each.state for each in fleet.findings("AN101")} == {"open", "closed"}
 
 
+def test_clients_that_a_comparison_names_are_shown_as_of_their_newest_pushes() -> None:
+    fleet = Fleet()
+    first = fleet.connect("orders-2")
+    for client, connection, acks in (("orders-2", first, "0"), ("orders-1", 1_001, "all")):
+        fleet.now += 10
+        fleet.push(client, connection, settings={"acks": acks})
+    fleet.later()
+    fleet.later()
+    assert fleet.one("AN401").evidence == ["acks: 0 before, all now"]
+    fleet.now += MINUTE
+    again_ms = fleet.now
+    fleet.push("orders-2", first, settings={"acks": "all", "sasl.password": "hunter2-canary"})
+    fleet.later()
+    fleet.later()
+    assert [each.pushed_ms for each in fleet.one("AN401").clients] == [again_ms]
+
+
 def test_a_new_leak_is_reported_once_while_the_rest_is_still_read() -> None:
     fleet = lived()
     fleet.client(7, {**LEAK, "acks": "0"}, "etl-1")
