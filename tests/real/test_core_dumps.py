@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from conftest import RunningBroker
-from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none, soon
+from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none
 from observe import children, command_line, is_gone, java_below, process_name, push_one, workers
-from patience import until
+from patience import eventually, until
 
 from clientscope.client.raw import RawClient
 from clientscope.gateway.policy.process import NICE
@@ -35,7 +35,7 @@ def running(folder: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
         ) as child,
     ):
         try:
-            assert soon(lambda: b"ready" in (folder / "log").read_bytes() or child.poll() is not None)
+            assert eventually(lambda: b"ready" in (folder / "log").read_bytes() or child.poll() is not None)
             assert child.poll() is None, (folder / "log").read_text()
             yield child
         finally:
