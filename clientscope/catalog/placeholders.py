@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 TEMPLATE = (
-    r"\$\{[^{}:]*\}|\$\{(?:env|strimzienv|sys|system|vault|secretsmanager):[^{}]*\}|\$\{[a-z][a-z0-9]*:[^{}:/]*[:/][^{}]*\}"
+    r"\$\{[^{}:]*(?::-?)?\}|\$\{(?:env|strimzienv|sys|system|vault|secretsmanager):[^{}]*\}|\$\{[a-z][a-z0-9]*:[^{}:/]*[:/][^{}]*\}"
     r"|\$\{\{[^{}]*\}\}|\$\([A-Za-z_.]+\)|\$[A-Z_][A-Z0-9_]+|\$[0-9]|\{\{[^{}]*\}\}|%\{[A-Za-z_]+\}|%[A-Z_]+%|<[^<>]*>|\*{3,}|[xX]{3,}|\.{3,}"
     r"|\[(?i:hidden|redacted)(?: [0-9a-f]{1,16})?\]|\{[A-Z][A-Z_.-]+\}"
 )

@@ -10,6 +10,7 @@ literal, and no repeat can be entered at many places of the same text, so that P
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 from clientscope.catalog.disguises import readings
@@ -150,10 +151,14 @@ def _judge_reading(value: str) -> ValueState:
     return ValueState.LOOKS_RANDOM if looks_random(value) else ValueState.PRESENT
 
 
-def shape_of(value: str) -> str | None:
-    """The first of `SHAPES` that the value has, by name."""
+def shape_of(value: str, without: Collection[str] = ()) -> str | None:
+    """The first of `SHAPES` that the value has, by name, without some."""
     for name, hint, pattern, bare, innocent, random in _SHAPES:
-        if hint.search(value) and holds_secret(pattern, innocent.sub(" ", without_templates(value)) if bare else value, random):
+        if (
+            name not in without
+            and hint.search(value)
+            and holds_secret(pattern, innocent.sub(" ", without_templates(value)) if bare else value, random)
+        ):
             return name
     return None
 

@@ -54,24 +54,35 @@ _APART = (
 """A name and a value in markup, as members of an object, and as arguments of a call."""
 _ASSIGNED = re.compile(r"\s*(?:export\s+|-\s+|ENV\s+|set\s+)?[A-Za-z][\w.]{0,119}=(?:\S*[^\s,])?\s*")
 """A line that is one variable, or one property, and its value; behind an argument of a call there is a comma."""
-_REFERENCE = re.compile(r"[A-Za-z_][A-Za-z_.]*")
-"""In code, without quotes: the name of what holds the value."""
-_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*")
-"""The name of a variable."""
-_SAMPLE = re.compile(
-    r"(?i)(?:change[-_.]?(?:me|it)|replace[-_.]?me|(?:your|my|the|some|test|example|dummy|fake|sample)?[-_. ]?(?:pass(?:word|wd|phrase)?"
-    r"|pwd|secret|token|key|api[-_]?key)|example|sample|dummy|fake|test|foo|bar|todo|tbd|str(?:ing)?|none|null|nil|undefined|true|false"
-    r"|required|optional|hidden|redacted|\W*)[-_.]?\d?"
+_REFERENCE = re.compile(r"[A-Za-z_][A-Za-z_.]*|[A-Za-z_]\w*(?:\.[\w-]+){2,}")
+"""In code, without quotes: the name of what holds the value; Terraform's has hyphens within."""
+_NOT_LETTERS = re.compile(r"[-_.]")
+_CONSTANT = re.compile(r"_?[A-Z][A-Z0-9]*_[A-Z0-9_]*(?::[A-Z][A-Z0-9_]*)?|\{[^{}]*\}")
+"""The name of a variable, or those of a user's and a password's; in braces, what belongs there."""
+_SAMPLE_TEXT = (
+    r"(?:(?:please[-_. ]?)?change[-_. ]?(?:me|it|this)[!.]?)+|replace[-_.]?me"
+    r"|(?:your|my|the|some|test|example|dummy|fake|sample|invalid)?[-_. ]?(?:p[a@][s$]{2}(?:w[o0]rd|wd|phrase)?|pwd|s[e3]cret|token|key"
+    r"|(?:api|auth|secret)[-_ ]?(?:key|token))"
+    r"|example|sample|dummy|fake|test|foo|bar|foobar|todo|tbd|str(?:ing)?|none|null|nil|undefined|true|false"
+    r"|required|optional|hidden|redacted"
 )
-"""What stands where a credential belongs, for a reader to replace."""
+_SAMPLE = re.compile(rf"(?i)(?:{_SAMPLE_TEXT}|\W*)[-_.]?(?:\d|123)?|[~^<>=]{{1,2}}\d[\w.-]*")
+"""What stands where a credential belongs, for a reader to replace; and a version, of a package that is named like one."""
+_SAMPLE_USER = re.compile(rf"(?i)(?<=[/\s\"'\[])[\w.\[-]{{0,64}}:(?:{_SAMPLE_TEXT})\d?\]{{0,2}}@")
+"""The same before a host: ``user:password@``, and ``[user[:password]]@`` as a synopsis."""
+_ELSEWHERE = re.compile(r"(?:/[a-z0-9_.-]+)+/?(?::r[ow])?|urn:[\w:.-]+")
+"""A path, also of a volume; only with small letters, since random text in base64 may have slashes."""
 _JAAS_PASSWORD = re.compile(r"password\s{0,8}=\s{0,8}\\?[\"']([^\"'\\]{1,1024})")
-_REFERRING = re.compile(r"(?i)(?:ref|refs|secrets\[\d+\])\.|from-secret|passwordless|proxy_pass")
+_REFERRING = re.compile(
+    r"(?i)(?:ref|refs|secrets\[\d+\]|items\[\d+\])\.|(?:existing|tls|pull)[-_]?secrets?$|(?-i:[a-z]Secret)\.key$"
+    r"|from-secret|passwordless|proxy_pass|mkpasswd"
+)
 """Names of what has a secret's name, such as below Kubernetes' ``secretKeyRef``, or only sounds like one."""
-_BY_NAME = (None, "assignment", "named", "option", "userinfo")
+_BY_NAME = ("assignment", "named", "option", "userinfo")
 """Shapes that are a name with a value behind it, which is looked for above, or too little for a line of prose."""
 _OF_OTHERS = re.compile(
     r"(?i)(?:names?|refs?|files?|paths?|dir|location|mount|type|class|enabled|flow|policy|algorithms?|requirement|preference|attachment"
-    r"|ur[il]|id|version|length|size|count|ttl|expir\w*)$"
+    r"|ur[il]|id|version|length|size|count|ttl|expir\w*|description|title|summary|flag)$"
 )
 """Ends of names that say something about a credential, and aren't one."""
 
@@ -87,15 +98,32 @@ def in_lines(lines: Iterable[str]) -> list[Placed]:
 def is_sample(value: str) -> bool:
     """Whether a setting's value stands there for a reader to replace: as a whole, or the password of a JAAS module."""
     password = _JAAS_PASSWORD.search(value) if is_login_module(value) else None
-    return _SAMPLE.fullmatch(password[1] if password else value.strip()) is not None
+    text = password[1] if password else value.strip()
+    return _SAMPLE.fullmatch(text) is not None or _CONSTANT.fullmatch(text) is not None
 
 
 def is_credential(placed: Placed) -> bool:
     """Whether a setting that no client has holds a credential, by its name or by its value's shape."""
     value = (placed.value or "").strip()
-    if not value or is_placeholder(value) or is_sample(value):
+    if not value or is_placeholder(value) or is_sample(value) or _ELSEWHERE.fullmatch(value):
         return False
-    return shape_of(value) is not None or (_by_name(placed.name) and not is_filled_in(value))
+    if shape_of(_SAMPLE_USER.sub("@", value)) is not None:
+        return True
+    return _by_name(placed.name) and not is_filled_in(value) and not _is_about(placed.name, value)
+
+
+def is_text(placed: Placed) -> bool:
+    """Whether a value is a script, a document or a list, whose lines are looked at one by one."""
+    several = placed.region.line != placed.region.end_line
+    return several and not _by_name(placed.name) and not is_login_module(placed.value or "")
+
+
+def _is_about(name: str, value: str) -> bool:
+    """Whether a value repeats its name; or, where only a level above has a credential's name, is prose or a number."""
+    last = name.rpartition(".")[2]
+    if _NOT_LETTERS.sub("", last).lower() == _NOT_LETTERS.sub("", value).lower():
+        return True
+    return not _by_name(last) and (len(value.split()) > _MOST_WORDS or (value.isdecimal() and len(value) < _SHORTEST_NUMBER))
 
 
 @lru_cache(maxsize=4096)
@@ -120,13 +148,13 @@ def _in_line(number: int, line: str) -> Iterator[Placed]:
             continue
         group = found.lastgroup or "plain"
         is_plain = group == "plain" or key.lower().endswith("token")  # what has a token's name is often the name of one
-        if found[group] != key and _is_literal(found[group], is_plain, line):
+        if not _is_about(key, found[group]) and _is_literal(found[group], is_plain, line):
             yield _placed(key, found[group], number, found.start(group))
     for apart in _APART:
         for found in apart.finditer(line):
             if _by_name(found["key"]) and _is_literal(found["value"], False, line) and not _REFERENCE.fullmatch(found["value"]):
                 yield _placed(found["key"], found["value"], number, found.start("value"))
-    if shape_of(line) not in _BY_NAME:
+    if shape_of(_SAMPLE_USER.sub("@", line), without=_BY_NAME):
         yield _placed("line", line.strip(), number, len(line) - len(line.lstrip()))
 
 
@@ -140,7 +168,7 @@ def _module(line: str) -> tuple[str, int]:
 
 def _is_literal(value: str, is_plain: bool, line: str) -> bool:
     """Whether a value is what it says, rather than a placeholder, a sample, or the name of what holds it."""
-    if is_placeholder(value) or is_filled_in(value) or _SAMPLE.fullmatch(value) or value[0] in "$%{<@*&`‹…":
+    if is_placeholder(value) or is_filled_in(value) or _SAMPLE.fullmatch(value) or _ELSEWHERE.fullmatch(value) or value[0] in "$%{<@*&`‹…":
         return False
     if len(value.split()) > _MOST_WORDS or _CONSTANT.fullmatch(value):
         return False

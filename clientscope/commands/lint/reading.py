@@ -45,8 +45,10 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
     try:
         read_as = next((each for suffix, each in _WITHIN_TEXT.items() if name.endswith(suffix)), "text")
         placed = places.read(shown.plain(name), content, read_as if file_format == "text" else file_format)
-        if file_format == "properties" and any(each.name.endswith("{") or each.value == "{" for each in placed):
-            file_format = "text"  # HOCON, a pipeline of Logstash
+        if file_format == "properties" and any(
+            each.name.endswith("{") or each.name.startswith("[[") or each.value == "{" for each in placed
+        ):
+            file_format = "text"  # HOCON, a pipeline of Logstash, Telegraf's TOML
             placed = places.read(shown.plain(name), content, file_format)
     except SettingsError as error:
         if found := _of_text(name, content, principal, str(error)):
@@ -77,6 +79,7 @@ def _of_text(name: str, content: bytes, principal: str | None, why: str) -> Read
 def _loose(placed: Sequence[Placed], subjects: Sequence[judging.Subject], content: bytes) -> Iterator[Placed]:
     """The credentials that are no setting of one of the clients: of other settings, and of what is none, such as comments."""
     judged = _judged(subjects)
+    placed = [each for each in placed if each.name in judged or not credentials.is_text(each)]
     yield from (each for each in placed if each.name not in judged and credentials.is_credential(each))
     on_line: dict[int, list[Region]] = {}
     for each in placed:

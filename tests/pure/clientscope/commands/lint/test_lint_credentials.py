@@ -48,6 +48,24 @@ FOUND = {
     "a setting that nobody knows": (
         "c.log", "WARN The configuration 'sasl.password' = 'canary-Log-1' was supplied but isn't a known config.\n", [("SK001", 1)],
     ),
+    "a script": (
+        "compose.yaml",
+        "services:\n  x:\n    command:\n      - bash\n      - |\n        kafka-configs --password canary-Sh-1\n        exit\n",
+        [("SK001", 6)],
+    ),
+    "variables in a list, each once": (
+        "compose.yaml", "services:\n  db:\n    environment:\n      - POSTGRES_USER=app\n      - POSTGRES_PASSWORD=canary-Pg-1\n",
+        [("SK001", 5)],
+    ),
+    "a private key in a block": (
+        "values.yaml", "tls:\n  privkey: |-\n    -----BEGIN RSA PRIVATE KEY-----\n    MIIE\n    -----END RSA PRIVATE KEY-----\n",
+        [("SK002", 3)],
+    ),
+    "TOML in a file of settings": (
+        "telegraf.conf", '[[outputs.kafka]]\n  sasl_password = "canary-Tele-1" # required\n[[inputs.x]]\n  token = "" # required\n',
+        [("SK001", 2)],
+    ),
+    "an address behind what is filled in": ("x.txt", "password=${P} servers=root:canary-Dsn-1@tcp(db:3306)/\n", [("SK002", 1)]),
 }  # fmt: skip
 
 QUIET = {
@@ -66,6 +84,36 @@ QUIET = {
     "what a proxy is called": ("g.conf", "location / {\n  proxy_pass http://app:8080;\n}\n"),
     "Kafka's api keys": ("h.txt", '{"requestApiKey":18,"apiKey": 1324}\n'),
     "what was taken out": ("i.txt", "sasl.jaas.config = [hidden]\nssl.key.password=‹redacted, 5 bytes›\npassword=********\n"),
+    "what a schema says of them": (
+        "crd.yaml",
+        "properties:\n  passwordSecret:\n    type: object\n    description: Reference to the `Secret` which holds the password.\n"
+        "    properties:\n      secretName: {description: The name of the Secret., type: string}\n"
+        "      metadata: {description: Labels that the operator adds., maxProperties: 12}\n",
+    ),
+    "names of secrets in a chart": (
+        "values.yaml",
+        "secret:\n  existingSecret: orders-kafka\n  keyName:\n    kafka-sasl-password: kafka-sasl-password\n"
+        "http: {tlsSecret: orders-tls}\ndb: {usernameSecret: {name: db, key: username}}\n"
+        "volumes:\n- secret:\n    items:\n    - key: ORDERS_CREDENTIALS\n      path: a.json\n",
+    ),
+    "a script without one": (
+        "ci.yml",
+        "build:\n  - ps: |\n      cmake -D A_CREDENTIALS=On `\n        -D B=On\n      echo \"x: y\", \"mail\": \"me@example.org\"\n",
+    ),
+    "a document in a document": (
+        "record.yaml", 'value:\n  data: |\n    {"name": "Jo Doe",\n     "mail": "jo@example.org", "next": 1}\n',
+    ),
+    "counters": ("stats.json", '{"s_pass": {"description": "Passed requests", "flag": "c", "value": 37}}'),
+    "an empty default": ("application.yml", "server:\n  ssl:\n    key-store-password: ${KEY_STORE_PASSWORD:}\n    x: ${Y:-}\n"),
+    "names of variables": (
+        "compose.yml",
+        "x:\n  SCHEMA_REGISTRY_BASIC_AUTH_USER_INFO: 'SR_API_KEY:SR_API_SECRET'\n  db.password: _ADMIN_PASS_\n"
+        "  SASL_JAAS_CONFIG: 'x.PlainLoginModule required username=\"CLOUD_USER\" password=\"CLOUD_PASSWORD\";'\n",
+    ),
+    "paths of secrets": ("telegraf.conf", '[[inputs.x]]\n  bearer_token = "/path/to/file"\n  key_password = "changeme"  # of the key\n'),
+    "words to replace": ("app.yml", "jwt:\n  secret: pleasechangeme!pleasechangeme\n  password: passw0rd\n  token: invalidAuthToken\n"),
+    "a package's version": ("package.json", '{"dependencies": {"basic-auth": "^2.0.1", "token": ">=3"}}'),
+    "a program's name": ("pyproject.toml", '[project.scripts]\norders_mkpasswd = "orders.auth:main"\n'),
     "a client's own": ("j.properties", "acks=all\nclient.id=orders\n# set the password by a config provider\n"),
 }  # fmt: skip
 
