@@ -173,9 +173,10 @@ def _known(framework: Framework, names: Mapping[str, str]) -> dict[str, str]:
 
 def _key(framework: Framework, spelling: str, written: str) -> str | None:
     """The library's name of a setting; None for one that isn't the library's."""
-    written = framework.aliases.get(written, written)
+    alias = framework.aliases.get(written)
+    written = written if alias is None else alias
     if spelling == "relaxed":
-        return _by_squeezed(framework.library).get(_squeezed(written))
+        return _by_squeezed(framework.library).get(_squeezed(written), alias)
     if spelling == "variable":
         return written.lower().replace("_", ".")
     return written[1:-1] if written.startswith("[") and written.endswith("]") else written  # Spring's ``[linger.ms]`` is one name of a map
