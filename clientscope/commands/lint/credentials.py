@@ -52,8 +52,10 @@ _APART = (
     re.compile(r"\w\(\s{0,8}[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']\s{0,8},\s{0,8}[\"'](?P<value>[^\"'\\]{1,1024})[\"']\s{0,8}[),]"),
 )
 """A name and a value in markup, as members of an object, and as arguments of a call."""
-_ASSIGNED = re.compile(r"\s*(?:export\s+|-\s+|ENV\s+|set\s+)?[A-Za-z][\w.]{0,119}=(?:\S*[^\s,])?\s*")
-"""A line that is one variable, or one property, and its value; behind an argument of a call there is a comma."""
+_ASSIGNED = re.compile(
+    r"\s*(?:(?:export\s+|-\s+|ENV\s+|set\s+)?[A-Za-z][\w.]{0,119}=(?:\S*[^\s,])?|[A-Z][A-Z0-9_]{0,119}:\s{1,8}[a-z0-9][\w-]*)\s*"
+)
+"""A line that is one variable, as in YAML too, or one property, and its value; behind an argument of a call there is a comma."""
 _REFERENCE = re.compile(r"[A-Za-z_][A-Za-z_.]*|[A-Za-z_]\w*(?:\.[\w-]+){2,}")
 """In code, without quotes: the name of what holds the value; Terraform's has hyphens within."""
 _NOT_LETTERS = re.compile(r"[-_.]")
@@ -63,7 +65,7 @@ _SAMPLE_TEXT = (
     r"(?:(?:please[-_. ]?)?change[-_. ]?(?:me|it|this)[!.]?)+|replace[-_.]?me"
     r"|(?:your|my|the|some|test|example|dummy|fake|sample|invalid)?[-_. ]?(?:p[a@][s$]{2}(?:w[o0]rd|wd|phrase)?|pwd|s[e3]cret|token|key"
     r"|(?:api|auth|secret)[-_ ]?(?:key|token))"
-    r"|example|sample|dummy|fake|test|foo|bar|foobar|todo|tbd|str(?:ing)?|none|null|nil|undefined|true|false"
+    r"|example|sample|dummy|fake|test|foo|bar|foobar|todo|tbd|str(?:ing)?|bytes|none|null|nil|undefined|true|false"
     r"|required|optional|hidden|redacted"
 )
 _SAMPLE = re.compile(rf"(?i)(?:{_SAMPLE_TEXT}|\W*)[-_.]?(?:\d|123)?|[~^<>=]{{1,2}}\d[\w.-]*")

@@ -65,6 +65,10 @@ FOUND = {
         "telegraf.conf", '[[outputs.kafka]]\n  sasl_password = "canary-Tele-1" # required\n[[inputs.x]]\n  token = "" # required\n',
         [("SK001", 2)],
     ),
+    "what isn't YAML for our reader": (
+        "compose.yaml", "a: &x 1\nb: &x 2\nenvironment:\n  DB_USER: orders\n  DB_PASSWORD: correcthorse\n", [("SK001", 5)],
+    ),
+    "a dollar within": ("app.json", '{"db.password": "my$3canary"}', [("SK001", 1)]),
     "an address behind what is filled in": ("x.txt", "password=${P} servers=root:canary-Dsn-1@tcp(db:3306)/\n", [("SK002", 1)]),
 }  # fmt: skip
 
