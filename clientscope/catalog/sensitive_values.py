@@ -77,7 +77,7 @@ SHAPES = {
     "authorization": Shape("[Bb](?:earer|asic)", r"\b[Bb](?:earer|asic)\s{1,4}([A-Za-z0-9+/._~=-]{16,})"),
     "pem": Shape("-----BEGIN", r"-----BEGIN [A-Z0-9 ]{0,24}PRIVATE KEY(?: BLOCK)?-----"),
     "pem_base64": Shape("LS0tLS1CRUdJTi", r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJ|BFQyBQUklW|BFTkNSWVBU|BPUEVOU1NI|BEU0EgUFJJ)"),
-    "der_base64": Shape("MII", r"MII[A-Za-z0-9+/]{2,4}IBADANBgkqhkiG9w0BAQEFAASC"),
+    "der_base64": Shape("MII", r"MII[A-Za-z0-9+/]{2,4}IBA(?:DANBgkqhkiG9w0BAQEFAASC|AKC)"),
     "jwt": Shape(r"\.eyJ", r"[A-Za-z0-9_-]{8}\.eyJ[A-Za-z0-9_-]{8,}\."),
     "aws": Shape("A[KS]IA", r"(?:\b|_)(?:AKIA|ASIA)[A-Z0-9]{16}(?:\b|_|[A-Za-z0-9/+]{40})"),
     "alibaba": Shape("LTAI", r"(?:\b|_)LTAI[A-Za-z0-9]{12,24}(?:\b|_)"),

@@ -49,9 +49,10 @@ _APART = (
         r"(?:\b|[\"'])(?:name|key)[\"']?\s{0,8}[=:]\s{0,8}[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']\s{0,8},?\s{0,8}"
         r"[\"']?value[\"']?\s{0,8}[=:]\s{0,8}[\"'](?P<value>[^\"'\\]{1,1024})[\"']"
     ),
+    re.compile(r"\"(?P<key>[A-Za-z][\w.-]{0,119})\"\s{0,8}:\s{0,8}\[\s{0,8}\"(?P<value>[^\"\\\s]{16,1024})\"\s{0,8}\]"),
     re.compile(r"\w\(\s{0,8}[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']\s{0,8},\s{0,8}[\"'](?P<value>[^\"'\\]{1,1024})[\"']\s{0,8}[),]"),
 )
-"""A name and a value in markup, as members of an object, and as arguments of a call."""
+"""A name and a value in markup, as members of an object, alone in a list (as Keycloak writes a realm), and as arguments of a call."""
 _ASSIGNED = re.compile(
     r"\s*(?:(?:export\s+|-\s+|ENV\s+|set\s+)?[A-Za-z][\w.]{0,119}=(?:\S*[^\s,])?|[A-Z][A-Z0-9_]{0,119}:\s{1,8}[a-z0-9][\w-]*)\s*"
 )
@@ -143,6 +144,16 @@ def _in_line(number: int, line: str) -> Iterator[Placed]:
             name, start = _module(line)
             yield _placed(name, line[start:].rstrip(), number, start)
         return
+    rest = line
+    for each in _named(number, line):
+        yield each
+        rest = rest.replace(each.value or "", "")
+    if shape_of(_SAMPLE_USER.sub("@", rest), without=_BY_NAME):
+        yield _placed("line", line.strip(), number, len(line) - len(line.lstrip()))
+
+
+def _named(number: int, line: str) -> Iterator[Placed]:
+    """The values in a line that have a credential's name."""
     for match in _KEY.finditer(line):  # a value isn't passed over: ``INFO: password=…`` and quoted text have pairs within
         key = match["key"] or match["option"]
         found = _VALUE.match(line, match.end()) if _by_name(key) else None
@@ -156,8 +167,6 @@ def _in_line(number: int, line: str) -> Iterator[Placed]:
         for found in apart.finditer(line):
             if _by_name(found["key"]) and _is_literal(found["value"], False, line) and not _REFERENCE.fullmatch(found["value"]):
                 yield _placed(found["key"], found["value"], number, found.start("value"))
-    if shape_of(_SAMPLE_USER.sub("@", line), without=_BY_NAME):
-        yield _placed("line", line.strip(), number, len(line) - len(line.lstrip()))
 
 
 def _module(line: str) -> tuple[str, int]:
