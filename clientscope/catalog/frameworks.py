@@ -125,12 +125,13 @@ def clients(values: Mapping[str, str]) -> list[FrameworkClient]:
     for place, names in found.items():
         if place.role == SHARED or not _is_clients(place.framework, names):
             continue
+        kind = ClientType(place.role) if place.role != TOPICS else None
         common: dict[str, str] = {}
         for each, others in shared.items():
             if (each.framework, each.within) == (place.framework, place.within):
-                common |= _known(each.framework, others)
+                common |= _of_kind(each.framework, _known(each.framework, others), kind)
                 alone.pop(each, None)
-        made.append(FrameworkClient(place.framework, ClientType(place.role) if place.role != TOPICS else None, {**common, **names}))
+        made.append(FrameworkClient(place.framework, kind, {**common, **names}))
     for place, names in alone.items():
         framework = place.framework
         if any(re.fullmatch(other, key) for other in framework.unless for key in names):
@@ -144,15 +145,25 @@ def _by_kind(framework: Framework, names: Mapping[str, str]) -> list[FrameworkCl
     """The clients that settings of nobody's in particular are of: those that alone have one of them, or an admin client."""
     of = {key: _kinds(framework.library, key) for key in names}
     kinds = [kind for kind in _KINDS[:2] if any(each & {*_KINDS[:2]} == {kind} for each in of.values())] or [_KINDS[2]]
-    theirs = [(kind, {key: name for key, name in names.items() if not of[key] or kind in of[key]}) for kind in kinds]
+    theirs = [(kind, _of_kind(framework, names, kind)) for kind in kinds]
     return [FrameworkClient(framework, kind, own) for kind, own in theirs if own]
+
+
+def _of_kind(framework: Framework, names: Mapping[str, str], kind: ClientType | None) -> dict[str, str]:
+    """Without what only other kinds of clients have: where settings are for all, those of one kind are no mistake.
+
+    Kafka Streams hands settings on to clients of each kind, and topics aren't clients.
+    """
+    if kind not in _KINDS:
+        return dict(names)
+    return {key: name for key, name in names.items() if not (kinds := _kinds(framework.library, key)) or kind in kinds}
 
 
 @cache
 def _kinds(library: str, key: str) -> frozenset[ClientType]:
-    """Of producers, consumers and admin clients, those that have the setting; empty for an unknown one."""
+    """The types of clients that have the setting; empty for an unknown one."""
     setting = libraries()[library].setting(key)
-    return frozenset(kind for kind in _KINDS if setting and kind.value in setting.kinds)
+    return frozenset(kind for kind in ClientType if setting and kind.value in setting.kinds)
 
 
 def _is_beside(framework: Framework, values: Mapping[str, str]) -> bool:

@@ -183,6 +183,9 @@ _NOT_A_CLIENTS = (
     ("a MirrorMaker's", {"clusters"}),
     ("a connector's", {"connector.class"}),
     ("a ksqlDB server's", {"ksql.service.id"}),
+    ("a cluster link's", {"link.mode"}),
+    ("a REST Proxy's", {"client.bootstrap.servers", "client.sasl.jaas.config", "client.security.protocol"}),
+    ("Cruise Control's", {"metric.sampler.class", "capacity.config.file"}),
     (
         "a Connect worker's",
         {
