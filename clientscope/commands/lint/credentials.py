@@ -69,7 +69,7 @@ _SAMPLE_TEXT = (
     r"|example|sample|dummy|fake|test|foo|bar|foobar|todo|tbd|str(?:ing)?|bytes|none|null|nil|undefined|true|false"
     r"|required|optional|hidden|redacted"
 )
-_SAMPLE = re.compile(rf"(?i)(?:{_SAMPLE_TEXT}|\W*)[-_.]?(?:\d|123)?|[~^<>=]{{1,2}}\d[\w.-]*")
+_SAMPLE = re.compile(rf"(?i)(?:{_SAMPLE_TEXT}|\W*)[-_.]?(?:\d|123)?|([a-z])\1{{2,}}|[~^<>=]{{1,2}}\d[\w.-]*")
 """What stands where a credential belongs, for a reader to replace; and a version, of a package that is named like one."""
 _SAMPLE_USER = re.compile(rf"(?i)(?<=[/\s\"'\[])[\w.\[-]{{0,64}}:(?:{_SAMPLE_TEXT})\d?\]{{0,2}}@")
 """The same before a host: ``user:password@``, and ``[user[:password]]@`` as a synopsis."""

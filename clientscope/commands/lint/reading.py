@@ -175,8 +175,11 @@ SUFFIXES = {
 _LOG = re.compile(r"\.log(?:[._-]\d[\d._-]*)*(?:\.gz)?$", re.I)
 """How the name of a client's own log ends, rotated or not."""
 
+_ENVIRONMENT = re.compile(r"\.env(?:\.[\w.-]+)?")
+"""Compose's file of variables, and those of its stages (``.env.prod``)."""
+
 _LEFT_OUT = {"node_modules", "__pycache__"}
-"""Folders that hold other people's files; those whose name begins with a dot are left out too."""
+"""Folders that hold other people's files; those whose name begins with a dot are left out too, and such files but for `_ENVIRONMENT`."""
 
 _NOT_A_CLIENTS = (
     ("a broker's", {"process.roles", "broker.id", "log.dirs", "log.dir", "zookeeper.connect", "controller.quorum.voters"}),
@@ -274,7 +277,8 @@ def _within(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
         for name in sorted(names):
             path = Path(at, name)
-            if not name.startswith(".") and path.suffix.lower() in SUFFIXES and path.is_file():
+            is_settings = not name.startswith(".") and path.suffix.lower() in SUFFIXES
+            if (is_settings or _ENVIRONMENT.fullmatch(name)) and path.is_file():
                 yield path
 
 

@@ -55,6 +55,7 @@ FILES = {
         (f"src/{name}" for name in ("b/orders.properties", "a.conf", ".git/x.properties", "node_modules/x.properties", "b/orders.txt")), BAD
     ),
     "src/.hidden.properties": BAD,
+    **dict.fromkeys(("src/.env", "src/.env.prod", "src/.envrc"), "SASL_PASSWORD=canary-2x\n"),
     "src/log4j.properties": "log4j.rootLogger=INFO\n",
     "src/server.properties": "process.roles=broker\nlog.dirs=/tmp\nacks=0\n",
     "src/worker.properties": "key.converter=x\ngroup.id=connect\n",
