@@ -106,7 +106,9 @@ class LiveQuery:
                 return list(self._decoded(zip(rows["topic"].to_pylist(), rows["value"].to_pylist(), strict=True)))
 
             self._findings = opened.enter_context(closing(FindingsPublisher(job, read)))
-            rows = passed(job, source(job, "live", beginning, with_keys=True))
+            # A task reads several of many partitions, each whole: one costs some 15 ms, whatever there is to read.
+            records = source(job, "live", beginning, with_keys=True).coalesce(job.spark.sparkContext.defaultParallelism)
+            rows = passed(job, records)
             writer = rows.writeStream.format("kafka").options(**sink_options(kafka), **_LARGE_REQUESTS)
             self.query: StreamingQuery = start(writer, "live", beginning.location, _INTERVAL_S)
             self._stopping = threading.Event()
