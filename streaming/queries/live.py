@@ -106,9 +106,7 @@ class LiveQuery:
                 return list(self._decoded(zip(rows["topic"].to_pylist(), rows["value"].to_pylist(), strict=True)))
 
             self._findings = opened.enter_context(closing(FindingsPublisher(job, read)))
-            # A task reads several of many partitions, each whole: one costs some 15 ms, whatever there is to read.
-            records = source(job, "live", beginning, with_keys=True).coalesce(job.spark.sparkContext.defaultParallelism)
-            rows = passed(job, records)
+            rows = passed(job, _in_few_tasks(source(job, "live", beginning, with_keys=True)))
             writer = rows.writeStream.format("kafka").options(**sink_options(kafka), **_LARGE_REQUESTS)
             self.query: StreamingQuery = start(writer, "live", beginning.location, _INTERVAL_S)
             self._stopping = threading.Event()
@@ -194,6 +192,15 @@ class LiveQuery:
                 if topic not in self._undecodable:
                     log.warning("a record of %s is not what the job writes (%s), and is passed over", topic, error.reason)
                 self._undecodable[topic] += 1
+
+
+def _in_few_tasks(records: DataFrame) -> DataFrame:
+    """In local mode a task for each core reads several of many partitions, each whole: one costs some 15 ms, whatever there is to read.
+
+    On a cluster, whose executors come and go, each partition has its own.
+    """
+    context = records.sparkSession.sparkContext
+    return records.coalesce(context.defaultParallelism) if context.master.startswith("local") else records
 
 
 class TopicEnds:
