@@ -18,7 +18,7 @@ from observe import private_file
 from patience import eventually
 
 from clientscope.local.process import free_port
-from clientscope.records.topics import GAUGES, QUARANTINE
+from clientscope.records.topics import GAUGES, QUARANTINE, TOPICS
 
 CANARIES = ("CNRYDIGESTKEYCNRYDIGESTKEYCNRYDIGESTKEY", "CNRYTOKENCNRYTOKENCNRY", "CNRYPASSWORDCNRY", "CNRYURLPASSWORD")
 
@@ -85,7 +85,7 @@ def is_well(file: Path, gateway: RunningGateway) -> None:
     assert "INTERNAL of broker 1" in texts["listeners"] and "the broker itself" in texts["listeners"]
     assert f"gateway --listen {gateway.address} is in use by clientscope" in texts["ports"]
     assert f"gateway --admin-listen {gateway.admin} is in use by clientscope" in texts["ports"]
-    assert "10 topics have" in texts["topics"]
+    assert f"{len(TOPICS)} topics have" in texts["topics"]
     assert "this machine's clock is" in texts["clocks"]
     assert {"java", "spark", "disk", "brokers", "files"} <= {check for check, text in texts.items() if text}
     status, text = doctor(file)
