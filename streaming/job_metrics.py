@@ -61,8 +61,8 @@ _GAUGES = {
     "read_timestamp_seconds": ("Time at which Kafka took the newest record that the query has read, Unix seconds.", ("query",)),
     "lag_records": ("Records that the query had not read yet at its last report.", _PARTITION),
     "lag_seconds": ("Time since the query last reached the partition's end; 0 at the end.", _PARTITION),
-    "state_rows": ("Rows of the query's state.", ("query",)),
-    "state_bytes": ("Memory of the query's state.", ("query",)),
+    "state_rows": ("Series and gateways that the engine of gauges keeps.", ("query",)),
+    "state_bytes": ("Memory of these.", ("query",)),
     "findings_kept": (
         "Entries in the tables of the engine of findings: clients, applications, open connections, findings; ranges of closed connections.",
         ("what",),
@@ -203,9 +203,6 @@ class JobMetrics:
         now = time.time() if now is None else now
         self._set("last_progress_timestamp_seconds", now, query)
         self._offsets(query, report.sources, now)
-        for operator in report.stateOperators:
-            self._set("state_rows", operator.numRowsTotal, query)
-            self._set("state_bytes", operator.memoryUsedBytes, query)
 
     def _observed(self, report: StreamingQueryProgress) -> None:
         read = report.observedMetrics.get(READ)

@@ -4,7 +4,7 @@ Nothing lasts but what is on topics. Each start reads the pushes from the beginn
 one per client. The result is compared with the topic of findings, and only differences are written (`streaming.findings`).
 
 What the live query passes on is taken in from the start on. What was there already is read beside it (`streaming.backlog`): connections
-first, so that of clients that are gone nothing is kept. So a new leak is reported at once, however much there is to read.
+first, so that of clients that are gone nothing is kept. So a new leak is reported once the live query has come to it.
 """
 
 from __future__ import annotations
@@ -94,11 +94,6 @@ class FindingsPublisher:
             self._backlog.start()
             opened.callback(self._backlog.stop)
             self._opened = opened.pop_all()
-
-    @property
-    def is_catching_up(self) -> bool:
-        """Whether it still reads what there was at the start."""
-        return not self._caught_up
 
     def take(self, inputs: Sequence[EngineInput]) -> None:
         """Takes in what is new, and writes what follows."""

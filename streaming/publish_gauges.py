@@ -1,7 +1,6 @@
 """Publisher of gauges: what gateways report -> newest count per series -> ``clientscope.gauges``.
 
-What is published is the state, and the topic is where it lasts (`streaming.gauges`). ``bench/gauges.py`` measures that against Spark's own
-aggregation and against TransformWithState.
+What is published is the state, and the topic is where it lasts (`streaming.gauges`).
 """
 
 from __future__ import annotations

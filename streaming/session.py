@@ -192,9 +192,6 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
         "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(256 << 20),
         "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 << 20),
-        # For a query with state, of which only `bench/gauges.py` has one now: a commit writes what has changed, not all.
-        "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     }
     if "://" not in settings.checkpoint_dir:
         # Through FileSystem rather than FileContext, which starts a process for each file; only the driver writes checkpoints.

@@ -36,7 +36,6 @@ _COMPARED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG)
 
 _CHOICES = frozenset({"acks", "compression.type", "group.protocol", "isolation.level", "share.acquire.mode"})
 
-_CLIENT_TYPES = tuple(ClientType)
 
 _SEEN_AGAIN_MS = 30_000
 """By then a gateway has recorded what a client's requests show since it started, if that is anything else: it takes some five seconds."""
@@ -77,7 +76,7 @@ def contradictions(
 
 def differences(said: JudgedPush, seen: JudgedPush) -> dict[str, tuple[str, str]]:
     """Kafka's name → the value that the client says, and the one that its requests show, as far as they can be compared."""
-    if said.client_type < 0:
+    if said.client_type is None:
         return {}
     known = {key: value for key, value in said.settings.items() if isinstance(value, str)}
     values = _kafkas(said.software_name, said.software_version, said.client_type, tuple(known.items()))
@@ -89,9 +88,9 @@ def differences(said: JudgedPush, seen: JudgedPush) -> dict[str, tuple[str, str]
 
 
 @lru_cache(maxsize=4_096)
-def _kafkas(software_name: str, version: str, client_type: int, settings: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+def _kafkas(software_name: str, version: str, client_type: str, settings: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     """Under Kafka's names and in its spelling, with what settings make of each other."""
-    dialect, of = dialect_of(software_name) or JAVA, _CLIENT_TYPES[client_type]
+    dialect, of = dialect_of(software_name) or JAVA, ClientType(client_type)
     values: dict[str, str | None] = {}
     for name, text in settings:
         key = dialect.kafka_name(name, of)

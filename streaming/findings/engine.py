@@ -81,7 +81,7 @@ class FindingsEngine:
         self._is_catching_up = True
         self._tombstones: dict[str, LogPosition] = {}
         self._times = AppendTimes()
-        self._newest: dict[tuple[str, int, int], JudgedPush] = {}  # until all has been read, by application, type of client and rank
+        self._newest: dict[tuple[str, str | None, int], JudgedPush] = {}  # until all has been read, by application, type of client and rank
         self._liveness = Liveness(CONNECTIONS_PER_CLIENT * most_clients)
         self.clients = PushedClients(self._liveness, most_clients)
         self.book = Book(self.clients, policy, published)

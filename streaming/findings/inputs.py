@@ -9,7 +9,6 @@ from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from clientscope.catalog.configs import ClientType
 from clientscope.gauges import GatewayKey
 from clientscope.records.client_key import Tenant, instance_of, is_anonymous, tenant_of
 from clientscope.records.codec import adapter
@@ -37,7 +36,7 @@ class There(NamedTuple):
     address: str
 
 
-ClientNames = tuple[There, int]
+ClientNames = tuple[There, str | None]
 """Whereabouts and type of a client that others have seen."""
 
 Settings = Mapping[str, Any]
@@ -82,7 +81,7 @@ class JudgedPush:
         size: of its settings and verdicts as text.
         tenant: whose it is, for bounds.
         origin: `clientscope.records.enums.Origin`.
-        client_type: its client's place in ``ClientType``; -1 where it isn't known.
+        client_type: a ``ClientType``; None where it isn't known.
         member: its group.instance.id; None for none.
         transactional: whether it has a transactional.id.
         ordered_ms: `appended_ms`, or that of an earlier record of its partition if that is later (`streaming.findings.append_times`).
@@ -108,7 +107,7 @@ class JudgedPush:
     size: int
     tenant: Tenant
     origin: Origin = Origin.PUSHED
-    client_type: int = -1
+    client_type: str | None = None
     member: str | None = None
     transactional: bool = False
     ordered_ms: int = 0
@@ -227,7 +226,7 @@ class InputReader:
             size=len(configuration) + len(rules),
             tenant=tenant if is_anonymous(tenant) else self._same(tenant),
             origin=result.origin,
-            client_type=-1 if result.client_type is None else _TYPES.index(result.client_type),
+            client_type=self._same(result.client_type),
             member=result.member,
             transactional=result.transactional,
             ordered_ms=max(ordered_ms, result.appended_ms),
@@ -269,7 +268,6 @@ class InputReader:
 
 
 _RULES, _CONFIGURATION = adapter(tuple[FiredRule, ...]), adapter(dict[str, Any])
-_TYPES = [each.value for each in ClientType]
 
 EngineInput: TypeAlias = PushResult | InputRecord
 

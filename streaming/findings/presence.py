@@ -24,7 +24,7 @@ from clientscope.presence import FORGOTTEN_MS, MOST_GATEWAYS, MOST_RANGES, Gatew
 from clientscope.records.client_key import tenant_of
 from clientscope.records.enums import Kind
 from streaming.findings import ordered
-from streaming.findings.inputs import ConnectionChange, JudgedPush, There, whereabouts
+from streaming.findings.inputs import ClientNames, ConnectionChange, JudgedPush, There, whereabouts
 from streaming.limits import Limit, Overflow
 
 GRACE_MS = 30_000
@@ -393,9 +393,9 @@ class Liveness:
 _MOST_ALIKE = 64
 """Clients of the same names that are looked through for one that has declared its configuration, the newest first."""
 
-_TYPES = range(-1, len(ClientType))
+_TYPES = (None, *(each.value for each in ClientType))
 
-_Alike = tuple[There, int, int]
+_Alike = tuple[There, int, str | None]
 """Whereabouts, rank, and the type of what a client hasn't pushed."""
 
 
@@ -414,8 +414,8 @@ class LivePushes:
         self._liveness = liveness
         self._moved = moved
         self._alike: dict[_Alike, ordered.Several] = {}
-        self._seen: dict[tuple[There, int], None] = {}
-        self._shifted: dict[tuple[There, int], None] = {}
+        self._seen: dict[ClientNames, None] = {}
+        self._shifted: dict[ClientNames, None] = {}
         self._on: dict[GatewayKey, dict[int, ordered.Several]] = {}
         self._fresh: dict[str, JudgedPush] = {}
         self._deadlines: list[tuple[int, str]] = []
@@ -458,7 +458,7 @@ class LivePushes:
                     del self._fresh[push.client]
                 self._look(push)
         for there in places:
-            for alike in ((there, 0, -1), *((there, 1, client_type) for client_type in _TYPES)):
+            for alike in ((there, 0, None), *((there, 1, client_type) for client_type in _TYPES)):
                 if alike in self._alike:
                     self._look(ordered.each(self._alike[alike])[-1])
         self._settle()
@@ -477,7 +477,7 @@ class LivePushes:
     def declared(self) -> Iterator[tuple[JudgedPush, JudgedPush]]:
         """What connected clients have declared, each beside what was seen of its requests at each gateway."""
         for there, client_type in self._seen:
-            alike = ordered.each(self._alike.get((there, 0, -1)))
+            alike = ordered.each(self._alike.get((there, 0, None)))
             said = [each for each in alike[-_MOST_ALIKE:] if each.client_type == client_type and each.client in self.live]
             of_requests = ordered.each(self._alike[there, 1, client_type])[-_MOST_ALIKE:]
             yield from ((said[-1], seen) for seen in of_requests if len(said) == 1)
@@ -489,7 +489,7 @@ class LivePushes:
         """
         if not push.rank:
             return False
-        alike = ordered.each(self._alike.get((push.there, 0, -1)))
+        alike = ordered.each(self._alike.get((push.there, 0, None)))
         return any(each.client_type == push.client_type for each in alike[-_MOST_ALIKE:])
 
     def _is_live(self, push: JudgedPush) -> bool:
@@ -542,4 +542,4 @@ class LivePushes:
 
 
 def _alike(push: JudgedPush) -> _Alike:
-    return push.there, push.rank, push.client_type if push.rank else -1
+    return push.there, push.rank, push.client_type if push.rank else None
