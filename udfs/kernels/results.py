@@ -16,7 +16,7 @@ from clientscope.records.result_record import MOST_BYTES, FiredRule, PushResult
 from clientscope.severities import SEVERITIES, Severity
 from udfs.kernels.applications import of_client
 from udfs.rules.engine.push import Push
-from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Judgement, Rule
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Judgement, Rule, SettingOf
 from udfs.rules.registry import RULES
 
 PER_INSTANCE = frozenset({"client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id"})
@@ -93,7 +93,8 @@ def key_of(record: ClientConfigRecord | ClientConnectionRecord) -> str:
 
 def _fired(push: Push, rule: Rule, judgement: Judgement) -> FiredRule:
     severity: Severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
-    settings = ({name: value for name, value in each._asdict().items() if value is not None} for each in push.shown(rule, judgement))
+    shown = (zip(SettingOf._fields, each, strict=True) for each in push.shown(rule, judgement))
+    settings = ({name: value for name, value in each if value is not None} for each in shown)
     return FiredRule(rule.code, rule.name, severity, push.message(rule, FIRED), tuple(settings))
 
 

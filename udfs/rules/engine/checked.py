@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -126,25 +126,29 @@ class CheckedSettings:
         Args:
             forms: of what is allowed.
         """
-        return list(self._refused(forms))
+        return [place for place, form in self._refused.items() if form in forms]
 
-    def _refused(self, forms: Sequence[str]) -> Iterator[int]:
+    @cached_property
+    def _refused(self) -> Mapping[int, str]:
+        """The same by any form, with that."""
+        found = {}
         for place in self.constrained:
             judgement, text = self.judgements[place], self._settings[place].value
             allowed = judgement.facts.allowed if judgement and judgement.facts else None
             assert allowed is not None and text is not None
-            if allowed.form in forms and not allowed.takes(text) and not (self._complete and is_filled_in(text)):
-                yield place
+            if not allowed.takes(text) and not (self._complete and is_filled_in(text)):
+                found[place] = allowed.form
+        return found
 
     def outdated(self) -> Iterator[SettingOf]:
         """The settings whose value the client's release takes, and the newest doesn't; each with the release that changed it."""
         library = libraries()[self._software.dialect.name] if self._software.dialect else None
-        kinds, refused = kinds_of(self._client_type), {*self._refused(("range", "words", "any case", "list", "filled"))}
+        kinds = kinds_of(self._client_type)
         for place in self.constrained:
             key, text = self._settings[place].key, self._settings[place].value
             known = library.setting(key) if library else None
             assert known is not None and text is not None
-            for kind in (kind for kind in kinds if kind in known.changed and place not in refused):
+            for kind in (kind for kind in kinds if kind in known.changed and place not in self._refused):
                 newest = known.now(kind, ())
                 if newest and newest.allowed and (since := known.stopped(kind, text)):
                     note = f"not since {'.'.join(map(str, since))}; allowed: {newest.allowed}"
