@@ -58,5 +58,5 @@ def passed(topic: str, values: Sequence[bytes], begin: int = 0, at_ms: int = _MS
 
 def taken(made: pa.StructArray) -> list[EngineInput]:
     """The same, as the engines take it in."""
-    pairs = zip(made.field("topic").to_pylist(), made.field("value").to_pylist(), strict=True)
+    pairs = zip(made.field("topic").to_pylist(), made.field("value").to_pylist(), strict=True)  # no tombstone is among them
     return [decode(PushResult, value) if topic == RESULTS else decode(InputRecord, value) for topic, value in pairs if value]

@@ -16,10 +16,10 @@ from clientscope import __version__
 from clientscope.clock import now_ms
 from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import Kafka
-from clientscope.records.topics import JOB
+from clientscope.records.topics import CONFIGS, JOB, RESULTS
 from sinks.history.batches import next_offsets
 from streaming.checkpoints import topics_now
-from streaming.checkpoints.job_records import QueryProgress, QueryStart, new_start
+from streaming.checkpoints.job_records import QueryProgress, QueryStart, Verdicts, new_start
 from streaming.checkpoints.job_topic import JobTopic
 from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.topics_now import EARLIEST, Extents, Offsets, TopicsNow, TopicWatch, lost, said, to_json
@@ -103,6 +103,31 @@ class Checkpoints:
             progress.batch if progress is not None and progress.checkpoint == start.checkpoint else None,
         )
 
+    def verdicts(self, judged_by: str) -> Mapping[int, int]:
+        """From which offsets of ``clientscope.results`` on verdicts count, by partition.
+
+        Where all pushes have to be judged again, that is its end, and the live query begins anew with configurations.
+
+        Args:
+            judged_by: `streaming.checkpoints.job_records.Verdicts.judged_by`.
+
+        Raises:
+            RecordsLost, EnvironmentProblem, KafkaError, TimeoutError: as `begin`.
+        """
+        start, state = self._current("live"), self.topic.read()
+        now = topics_now.ask(self._kafka, (CONFIGS, RESULTS))
+        known = state.verdicts
+        if known is not None and known.judged_by == judged_by and not _replaced(known.topic_ids, now.ids):
+            return known.begin
+        ends = {number: extent.end for number, extent in now.extents[RESULTS].items()}
+        position = dict(state.position("live"))
+        if position.pop(CONFIGS, None):
+            why = "its rules, or the topic of its results, are others"
+            log.info("all configurations are judged again: %s", why)
+            self._write(new_start("live", start.topic_ids, position, why, start.lost))
+        self.topic.write(Verdicts(judged_by=judged_by, topic_ids=dict(now.ids), begin=ends))
+        return ends
+
     def prepare(self, query: str, failure: Failure) -> None:
         """Gives a query that has failed a new checkpoint, if it can't continue with the one that it has.
 
@@ -139,7 +164,7 @@ class Checkpoints:
         self._job_topic_id = now.ids[JOB]
         starts = self.topic.read().starts
         begun = [(query, starts[query], checkpoint) for query, checkpoint in self._begun.items()]
-        another = {query: next(iter(_replaced(start, now.ids)), "") for query, start, _ in begun}
+        another = {query: next(iter(_replaced(start.topic_ids, now.ids)), "") for query, start, _ in begun}
         return {query: another[query] for query, start, checkpoint in begun if another[query] or start.checkpoint != checkpoint}
 
     def note(self, query: str, batch: int, position: Offsets) -> None:
@@ -172,7 +197,7 @@ class Checkpoints:
             )
         if start is None:
             return self._write(new_start(query, ids, {}, "it had never run"))
-        another = _replaced(start, ids)
+        another = _replaced(start.topic_ids, ids)
         if not another:
             return start
         position = self.topic.read().position(query)
@@ -240,9 +265,9 @@ def _differ(before: str | None, now: str | None) -> bool:
     return None not in (before, now) and before != now
 
 
-def _replaced(start: QueryStart, ids: Mapping[str, str | None]) -> list[str]:
-    """Its topics that were deleted and made again."""
-    return [topic for topic, known in start.topic_ids.items() if topic in ids and _differ(known, ids[topic])]
+def _replaced(before: Mapping[str, str | None], ids: Mapping[str, str | None]) -> list[str]:
+    """The topics that were deleted and made again."""
+    return [topic for topic, known in before.items() if topic in ids and _differ(known, ids[topic])]
 
 
 def _over(below: Offsets, above: Offsets) -> Offsets:

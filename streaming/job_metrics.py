@@ -70,7 +70,6 @@ _GAUGES = {
     "silence_paused": ("1 while silent gateways can't be reported as lost yet: Kafka is or was away, or the job has just started.", ()),
     "engine_lag_records": ("Records of the live query that the engines of findings and gauges have not taken in yet.", ("topic",)),
     "findings_catching_up": ("1 while the engine of findings reads the records that existed at its start, and reports only new leaks.", ()),
-    "findings_left_records": ("Offsets from the start of the engine of findings that it has not read yet.", ()),
     "jvm_memory_bytes": ("Memory used by the driver's JVM, garbage included.", ("area",)),
     "lost_records": ("Records that the query skipped since its last reset, since Kafka no longer had them.", _PARTITION),
 }
@@ -137,11 +136,10 @@ class JobMetrics:
         for topic, number in records.items():
             self._set("engine_lag_records", number, topic)
 
-    def catching_up(self, still: bool, left: int) -> None:
-        """Whether the engine of findings still reads what was there at its start, and how many offsets are left."""
+    def catching_up(self, still: bool) -> None:
+        """Whether the engine of findings still reads what was there at its start."""
         self.is_catching_up = still
         self._set("findings_catching_up", still)
-        self._set("findings_left_records", left)
 
     @property
     def python_bytes(self) -> int:

@@ -1,10 +1,7 @@
 """Publisher of findings: what the engine takes in -> findings over time -> ``clientscope.findings``.
 
-Nothing lasts but what is on topics. Each start reads the pushes from the beginning of ``clientscope.configs``, which compaction keeps at
-one per client. The result is compared with the topic of findings, and only differences are written (`streaming.findings`).
-
-What the live query passes on is taken in from the start on. What was there already is read beside it (`streaming.backlog`): connections
-first, so that of clients that are gone nothing is kept. So a new leak is reported once the live query has come to it.
+Nothing lasts but what is on topics. Each start reads ``clientscope.results``, of which compaction keeps one per client. What follows is
+compared with the topic of findings, and only differences are written (`streaming.findings`).
 """
 
 from __future__ import annotations
@@ -12,10 +9,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 
-from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from clientscope import clock
@@ -26,13 +22,11 @@ from clientscope.findings.record import Finding
 from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.compacted import Follower, read_compacted
-from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.kafka.writer import Headers, TopicWriter
-from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, STATUS
+from clientscope.records.topics import CONFIGS, DECISIONS, FINDINGS, STATUS
 from clientscope.status.record import ProcessStatus
 from clientscope.topic_values import parse
 from streaming import clients_seen
-from streaming.backlog import Backlog, Ranges
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
 from streaming.findings.inputs import EngineInput
 from streaming.findings.retention import Kept
@@ -41,23 +35,20 @@ from streaming.queries.query import JobContext
 
 log = logging.getLogger(__name__)
 
-_ROWS_AT_ONCE = 5_000
-"""Records of the backlog that are taken in at once; between them, what is new has its turn."""
-
 _NOTE_EVERY_MS = 60 * 60_000
 
 
 class FindingsPublisher:
     """The engine, its topic, and the changes that need no input: clients leave, decisions are made, changes become known values.
 
-    From any thread. `take` is called with what is new, `tick` every second, `close` at the end.
+    From any thread. `take` is called with what comes, `tick` every second, `close` at the end.
+
+    Attributes:
+        since_ms: what happened to connections has to be taken in from then on.
     """
 
-    def __init__(self, job: JobContext, read: Callable[[Ranges], Sequence[EngineInput]]) -> None:
+    def __init__(self, job: JobContext) -> None:
         """
-        Args:
-            read: what the live query makes of the records of such ranges.
-
         Raises:
             KafkaError, TimeoutError: no broker answers.
         """
@@ -79,36 +70,27 @@ class FindingsPublisher:
             kept = Kept(noted.seen, settings.keep_clients_days)
             self._tombstones = TopicWriter(kafka, CONFIGS)
             opened.callback(self._tombstones.close)
-            ranges = _ranges(kafka, min(now_ms - CONNECTIONS_BACK_MS, noted.since_ms))
+            self.since_ms = min(now_ms - CONNECTIONS_BACK_MS, noted.since_ms)
             published = read_compacted(kafka, FINDINGS)
             self._findings = FindingsEngine(published, job.policy, job.thresholds, job.conditions, kept, job.reports, settings.max_clients)
             self._lock = threading.Lock()
             self._caught_up = False
-            self._backlog = Backlog(
-                job.spark,
-                [(topic, {place: found for place, found in ranges.items() if place.topic == topic}) for topic in (CONNECTIONS, CONFIGS)],
-                read,
-                self._take,
-                self._read_whole,
-            )
-            self._backlog.start()
-            opened.callback(self._backlog.stop)
             self._opened = opened.pop_all()
 
     def take(self, inputs: Sequence[EngineInput]) -> None:
-        """Takes in what is new, and writes what follows."""
+        """Takes in what comes, and writes what follows."""
         with self._lock:
             self._findings.apply(inputs)
             self._publish()
 
-    def tick(self) -> None:
-        """Publishes what has changed; new leaks and our own problems alone until all has been read that there was at the start.
+    def caught_up(self) -> None:
+        """All has been taken in that there was at the start."""
+        settle()  # nearly all that was made of it stays, and each collection would go through it again
+        with self._lock:
+            self._caught_up = True
 
-        Raises:
-            Exception: what was there at the start can't be read.
-        """
-        if self._backlog.failure is not None:
-            raise self._backlog.failure
+    def tick(self) -> None:
+        """Publishes what has changed; new leaks and our own problems alone until all has been taken in that there was at the start."""
         self._read_statuses()
         with self._lock:
             self._publish()
@@ -117,7 +99,7 @@ class FindingsPublisher:
 
     def measure(self, metrics: JobMetrics) -> None:
         """How much is kept of what, how much was left out, and whether all has been read that there was at the start."""
-        metrics.catching_up(not self._caught_up, self._backlog.left)
+        metrics.catching_up(not self._caught_up)
         with self._lock:
             for topic, number in self._findings.passed_over.take().items():
                 metrics.passed_over(topic, number)
@@ -129,19 +111,6 @@ class FindingsPublisher:
         with self._lock:
             self._note(clock.now_ms())
         self._opened.close()
-
-    def _take(self, inputs: Sequence[EngineInput]) -> None:
-        """Takes in a slice of what was there at the start."""
-        for begin in range(0, len(inputs), _ROWS_AT_ONCE):
-            with self._lock:
-                self._findings.apply(inputs[begin : begin + _ROWS_AT_ONCE], was_there=True)
-        settle()  # nearly all that a slice has made stays, and each collection would go through it again
-
-    def _read_whole(self, topic: str) -> None:
-        """All of a topic has been read that there was at the start; of the last one, everything."""
-        if topic == CONFIGS:
-            with self._lock:
-                self._caught_up = True
 
     def _publish(self) -> None:
         now_ms = clock.now_ms()
@@ -223,9 +192,3 @@ def _decision(value: bytes | None) -> Decision | None:
     except RecordError as error:
         log.warning("a record on %s is invalid (%s), and skipped", DECISIONS, error.reason)
         return None
-
-
-def _ranges(kafka: KafkaAccess, connections_since_ms: int) -> dict[TopicPartition, OffsetRange]:
-    """What there is to read at the start, of both topics."""
-    with closing(TopicReader(kafka, "clientscope-stream")) as reader:
-        return reader.ranges(CONFIGS, CONNECTIONS, since_ms={CONNECTIONS: connections_since_ms})

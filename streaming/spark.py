@@ -312,7 +312,7 @@ INTERNALS = (
         "DataFrame._collect_as_arrow",
         "streaming.spark",
         "rows on the driver before Spark 4.0",
-        "gauges and findings are parked on Spark 3.5",
+        "history is parked on Spark 3.5",
     ),
     Internal(
         "StreamingQueryProgress._jdict",

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructField, StructType
 
 from clientscope.digest import DigestKey
 from clientscope.profiles import Thresholds
+from clientscope.records.result_record import SOURCE_PLACE
 from clientscope.records.topics import CONFIGS
 from udfs import decode
 from udfs.decode import decode_connections, decode_pushes
@@ -101,7 +102,9 @@ def _in_pandas(column: pa.Array) -> pd.arrays.ArrowExtensionArray | pd.Series:
 
 
 def live(records: DataFrame, digest_key: DigestKey | None, thresholds: Thresholds | None = None) -> DataFrame:
-    """Topic, key and value of what follows from each record (`udfs.kernels.live`), for a Kafka sink.
+    """Topic, key, value and headers of what follows from each record (`udfs.kernels.live`), for a Kafka sink.
+
+    A record without a value has the place of its source in a header, since nothing else of it can say that.
 
     Args:
         records: of ``clientscope.configs`` and ``clientscope.connections``, with their keys.
@@ -118,7 +121,10 @@ def live(records: DataFrame, digest_key: DigestKey | None, thresholds: Threshold
         "value",
         "key",
     )
-    return records.select(made.alias("made")).where(F.col("made.value").isNotNull()).select("made.*")
+    place = F.concat_ws("/", "partition", "offset", F.unix_millis("timestamp")).cast("binary")
+    header = F.array(F.struct(F.lit(SOURCE_PLACE).alias("key"), place.alias("value")))
+    rows = records.select(made.alias("made"), header.alias("header")).where(F.col("made.topic").isNotNull())
+    return rows.select("made.*", F.when(F.col("made.value").isNull(), F.col("header")).alias("headers"))
 
 
 _PLACE = ("topic", "partition", "offset", "timestamp")

@@ -84,7 +84,7 @@ class DemoWatch:
                             self._gauge(message.key, message.value)
                         elif partition.topic == FINDINGS:
                             self._finding(message.key, message.value)
-                        else:
+                        elif message.value is not None:
                             self._result(json.loads(message.value))
 
     def _gauge(self, key: bytes, value: bytes | None) -> None:

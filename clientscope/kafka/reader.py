@@ -200,6 +200,10 @@ class TopicReader:
         position = self._consumer.position(partition, timeout_ms=int(_PAUSE_S * 1000))
         return self._ranges[partition].first if position is None else int(position)
 
+    def positions(self) -> dict[TopicPartition, int]:
+        """`position` of each partition that is read. It passes what compaction took away, where the last record read doesn't."""
+        return {partition: self.position(partition) for partition in self._ranges}
+
     def close(self) -> None:
         """Ends it."""
         self._consumer.close(autocommit=False, timeout_ms=1_000)

@@ -13,13 +13,12 @@ MOST_KEY_BYTES = 1_024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputRecord:
-    """Value of ``clientscope.inputs``: a record of ``clientscope.connections``, redacted, or a tombstone of ``clientscope.configs``.
+    """Value of ``clientscope.inputs``: a record of ``clientscope.connections``, redacted.
 
     Attributes:
         topic, partition, offset: where that record is.
         appended_ms: when Kafka took it, in ms since the epoch.
-        client: `clientscope.records.client_key` of the connection's client, or the tombstone's key.
-        connection: None for a tombstone.
+        client: `clientscope.records.client_key` of the connection's client.
     """
 
     __pydantic_config__ = READ
@@ -30,4 +29,4 @@ class InputRecord:
     offset: Id64
     appended_ms: Ms
     client: ClientKey
-    connection: ClientConnectionRecord | None = None
+    connection: ClientConnectionRecord

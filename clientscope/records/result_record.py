@@ -1,4 +1,4 @@
-"""Records of ``clientscope.results``: the verdicts of all rules on one push, and its settings as they may be compared."""
+"""Records of ``clientscope.results``: the verdicts of all rules on each client's newest push, and its settings as they may be compared."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from clientscope.severities import Severity
 
 MOST_BYTES = 500_000
 """Of a value with the settings in it; one with more names none. Producers send 1 MiB at most."""
+
+SOURCE_PLACE = "clientscope.source"
+"""Header of a tombstone: partition, offset and time of the one on ``clientscope.configs`` that it follows from, with slashes between."""
 
 ClientTypeName = Literal["producer", "consumer", "share-consumer", "admin", "streams"]
 """`clientscope.catalog.configs.ClientType`."""
@@ -44,10 +47,10 @@ class PushResult:
     Attributes:
         topic, partition, offset: where the push is.
         appended_ms: when Kafka took the push, in ms since the epoch; received_ms: when the gateway did.
-        application: the record's key: a JSON list of the principal, client.id and group.id.
+        application: a JSON list of the principal, client.id and group.id.
         settings: how many the push has; redacted: how many of these have no value.
         rules: those that fired, and why; passed, not_evaluable: codes of those that found nothing, and of those that couldn't judge.
-        client: the key of the push, which is its client's.
+        client: the key of the push, which is its client's, and the record's own.
         client_type: which of Kafka's clients it is; None where that isn't known.
         member: its group.instance.id; None where it has none, or it was redacted.
         transactional: whether it has a transactional.id.

@@ -19,6 +19,8 @@ TELEMETRY = "clientscope.telemetry"
 JOB = "clientscope.job"
 
 _DAY_MS = 24 * 60 * 60 * 1000
+_TOMBSTONE_MS = 7 * _DAY_MS
+"""A job that was away for less sees each tombstone; Kafka itself keeps them for a day."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Topic:
             "max.message.bytes": str(self.max_message_bytes),
         }
         if self.retention_days is None:
-            configs["cleanup.policy"] = "compact"
+            configs |= {"cleanup.policy": "compact", "delete.retention.ms": str(_TOMBSTONE_MS)}
         else:
             configs["cleanup.policy"] = "delete"
             configs["retention.ms"] = str(self.required_retention_ms)
@@ -56,7 +58,7 @@ class Topic:
 TOPICS = (
     Topic(CONFIGS),
     Topic(CONNECTIONS, retention_days=7),
-    Topic(RESULTS, retention_days=7),
+    Topic(RESULTS),
     Topic(INPUTS, retention_days=1),
     Topic(FINDINGS),
     Topic(DECISIONS),

@@ -25,7 +25,7 @@ from clientscope.records.input_record import InputRecord
 from clientscope.records.quarantine_record import QuarantineRecord
 from clientscope.records.result_record import PushResult
 from clientscope.status.record import BrokerStatus, ProcessStatus
-from streaming.checkpoints.job_records import ClientsSeen, JobOwner, QueryProgress, QueryStart, SkippedRecord
+from streaming.checkpoints.job_records import ClientsSeen, JobOwner, QueryProgress, QueryStart, SkippedRecord, Verdicts
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "clientscope" / "records" / "schemas"
@@ -41,14 +41,14 @@ VALUES: Mapping[str, Any] = {
     topics.GAUGES: Gauge | GatewayGauge,
     topics.STATUS: ProcessStatus | BrokerStatus,
     topics.QUARANTINE: QuarantineRecord,
-    topics.JOB: JobOwner | QueryStart | QueryProgress | SkippedRecord | ClientsSeen,
+    topics.JOB: JobOwner | QueryStart | QueryProgress | Verdicts | SkippedRecord | ClientsSeen,
 }
 """By topic what its values are. Those of clientscope.telemetry are OTLP's MetricsData, as OpenTelemetry defines it."""
 
 _KEYS = {
     topics.CONFIGS: "the client's instance id and a digest of whose it is; or gateway, epoch and connection",
     topics.CONNECTIONS: "the gateway's id",
-    topics.RESULTS: "a JSON list: the application's principal, client.id and group.id",
+    topics.RESULTS: "the same of the client that is judged",
     topics.INPUTS: "topic and partition of its source, with a slash between them",
     topics.FINDINGS: "the finding's fingerprint",
     topics.DECISIONS: "the finding's fingerprint",

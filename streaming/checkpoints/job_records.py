@@ -137,6 +137,25 @@ class QueryProgress(JobRecord):
         return (self.query,)
 
 
+class Verdicts(JobRecord):
+    """From where on ``clientscope.results`` has verdicts that count: those before are of other rules, or of topics that are gone.
+
+    Attributes:
+        judged_by: what they follow from beside the pushes; where it changes, all pushes are judged again.
+        topic_ids: of the topics of configurations and of results, as in `QueryStart`.
+        begin: by partition; one that isn't named counts from its beginning.
+    """
+
+    kind = "verdicts"
+    judged_by: str
+    topic_ids: dict[str, str | None]
+    begin: dict[int, Offset]
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        return ()
+
+
 class SkippedRecord(JobRecord):
     """A record that every query skips, since decoding it kills the process.
 
@@ -175,7 +194,9 @@ class ClientsSeen(JobRecord):
         return (self.shard,)
 
 
-_KINDS: Mapping[str, type[JobRecord]] = {each.kind: each for each in (JobOwner, QueryStart, QueryProgress, SkippedRecord, ClientsSeen)}
+_KINDS: Mapping[str, type[JobRecord]] = {
+    each.kind: each for each in (JobOwner, QueryStart, QueryProgress, Verdicts, SkippedRecord, ClientsSeen)
+}
 
 
 @dataclass
@@ -183,6 +204,7 @@ class JobState:
     """The newest of all records."""
 
     owner: JobOwner | None = None
+    verdicts: Verdicts | None = None
     starts: dict[str, QueryStart] = field(default_factory=dict)
     progress: dict[str, QueryProgress] = field(default_factory=dict)
     skipped: dict[str, SkippedRecord] = field(default_factory=dict)
@@ -205,6 +227,8 @@ class JobState:
                     self.starts[record.query] = record
                 case QueryProgress():
                     self.progress[record.query] = record
+                case Verdicts():
+                    self.verdicts = record
                 case SkippedRecord():
                     self.skipped[key] = record
                 case ClientsSeen():

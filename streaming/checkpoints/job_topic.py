@@ -154,6 +154,7 @@ class JobTopic:
         with self._lock:
             known = self._state
             kept = (*known.starts.values(), *known.progress.values(), *known.skipped.values(), *known.seen.values())
+            kept += (known.verdicts,) if known.verdicts else ()
             log.error("%s was deleted and made again: what this job knows is written to it", JOB)
             self.write(self._owner, *kept)
 

@@ -1,11 +1,8 @@
 """Findings, over time and across the fleet: from pushes and connections to the records of ``clientscope.findings``.
 
-The driver keeps what each client last pushed and which connections are open, and no other state. At its start the job reads both topics
-again: pushes from the beginning, connections from `CONNECTIONS_BACK_MS` ago, within which a gateway lists every open connection.
-What those topics don't contain (since when, how often, when a notification was due) is kept in the findings' own records.
-
-Until all has been read that there was at the start, records may come in any order: what is new comes first, and of a topic that has got
-partitions a key's older records may come after newer ones (F49).
+The driver keeps what each client last pushed and which connections are open, and no other state. At its start the job reads both again:
+connections from `CONNECTIONS_BACK_MS` ago, within which a gateway lists every open connection, then the result of each client's push.
+What these don't contain (since when, how often, when a notification was due) is kept in the findings' own records.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from streaming.findings.clients import MOST_CLIENTS, OneApplication, PushedClien
 from streaming.findings.comparisons import Comparisons
 from streaming.findings.entry import FindingEntry, Policy
 from streaming.findings.fact_reports import FactReports
-from streaming.findings.inputs import AppendTimes, ConnectionChange, EngineInput, InputReader, JudgedPush, LogPosition
+from streaming.findings.inputs import AppendTimes, ConnectionChange, EngineInput, Erased, InputReader, JudgedPush, LogPosition
 from streaming.findings.presence import CONNECTIONS_PER_CLIENT, Liveness
 from streaming.findings.retention import Kept
 from streaming.limits import Limit, Overflow, PassedOver
@@ -81,7 +78,6 @@ class FindingsEngine:
         self._is_catching_up = True
         self._tombstones: dict[str, LogPosition] = {}
         self._times = AppendTimes()
-        self._newest: dict[tuple[str, str | None, int], JudgedPush] = {}  # until all has been read, by application, type of client and rank
         self._liveness = Liveness(CONNECTIONS_PER_CLIENT * most_clients)
         self.clients = PushedClients(self._liveness, most_clients)
         self.book = Book(self.clients, policy, published)
@@ -93,16 +89,13 @@ class FindingsEngine:
         self._comparisons = Comparisons(self.clients, self._liveness, self.book, thresholds, FactReports() if reports is None else reports)
         self._forgot_ms = self._newest_ms = 0
 
-    def apply(self, inputs: Iterable[EngineInput], was_there: bool = False) -> None:
+    def apply(self, inputs: Iterable[EngineInput]) -> None:
         """Takes in what a batch has; repeated and late records do no harm, and one that can't be taken in is passed over.
-
-        Until the first call of `changes` their order doesn't matter.
 
         Args:
             inputs: of ``clientscope.results`` and ``clientscope.inputs``.
-            was_there: whether their records were there at the start, and are read beside those that are new.
         """
-        for ordered_ms, each in self._times.in_order(inputs, was_there):
+        for ordered_ms, each in self._times.in_order(inputs):
             self._newest_ms = max(self._newest_ms, each.appended_ms)
             try:
                 self._apply(each, ordered_ms)
@@ -188,7 +181,7 @@ class FindingsEngine:
     def _apply(self, found: EngineInput, ordered_ms: int) -> None:
         if isinstance(found, PushResult):
             self._pushed(found, ordered_ms)
-        elif found.connection is None:
+        elif isinstance(found, Erased):
             self._ended(found.client, _position(found))
         else:
             self._happened(self._reader.connection(found.connection, found.client, found.appended_ms))
@@ -204,36 +197,18 @@ class FindingsEngine:
         if push.appended_ms <= self._erased.get(key, -1):  # Kafka's time went back: what came before is erased first
             self._erase()
         self.kept.pushed(push)
-        if self._is_catching_up:
-            kind = push.application, push.client_type, push.rank
-            newest = self._newest.get(kind)
-            if newest is None or not newest.position.is_after(push.position):
-                self._newest[kind] = push
         taken = self.clients.apply(push)
         if taken is None:
-            self._came_late(push)
             return
         application, earlier = taken
         change = self.clients.started(application, push) if earlier is None else None
         if change is not None:
             self._comparisons.started(application, fleet.Change(*change))
-        self._judge(application, push, earlier)
-        if self._is_catching_up and self.clients.is_forgotten(push, self._newest_ms):
-            self._forgotten([self.clients.erase(push.client) or push], [], push.appended_ms)
-        if self.clients.is_full:
-            self._forgotten(*self.clients.make_room(), push.appended_ms)
-
-    def _came_late(self, push: JudgedPush) -> None:
-        """A push that its client has replaced since: what it had wrong was there, and a secret in it is one."""
-        newest = self.clients.of(push.client)
-        if self._is_catching_up and newest is not None and newest.position.is_after(push.position):
-            application = self.clients.applications[newest.application]
-            self._judge(self.clients.application(push.application), push, newest)
-            self._judge(application, newest, push)
-
-    def _judge(self, application: OneApplication, push: JudgedPush, earlier: JudgedPush | None) -> None:
         # Until all has been read, a client that declares its configuration may be still to come: what was seen of it has to wait.
         self.book.pushed(application, push, earlier, leaks_only=self._is_catching_up and push.rank > 0)
+        if self.clients.is_full:  # at the start of clients, too, that have been gone for long
+            room = self.clients.forget(self._newest_ms) if self._is_catching_up else self.clients.make_room()
+            self._forgotten(*room, push.appended_ms)
 
     def _forgotten(self, clients: list[JudgedPush], applications: list[OneApplication], now_ms: int) -> None:
         if clients or applications:
@@ -254,7 +229,7 @@ class FindingsEngine:
         self._erased[key] = max(erased_ms, self._erased.get(key, 0))
         if len(self._erased) >= _MOST_ERASED:
             self._erase()
-        # Tombstones and results come by different topics: an earlier push of this client may be still to come.
+        # Where the topic has got partitions, an earlier push of this client may be still to come.
         if (earlier := self._tombstones.get(key)) is None or tombstone.is_after(earlier):
             self._tombstones[key] = tombstone
         if pushed_since:
@@ -275,32 +250,30 @@ class FindingsEngine:
         return self.kept.pushed_ms(key) > tombstone.appended_ms if push is None else push.position.is_after(tombstone)
 
     def _caught_up(self) -> None:
-        """All has been read that there was at the start; from now on records come in the order in which they were written."""
+        """All has been read that there was at the start: what was seen of clients that say no more counts, and what applications lack."""
         # Compaction may have removed what a tombstone erases, and whose time may be later than the tombstone's.
         self._erased |= {key: _EVER for key in self._tombstones if not self.kept.pushed_ms(key)}
         self._is_catching_up = False
+        newest: dict[tuple[str, str | None, int], JudgedPush] = {}
+        for push in self.clients.all():
+            kind = push.application, push.client_type, push.rank
+            if kind not in newest or push.position.is_after(newest[kind].position):
+                newest[kind] = push
         seen = (push for push in self.clients.all() if push.rank)
-        for push in {push.client: push for push in (*seen, *self._newest.values())}.values():
+        for push in {push.client: push for push in (*seen, *newest.values())}.values():
             try:
                 self._waited(push)
             except Exception as error:
                 self._record_failed(CONFIGS, push.position, error)
-        self._newest.clear()
         self.book.old_ms = self._newest_ms
 
     def _waited(self, push: JudgedPush) -> None:
-        """Takes in what had to wait until all was read: what was seen of clients that say no more, and what is without earlier findings."""
-        application, is_known = self.clients.application(push.application), self.clients.of(push.client) is push
-        if is_known:
-            is_declared = self.clients.is_declared(push)
-        else:  # its client has been gone for so long that it is forgotten; so are those that declared their configuration
-            is_declared = bool(push.rank) and (push.application, push.client_type, 0) in self._newest
-        if push.rank and not is_declared:
+        application = self.clients.applications[push.application]
+        if self.clients.is_declared(push):
+            return
+        if push.rank:
             self.book.pushed(application, push, push)
-            if not is_known:
-                self.book.forgotten([push], [], push.appended_ms)
-        if not is_declared:
-            self.book.passes(application, push)
+        self.book.passes(application, push)
 
     def _happened(self, event: ConnectionChange) -> None:
         self._liveness.apply(event)

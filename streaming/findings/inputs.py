@@ -1,4 +1,4 @@
-"""Inputs of the engine: a client's push with its verdicts, or an event of a connection (`udfs.kernels.live`)."""
+"""Inputs of the engine: a client's push with its verdicts, its end, or an event of a connection (`udfs.kernels.live`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from clientscope.gauges import GatewayKey
 from clientscope.records.client_key import Tenant, instance_of, is_anonymous, tenant_of
@@ -269,7 +269,19 @@ class InputReader:
 
 _RULES, _CONFIGURATION = adapter(tuple[FiredRule, ...]), adapter(dict[str, Any])
 
-EngineInput: TypeAlias = PushResult | InputRecord
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """A tombstone of ``clientscope.configs``; its attributes are those of a `PushResult`."""
+
+    client: str
+    partition: int
+    offset: int
+    appended_ms: int
+    topic: ClassVar[str] = CONFIGS
+
+
+EngineInput: TypeAlias = PushResult | InputRecord | Erased
 
 _Partition = tuple[bool, int]
 """Whether it is one of ``clientscope.configs``, and its number."""
@@ -283,28 +295,23 @@ _Partition = tuple[bool, int]
 class AppendTimes:
     """The newest time so far of each partition of both topics.
 
-    A partition's records are read by offset. What it had at the start is read beside what is new, so each has a newest time of its own.
+    A partition's records are read by offset.
     """
 
     def __init__(self) -> None:
-        self._newest_ms: defaultdict[tuple[bool, _Partition], int] = defaultdict(int)
+        self._newest_ms: defaultdict[_Partition, int] = defaultdict(int)
 
-    def in_order(self, inputs: Iterable[EngineInput], was_there: bool) -> list[tuple[int, EngineInput]]:
-        """Ordering time of each of a batch, and itself: by offset within a partition, between partitions the earlier ones first.
-
-        Args:
-            was_there: whether their records were there at the start.
-        """
+    def in_order(self, inputs: Iterable[EngineInput]) -> list[tuple[int, EngineInput]]:
+        """Ordering time of each of a batch, and itself: by offset within a partition, between partitions the earlier ones first."""
         partitions: defaultdict[_Partition, list[EngineInput]] = defaultdict(list)
         for each in inputs:
             partitions[each.topic == CONFIGS, each.partition].append(each)
-        ordered = (self._ordered(which, of, was_there) for which, of in partitions.items())
+        ordered = (self._ordered(which, of) for which, of in partitions.items())
         return sorted(chain.from_iterable(ordered), key=itemgetter(0))  # merges what is in order already
 
-    def _ordered(self, which: _Partition, inputs: Iterable[EngineInput], was_there: bool) -> Iterator[tuple[int, EngineInput]]:
-        # What was there at the start comes before what is new.
-        newest_ms = max(self._newest_ms[True, which], self._newest_ms[was_there, which])
+    def _ordered(self, which: _Partition, inputs: Iterable[EngineInput]) -> Iterator[tuple[int, EngineInput]]:
+        newest_ms = self._newest_ms[which]
         for each in sorted(inputs, key=attrgetter("offset")):
             newest_ms = max(newest_ms, each.appended_ms)
             yield newest_ms, each
-        self._newest_ms[was_there, which] = newest_ms
+        self._newest_ms[which] = newest_ms

@@ -58,8 +58,6 @@ def gauge_entries(inputs: Iterable[InputRecord]) -> Iterator[GaugeEntry]:
     """What records say of series, and a heartbeat of its gateway: that behind its series."""
     for each in inputs:
         record = each.connection
-        if record is None:
-            continue
         beat = GaugeEntry(
             cluster=record.cluster_id,
             broker=record.broker_id,

@@ -5,6 +5,9 @@ task that judged. Nothing of it comes to the driver: there the engines of findin
 
 Spark's sink writes at least once: after a failure the records of a batch come again. Engines take the newest of each by its place in the
 source, so that changes nothing.
+
+A start reads no push: results are compacted, one for each client, and count as long as the rules are the same. Where they aren't, the query
+begins with the first configuration, and what it writes from then on counts.
 """
 
 from __future__ import annotations
@@ -13,33 +16,35 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, closing
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
+from clientscope import __version__
 from clientscope.clock import now_ms
+from clientscope.digest import identifier
 from clientscope.errors import RecordError
 from clientscope.findings.conditions import Condition
 from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.reader import Batches, TopicReader
+from clientscope.kafka.compacted import clears_old_place
+from clientscope.kafka.reader import Batches, OffsetRange, TopicReader
 from clientscope.records.codec import decode
 from clientscope.records.input_record import InputRecord
-from clientscope.records.result_record import PushResult
+from clientscope.records.result_record import SOURCE_PLACE, PushResult
 from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, INPUTS, RESULTS, STATUS
 from streaming import transforms
-from streaming.backlog import Ranges
-from streaming.findings.inputs import EngineInput
+from streaming.findings.inputs import EngineInput, Erased
 from streaming.job_metrics import JobMetrics
 from streaming.publish_findings import FindingsPublisher
 from streaming.publish_gauges import EndsAsked, GaugesPublisher
 from streaming.queries.query import JobContext, JobQuery, source, start
-from streaming.sources import between, sink_options
-from streaming.spark import last_report, read_to, to_table
+from streaming.sources import sink_options
+from streaming.spark import last_report, read_to
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +59,7 @@ FOLLOWED = (RESULTS, INPUTS)
 """What the query writes, and the engines take in."""
 
 _AGAIN_MS = 10 * 60_000
-"""So much of it is taken in again at each start: what was written while the process before had not taken it in yet."""
+"""So much of inputs the gauges take in again at each start: what was written while the process before had not taken it in yet."""
 
 _POLL_S, _ANSWER_S = 1.0, 5.0
 
@@ -68,15 +73,21 @@ def passed(job: JobContext, records: DataFrame) -> DataFrame:
     return transforms.live(records, job.digest_key, job.thresholds)
 
 
+def judged_by(job: JobContext) -> str:
+    """What verdicts follow from beside the pushes: the release with its rules, the user's limits, and the key of digests."""
+    rules = job.settings.rules_file.read_text() if job.settings.rules_file else ""
+    return identifier("rules", __version__, rules, job.digest_key.key_id if job.digest_key else "")
+
+
 class Reported(NamedTuple):
-    """What Spark has reported of connections, which counts once the engines have taken in what came of it.
+    """What Spark has reported, which counts once the engines have taken in what came of it.
 
     Attributes:
-        read_to: by partition, up to where the query has read them.
+        read_to: by topic and partition, up to where the query has read them.
         ends: where the topics ended then that it writes.
     """
 
-    read_to: Mapping[int, int]
+    read_to: Mapping[str, Mapping[int, int]]
     ends: Mapping[TopicPartition, int]
 
 
@@ -92,20 +103,21 @@ class LiveQuery:
         self._said_lag: tuple[bool, int] = (False, 0)
         self._reported: Reported | None = None
         with ExitStack() as opened:  # closed again where the rest fails
+            verdicts = job.checkpoints.verdicts(judged_by(job))
+            self._findings = opened.enter_context(closing(FindingsPublisher(job)))
             self._follower = opened.enter_context(closing(TopicReader(kafka, "clientscope-stream")))
-            ranges = self._follower.ranges(*FOLLOWED, since_ms=dict.fromkeys(FOLLOWED, now_ms() - _AGAIN_MS))
-            self._follower.seek(ranges, growing=True)
-            self._taken = {partition: first for partition, (first, _) in ranges.items()}
+            there = self._follower.ranges(CONFIGS, CONNECTIONS, *FOLLOWED, since_ms={INPUTS: self._findings.since_ms})
+            self._start: Mapping[TopicPartition, int] | None = {at: end for at, (_, end) in there.items() if at.topic not in FOLLOWED}
+            self._inputs = {at: found for at, found in there.items() if at.topic == INPUTS}
+            self._results = {
+                at: OffsetRange(max(first, verdicts.get(at.partition, 0)), end) for at, (first, end) in there.items() if at.topic == RESULTS
+            }
+            again = self._follower.ranges(INPUTS, since_ms={INPUTS: now_ms() - _AGAIN_MS})
+            self._gauges_from = {at.partition: first for at, (first, _) in again.items()}
+            self._taken = {partition: first for partition, (first, _) in {**self._inputs, **self._results}.items()}
             self._ends = opened.enter_context(closing(TopicEnds(kafka, CONNECTIONS, *FOLLOWED)))
             self._gauges = opened.enter_context(closing(GaugesPublisher(kafka, job.conditions)))
             beginning = job.checkpoints.begin("live")
-            left_out = job.skipped()
-
-            def read(part: Ranges) -> list[EngineInput]:
-                rows = to_table(passed(job, between(job.spark, kafka, part, left_out)))
-                return list(self._decoded(zip(rows["topic"].to_pylist(), rows["value"].to_pylist(), strict=True)))
-
-            self._findings = opened.enter_context(closing(FindingsPublisher(job, read)))
             rows = passed(job, _in_few_tasks(source(job, "live", beginning, with_keys=True)))
             writer = rows.writeStream.format("kafka").options(**sink_options(kafka), **_LARGE_REQUESTS)
             self.query: StreamingQuery = start(writer, "live", beginning.location, _INTERVAL_S)
@@ -128,11 +140,14 @@ class LiveQuery:
             ends = {place: end for place, end in asked.ends.items() if place.topic in FOLLOWED}
             self._behind = {topic: sum(self._left(at, end) for at, end in ends.items() if at.topic == topic) for topic in FOLLOWED}
             if report is not None and self._reported is None:
-                self._reported = Reported(read_to(report).get(CONNECTIONS, {}), ends)
-        reached: Mapping[int, int] = {}
+                self._reported = Reported(read_to(report), ends)
+        reached: Mapping[str, Mapping[int, int]] = {}
         if self._reported is not None and not any(self._left(*each) for each in self._reported.ends.items()):
             reached, self._reported = self._reported.read_to, None
-        self._gauges.tick(asked, reached)
+        if self._start is not None and all(reached.get(at.topic, {}).get(at.partition, 0) >= end for at, end in self._start.items()):
+            self._start = None
+            self._findings.caught_up()
+        self._gauges.tick(asked, reached.get(CONNECTIONS, {}))
         self._findings.tick()
 
     def _left(self, partition: TopicPartition, end: int) -> int:
@@ -163,35 +178,67 @@ class LiveQuery:
         self._opened.close()
 
     def _follow(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                batches = self._follower.poll(_POLL_S)
-            except KafkaError as error:
-                log.warning("%s could not be read, and is read again: %s", " and ".join(FOLLOWED), error)
-                self._stopping.wait(_POLL_S)
-                continue
-            try:
+        try:
+            self._follower.seek(self._inputs)  # first, so that of clients that are gone little is kept
+            for batches in self._follower.read():
                 self._take(batches)
-            except Exception as error:  # the query's own thread says so, and starts it again
-                self._failure = error
-                return
+                if self._stopping.is_set():
+                    return
+            read = self._follower.positions()
+            self._follower.seek({at: OffsetRange(read[at], end) for at, (_, end) in self._inputs.items()} | self._results, growing=True)
+            while not self._stopping.is_set():
+                self._take(self._poll())
+        except Exception as error:  # the query's own thread says so, and starts it again
+            self._failure = error
+
+    def _poll(self) -> Batches:
+        try:
+            return self._follower.poll(_POLL_S)
+        except KafkaError as error:
+            log.warning("%s could not be read, and is read again: %s", " and ".join(FOLLOWED), error)
+            self._stopping.wait(_POLL_S)
+            return {}
 
     def _take(self, batches: Batches) -> None:
-        found = list(self._decoded((record.topic, record.value) for records in batches.values() for record in records))
-        if found:
-            self._gauges.take(found)
-            self._findings.take(found)
-        for partition, records in batches.items():
-            self._taken[partition] = records[-1].offset + 1
+        results = [found for at, records in batches.items() if at.topic == RESULTS for found in map(self._result, records) if found]
+        inputs = [(record, found) for at, of in batches.items() if at.topic == INPUTS for record in of if (found := self._input(record))]
+        if new := [found for record, found in inputs if record.offset >= self._gauges_from.get(record.partition, 0)]:
+            self._gauges.take(new)
+        if inputs or results:
+            self._findings.take([*(found for _, found in inputs), *results])
+        self._taken |= self._follower.positions()
 
-    def _decoded(self, records: Iterator[tuple[str, bytes]]) -> Iterator[EngineInput]:
-        for topic, value in records:
-            try:
-                yield decode(PushResult, value) if topic == RESULTS else decode(InputRecord, value)
-            except RecordError as error:
-                if topic not in self._undecodable:
-                    log.warning("a record of %s is not what the job writes (%s), and is passed over", topic, error.reason)
-                self._undecodable[topic] += 1
+    def _result(self, record: Any) -> EngineInput | None:
+        try:
+            if record.value is not None:
+                return decode(PushResult, record.value)
+            return None if clears_old_place(record) else _erased(record)
+        except RecordError as error:
+            self._passed_over(RESULTS, error)
+            return None
+
+    def _input(self, record: Any) -> InputRecord | None:
+        try:
+            return decode(InputRecord, record.value)
+        except RecordError as error:
+            self._passed_over(INPUTS, error)
+            return None
+
+    def _passed_over(self, topic: str, error: RecordError) -> None:
+        if topic not in self._undecodable:
+            log.warning("a record of %s is not what the job writes (%s), and is passed over", topic, error.reason)
+        self._undecodable[topic] += 1
+
+
+def _erased(record: Any) -> Erased:
+    """
+    Raises:
+        RecordError: the tombstone is none of the job's.
+    """
+    try:
+        return Erased(record.key.decode(), *map(int, dict(record.headers)[SOURCE_PLACE].split(b"/")))
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise RecordError("fields") from None
 
 
 def _in_few_tasks(records: DataFrame) -> DataFrame:

@@ -24,7 +24,7 @@ from streaming.findings.clients import MOST_CLIENTS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
 from streaming.findings.fact_reports import FactReport, FactReports
-from streaming.findings.inputs import whereabouts
+from streaming.findings.inputs import Erased, whereabouts
 from udfs.kernels.live import live
 
 NOW = 1_800_000_000_000
@@ -237,7 +237,13 @@ def _inputs(
         *((nothing, binaries(*texts)) if is_tombstone else (binaries(*texts), nothing)),
         key,
     )
-    return [decode(PushResult if each["topic"] == RESULTS else InputRecord, each["value"]) for each in made.to_pylist() if each["value"]]
+    found: list[Any] = []
+    for (at_ms, _), offset, each in zip(log, range(begin, begin + number), made.to_pylist(), strict=True):
+        if each["value"]:
+            found.append(decode(PushResult if each["topic"] == RESULTS else InputRecord, each["value"]))
+        elif each["topic"]:
+            found.append(Erased(each["key"].decode(), partition, offset, at_ms))
+    return found
 
 
 pushed = partial(_inputs, CONFIGS, False)

@@ -19,6 +19,7 @@ from clientscope.profiles import APACHE, BUILT_IN, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
 from clientscope.records.enums import Kind
+from clientscope.records.result_record import SOURCE_PLACE
 from clientscope.records.topics import CONFIGS, CONNECTIONS, INPUTS, RESULTS
 from streaming import transforms
 from streaming.checkpoints.job_records import SkippedRecord
@@ -30,8 +31,8 @@ SECRET = "hunter2-canary"
 
 
 def values(made: DataFrame) -> list[dict[str, Any]]:
-    """The values of what is written, each with its topic and key for an extra."""
-    return [json.loads(row["value"]) | {"to": row["topic"], "under": row["key"].decode()} for row in made.collect()]
+    """The values of what is written, each with its topic and key for an extra; tombstones have none."""
+    return [json.loads(row["value"] or "{}") | {"to": row["topic"], "under": row["key"].decode()} for row in made.collect()]
 
 
 def test_both_topics_become_what_follows_in_one_pass_and_secrets_stay_out(
@@ -50,13 +51,16 @@ def test_both_topics_become_what_follows_in_one_pass_and_secrets_stay_out(
     made = live(read, digest_key)
     assert plan_of(made).count("ArrowEvalPython") == 1, "the kernel runs once"
     assert SECRET not in repr(made.collect())
-    pushed, tombstone, other, happened = sorted(values(made), key=lambda each: (each["topic"], each["offset"]))
+    pushed, tombstone, other, happened = sorted(values(made), key=lambda each: (each["to"] == INPUTS, each.get("offset", 2)))
     assert [(each["to"], each["under"]) for each in (pushed, tombstone, other, happened)] == [
-        (RESULTS, '["User:a","orders","g\u00e9"]'),
-        (INPUTS, "clientscope.configs/0"),
-        (RESULTS, '[null,"orders",null]'),
+        (RESULTS, pushed["client"]),
+        (RESULTS, "key"),
+        (RESULTS, other["client"]),
         (INPUTS, "clientscope.connections/0"),
     ]
+    (source,) = [row["headers"] for row in made.collect() if row["headers"]]
+    assert tombstone.keys() == {"to", "under"}
+    assert [(each["key"], bytes(each["value"])) for each in source] == [(SOURCE_PLACE, b"0/2/%d" % (START_MS + 2_000))]
     fired = pushed.pop("rules")
     assert {"SK001", "AN101"} <= {rule["code"] for rule in fired}
     assert ("AN109" in pushed.pop("not_evaluable"), "AN108" in pushed.pop("passed")) == (True, False)
@@ -65,10 +69,9 @@ def test_both_topics_become_what_follows_in_one_pass_and_secrets_stay_out(
         "version": 1, "topic": CONFIGS, "partition": 0, "offset": 1, "appended_ms": START_MS + 1_000, "received_ms": 1, "cluster": "c",
         "broker": 1, "gateway": "g", "epoch": 2, "connection": 3, "listener": "CLIENT", "security_protocol": "PLAINTEXT",
         "address": "127.0.0.1", "principal": "User:a", "client_id": "orders-3", "software_name": "apache-kafka-java",
-        "software_version": "4.4.0", "origin": "pushed", "application": pushed["under"], "settings": 4, "redacted": 1,
-        "client": pushed["client"], "written": ["token"], "to": RESULTS, "under": pushed["under"],
+        "software_version": "4.4.0", "origin": "pushed", "application": '["User:a","orders","g\u00e9"]', "settings": 4, "redacted": 1,
+        "client": pushed["under"], "written": ["token"], "to": RESULTS, "under": pushed["under"],
     }  # fmt: skip
-    assert (tombstone["client"], "connection" in tombstone) == ("key", False)
     connection = happened["connection"]
     assert (connection["kind"], connection["requested_versions"]) == ("identified", [[1, 3]])
 

@@ -1,7 +1,7 @@
 """The pass of the live query: each record of ``clientscope.configs`` and ``clientscope.connections`` becomes one of the topics that follow.
 
-A push becomes a result; what happened to a connection, and a tombstone, become inputs of the engines. What can't be decoded becomes nothing
-here: history's queries report it.
+A push becomes a result, and what happened to a connection an input of the engines. A tombstone takes its client's result away. What can't
+be decoded becomes nothing here: history's queries report it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from udfs.rules.engine.checked import search_names
 from udfs.rules.engine.push import Push
 
 ROW = pa.struct([("topic", pa.string()), ("key", pa.binary()), ("value", pa.binary())])
-"""A record for Kafka; all fields are null where a row becomes none."""
+"""A record for Kafka, of a tombstone one without a value; all fields are null where a row becomes none."""
 
-Made = tuple[int, str, bytes, bytes]
+Made = tuple[int, str, bytes, bytes | None]
 """Row, topic, key and value."""
 
 
@@ -59,7 +59,7 @@ def live(
     for each in (
         *_results(pushes, values, places, digest_key, thresholds),
         *_events(events, values, places, digest_key),
-        *_tombstones(ended, keys, places),
+        *_tombstones(ended, keys),
     ):
         made[each[0]] = each
     columns = [pa.array([each and each[place] for each in made], field.type) for place, field in enumerate(ROW, 1)]
@@ -81,24 +81,20 @@ def _events(rows: pa.Array, values: pa.Array, places: list[Place], digest_key: D
     records, _ = judged_connections(values.take(rows), digest_key)
     for row, record in zip(rows.to_pylist(), records, strict=True):
         if record is not None and record.kind is not Kind.TRAFFIC:
-            yield row, *_input(places[row], InputRecord(version=1, **places[row]._asdict(), client=key_of(record), connection=record))
+            place = places[row]
+            value = encode(InputRecord(version=1, **place._asdict(), client=key_of(record), connection=record))
+            yield row, INPUTS, f"{place.topic}/{place.partition}".encode(), value  # the key keeps records of one partition in order
 
 
-def _tombstones(rows: pa.Array, keys: pa.Array, places: list[Place]) -> Iterator[Made]:
+def _tombstones(rows: pa.Array, keys: pa.Array) -> Iterator[Made]:
     for row, key in zip(rows.to_pylist(), keys.take(rows).to_pylist(), strict=True):
-        if (client := _text(key)) is not None:
-            yield row, *_input(places[row], InputRecord(version=1, **places[row]._asdict(), client=client))
+        if key is not None and len(key) <= MOST_KEY_BYTES and _is_text(key):
+            yield row, RESULTS, key, None
 
 
-def _input(place: Place, record: InputRecord) -> tuple[str, bytes, bytes]:
-    """Its key keeps records of one partition in order."""
-    return INPUTS, f"{place.topic}/{place.partition}".encode(), encode(record)
-
-
-def _text(key: bytes | None) -> str | None:
-    if key is None or len(key) > MOST_KEY_BYTES:
-        return None
+def _is_text(key: bytes) -> bool:
     try:
-        return key.decode()
+        key.decode()
     except UnicodeDecodeError:
-        return None
+        return False
+    return True

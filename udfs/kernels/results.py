@@ -39,7 +39,7 @@ def result(push: Push, written: Sequence[str], place: Place) -> tuple[str, bytes
         written: keys of the secrets that its record contains.
     """
     record, judged = push.record, list(push.judged_by(RULES))
-    key = application_of(push)
+    client = key_of(record)
     value = PushResult(
         version=1,
         **place._asdict(),
@@ -58,13 +58,13 @@ def result(push: Push, written: Sequence[str], place: Place) -> tuple[str, bytes
         software_version=record.client_software_version,
         instance_id=record.client_instance_id,
         origin=record.origin,
-        application=key,
+        application=application_of(push),
         settings=len(push.settings),
         redacted=sum(each.redacted is not None for each in push.settings),
         rules=tuple(_fired(push, rule, judgement) for rule, judgement in judged if judgement.outcome == FIRED),
         passed=tuple(rule.code for rule, judgement in judged if judgement.outcome == PASSED),
         not_evaluable=tuple(rule.code for rule, judgement in judged if judgement.outcome == NOT_EVALUABLE),
-        client=key_of(record),
+        client=client,
         client_type=push.client_type and push.client_type.value,
         member=push.text("group.instance.id"),
         transactional=bool(push.text("transactional.id")) or push.is_hidden("transactional.id"),
@@ -75,7 +75,7 @@ def result(push: Push, written: Sequence[str], place: Place) -> tuple[str, bytes
     text = encode(value)
     if len(text) > MOST_BYTES:  # what doesn't fit into a record of Kafka's would stop the job
         text = encode(replace(value, rules=tuple(replace(each, settings=()) for each in value.rules), configuration=None))
-    return key, text
+    return client, text
 
 
 def application_of(push: Push) -> str:

@@ -269,12 +269,12 @@ class Known:
         if isinstance(value, IndexedPush):
             self._index.put(value)
             return False  # what is shown of it changes with its result
-        if record.topic == CONFIGS:
-            self._index.remove(key_text(record.key))
-            return False
         if isinstance(value, ResultValue):
             self._index.put(judged(value, record.timestamp_ms))
             return self._pushes.apply(value, record.timestamp_ms)
+        if record.topic in (CONFIGS, RESULTS):
+            self._index.remove(key_text(record.key))
+            return False
         assert value is not None
         new = self._seen.apply(value, record.timestamp_ms)
         return self._connections.apply(value, record.timestamp_ms) or new
@@ -302,7 +302,7 @@ def _decoded(record: TopicRecord) -> _Decoded:
         if record.topic == CONFIGS:
             return None if record.value is None else push(record)
         if record.topic == RESULTS:
-            return parse(ResultValue, record.value)
+            return None if record.value is None else parse(ResultValue, record.value)
     except RecordError as error:
         return error
     return None

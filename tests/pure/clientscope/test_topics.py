@@ -8,7 +8,7 @@ import pytest
 
 from clientscope import topics
 from clientscope.errors import EnvironmentProblem
-from clientscope.records.topics import BY_NAME, RESULTS, TELEMETRY, USED_BY, used_by
+from clientscope.records.topics import BY_NAME, CONNECTIONS, TELEMETRY, USED_BY, used_by
 
 
 class LateCluster:
@@ -31,8 +31,8 @@ class LateCluster:
 
     def describe_configs(self, resources: list[Any], config_filter: str) -> dict[str, Any]:
         self.late_settings -= 1
-        known = BY_NAME[RESULTS].required_configs.items() if self.late_settings < 0 else ()
-        return {"topic": {RESULTS: {key: {"value": value} for key, value in known}}}
+        known = BY_NAME[CONNECTIONS].required_configs.items() if self.late_settings < 0 else ()
+        return {"topic": {CONNECTIONS: {key: {"value": value} for key, value in known}}}
 
     def close(self) -> None:
         pass
@@ -41,14 +41,14 @@ class LateCluster:
 def test_it_returns_once_they_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = LateCluster(late=2)
     monkeypatch.setattr(topics, "connected", lambda kafka: cluster)
-    assert topics.create("127.0.0.1:1", names=[RESULTS]) == [RESULTS]
+    assert topics.create("127.0.0.1:1", names=[CONNECTIONS]) == [CONNECTIONS]
     assert cluster.late < 0
 
 
 def test_create_waits_for_a_broker_that_knows_no_settings_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = LateCluster(late=0, late_settings=2)
     monkeypatch.setattr(topics, "connected", lambda kafka: cluster)
-    assert topics.create("127.0.0.1:1", names=[RESULTS]) == [RESULTS]
+    assert topics.create("127.0.0.1:1", names=[CONNECTIONS]) == [CONNECTIONS]
     assert cluster.late_settings < 0
 
 
@@ -57,14 +57,14 @@ def test_verify_does_not_blame_settings_that_a_broker_does_not_know_yet(monkeypa
     cluster.created = True
     monkeypatch.setattr(topics, "connected", lambda kafka: cluster)
     with pytest.raises(EnvironmentProblem, match="a broker doesn't know all topics yet"):
-        topics.verify("127.0.0.1:1", reads=[RESULTS])
+        topics.verify("127.0.0.1:1", reads=[CONNECTIONS])
 
 
 def test_it_gives_up_where_they_never_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "connected", lambda kafka: LateCluster(late=10**9))
     monkeypatch.setattr(topics, "KNOWN_S", 0.2)
     with pytest.raises(EnvironmentProblem, match="are missing"):
-        topics.create("127.0.0.1:1", names=[RESULTS])
+        topics.create("127.0.0.1:1", names=[CONNECTIONS])
 
 
 @pytest.mark.parametrize(
@@ -85,16 +85,16 @@ def test_f47_a_topic_may_keep_its_records_for_longer_than_it_has_to(
 ) -> None:
     cluster = LateCluster(late=0)
     cluster.created = True
-    configs = {key: {"value": value} for key, value in BY_NAME[RESULTS].required_configs.items()} | {
+    configs = {key: {"value": value} for key, value in BY_NAME[CONNECTIONS].required_configs.items()} | {
         "retention.ms": {"value": retention_ms}
     }
-    monkeypatch.setattr(cluster, "describe_configs", lambda resources, config_filter: {"topic": {RESULTS: configs}})
+    monkeypatch.setattr(cluster, "describe_configs", lambda resources, config_filter: {"topic": {CONNECTIONS: configs}})
     monkeypatch.setattr(topics, "connected", lambda kafka: cluster)
     if accepted:
-        assert topics.create("127.0.0.1:1", names=[RESULTS]) == []
+        assert topics.create("127.0.0.1:1", names=[CONNECTIONS]) == []
     else:
         with pytest.raises(EnvironmentProblem, match=rf"has retention.ms={retention_ms}, not 604800000"):
-            topics.create("127.0.0.1:1", names=[RESULTS])
+            topics.create("127.0.0.1:1", names=[CONNECTIONS])
 
 
 def test_with_client_telemetry_gateways_write_its_topic_and_the_job_reads_it() -> None:

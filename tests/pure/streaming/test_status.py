@@ -12,12 +12,12 @@ from streaming.supervision import Watched
 def test_it_says_what_the_driver_takes_and_whether_findings_catch_up() -> None:
     metrics = JobMetrics()
     status = JobStatus([Watched(name, ScriptedQuery) for name in ("live", "history_pushes")], metrics)
-    metrics.catching_up(True, 10)
+    metrics.catching_up(True)
     stream, live, history = status.now()
     assert (stream.kind, stream.condition) == ("stream", "ok")
     assert 10 < stream.figures["python_memory_mib"] < 10_000
     assert (live.figures, history.figures) == ({"restarts": 0, "catching_up": 1}, {"restarts": 0})
-    metrics.catching_up(False, 0)
+    metrics.catching_up(False)
     assert list(status.now())[2].figures == {"restarts": 0}
 
 

@@ -47,7 +47,7 @@ def test_order_of_reading_finds_nothing_in_requests_of_a_client_that_had_declare
     push, requests = (replace(each, partition=partition) for partition, each in enumerate(fleet.results()))
     fleet.pushes = []
     fleet.start()
-    fleet.engine.apply([push, requests] if read_first == "push" else [requests, push], was_there=True)
+    fleet.engine.apply([push, requests] if read_first == "push" else [requests, push])
     fleet.later()
     assert wrong(fleet) == []
 
@@ -166,7 +166,7 @@ def test_client_that_pushed_nothing_is_said_to_be_seen(fleet: Fleet, origin: Ori
 
 @pytest.mark.parametrize("declares", [True, False])
 def test_finds_what_was_seen_of_clients_that_left_long_before_a_start(fleet: Fleet, declares: bool) -> None:
-    """They are forgotten while the topic is read, since a later record comes first; of what they say otherwise nothing is found."""
+    """Though a later record comes first; of what they say otherwise nothing is found."""
     connection = fleet.connect()
     if declares:
         fleet.push(connection=connection, instance=1, settings=GOOD)
@@ -177,9 +177,8 @@ def test_finds_what_was_seen_of_clients_that_left_long_before_a_start(fleet: Fle
     *earlier, latest = (replace(each, partition=partition) for partition, each in enumerate(fleet.results()))
     fleet.pushes = []
     fleet.start()
-    fleet.engine.apply([latest])
-    for row in earlier:
-        fleet.engine.apply([row], was_there=True)
+    for row in (latest, *earlier):
+        fleet.engine.apply([row])
     fleet.later()
     assert [(each.code, each.state, each.client_count, each.alert) for each in wrong(fleet)] == [("AN101", "open", 0, None)] * (
         not declares

@@ -105,7 +105,6 @@ BAD = [
     (TopicRecord(CONNECTIONS, NOW, b"gw", b'{"version":1}'), "invalid_kind"),
     (TopicRecord(RESULTS, NOW, b"app", b"null"), "fields"),
     (TopicRecord(RESULTS, NOW, b"app", b'{"topic":"\\ud800"}'), "not_json"),
-    (TopicRecord(RESULTS, NOW, b"app", None), "no_value"),
 ]
 
 
