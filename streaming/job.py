@@ -81,7 +81,6 @@ def run(settings: StreamSettings) -> None:
     Raises:
         EnvironmentProblem: no Java, no broker, or topics that are missing or otherwise than ``clientscope topics`` makes them.
         SettingsError: the digest key, the rules file or the owners can't be read, or are wrong.
-        RecordsLost: a query's records are gone, with ``--on-lost-records stop``.
         ClientscopeError: the live queries don't start.
     """
     with StopRequest().installed(_STOP_LIMIT_S) as stop:
@@ -113,7 +112,6 @@ def _run(settings: StreamSettings, stop: StopRequest) -> None:
         kafka,
         absolute(settings.checkpoint_dir),
         settings.history_dir,
-        settings.on_lost_records,
         partial(report_lost, conditions),
         pyspark.__version__,
     )
@@ -257,10 +255,10 @@ class _Job:
         """To be called every second: what belongs to no single query.
 
         Raises:
-            RecordsLost, Replaced: as `run` says.
+            Replaced: as `run` says.
         """
         now = self._looked_s = time.monotonic()
-        if ended := self._checkpoints.topic.replaced or self.supervisor.ends:
+        if ended := self._checkpoints.topic.replaced:
             raise ended
         if now - self._reported_s >= _REPORT_S:
             self._reported_s = now

@@ -10,11 +10,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from clientscope import __version__
 from clientscope.clock import now_ms
-from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import Kafka
 from clientscope.records.topics import CONFIGS, JOB, RESULTS
 from sinks.history.batches import next_offsets
@@ -28,17 +26,6 @@ from streaming.failures import Failure
 log = logging.getLogger(__name__)
 
 RESET = "clientscope checkpoints reset"
-
-
-class RecordsLost(ClientscopeError):
-    """Records are gone that a query has not read, and it may not continue without them."""
-
-    def __init__(self, query: str, what: str) -> None:
-        super().__init__(
-            f"records are gone that {query} has not read: {what}",
-            f"retention or a user removed them; to continue without them: --on-lost-records skip, or {RESET} {query} --to-earliest; and"
-            " give the topic more retention, or the job less downtime",
-        )
 
 
 @dataclass(frozen=True)
@@ -62,7 +49,6 @@ class Checkpoints:
     Args:
         folder: of all checkpoints, a path or an address that Spark takes.
         history: of the Delta tables, likewise.
-        on_lost_records: whether a query whose records are gone continues without them.
         report_lost: called with a query and how many records it continues without, None where nobody knows.
     """
 
@@ -72,14 +58,13 @@ class Checkpoints:
         kafka: Kafka,
         folder: str,
         history: str,
-        on_lost_records: Literal["skip", "stop"],
         report_lost: Callable[[str, int | None], None],
         spark_version: str,
     ) -> None:
         self.topic = topic
         self._kafka, self._folder, self._history = kafka, folder, history
         self._spark_version = spark_version
-        self._on_lost_records, self._report_lost = on_lost_records, report_lost
+        self._report_lost = report_lost
         self._begun: dict[str, str] = {}
         self._job_topic_id: str | None = None
 
@@ -87,7 +72,6 @@ class Checkpoints:
         """Where a query that is about to start begins.
 
         Raises:
-            RecordsLost: its topic is another one, and it may not continue with that.
             EnvironmentProblem: no broker answers.
             KafkaError, TimeoutError: the job's own topic can't be read or written.
         """
@@ -112,7 +96,7 @@ class Checkpoints:
             judged_by: `streaming.checkpoints.job_records.Verdicts.judged_by`.
 
         Raises:
-            RecordsLost, EnvironmentProblem, KafkaError, TimeoutError: as `begin`.
+            EnvironmentProblem, KafkaError, TimeoutError: as `begin`.
         """
         start, state = self._current("live"), self.topic.read()
         now = topics_now.ask(self._kafka, (CONFIGS, RESULTS))
@@ -132,7 +116,6 @@ class Checkpoints:
         """Gives a query that has failed a new checkpoint, if it can't continue with the one that it has.
 
         Raises:
-            RecordsLost: it can't, and may not continue without what is gone.
             EnvironmentProblem, KafkaError, TimeoutError: as `begin`.
         """
         start = self._current(query)
@@ -205,8 +188,6 @@ class Checkpoints:
             f"{topic} was deleted and made again; of the old one {_places(position.get(topic, {}))}, the number of records is unknown"
             for topic in another
         )
-        if self._on_lost_records == "stop":
-            raise RecordsLost(query, what)
         log.error("%s begins with the new topic: %s", query, what)
         self._report_lost(query, None)
         kept = {topic: of_topic for topic, of_topic in position.items() if topic not in another}
@@ -226,8 +207,6 @@ class Checkpoints:
                 self._write(new_start(query, start.topic_ids, at, "records were gone that it had read", start.lost))
             return
         what = said(gone) or f"{' and '.join(sorted({topic for topic, _ in cut}))} ends before what it has read"
-        if self._on_lost_records == "stop":
-            raise RecordsLost(query, what)
         counts = {topic: dict(of_topic) for topic, of_topic in start.lost.items()}
         for each in gone:
             of_topic = counts.setdefault(each.topic, {})
@@ -239,6 +218,8 @@ class Checkpoints:
         log.error("%s continues without records that are gone: %s", query, what)
         self._report_lost(query, sum(each.count for each in gone))
         self._write(new_start(query, start.topic_ids, offsets, "records were gone", counts))
+        if query == "live" and CONFIGS in (topic for topic, _ in cut):  # new pushes come at offsets that have verdicts
+            self.topic.write(Verdicts(judged_by="", topic_ids={}, begin={}))
 
     def _behind_history(self, query: str, start: QueryStart, at: Offsets, extents: Extents) -> Offsets:
         """A position, moved behind the rows that its table has: a batch is in the table a moment before Spark notes it.

@@ -21,7 +21,7 @@ from clientscope.errors import ClientscopeError, EnvironmentProblem
 from clientscope.findings.conditions import Condition, Conditions
 from streaming.checkpoints.plans import PLANS
 from streaming.failures import Failure, understood
-from streaming.job_checkpoints import Checkpoints, RecordsLost
+from streaming.job_checkpoints import Checkpoints
 from streaming.job_metrics import JobMetrics
 from streaming.spark import last_report
 
@@ -357,7 +357,6 @@ class Supervisor:
 
     Attributes:
         watched: the queries.
-        ends: why the job must end; None while it needn't.
     """
 
     def __init__(
@@ -373,7 +372,6 @@ class Supervisor:
         look_s: float = 1.0,
     ) -> None:
         self._look_s = look_s
-        self.ends: RecordsLost | None = None
         self._live = live
         self._checkpoints, self._conditions, self._metrics, self._report = checkpoints, conditions, metrics, report
         self._stopping = threading.Event()
@@ -479,11 +477,7 @@ class Supervisor:
 
     def _prepare(self, query: str, failure: Failure) -> None:
         """Before a query is started again, in its thread."""
-        try:
-            self._checkpoints.prepare(query, failure)
-        except RecordsLost as error:
-            self.ends = error
-            raise
+        self._checkpoints.prepare(query, failure)
         self._metrics.lost(self._checkpoints.lost())
 
     def _is_parked(self, query: str, parked: bool, failure: Failure) -> None:

@@ -204,9 +204,6 @@ class StreamSettings(KafkaSettings):
     max_clients: int = Field(
         200_000, ge=1, description="clients that findings know at a time, each with some 3 KB of memory; five times as many connections"
     )
-    on_lost_records: Literal["skip", "stop"] = Field(
-        "skip", description="skip: continue without records that Kafka no longer has, count and report them; stop: end the job"
-    )
     digest_key_file: Path | None = Field(
         None, description="keys of the HMAC digests, the same as the gateways'; without it, no digests are made"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clientscope.records.topics import CONFIGS, JOB
+from clientscope.records.topics import CONFIGS, JOB, RESULTS
 from streaming.checkpoints.job_records import JobRecord, JobState, QueryProgress, QueryStart, new_start
 from streaming.checkpoints.plans import PLANS
 from streaming.checkpoints.topics_now import Extent, TopicsNow
@@ -61,10 +61,10 @@ def begun(queries: Iterable[str] = PLANS) -> TopicInMemory:
     return topic
 
 
-def cluster(first: int = 0, end: int = END, topic_id: str | None = TOPIC_ID) -> TopicsNow:
+def cluster(first: int = 0, end: int = END, topic_id: str | None = TOPIC_ID, results_end: int = END) -> TopicsNow:
     """All topics with one partition, which of ``clientscope.configs`` begins and ends there."""
-    names = {JOB, *(topic for plan in PLANS.values() for topic in plan.topics)}
-    extents = {name: {0: Extent(0, END)} for name in names} | {CONFIGS: {0: Extent(first, end)}}
+    names = {JOB, RESULTS, *(topic for plan in PLANS.values() for topic in plan.topics)}
+    extents = {name: {0: Extent(0, END)} for name in names} | {CONFIGS: {0: Extent(first, end)}, RESULTS: {0: Extent(0, results_end)}}
     return TopicsNow(dict.fromkeys(names, topic_id), extents)
 
 

@@ -68,11 +68,6 @@ class CheckpointsResetSettings(KafkaSettings):
     query: Annotated[str, Option(positional=True)] = Field(
         description="live, history_pushes, history_connections or history_client_facts;\ncheckpoints/README.md describes what is repeated"
     )
-    to_offsets: Annotated[str, Option(metavar="JSON|FILE", flag_only=True)] = Field(
-        "",
-        description="""begin at these offsets: JSON, as in '{"TOPIC": {"0": 42}}' (partition and offset), or a file that holds it;\n"""
-        "a partition that isn't named begins at its beginning",
-    )
     to_time: Annotated[str, Option(metavar="TIME", flag_only=True)] = Field(
         "", description="begin with the records of this time, in ISO 8601"
     )
@@ -97,15 +92,11 @@ def _reset(settings: CheckpointsResetSettings) -> int:
     from streaming.checkpoints.topics_now import Offsets
 
     query = reset.known(settings.query)
-    if sum((bool(settings.to_offsets), bool(settings.to_time), settings.to_earliest)) > 1:
-        raise SettingsError("--to-offsets, --to-time and --to-earliest exclude each other", "give one of them")
+    if settings.to_time and settings.to_earliest:
+        raise SettingsError("--to-time and --to-earliest exclude each other", "give one of them")
     kafka = KafkaAccess.of(settings)
     topics.verify(kafka, reads=(JOB,), writes=(JOB,))
-    offsets: Offsets = {}
-    if settings.to_offsets:
-        offsets = reset.at_offsets(kafka, query, settings.to_offsets)
-    elif settings.to_time:
-        offsets = reset.at_time(kafka, query, settings.to_time)
+    offsets: Offsets = reset.at_time(kafka, query, settings.to_time) if settings.to_time else {}
     try:
         reset.reset(kafka, query, offsets)
     except (KafkaError, TimeoutError) as error:

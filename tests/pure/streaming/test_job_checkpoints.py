@@ -16,7 +16,7 @@ from clientscope.records.topics import CONFIGS, CONNECTIONS, JOB
 from streaming.checkpoints import topics_now
 from streaming.checkpoints.topics_now import EARLIEST, Extent, TopicsNow, to_json
 from streaming.failures import Failure
-from streaming.job_checkpoints import Checkpoints, RecordsLost
+from streaming.job_checkpoints import Checkpoints
 
 GONE = Failure("it failed", records_gone=True)
 DAMAGED = Failure("it failed", checkpoint_damaged=True)
@@ -27,7 +27,7 @@ BOTH = {CONFIGS: {0: READ}, CONNECTIONS: {0: READ}}
 class Job:
     """Checkpoints over a cluster that says what it is told to say."""
 
-    def __init__(self, history: Path, monkeypatch: pytest.MonkeyPatch, topic: TopicInMemory | None = None, on_lost: Any = "skip") -> None:
+    def __init__(self, history: Path, monkeypatch: pytest.MonkeyPatch, topic: TopicInMemory | None = None) -> None:
         self.topic, self.now, self.lost = topic or begun(), cluster(), list[tuple[str, int | None]]()
         monkeypatch.setattr(topics_now, "ask", lambda kafka, names: only(names, self.now))
         self.checkpoints = Checkpoints(
@@ -35,7 +35,6 @@ class Job:
             "broker:1",
             "/c",
             str(history),
-            on_lost,
             lambda *lost: self.lost.append(lost),
             "4.2.0",  # type: ignore[arg-type]
         )
@@ -82,18 +81,19 @@ def test_f24_a_topic_that_ends_before_what_was_read_is_read_from_its_beginning(j
     job.now = cluster(end=READ - 10)
     job.checkpoints.prepare("live", GONE)
     assert (job.start().offsets, job.lost) == (BOTH | {CONFIGS: {0: 0}}, [("live", 0)])
+    assert (job.checkpoints.verdicts("1"), job.start().offsets) == ({0: END}, {CONNECTIONS: {0: READ}})
 
 
-def test_f24_a_job_that_is_to_stop_at_lost_records_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = Job(tmp_path, monkeypatch, on_lost="stop")
+def test_verdicts_count_while_rules_and_topics_are_the_same(job: Job) -> None:
+    assert (job.checkpoints.verdicts("1"), job.start().offsets) == ({0: END}, {CONNECTIONS: {0: READ}}), "nothing was known of them"
+    job.now = cluster(results_end=END + 10)
+    known = job.start()
+    assert (job.checkpoints.verdicts("1"), job.start()) == ({0: END}, known)
     job.checkpoints.begin("live")
-    job.now = cluster(first=53)
-    with pytest.raises(RecordsLost, match=r"clientscope\.configs, partition 0: offsets from 50 to 52, 3 records"):
-        job.checkpoints.prepare("live", GONE)
+    job.checkpoints.note("live", 0, BOTH)
+    assert (job.checkpoints.verdicts("2"), job.start().checkpoint != known.checkpoint) == ({0: END + 10}, True)
     job.now = cluster(topic_id="another")
-    with pytest.raises(RecordsLost, match="made again; of the old one partition 0 from offset 50"):
-        job.checkpoints.begin("live")
-    assert job.topic.written == []
+    assert job.checkpoints.verdicts("2") == {0: END}
 
 
 def test_f24_a_topic_that_was_made_again_is_read_from_its_beginning(job: Job) -> None:

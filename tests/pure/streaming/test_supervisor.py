@@ -28,14 +28,14 @@ FULL = "java.io.IOException: No space left on device"
 class Job:
     """Queries by their names, and what is said of them."""
 
-    def __init__(self, history: Path, on_lost_records: Any) -> None:
+    def __init__(self, history: Path) -> None:
         self.queries = {name: [ScriptedQuery()] for name in PLANS}
         for queries in self.queries.values():
             queries[0].finishes()
         self.conditions, self.metrics = Conditions(), JobMetrics()
         self.waits: dict[str, Callable[[], None]] = {}
         checkpoints = Checkpoints(
-            begun(), "broker:1", "/c", str(history), on_lost_records,  # type: ignore[arg-type]
+            begun(), "broker:1", "/c", str(history),  # type: ignore[arg-type]
             lambda query, lost: report_lost(self.conditions, query, lost), "4.2.0",
         )  # fmt: skip
         for query in PLANS:
@@ -73,7 +73,7 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamesp
 
 @pytest.fixture
 def job(checkpoints: SimpleNamespace) -> Iterator[Job]:
-    job = Job(checkpoints.path, "skip")
+    job = Job(checkpoints.path)
     yield job
     job.supervisor.stop()
 
@@ -153,19 +153,6 @@ def test_records_that_are_gone_are_skipped_and_counted(job: Job, checkpoints: Si
     assert [each.message.split(":")[0] for each in job.conditions.take() if each.code == "OP006"] == [
         f"Query live skipped 3 records of {CONFIGS} and {CONNECTIONS}, which were gone before it had read them"
     ]
-    assert job.supervisor.ends is None
-
-
-def test_a_job_that_is_to_stop_at_lost_records_is_ended(checkpoints: SimpleNamespace) -> None:
-    job = Job(checkpoints.path, "stop")
-    checkpoints.lose()
-    job.supervisor.start()
-    try:
-        job.queries["live"][0].fail("Some data may have been lost because they are not available in Kafka any more")
-        until(lambda: job.supervisor.ends is not None)
-        assert "offsets from 50 to 52, 3 records" in str(job.supervisor.ends)
-    finally:
-        job.supervisor.stop()
 
 
 def test_who_is_reset_begins_anew_alone(job: Job) -> None:
