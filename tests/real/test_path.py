@@ -49,7 +49,7 @@ def watch(installation: Any) -> Iterator[DemoWatch]:
 
 
 def results(installation: Any, client_id: str) -> list[dict[str, Any]]:
-    rows = [json.loads(message.value) for message in read_all(installation.broker.internal, RESULTS)]
+    rows = [json.loads(message.value) for message in read_all(installation.broker.internal, RESULTS) if message.value is not None]
     return [row for row in rows if row["client_id"] == client_id]
 
 
