@@ -9,8 +9,10 @@ from __future__ import annotations
 import struct
 import uuid
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 
+from frame_bytes import compact, in_frame, request_frame
 from played import Played, frames, request_id
 
 from clientscope.errors import WireError
@@ -20,7 +22,7 @@ from clientscope.session.state import Verdict
 from clientscope.session.unanswered import FIRST_ID, IDS
 from clientscope.wire import api_versions
 from clientscope.wire.codes import PUSH_CONFIG
-from clientscope.wire.cursor import Cursor, write_tags, write_uvarint
+from clientscope.wire.cursor import Cursor, write_tags
 from clientscope.wire.describe_cluster import BrokerSoftware, with_software
 from clientscope.wire.messages import PushConfigResponse
 
@@ -29,31 +31,18 @@ SOFTWARE = BrokerSoftware("Kafka", "4.4.0")
 LIFETIME_MS = 60_000
 _IDS = [0, 0, 1, 1, 1, 2, 7, -1, 2**31 - 1, FIRST_ID, FIRST_ID, FIRST_ID + 1, FIRST_ID + 2, FIRST_ID + 63, FIRST_ID + IDS - 1, FIRST_ID - 1]
 _NAMES = ["java", "librdkafka", "x", "a-b.c", "", "-bad", "n" * 600]
+asking = partial(request_frame, client_id=b"app")
 _ECHO = 1
 """Fetch's key: the model answers it with the bytes that the request carries, whatever these look like."""
-
-
-def frame(*parts: bytes) -> bytes:
-    body = b"".join(parts)
-    return struct.pack(">i", len(body)) + body
-
-
-def head(key: int, version: int, correlation_id: int, client_id: bytes = b"app") -> bytes:
-    return struct.pack(">hhih", key, version, correlation_id, len(client_id)) + client_id
-
-
-def compact(text: str) -> bytes:
-    data = text.encode()
-    return write_uvarint(len(data) + 1) + data
 
 
 def keys_answer(correlation_id: int, version: int, code: int = 0) -> bytes:
     """A broker's answer to ApiVersions: three keys."""
     ranges = [struct.pack(">hhh", key, 0, 9) for key in (0, 18, 60)]
     if version >= 3:
-        return frame(struct.pack(">ih", correlation_id, code), b"\4", *(entry + b"\0" for entry in ranges), bytes(5))
+        return in_frame(struct.pack(">ih", correlation_id, code), b"\4", *(entry + b"\0" for entry in ranges), bytes(5))
     throttle = bytes(4) if version else b""
-    return frame(struct.pack(">ihi", correlation_id, code, 3), *ranges, throttle)
+    return in_frame(struct.pack(">ihi", correlation_id, code, 3), *ranges, throttle)
 
 
 @dataclass
@@ -97,27 +86,17 @@ class Broker:
             case 36:
                 return self._authenticate(request, version, correlation_id)
             case 60 if 0 <= version <= 1:
-                return frame(
-                    struct.pack(">i", correlation_id),
-                    b"\0",
-                    bytes(4),
-                    b"\0\0\0",
-                    *([b"\1"] if version else []),
-                    compact("c"),
-                    bytes(4),
-                    b"\1",
-                    bytes(4),
-                    b"\0",
-                )
+                endpoint_type = b"\1" if version else b""
+                return in_frame(struct.pack(">i", correlation_id), bytes(8), endpoint_type, b"\2c", bytes(4), b"\1", bytes(5))
             case 71 if version == 0:
-                return frame(struct.pack(">i", correlation_id), b"\0", bytes(4), b"\0\0", uuid.UUID(int=71).bytes, bytes(20))
+                return in_frame(struct.pack(">i", correlation_id), b"\0", bytes(4), b"\0\0", uuid.UUID(int=71).bytes, bytes(20))
             case 0:
                 acks = struct.unpack_from(">h", request, len(request) - 2)[0]
-                return frame(struct.pack(">i", correlation_id), b"produced") if acks else b""
+                return in_frame(struct.pack(">i", correlation_id), b"produced") if acks else b""
             case 16:
-                return frame(struct.pack(">iihi", correlation_id, 0, 0, 0))
+                return in_frame(struct.pack(">iihi", correlation_id, 0, 0, 0))
             case 1:
-                return frame(struct.pack(">i", correlation_id), request[17:])
+                return in_frame(struct.pack(">i", correlation_id), request[17:])
         return self._close()
 
     def _close(self) -> bytes:
@@ -137,7 +116,7 @@ class Broker:
                 cursor.take(cursor.uvarint())
             name, text = cursor.compact_string(), cursor.compact_string()
             if not name or name.startswith("-"):
-                return frame(struct.pack(">ih", correlation_id, 42), b"\1", bytes(5))
+                return in_frame(struct.pack(">ih", correlation_id, 42), b"\1", bytes(5))
         if not self.ready and self.asked:
             return self._close()  # SaslServerAuthenticator takes one ApiVersions before the handshake
         self.asked, self.software = True, (name, text)
@@ -146,12 +125,12 @@ class Broker:
     def _handshake(self, request: bytes, version: int, correlation_id: int) -> bytes:
         mechanism = request[19:].decode()
         if not self.sasl or (self.principal is not None and not self.reauthenticates):
-            return frame(struct.pack(">ihi", correlation_id, 34, 0))
+            return in_frame(struct.pack(">ihi", correlation_id, 34, 0))
         if mechanism != "PLAIN":
             self.closed = True
-            return frame(struct.pack(">ihi", correlation_id, 33, 0))
+            return in_frame(struct.pack(">ihi", correlation_id, 33, 0))
         self.exchange, self.bare = mechanism, version == 0
-        return frame(struct.pack(">ihi", correlation_id, 0, 0))
+        return in_frame(struct.pack(">ihi", correlation_id, 0, 0))
 
     def _accepts(self, token: bytes) -> bool:
         try:
@@ -164,17 +143,17 @@ class Broker:
         return True
 
     def _bare_token(self, token: bytes) -> bytes:
-        return frame() if self._accepts(token) else self._close()
+        return in_frame() if self._accepts(token) else self._close()
 
     def _authenticate(self, request: bytes, version: int, correlation_id: int) -> bytes:
         if not self.exchange:
-            return frame(struct.pack(">ihhi", correlation_id, 34, -1, 0), struct.pack(">q", 0) if version else b"")
+            return in_frame(struct.pack(">ihhi", correlation_id, 34, -1, 0), struct.pack(">q", 0) if version else b"")
         size = struct.unpack_from(">i", request, 17)[0]
         if not self._accepts(request[21 : 21 + size]):
             self.closed = True
-            return frame(struct.pack(">ihhi", correlation_id, 58, -1, 0), struct.pack(">q", 0) if version else b"")
+            return in_frame(struct.pack(">ihhi", correlation_id, 58, -1, 0), struct.pack(">q", 0) if version else b"")
         lifetime_ms = LIFETIME_MS if self.reauthenticates else 0
-        return frame(struct.pack(">ihhi", correlation_id, 0, -1, 0), struct.pack(">q", lifetime_ms) if version else b"")
+        return in_frame(struct.pack(">ihhi", correlation_id, 0, -1, 0), struct.pack(">q", lifetime_ms) if version else b"")
 
 
 def request(chance: Random) -> bytes:
@@ -184,36 +163,36 @@ def request(chance: Random) -> bytes:
         case 0 | 1:
             version, name = chance.choice((0, 2, 3, 3, 4, 9)), chance.choice(_NAMES)
             if version < 3 or version > 4:
-                return frame(head(18, version, correlation_id), b"\0" if version > 4 else b"", b"\2x\0020\0" if version > 4 else b"")
+                return asking(18, version, correlation_id, b"\0\2x\0020\0" if version > 4 else b"")
             tags = []
             if chance.random() < 0.3:
                 tags.append((1324, uuid.UUID(int=chance.randrange(3)).bytes))
             if chance.random() < 0.1:
                 tags += [(2000 + number, b"") for number in range(70)]
-            return frame(head(18, version, correlation_id), b"\0", compact(name), compact("1.0"), write_tags(tags))
+            return asking(18, version, correlation_id, b"\0", compact(name.encode()), compact(b"1.0"), write_tags(tags))
         case 2 | 3:
             version = chance.choice((0, 1, 1))
             mechanism = chance.choice((b"PLAIN", b"PLAIN", b"PLAIN", b"GSSAPI"))
-            return frame(head(17, version, correlation_id), struct.pack(">h", len(mechanism)) + mechanism)
+            return asking(17, version, correlation_id, struct.pack(">h", len(mechanism)), mechanism)
         case 4 | 5:
             text = token(chance)
-            return frame(head(36, chance.choice((0, 1)), correlation_id), struct.pack(">i", len(text)) + text)
+            return asking(36, chance.choice((0, 1)), correlation_id, in_frame(text))
         case 6:
-            return frame(token(chance))
+            return in_frame(token(chance))
         case 7:
-            return frame(head(60, chance.choice((0, 1)), correlation_id), b"\0", *([b"\0", b"\0"]))
+            return asking(60, chance.choice((0, 1)), correlation_id, bytes(3))
         case 8:
-            return frame(head(71, 0, correlation_id), b"\0", bytes(16), b"\0")
+            return asking(71, 0, correlation_id, b"\0", bytes(16), b"\0")
         case 9:
-            return frame(head(0, 9, correlation_id), struct.pack(">h", chance.choice((0, 0, 1, -1))))
+            return asking(0, 9, correlation_id, struct.pack(">h", chance.choice((0, 0, 1, -1))))
         case 10:
-            return frame(head(16, 1, correlation_id))
+            return asking(16, 1, correlation_id)
         case 11:
-            return frame(head(_ECHO, 4, correlation_id), answer_like(chance))
+            return asking(_ECHO, 4, correlation_id, answer_like(chance))
         case 12:
             return push(correlation_id, chance)
         case _:
-            return b"".join(frame(head(_ECHO, 4, correlation_id), bytes(10)) for _ in range(chance.choice((2, 30, 300))))
+            return b"".join(asking(_ECHO, 4, correlation_id, bytes(10)) for _ in range(chance.choice((2, 30, 300))))
 
 
 def token(chance: Random) -> bytes:
@@ -235,9 +214,9 @@ def answer_like(chance: Random) -> bytes:
 
 
 def push(correlation_id: int, chance: Random) -> bytes:
-    good = b"\2" + compact("acks") + compact("all") + b"\1\0\0" + b"\0"
+    good = b"\2\5acks\4all\1\0\0\0"
     body = chance.choice((good, good, b"\1\0", b"\xff", b"\2\1\1\1\0\0\0"))
-    return frame(head(PUSH_CONFIG, 0, correlation_id), b"\0", body)
+    return asking(PUSH_CONFIG, 0, correlation_id, b"\0", body)
 
 
 def push_answer(correlation_id: int, body: bytes) -> bytes:
@@ -269,8 +248,8 @@ class Case:
             user = chance.choice(list(USERS))
             text = f"\0{user}\0secret".encode()
             version = chance.choice((0, 1, 1))
-            first = [frame(head(17, version, chance.choice(_IDS)), struct.pack(">h", 5) + b"PLAIN")]
-            first.append(frame(text) if version == 0 else frame(head(36, 1, chance.choice(_IDS)), struct.pack(">i", len(text)) + text))
+            first = [asking(17, version, chance.choice(_IDS), b"\0\5PLAIN")]
+            first.append(in_frame(text) if version == 0 else asking(36, 1, chance.choice(_IDS), in_frame(text)))
             requests = first + requests
         return cls(seed, sasl, chance.random() < 0.4, chance.random() < 0.5, tuple(requests))
 

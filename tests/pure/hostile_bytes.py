@@ -5,34 +5,24 @@ from __future__ import annotations
 import selectors
 import socket
 import ssl
-import struct
 import time
+
+from frame_bytes import compact, request_frame
+
+from clientscope.wire.cursor import write_tags, write_uvarint
 
 
 def api_versions(name: bytes, tags: int = 0, correlation_id: int = 1) -> bytes:
-    def compact(text: bytes) -> bytes:
-        return varint(len(text) + 1) + text
-
-    body = struct.pack(">hhih", 18, 3, correlation_id, -1) + b"\0" + compact(name) + compact(b"1")
-    body += varint(tags) + b"".join(varint(2_000 + number) + b"\0" for number in range(tags))
-    return struct.pack(">i", len(body)) + body
-
-
-def varint(value: int) -> bytes:
-    out = b""
-    while value > 0x7F:
-        out += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return out + bytes([value])
+    unknown = write_tags([(2_000 + number, b"") for number in range(tags)])
+    return request_frame(18, 3, correlation_id, b"\0", compact(name), compact(b"1"), unknown)
 
 
 def push(entries: int) -> bytes:
     settings = b"".join(b"\5%04d\2b\1\0\0" % number for number in range(entries))
-    body = struct.pack(">hhih", 1324, 0, 7, -1) + b"\0" + varint(entries + 1) + settings + b"\0"
-    return struct.pack(">i", len(body)) + body
+    return request_frame(1324, 0, 7, b"\0", write_uvarint(entries + 1), settings, b"\0")
 
 
-REFUSED = struct.pack(">ihhih", 10, 1324, 7, 9, -1)
+REFUSED = request_frame(1324, 7, 9)
 
 
 def flood(sockets: list[socket.socket], data: bytes, seconds: float) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from frame_bytes import renumbered
+
 from clientscope.session.connection import ClientConnection
 from clientscope.session.events import (
     BROKER,
@@ -137,7 +139,7 @@ def under_own_ids(session: Session, data: bytes) -> bytes:
     waiting = {asked: own for own, asked in reversed(session.unanswered.ids().items())}
     for frame in frames(data):
         asked = struct.unpack_from(">i", frame, 4)[0] if len(frame) >= 8 else None
-        answers += frame[:4] + struct.pack(">i", waiting[asked]) + frame[8:] if asked in waiting else frame
+        answers += renumbered(frame, waiting[asked]) if asked in waiting else frame
     return answers
 
 

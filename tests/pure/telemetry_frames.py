@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from frame_bytes import compact, in_frame, request_frame
 from kafka.protocol.metadata import ApiVersionsResponse
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData
 from played import from_broker, from_client
@@ -14,7 +15,7 @@ from played import from_broker, from_client
 from clientscope.session.session import Session
 from clientscope.session.telemetry import Telemetry
 from clientscope.wire.api_versions import read_ranges
-from clientscope.wire.cursor import Cursor, write_uvarint
+from clientscope.wire.cursor import Cursor
 from clientscope.wire.messages import ApiVersionsRequest
 
 JAVA = ("apache-kafka-java", "4.4.0")
@@ -23,16 +24,12 @@ NO_ID = uuid.UUID(int=0)
 NOW_NS = 1_790_000_040_000_000_000
 
 
-def framed(body: bytes) -> bytes:
-    return struct.pack(">i", len(body)) + body
-
-
-def head(key: int, correlation_id: int = 7, version: int = 0) -> bytes:
-    return struct.pack(">hhih", key, version, correlation_id, 4) + b"java\0"
+def asking(key: int, *body: bytes, version: int = 0, correlation_id: int = 7) -> bytes:
+    return request_frame(key, version, correlation_id, b"\0", *body, client_id=b"java")
 
 
 def asks(instance_id: uuid.UUID = NO_ID, correlation_id: int = 7) -> bytes:
-    return framed(head(71, correlation_id) + instance_id.bytes + b"\0")
+    return asking(71, instance_id.bytes, b"\0", correlation_id=correlation_id)
 
 
 def pushes(
@@ -44,8 +41,8 @@ def pushes(
     compression: int = 1,
     correlation_id: int = 7,
 ) -> bytes:
-    body = instance_id.bytes + struct.pack(">i?b", subscription_id, terminating, compression)
-    return framed(head(72, correlation_id) + body + write_uvarint(len(metrics) + 1) + metrics + b"\0")
+    said = struct.pack(">i?b", subscription_id, terminating, compression)
+    return asking(72, instance_id.bytes, said, compact(metrics), b"\0", correlation_id=correlation_id)
 
 
 class Subscribed(NamedTuple):
@@ -117,7 +114,7 @@ def exchange(session: Session, frame: bytes) -> tuple[list[object], bytes]:
     """A request of the client's that the gateway answers: what it reports, and the answer, once the carrier has come back."""
     *reported, carrier = from_client(session, frame)
     assert carrier.data[4:6] == b"\0\x12", "an ApiVersions request, under the client's id"
-    (answer,) = from_broker(session, framed(frame[8:12] + b"\0" * 12))
+    (answer,) = from_broker(session, in_frame(frame[8:12], bytes(12)))
     return reported, answer.data
 
 

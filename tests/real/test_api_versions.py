@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from conftest import RunningBroker
 from forked import printed
+from frame_bytes import compact, head, in_frame
 from kafka.net.manager import KafkaConnectionManager
 from observe import configurations, push_one
 from patience import until
@@ -29,10 +30,8 @@ INSTANCE = uuid.UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
 
 def request(version: int, name: bytes = b"java", software_version: bytes = b"4.4.0", rest: bytes = b"\0") -> bytes:
     """A payload; from v3 on with name, version and what follows them."""
-    header = struct.pack(">hhih", 18, version, 7, 3) + b"app"
-    if version < 3:
-        return header
-    return header + b"\0" + bytes([len(name) + 1]) + name + bytes([len(software_version) + 1]) + software_version + rest
+    begun = head(18, version, 7, b"app")
+    return begun if version < 3 else begun + b"\0" + compact(name) + compact(software_version) + rest
 
 
 CASES = {
@@ -58,7 +57,7 @@ def replay(address: str, payload: bytes) -> bytes:
             answer = client.receive_frame()
         except ConnectionError:
             return b""
-        return struct.pack(">i", len(answer)) + answer
+        return in_frame(answer)
 
 
 def both(broker: Any, gateway: Any, payload: bytes) -> tuple[bytes, bytes]:
@@ -83,12 +82,12 @@ def test_the_answer_is_the_brokers_own_but_for_our_key(broker: Any, gateway: Any
     same_but_for_our_key(broker, gateway, CASES[case])
 
 
-@pytest.mark.parametrize("payload", [request(3)[:-3], request(3) + b"junk", struct.pack(">hhih", 18, 3, 7, -1) + b"\xff" * 5, b"\0" * 8])
+@pytest.mark.parametrize("payload", [request(3)[:-3], request(3) + b"junk", head(18, 3, 7) + b"\xff" * 5, b"\0" * 8])
 def test_garbage_is_the_brokers_to_judge(broker: Any, gateway: Any, payload: bytes) -> None:
     direct, through = both(broker, gateway, payload)
     version = struct.unpack_from(">h", payload, 2)[0]
     try:
-        api_versions.read_request(struct.pack(">i", len(payload)) + payload)
+        api_versions.read_request(in_frame(payload))
         expected = api_versions.advertise(direct, version, PUSH_CONFIG, 0, 0) if direct else b""
     except WireError:
         expected = direct  # what the gateway can't read, it doesn't touch, nor its answer

@@ -9,7 +9,6 @@ import gzip
 import json
 import os
 import signal
-import struct
 import subprocess
 import time
 import venv
@@ -37,6 +36,7 @@ from observe import (
     read_all,
 )
 from patience import LIMIT_S, eventually, until
+from telemetry_frames import asking, asks, pushes
 
 from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
@@ -47,7 +47,7 @@ from clientscope.records.telemetry import TERMINATING
 from clientscope.records.topics import FINDINGS, TELEMETRY
 from clientscope.session.telemetry import survives
 from clientscope.wire.codes import INVALID_REQUEST
-from clientscope.wire.cursor import Cursor, write_uvarint
+from clientscope.wire.cursor import Cursor
 from clientscope.wire.messages import ApiVersionsRequest
 from clientscope.wire.telemetry import GZIP, ZSTD
 
@@ -256,21 +256,16 @@ def test_hostile_telemetry_is_refused_or_counted_and_the_gateway_lives(spare: An
     before = sum(counts(gateway, "telemetry_dropped").values())
     for number, payload in enumerate((gzip.compress(bytes(50_000_000)), gzip.compress(b"\xff" * 100), b"no gzip"), 1):
         with gateway.named(f"hostile-{number}", "apache-kafka-java", "4.4.0") as client:
-            client.send_frame(head(71) + bytes(16) + b"\0")
+            client.send_frame(asks()[4:])
             answer = Cursor(client.receive_frame(), 4 + 1 + 4 + 2)
             instance_id, subscription_id = answer.uuid(), answer.int32()
             assert instance_id is not None
-            push = instance_id.bytes + struct.pack(">i?b", subscription_id, False, GZIP) + write_uvarint(len(payload) + 1) + payload
-            client.send_frame(head(72) + push + b"\0")
+            client.send_frame(pushes(subscription_id, payload, instance_id=instance_id, compression=GZIP)[4:])
             assert client.receive_frame()[5:] == bytes(4 + 2 + 1)
-            client.send_frame(head(72) + b"\1")
+            client.send_frame(asking(72, b"\1")[4:])
             assert Cursor(client.receive_frame(), 9).int16() == INVALID_REQUEST
     until(lambda: sum(counts(gateway, "telemetry_dropped").values()), before + 3)
     assert not [record for number in (1, 2, 3) for record in telemetry(spare, f"hostile-{number}")]
-
-
-def head(key: int) -> bytes:
-    return struct.pack(">hhih", key, 0, 7, 4) + b"java\0"
 
 
 WORK = """

@@ -20,6 +20,7 @@ import kafka
 import pytest
 from conftest import RunningGateway
 from every import every
+from frame_bytes import head, in_frame, request_frame
 from http_attacks import connected
 from kafka.protocol.metadata import MetadataResponse
 from kafka.record import MemoryRecordsBuilder
@@ -85,8 +86,8 @@ def test_f02_256_requests_in_flight_are_answered_in_order_each_to_its_own_client
         for number in range(4):
             client = stack.enter_context(gateway.named(f"pipeline-{number}"))
             sent = [_metadata(chance, f"{number}.{i}", 1000 + i) for i in range(256)]
-            sent[100] = None, struct.pack(">hhih", 1324, 0, 1100, -1) + b"\0" + b"\x02\x05acks\x04all\x01\x01\0\0"
-            clients[number] = client, [topics for topics, _ in sent], b"".join(struct.pack(">i", len(b)) + b for _, b in sent)
+            sent[100] = None, head(1324, 0, 1100) + b"\0" + b"\x02\x05acks\x04all\x01\x01\0\0"
+            clients[number] = client, [topics for topics, _ in sent], b"".join(in_frame(b) for _, b in sent)
         left = {number: stream for number, (_, _, stream) in clients.items()}
         while left:
             number, size = chance.choice(list(left)), chance.randrange(1, 4000)
@@ -108,7 +109,7 @@ def _metadata(chance: random.Random, label: str, correlation_id: int) -> tuple[s
     """Metadata v4 for some topics that aren't there, and are to stay so; their names say whose request it is."""
     names = {f"{label}.{i}.{'x' * chance.randrange(200)}" for i in range(chance.choice((1, 2, 3, 20)))}
     topics = b"".join(struct.pack(">h", len(name)) + name.encode() for name in names)
-    return names, struct.pack(">hhihi", 3, 4, correlation_id, -1, len(names)) + topics + b"\0"
+    return names, head(3, 4, correlation_id) + struct.pack(">i", len(names)) + topics + b"\0"
 
 
 def test_f01_acks_0_leaves_nothing_behind_and_loses_nothing(gateway: Any, topic: str) -> None:
@@ -118,9 +119,9 @@ def test_f01_acks_0_leaves_nothing_behind_and_loses_nothing(gateway: Any, topic:
     batch.append(None, None, b"flood")
     batch.close()
     records, name = bytes(batch.buffer()), topic.encode()
-    body = struct.pack(">hhih", 0, 3, 7, -1) + struct.pack(">hhii", -1, 0, 30_000, 1)
+    body = head(0, 3, 7) + struct.pack(">hhii", -1, 0, 30_000, 1)
     body += struct.pack(">h", len(name)) + name + struct.pack(">iii", 1, 0, len(records)) + records
-    frames = (struct.pack(">i", len(body)) + body) * 1000
+    frames = in_frame(body) * 1000
     settings = {"bootstrap_servers": gateway.address, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
     with kafka.KafkaConsumer(**settings) as consumer, gateway.connect("flood") as client:
         partition = kafka.TopicPartition(topic, 0)
@@ -185,15 +186,14 @@ def unread_bytes(broker: str) -> int:
 def fetch(topic: str, correlation_id: int) -> bytes:
     """Fetch v4: everything from offset 0, at most 30 MB."""
     name = topic.encode()
-    body = struct.pack(">hhih", 1, 4, correlation_id, -1) + struct.pack(">iiiib", -1, 100, 1, 30_000_000, 0)
+    body = head(1, 4, correlation_id) + struct.pack(">iiiib", -1, 100, 1, 30_000_000, 0)
     body += struct.pack(">ih", 1, len(name)) + name + struct.pack(">iiqi", 1, 0, 0, 30_000_000)
-    return struct.pack(">i", len(body)) + body
+    return in_frame(body)
 
 
 def test_f10_half_close_still_gets_its_answers(gateway: Any) -> None:
     with gateway.connect("half") as client:
-        body = struct.pack(">hhih", 18, 0, 5, -1)
-        client.send_frame(body)
+        client.send_frame(head(18, 0, 5))
         client.socket.shutdown(socket.SHUT_WR)
         assert struct.unpack_from(">i", client.receive_frame()) == (5,)
         assert client.socket.recv(10) == b""
@@ -203,7 +203,7 @@ def test_f10_half_close_still_gets_its_answers(gateway: Any) -> None:
 EACH = 20
 HALF_A_FRAME = struct.pack(">ihhi", 1_000, 3, 1, 7) + b"x" * 100
 HALF_A_READ_FRAME = struct.pack(">ihhi", 1_000, 18, 3, 7) + b"x" * 100
-METADATA = struct.pack(">ihhihi", 14, 3, 1, 7, -1, 0)
+METADATA = request_frame(3, 1, 7, bytes(4))
 
 
 def reset(one: socket.socket) -> None:

@@ -17,6 +17,7 @@ import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway
 from every import every
+from frame_bytes import head, in_frame
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from observe import WorkerMemory, count, is_closed, is_gone, make_topic, metrics, push_one, read_all
 from patience import LIMIT_S, until
@@ -36,7 +37,7 @@ def until_the_end(address: str, *frames: bytes) -> bytes:
     received = b""
     with socket.create_connection((host, int(port)), 5) as connected:
         for frame in frames:
-            connected.sendall(struct.pack(">i", len(frame)) + frame)
+            connected.sendall(in_frame(frame))
         connected.settimeout(1)
         try:
             while data := connected.recv(65536):
@@ -51,19 +52,19 @@ def until_the_end(address: str, *frames: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("frame", "reason"),
     [
-        (struct.pack(">hhih", 999, 0, 1, -1), "unknown_api_key"),
-        (struct.pack(">hhih", -5, 0, 1, -1), "unknown_api_key"),
-        (struct.pack(">hhih", 3, 99, 1, -1), "unsupported_version"),
-        (struct.pack(">hhih", 1, 0, 1, -1), "unsupported_version"),
-        (struct.pack(">hhih", 18, 99, 1, -1) + b"\0" + b"\x02x\x021\0", "unsupported_version"),
-        (struct.pack(">hhih", 17, 9, 1, -1), "unsupported_version"),
+        (head(999, 0, 1), "unknown_api_key"),
+        (head(-5, 0, 1), "unknown_api_key"),
+        (head(3, 99, 1), "unsupported_version"),
+        (head(1, 0, 1), "unsupported_version"),
+        (head(18, 99, 1) + b"\0" + b"\x02x\x021\0", "unsupported_version"),
+        (head(17, 9, 1), "unsupported_version"),
     ],
     ids=["key-999", "key-below-0", "metadata-v99", "fetch-v0", "api-versions-v99", "sasl-handshake-v9"],
 )
 def test_f03_what_the_broker_does_not_serve_is_the_brokers_to_refuse(gateway: Any, broker: Any, frame: bytes, reason: str) -> None:
     with gateway.named("other") as other:
         before, ended = count(gateway, "requests_unserved", reason), count(gateway, "connections_closed", "broker_closed")
-        good = struct.pack(">hhihi", 3, 1, 7, -1, 0)  # Metadata, whose answer would have to come first
+        good = head(3, 1, 7) + bytes(4)  # Metadata, whose answer would have to come first
         through = until_the_end(gateway.address, good, frame, good)
         assert through == until_the_end(broker.client, good, frame, good)
         if through.endswith(b" and is closed"):
@@ -99,10 +100,10 @@ def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, top
     """
     whole = 100 * MIB  # Kafka's default socket.request.max.bytes: the longest that any broker takes
     name = topic.encode()
-    head = struct.pack(">hhih", 0, 3, 5, -1) + struct.pack(">hhi", -1, 1, 30_000)
-    head += struct.pack(">ih", 1, len(name)) + name + struct.pack(">ii", 1, 0)
-    records = whole - len(head) - 4
-    head += struct.pack(">i", records)
+    begun = head(0, 3, 5) + struct.pack(">hhi", -1, 1, 30_000)
+    begun += struct.pack(">ih", 1, len(name)) + name + struct.pack(">ii", 1, 0)
+    records = whole - len(begun) - 4
+    begun += struct.pack(">i", records)
     rest = memoryview(os.urandom(records))  # no record batch: the broker reads it all, and says what it is
     done = threading.Event()
 
@@ -119,7 +120,7 @@ def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, top
         memory = WorkerMemory(gateway.pid)
         watching = threading.Thread(target=watch)
         watching.start()
-        slow.socket.sendall(struct.pack(">i", whole) + head)
+        slow.socket.sendall(struct.pack(">i", whole) + begun)
         for start in range(0, MIB, 32 * 1024):
             slow.socket.sendall(rest[start : start + 32 * 1024])
             assert other.api_versions("other", "1").error_code == 0

@@ -21,6 +21,7 @@ from clients.every import CLIENTS, each_client
 from clients.python import Confluent
 from clients.script import RECORDS, Client, variants, work
 from fixed_cluster import FixedCluster, InFront, Peers, client_pids, gateway_in_front, running_cluster
+from frame_bytes import head
 from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse, MetadataRequest, MetadataResponse
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
@@ -40,7 +41,6 @@ from clientscope.kafka.admin import connected
 from clientscope.local.jars import jars
 from clientscope.readiness.served import known_releases
 from clientscope.session.addresses import LAST_FETCH, READ, known
-from clientscope.wire.cursor import write_uvarint
 
 
 @pytest.fixture(scope="module")
@@ -157,14 +157,14 @@ def _produce(version: int, topic_id: Any) -> Any:
 
 def _share(key: int, version: int, topic_id: Any, member: bytes) -> bytes:
     """ShareFetch or ShareAcknowledge of one partition."""
-    head = struct.pack(">hhih", key, version, 7, -1) + b"\0" + b"\x06group" + b"\x17" + member
+    start = head(key, version, 7) + b"\0" + b"\x06group" + b"\x17" + member
     if key == 78:
         asked = struct.pack(">iiiiii", 0, 100, 1, 2**20, 100, 100) + (b"\0\0" if version >= 2 else b"")
     else:
         asked = struct.pack(">i", 1) + (b"\0" if version >= 2 else b"")
     acknowledged = b"\x01" if key == 78 else b"\x02" + struct.pack(">qq", 0, 0) + b"\x02\x01\0"
     partition = struct.pack(">i", 0) + acknowledged + b"\0"
-    return head + asked + write_uvarint(2) + topic_id.bytes + write_uvarint(2) + partition + b"\0" + (b"\x01" if key == 78 else b"") + b"\0"
+    return start + asked + b"\2" + topic_id.bytes + b"\2" + partition + b"\0" + (b"\x01" if key == 78 else b"") + b"\0"
 
 
 def _both(cluster: FixedCluster, in_front: InFront, node: int, ask: Callable[[RawClient], Any]) -> tuple[Any, Any]:
@@ -255,7 +255,7 @@ def test_versions_that_are_not_known_are_not_offered_and_not_passed(cluster: Fix
     assert through[1] == (4, 15)
     refused = metrics(in_front.gateway.metrics_url).get(("clientscope_gateway_frames_refused_total", "unknown_version"), 0)
     with RawClient.connect(in_front.address(1), "raw") as client:
-        client.send_frame(struct.pack(">hhih", 1, 16, 1, -1) + bytes(60))
+        client.send_frame(head(1, 16, 1) + bytes(60))
         with pytest.raises(ConnectionError):
             client.receive_frame()
     until(lambda: metrics(in_front.gateway.metrics_url).get(("clientscope_gateway_frames_refused_total", "unknown_version")), refused + 1)

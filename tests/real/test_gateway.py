@@ -26,6 +26,7 @@ import pytest
 from conftest import RunningGateway
 from every import every
 from forked import printed, refused
+from frame_bytes import head
 from http_attacks import connected
 from observe import (
     WorkerMemory,
@@ -132,7 +133,7 @@ def test_f06_a_nonsense_length_closes_the_connection_and_is_counted(gateway: Any
 
 def test_f04_a_version_that_the_broker_lacks_is_answered_in_v0_and_the_next_one_is_taken(gateway: Any, broker: Any) -> None:
     """UNSUPPORTED_VERSION with the range of key 18 alone, as the broker says it; the client tries again and is known."""
-    newest = struct.pack(">hhih", 18, 99, 5, -1) + b"\0" + b"\x05late" + b"\x042.0" + b"\0"
+    newest = head(18, 99, 5) + b"\0" + b"\x05late" + b"\x042.0" + b"\0"
     with RawClient.connect(broker.client, "direct") as direct:
         direct.send_frame(newest)
         expected = direct.receive_frame()
@@ -169,7 +170,7 @@ def test_f11_whatever_is_malformed_is_answered_and_counted_and_costs_no_memory(b
         ours = workers(gateway.pid)
 
         def pushed(body: bytes) -> int:
-            client.send_frame(struct.pack(">hhih", 1324, 0, 77, -1) + b"\0" + body)
+            client.send_frame(head(1324, 0, 77) + b"\0" + body)
             answer = PushConfigResponse.decode(client.receive_frame(), version=0, header=True)
             return int(answer.error_code)
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 import pytest
 from conftest import PASSWORD, RunningGateway
+from frame_bytes import compact, in_frame, request_frame
 from http_attacks import connected
 from observe import connection_records
 from patience import until
@@ -58,67 +60,58 @@ class Request:
     token: str = ""
 
 
-def frame(key: int, version: int, correlation_id: int, client_id: bytes, *body: bytes) -> bytes:
-    data = struct.pack(">hhih", key, version, correlation_id, len(client_id)) + client_id + b"".join(body)
-    return struct.pack(">i", len(data)) + data
-
-
-def compact(text: bytes) -> bytes:
-    return write_uvarint(len(text) + 1) + text
-
-
 def any_request(chance: Random, client: bytes) -> Request:
     number = chance.choice(_IDS)
+    asking = partial(request_frame, client_id=client)
     match chance.randrange(9):
         case 0 | 1:
             version = chance.choice((0, 2, 3, 4, 99))
             if version < 3:
-                return Request(frame(18, version, number, client))
+                return Request(asking(18, version, number))
             name = chance.choice((b"java", b"x.y-z", b"", b"-bad", b"n" * 600))
             said = (name.decode(), "1.0") if version < 99 else ("unknown", "unknown")
             tag = chance.choice((b"\0", b"\1" + write_uvarint(1324) + b"\x10" + bytes(15) + b"\1"))
-            return Request(frame(18, version, number, client, b"\0", compact(name), compact(b"1.0"), tag), software=said)
+            return Request(asking(18, version, number, b"\0", compact(name), compact(b"1.0"), tag), software=said)
         case 2:
-            return Request(frame(17, chance.choice((0, 1)), number, client, struct.pack(">h", 5) + b"PLAIN"))
+            return Request(asking(17, chance.choice((0, 1)), number, b"\0\5PLAIN"))
         case 3:
             return authenticate(chance, number, client, chance.choice(("alice", "mallory", "Gary")))
         case 4:
-            return Request(frame(60, 0, number, client, b"\0", b"\0", b"\0"))
+            return Request(asking(60, 0, number, b"\0", b"\0", b"\0"))
         case 5:
             acks = chance.choice((0, 0, 1, -1))
-            return Request(frame(0, 3, number, client, struct.pack(">hhii", -1, acks, 1000, 0)), answered=acks != 0)
+            return Request(asking(0, 3, number, struct.pack(">hhii", -1, acks, 1000, 0)), answered=acks != 0)
         case 6:
-            return Request(frame(16, 1, number, client))
+            return Request(asking(16, 1, number))
         case 7:
-            return Request(frame(3, 1, number, client, struct.pack(">i", 0)))
+            return Request(asking(3, 1, number, bytes(4)))
         case _:
-            return Request(frame(PUSH_CONFIG, 0, number, client, b"\0", b"\2\5acks\4all\1\0\0\0"), push=True)
+            return Request(asking(PUSH_CONFIG, 0, number, b"\0", b"\2\5acks\4all\1\0\0\0"), push=True)
 
 
 def authenticate(chance: Random, number: int, client: bytes, name: str, password: str = PASSWORD) -> Request:
     text = f"\0{name}\0{password}".encode()
-    return Request(frame(36, chance.choice((0, 1)), number, client, struct.pack(">i", len(text)) + text), token=name)
+    return Request(request_frame(36, chance.choice((0, 1)), number, in_frame(text), client_id=client), token=name)
 
 
 def connection(seed: int, sasl: bool) -> tuple[str, list[Request]]:
     chance = Random(seed)  # noqa: S311
     client = f"case-{seed}-{'sasl' if sasl else 'plain'}"
+    asking = partial(request_frame, client_id=client.encode())
     requests = [any_request(chance, client.encode()) for _ in range(chance.choice((3, 8, 20)))]
     if sasl:
         name, password = chance.choice(("alice", "mallory", "Gary")), chance.choice((PASSWORD, PASSWORD, PASSWORD, "wrong"))
         version, number = chance.choice((0, 1, 1)), chance.choice(_IDS)
-        first = [Request(frame(17, version, number, client.encode(), struct.pack(">h", 5) + b"PLAIN"))]
+        first = [Request(asking(17, version, number, b"\0\5PLAIN"))]
         text = f"\0{name}\0{password}".encode()
-        bare = Request(struct.pack(">i", len(text)) + text, token=name)
+        bare = Request(in_frame(text), token=name)
         first.append(bare if version == 0 else authenticate(chance, chance.choice(_IDS), client.encode(), name, password))
         if chance.random() < 0.5:
-            first.insert(
-                0, Request(frame(18, 3, number, client.encode(), b"\0", compact(b"java"), compact(b"1"), b"\0"), software=("java", "1"))
-            )
+            first.insert(0, Request(asking(18, 3, number, b"\0\5java\0021\0"), software=("java", "1")))
         requests = first + requests
     else:
-        requests.insert(0, Request(frame(16, 1, 3, client.encode())))  # so that the client's id is known by the first header
-    requests.append(Request(frame(3, 1, LAST_ID, client.encode(), struct.pack(">i", 0))))
+        requests.insert(0, Request(asking(16, 1, 3)))  # so that the client's id is known by the first header
+    requests.append(Request(asking(3, 1, LAST_ID, bytes(4))))
     return client, requests
 
 

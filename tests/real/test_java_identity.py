@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import struct
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -20,6 +19,7 @@ import pytest
 from clients.java import JavaClient, Jvm, py4j_jar
 from conftest import RunningGateway, running_gateway, sasl
 from every import every
+from frame_bytes import head
 from kafka.protocol.admin import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
 from observe import OwnMetrics, make_topic, metrics, own_metrics, read_all
 from patience import eventually, until
@@ -195,7 +195,7 @@ def brokers_subscription(plan: BrokerPlan, instance_id: uuid.UUID) -> tuple[int,
     """The broker's own subscription id for an instance, and its interval."""
     with RawClient.connect(plan.internal, "oracle") as client:
         client.api_versions("apache-kafka-java", "4.4.0")
-        client.send_frame(struct.pack(">hhih", 71, 0, 7, 6) + b"oracle\0" + instance_id.bytes + b"\0")
+        client.send_frame(head(71, 0, 7, b"oracle") + b"\0" + instance_id.bytes + b"\0")
         cursor = Cursor(client.receive_frame(), 4 + 1 + 4)
         assert (cursor.int16(), cursor.uuid()) == (0, instance_id)
         subscription_id = cursor.int32()

@@ -13,6 +13,7 @@ from typing import Any
 import confluent_kafka
 import pytest
 from conftest import RunningBroker, RunningGateway
+from frame_bytes import request_frame
 from observe import connection_records, count, is_closed, make_topic, push_one
 from patience import LIMIT_S, until
 
@@ -59,7 +60,7 @@ def test_the_clients_own_address_is_on_record(broker: Any, behind: RunningGatewa
 
 
 def test_header_and_requests_in_one_segment_or_byte_by_byte(behind: RunningGateway) -> None:
-    request = struct.pack(">ihhih", 10, 18, 0, 77, -1)
+    request = request_frame(18, 0, 77)
     with connect(behind, BALANCER, V1 + request + request) as client:
         assert [client.receive_frame()[:4] for _ in range(2)] == [struct.pack(">i", 77)] * 2
     with connect(behind, BALANCER) as client:
@@ -73,7 +74,7 @@ def test_header_and_requests_in_one_segment_or_byte_by_byte(behind: RunningGatew
 @pytest.mark.parametrize(
     ("sent", "reason"),
     [
-        (struct.pack(">ihhih", 10, 18, 0, 77, -1), "proxy_header_invalid"),
+        (request_frame(18, 0, 77), "proxy_header_invalid"),
         (V1[:20], "proxy_header_invalid"),
         (b"", "proxy_header_missing"),
     ],

@@ -6,7 +6,6 @@ import os
 import re
 import select
 import signal
-import struct
 import subprocess
 import uuid
 from collections import Counter
@@ -16,6 +15,7 @@ from typing import Any
 
 from conftest import RunningBroker, RunningGateway
 from forked import clientscope
+from frame_bytes import head
 from observe import configurations, connection_records, counts, listed
 from patience import until
 
@@ -96,7 +96,7 @@ def client(gateway: RunningGateway, stack: ExitStack, name: str) -> RawClient:
 
 
 def push_of_bytes(connected: RawClient, body: bytes, version: int = 0) -> int:
-    connected.send_frame(struct.pack(">hhih", PUSH_CONFIG, version, 7, -1) + b"\0" + body)
+    connected.send_frame(head(PUSH_CONFIG, version, 7) + b"\0" + body)
     return error_of(connected)
 
 

@@ -13,6 +13,7 @@ import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_broker
 from forked import clientscope
+from frame_bytes import head
 from observe import connection_records, knowing_its_topics, make_topic, page, statuses
 from patience import LIMIT_S, until
 
@@ -35,8 +36,7 @@ EMPTY = {
 
 def asks(client: RawClient, api_key: int, version: int) -> None:
     """Sends a request of such a version and waits for its answer: the broker serves it."""
-    name = client.client_id.encode()
-    client.send_frame(struct.pack(">hhih", api_key, version, 7, len(name)) + name + EMPTY[api_key, version])
+    client.send_frame(head(api_key, version, 7, client.client_id.encode()) + EMPTY[api_key, version])
     assert client.receive_frame()[:4] == struct.pack(">i", 7)
 
 

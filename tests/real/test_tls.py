@@ -6,7 +6,6 @@ import os
 import shutil
 import socket
 import ssl
-import struct
 import threading
 import time
 import warnings
@@ -21,6 +20,7 @@ from certificates import Authority, Pair
 from confluent_kafka.admin import AdminClient
 from conftest import RunningGateway, running_gateway
 from forked import refused
+from frame_bytes import head, request_frame
 from http_attacks import connected
 from observe import configurations, connection_records, count, counts, push_one, read_all, reloaded
 from patience import LIMIT_S, until
@@ -156,7 +156,7 @@ def test_f13_what_is_no_tls_of_today_is_refused_counted_and_counts_toward_the_li
         with raw(gateway, authority, "after") as client:
             assert client.api_versions("after", "1").error_code == 0
             until(lambda: gateway.connections, {("after", "1"): 1})
-            client.socket.sendall(struct.pack(">ihhih", 10, 9999, 0, 1, -1))  # no such api key: the broker closes
+            client.socket.sendall(request_frame(9999, 0, 1))  # no such api key: the broker closes
             assert client.socket.recv(1) == b"", "the TLS client learns it"
             until(lambda: count(gateway, "connections_closed", "broker_closed"), 1)
         for one in held:
@@ -290,7 +290,7 @@ def test_f13_a_broker_whose_certificate_has_expired_or_is_anothers_is_not_talked
         assert server.shaken == asked, "not a byte of a client's"
         server.show(authority.sign("newer-broker"))
         with gateway.connect("client") as client:
-            client.send_frame(struct.pack(">hhih", 18, 0, 1, -1))
+            client.send_frame(head(18, 0, 1))
             until(lambda: server.shaken, asked + 1, why="it is the certificate that was refused")
     assert "Traceback" not in (tmp_path / "gateway.log").read_text()
 

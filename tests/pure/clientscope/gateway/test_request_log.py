@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from every import every
+from frame_bytes import in_frame, request_frame
 from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,12 +58,11 @@ class Script:
 
 
 def request(key: int, correlation_id: int, size: int = 0, client_id: bytes = b"orders") -> bytes:
-    body = struct.pack(">hhih", key, 1, correlation_id, len(client_id)) + client_id + bytes(size)
-    return struct.pack(">i", len(body)) + body
+    return request_frame(key, 1, correlation_id, bytes(size), client_id=client_id)
 
 
 def response(correlation_id: int, size: int = 0) -> bytes:
-    return struct.pack(">ii", 4 + size, correlation_id) + bytes(size)
+    return in_frame(struct.pack(">i", correlation_id), bytes(size))
 
 
 def test_the_time_is_from_the_requests_last_byte_to_the_responses_first() -> None:
@@ -150,15 +150,11 @@ def logged(target: Any, **arguments: Any) -> tuple[RequestLog, list[tuple[str, s
     return RequestLog(target, 1_000_000, PLACE, lambda what, reason: counted.append((what, reason)), **arguments), counted
 
 
-def head(key: int, version: int, correlation_id: int) -> bytes:
-    return struct.pack(">ihhi", 100, key, version, correlation_id)
-
-
 def test_a_line_is_kafkas_and_hostile_names_stay_in_it(tmp_path: Path) -> None:
     log, counted = logged(str(tmp_path / "requests.log"))
     hostile = 'a"\n\r\x00\x1b[31m\u2028\u202e\ud800' + "x" * 1000
-    log.write(Logged("127.0.0.1:9092-127.0.0.1:50000-0-7", 5.0, head(3, 12, 5), Identity(hostile, "java", hostile), 1.23456))
-    log.write(Logged("c", 5.0, head(999, -1, -5), Identity(None), None))
+    log.write(Logged("127.0.0.1:9092-127.0.0.1:50000-0-7", 5.0, request_frame(3, 12, 5), Identity(hostile, "java", hostile), 1.23456))
+    log.write(Logged("c", 5.0, request_frame(999, -1, -5), Identity(None), None))
     log.close()
     text = (tmp_path / "requests.log").read_bytes()
     assert text.count(b"\n") == 2 and all(32 <= byte < 127 or byte == 10 for byte in every(text))
@@ -181,7 +177,7 @@ def test_a_line_is_kafkas_and_hostile_names_stay_in_it(tmp_path: Path) -> None:
 def test_files_rotate_and_five_older_ones_stay(tmp_path: Path) -> None:
     log = RequestLog(str(tmp_path / "requests.log"), 2000, PLACE, lambda what, reason: None)
     for number in range(200):
-        log.write(Logged("c", 5.0, head(3, 12, number), Identity("x"), 1.0))
+        log.write(Logged("c", 5.0, request_frame(3, 12, number), Identity("x"), 1.0))
     log.close()
     files = sorted(path.name for path in tmp_path.iterdir())
     assert files == ["requests.log", *(f"requests.log.{number}" for number in range(1, 6))]
@@ -191,7 +187,7 @@ def test_files_rotate_and_five_older_ones_stay(tmp_path: Path) -> None:
 def test_stdout_and_a_file_that_cannot_be() -> None:
     out = io.StringIO()
     log, _ = logged("-", stdout=out)
-    log.write(Logged("c", 5.0, head(3, 12, 1), Identity("x"), 1.0))
+    log.write(Logged("c", 5.0, request_frame(3, 12, 1), Identity("x"), 1.0))
     log.close()
     assert json.loads(out.getvalue())["requestHeader"]["correlationId"] == 1
     with pytest.raises(EnvironmentProblem, match="request-log"):
@@ -205,7 +201,7 @@ def test_what_cannot_be_written_is_counted() -> None:
 
     log, counted = logged("-", stdout=Full())
     for number in range(3):
-        log.write(Logged("c", 5.0, head(3, 12, number), Identity("x"), 1.0))
+        log.write(Logged("c", 5.0, request_frame(3, 12, number), Identity("x"), 1.0))
     log.close()
     assert counted == [("request_log_dropped", "write_failed")] * 3
 
@@ -221,7 +217,7 @@ def test_what_does_not_fit_is_counted_and_what_fits_is_written() -> None:
 
     out = Slow()
     log, counted = logged("-", stdout=out)
-    line = Logged("c", 5.0, head(3, 12, 1), Identity("x"), 1.0)
+    line = Logged("c", 5.0, request_frame(3, 12, 1), Identity("x"), 1.0)
     log.write(line)
     assert writing.wait(20)
     for _ in range(QUEUE_LINES + 3):

@@ -7,6 +7,7 @@ import struct
 import sys
 
 import pytest
+from frame_bytes import in_frame, renumbered, request_frame
 from played import request_id
 
 from clientscope.policy.interface import ClientConfig
@@ -46,27 +47,22 @@ from clientscope.wire.frames import FRAMES_PER_TURN
 LIMITS = (30.0, 600.0)
 
 
-def framed(*parts: bytes) -> bytes:
-    body = b"".join(parts)
-    return struct.pack(">i", len(body)) + body
-
-
 def request(correlation_id: int, size: int = 0, key: int = 3) -> bytes:
     """A request that passes; without a client id, so that nothing is said of who sent it."""
-    return framed(struct.pack(">hhih", key, 1, correlation_id, -1), bytes(size))
+    return request_frame(key, 1, correlation_id, bytes(size))
 
 
 def answer(correlation_id: int, size: int = 0) -> bytes:
-    return framed(struct.pack(">i", correlation_id), bytes(size))
+    return in_frame(struct.pack(">i", correlation_id), bytes(size))
 
 
 def push(correlation_id: int) -> bytes:
-    return framed(struct.pack(">hhih", 1324, 0, correlation_id, -1), b"\0", b"\2\5acks\4all\1\0\0", b"\0")
+    return request_frame(1324, 0, correlation_id, b"\0", b"\2\5acks\4all\1\0\0", b"\0")
 
 
 def keys(correlation_id: int) -> bytes:
     """The broker's answer to a carrier: ApiVersions v0, of no key."""
-    return framed(struct.pack(">ihi", correlation_id, 0, 0))
+    return in_frame(struct.pack(">ihi", correlation_id, 0, 0))
 
 
 def upstream(asked: bytes) -> bytes:
@@ -76,12 +72,12 @@ def upstream(asked: bytes) -> bytes:
 
 def as_client_sees(answered: bytes) -> bytes:
     """The answer to it, under the client's own id, 1."""
-    return answered[:4] + struct.pack(">i", 1) + answered[8:]
+    return renumbered(answered, 1)
 
 
-HANDSHAKE = framed(struct.pack(">hhih", 17, 1, 1, -1), b"\0\5PLAIN")
-ACCEPTED = framed(struct.pack(">ihi", FIRST_ID, 0, 0))
-CARRIER = framed(struct.pack(">hhih", 18, 0, FIRST_ID, -1))
+HANDSHAKE = request_frame(17, 1, 1, b"\0\5PLAIN")
+ACCEPTED = in_frame(struct.pack(">ihi", FIRST_ID, 0, 0))
+CARRIER = request_frame(18, 0, FIRST_ID)
 METADATA_1 = b"\0\3\0\1"
 PUSHED = ClientConfig("acks", "all", 1, False)
 
@@ -208,7 +204,7 @@ def judged(look: bool) -> Playbook:
 
 def verdict_sent(playbook: Playbook) -> Playbook:
     playbook = playbook >> VerdictGiven(1, Verdict(0)) << Counted("pushes_answered", "none")
-    return playbook << Send(CLIENT, framed(struct.pack(">i", 7), b"\0", bytes(4), b"\0\0", b"\0", b"\0") + answer(8) + answer(9))
+    return playbook << Send(CLIENT, in_frame(struct.pack(">i", 7), b"\0", bytes(4), b"\0\0", b"\0", b"\0") + answer(8) + answer(9))
 
 
 def test_answers_and_the_brokers_end_wait_for_a_pushs_verdict_in_order(look: bool) -> None:
@@ -313,15 +309,15 @@ def test_a_client_that_is_held_when_draining_begins_is_not_read_afterwards() -> 
 def test_who_a_client_is_comes_now_and_then_if_it_changes_all_the_time() -> None:
     playbook = connected()
     for number in range(10):
-        name = framed(struct.pack(">hhih", 18, 3, number, -1), b"\0", b"\2" + b"%d" % number, b"\0021", b"\0")
+        name = request_frame(18, 3, number, b"\0", b"\2" + b"%d" % number, b"\0021", b"\0")
         upstream = FIRST_ID + number
-        own = framed(struct.pack(">ih", number, 0), b"\1", bytes(5))
+        own = in_frame(struct.pack(">ih", number, 0), b"\1", bytes(5))
         sent = play(playbook.connection, Received(CLIENT, name))
         assert [request_id(bytes(command.data)) for command in sent if isinstance(command, Send)] == [upstream]
-        playbook = playbook >> Received(BROKER, framed(struct.pack(">ih", upstream, 0), b"\1", bytes(5)))
+        playbook = playbook >> Received(BROKER, in_frame(struct.pack(">ih", upstream, 0), b"\1", bytes(5)))
         identity = Identity(None, str(number), "1")
         playbook = playbook << (Identified(identity) if number < 8 else Counted("identity_changes_held", "rate"))
-        playbook = playbook << Send(CLIENT, framed(own[4:10], b"\2", struct.pack(">hhh", 1324, 0, 0) + b"\0", bytes(5)))
+        playbook = playbook << Send(CLIENT, in_frame(own[4:10], b"\2", struct.pack(">hhh", 1324, 0, 0) + b"\0", bytes(5)))
     assert playbook >> Tick(11.0, *LIMITS) << Identified(Identity(None, "9", "1")) << Requested(b"\0\x12\0\3") >> Tick(12.0, *LIMITS)
 
 
@@ -379,7 +375,7 @@ def test_bypass_waits_until_nobody_notices() -> None:
 
 def test_a_passing_chunk_costs_no_event() -> None:
     """The traffic of a connection: a small request, the middle of a large one, and several at once."""
-    named = framed(struct.pack(">hhih", 3, 1, 0, 1), b"a")
+    named = in_frame(struct.pack(">hhih", 3, 1, 0, 1), b"a")
     playbook = connected() >> Received(CLIENT, named) << Identified(Identity("a")) << Send(BROKER, named)
     connection = playbook.connection
     large = request(1, 100_000)

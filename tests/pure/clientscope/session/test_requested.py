@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import struct
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from frame_bytes import in_frame, request_frame
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.metadata import ApiVersionsResponse
@@ -32,8 +32,8 @@ KNOWN = sorted(known_versions())
 INT16 = st.integers(-(2**15), 2**15 - 1)
 
 
-def request(api_key: int, api_version: int, correlation_id: int = 1) -> bytes:
-    return struct.pack(">ihhih", 10, api_key, api_version, correlation_id, -1)
+def request(api_key: int, api_version: int) -> bytes:
+    return request_frame(api_key, api_version, 1)
 
 
 def requests(session: Session, *versions: tuple[int, int]) -> list[object]:
@@ -66,7 +66,7 @@ def test_requests_that_the_gateway_reads_are_kept_too_but_for_its_own(session: S
 
 
 def test_a_request_that_is_too_long_to_be_read_does_not_let_the_next_ones_pass(session: Session) -> None:
-    long = struct.pack(">ihhih", 10 + READ_LIMIT + 1_000, 18, 0, 1, -1) + bytes(READ_LIMIT + 1_000)
+    long = request_frame(18, 0, 1, bytes(READ_LIMIT + 1_000))
     assert Passed in [type(each) for each in from_client(session, long)]
     assert seen(session) == [(18, 0)] and not session.passes_from_client(request(18, 0))
 
@@ -149,7 +149,7 @@ def test_a_cut_answer_is_an_error_and_changes_nothing(version: int) -> None:
     served.learn(whole, version)
     for end in range(10, len(whole) - 8):
         with pytest.raises(WireError):
-            served.learn(struct.pack(">i", end - 4) + whole[4:end], version)
+            served.learn(in_frame(whole[4:end]), version)
     assert served.lacks(3, 12) is None
 
 

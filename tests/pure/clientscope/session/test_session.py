@@ -9,6 +9,7 @@ import uuid
 from typing import Any
 
 import pytest
+from frame_bytes import head, in_frame, request_frame
 from kafka.protocol.metadata import ApiVersionsResponse
 from places import TESTS
 from played import Played, framed, from_broker, from_client
@@ -44,8 +45,7 @@ def without_our_key(frame: bytes) -> bytes:
     entry = flexible if flexible in frame else flexible[:-1]
     before, _, after = frame[12 if entry == flexible else 14 :].partition(entry)
     count = bytes([frame[10] - 1]) + frame[11:12] if entry == flexible else struct.pack(">i", struct.unpack_from(">i", frame, 10)[0] - 1)
-    body = frame[4:10] + (count if entry != flexible else count[:1] + frame[11:12]) + before + after
-    return struct.pack(">i", len(body)) + body
+    return in_frame(frame[4:10], count if entry != flexible else count[:1] + frame[11:12], before, after)
 
 
 def response(code: int = 0, version: int = 4, correlation_id: int = 1) -> bytes:
@@ -166,7 +166,7 @@ def test_f11_a_push_that_is_wrong_is_answered_and_counted(frame: bytes, code: in
 def test_f11_any_garbling_of_a_push_is_answered_and_the_next_request_is_read() -> None:
     whole = captured("clientscope producer", "request", PUSH_CONFIG)
     for cut in range(12, len(whole) - 1):
-        frame = struct.pack(">i", cut - 4) + whole[4:cut]
+        frame = in_frame(whole[4:cut])
         session = connected()
         commands = from_client(session, frame + struct.pack(">ihhi", 8, 1, 4, 7))
         assert [type(c) for c in commands[-3:]] == [Counted, ToBroker, Passed], cut
@@ -207,8 +207,7 @@ def test_an_api_versions_answer_that_cannot_be_read_passes_unchanged(session: Se
 
 
 def v5(rest: bytes) -> bytes:
-    body = struct.pack(">hhih", 18, 5, 9, 3) + b"app" + b"\0" + b"\x05java" + b"\x045.0" + rest
-    return struct.pack(">i", len(body)) + body
+    return in_frame(head(18, 5, 9, b"app"), b"\0\x05java\x045.0", rest)
 
 
 INSTANCE = uuid.UUID("0b1e9f5c-8a3e-4a7e-9df0-d2a1c6c10b11")
@@ -251,7 +250,7 @@ LONGEST_ANSWER = 16 * READ_LIMIT
 def test_rejects_oversized_answer(key: int, length: int, ended: str | None) -> None:
     """What is read is held until it is whole, so it has a longest length; what only passes may be of any."""
     played = Played(connected())
-    played.client(struct.pack(">ihhih", 10, key, 0, 7, -1))
+    played.client(request_frame(key, 0, 7))
     begun = struct.pack(">i", length) + played.to_broker[8:12] + bytes(1_000)
     played.broker(begun)
     assert played.ended == ended
@@ -266,9 +265,7 @@ def requested(
     api_key: int, api_version: int, client_id: str | None, body: bytes = b"", correlation_id: int = 7, flexible: bool = False
 ) -> bytes:
     """A request of which only the header matters."""
-    text = b"\xff\xff" if client_id is None else struct.pack(">h", len(client_id)) + client_id.encode()
-    frame = struct.pack(">hhi", api_key, api_version, correlation_id) + text + b"\x00" * flexible + body
-    return struct.pack(">i", len(frame)) + frame
+    return in_frame(head(api_key, api_version, correlation_id, None if client_id is None else client_id.encode()), b"\0" * flexible, body)
 
 
 PRODUCED = b"\x00" + struct.pack(">hi", 0, 30_000) + b"\x01\x00"

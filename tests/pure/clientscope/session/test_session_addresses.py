@@ -9,6 +9,7 @@ from typing import Any
 import address_answers as answers
 import pytest
 from address_answers import BROKERS
+from frame_bytes import renumbered, request_frame
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest
@@ -45,14 +46,14 @@ def playing(**session: Any) -> Played:
 
 
 def request(key: int, version: int, correlation_id: int, size: int = 0) -> bytes:
-    return struct.pack(">ihhih", 10 + size, key, version, correlation_id, -1) + bytes(size)
+    return request_frame(key, version, correlation_id, bytes(size))
 
 
 def answered(played: Played, frame: bytes, asked: int = -1) -> bytes:
     """The answer to the last request that went to the broker, as the client gets it."""
     sent = played.sent[asked]
     before = len(played.to_client)
-    played.broker(frame[:4] + struct.pack(">i", request_id(sent)) + frame[8:])
+    played.broker(renumbered(frame, request_id(sent)))
     return bytes(played.to_client[before:])
 
 
@@ -126,7 +127,7 @@ def test_only_known_versions_are_advertised() -> None:
         for push_config in (False, True):
             played = playing(push_config=push_config)
             body = b"" if version < 3 else b"\0\2a\2b\0"
-            played.client(struct.pack(">ihhih", 10 + len(body), 18, version, 5, -1) + body)
+            played.client(request_frame(18, version, 5, body))
             key = ApiVersionsResponse.ApiVersion
             listed = [
                 (0, 0, 99), (1, 4, 18), (3, 0, 13), (78, 0, 0), (79, 1, 9), (6, 0, 8), (700, 0, 1), (18, 0, 6), (1324, 0, 0),
@@ -142,7 +143,7 @@ def test_only_known_versions_are_advertised() -> None:
 
 def test_a_client_that_asks_with_an_unknown_version_learns_the_known_ones() -> None:
     played = playing()
-    played.client(struct.pack(">ihhih", 12, 18, 6, 5, -1) + b"\0\1")
+    played.client(request_frame(18, 6, 5, b"\0\1"))
     (sent,) = played.sent
     assert struct.unpack_from(">hh", sent, 4) == (18, 32_767)
     unsupported = struct.pack(">iihihhh", 16, 5, 35, 1, 18, 0, 6)
@@ -242,7 +243,7 @@ def test_sends_carrier_only_where_no_other_answer_would_settle_the_requests(step
                 own = list(played.connection.session.unanswered.ids())[0 if what == "answer" else -1]
                 (asked,) = [frame for frame in played.sent if request_id(frame) == own]
                 answer = ANSWERS[0](12) if asked[4:6] == b"\0\0" else struct.pack(">iihi", 10, 0, 0, 0)
-                played.broker(answer[:4] + struct.pack(">i", own) + answer[8:])
+                played.broker(renumbered(answer, own))
             else:
                 hellos += what == "hello"
                 played.client(request(0, 12, number) if what == "produce" else request(18, 0, number))

@@ -6,6 +6,7 @@ import struct
 
 import address_answers as answers
 import pytest
+from frame_bytes import renumbered, request_frame
 from played import Played, request_id
 
 from clientscope.session.session import Session
@@ -17,13 +18,13 @@ def playing(cluster_id: str) -> Played:
 
 
 def asked(played: Played, version: int, correlation_id: int = 5) -> None:
-    played.client(struct.pack(">ihhih", 30, 3, version, correlation_id, -1) + bytes(20))
+    played.client(request_frame(3, version, correlation_id, bytes(20)))
 
 
 def answered(played: Played, frame: bytes, size: int = 1 << 20) -> list[str]:
     """The other clusters that are found in the answer to the last request, which comes in pieces of this size."""
     sent = played.sent[-1]
-    frame = frame[:4] + struct.pack(">i", request_id(sent)) + frame[8:]
+    frame = renumbered(frame, request_id(sent))
     pieces = [frame[at : at + size] for at in range(0, len(frame), size)]
     return [found.cluster_id for piece in pieces for found in played.broker(piece) if isinstance(found, OtherCluster)]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 
 import pytest
+from frame_bytes import request_frame
+from hostile_bytes import REFUSED
 from kafka.protocol.metadata import ApiVersionsResponse
 from played import Played, framed, request_id
 
@@ -17,14 +19,10 @@ from clientscope.wire.messages import ApiVersionsRequest
 LIST_GROUPS = 16
 
 
-def list_groups(correlation_id: int) -> bytes:
-    return struct.pack(">ihhih", 10, LIST_GROUPS, 1, correlation_id, -1)
-
-
 def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_settles_them(session: Session) -> None:
     played = Played(session)
     produce = b"".join(struct.pack(">ihhihhh", 14, 0, 9, FIRST_ID + number, -1, 0, 0)[:18] for number in range(IDS))
-    played.client(produce + list_groups(5))
+    played.client(produce + request_frame(LIST_GROUPS, 1, 5))
     sent = played.sent
     assert played.holds and IDS // 2 <= len(sent) <= IDS // 2 + FRAMES_PER_TURN + 1
     carrier = sent[-1]
@@ -33,7 +31,7 @@ def test_f41_a_client_that_uses_up_the_gateways_ids_waits_for_an_answer_that_set
         own = request_id(played.sent[-1])
         played.broker(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own))
     asked = [frame for frame in played.sent if struct.unpack_from(">h", frame, 4)[0] != 18]
-    assert b"".join(asked) == produce + list_groups(5), "nothing of the client's is changed or lost"
+    assert b"".join(asked) == produce + request_frame(LIST_GROUPS, 1, 5), "nothing of the client's is changed or lost"
     assert not played.to_client, "the answers to the gateway's own requests are no client's"
 
 
@@ -44,8 +42,7 @@ def test_f42_requests_wait_while_64_await_an_answer_whatever_their_verdict(sessi
     played.client(long_name)
     (asked,) = played.sent
     played.broker(framed(ApiVersionsResponse(version=3, error_code=0, api_keys=[]), request_id(asked)))
-    refused = struct.pack(">ihhih", 10, 1324, 7, 9, -1)
-    played.client(refused * 1_000)
+    played.client(REFUSED * 1_000)
     carriers = played.sent[1:]
     assert played.holds and len(carriers) == MOST_UNANSWERED
     assert max(map(len, carriers)) <= 512
@@ -58,7 +55,7 @@ def reads(played: Played) -> int:
     for _ in range(999):
         if played.held_s is not None:
             break
-        played.client(struct.pack(">ihhih", 10, 18, 0, 5, -1))
+        played.client(request_frame(18, 0, 5))
         for own in list(played.connection.session.unanswered.ids()):
             played.broker(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own))
     return len(played.sent) - before

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from every import every
+from frame_bytes import in_frame
 from golden import cases
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,10 +49,6 @@ def jwt(payload: Any) -> bytes:
 
 def first_message(payload: Any) -> bytes:
     return b"n,,\x01auth=Bearer %b.\x01\x01" % jwt(payload)
-
-
-def bare(token: bytes) -> bytes:
-    return struct.pack(">i", len(token)) + token
 
 
 def handshake(session: Session, mechanism: str, version: int = 1, code: int = 0) -> None:
@@ -160,8 +157,8 @@ def test_bare_tokens_of_handshake_v0_and_requests_after_them(session: Session, m
     handshake(session, mechanism, version=0)
     for token, answer in tokens:
         assert not session.authenticated
-        assert from_client(session, bare(token)) == [ToBroker(bare(token))]
-        assert from_broker(session, bare(answer))[-1] == ToClient(bare(answer))
+        assert from_client(session, in_frame(token)) == [ToBroker(in_frame(token))]
+        assert from_broker(session, in_frame(answer))[-1] == ToClient(in_frame(answer))
     assert session.authenticated
     assert str(session.identity.principal).startswith(("User:a", "User:Gary"))
     request = framed(ApiVersionsRequest(version=3, client_software_name="old", client_software_version="1"), 10, "orders")

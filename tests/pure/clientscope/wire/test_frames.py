@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
+from frame_bytes import in_frame
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,10 +17,6 @@ READ, DISCARD, PARTS = b"R", b"D", b"T"
 
 def treat(head: bytes) -> Treatment:
     return {READ: Treatment.READ, DISCARD: Treatment.DISCARD, PARTS: Treatment.PARTS}.get(head[4:5], Treatment.PASS)
-
-
-def frame(payload: bytes) -> bytes:
-    return struct.pack(">i", len(payload)) + payload
 
 
 payloads = st.tuples(st.sampled_from([b"R", b"D", b"P", b"T"]), st.binary(min_size=0, max_size=40)).map(lambda p: p[0] + p[1])
@@ -34,7 +31,7 @@ def cut(stream: bytes, data: st.DataObject) -> list[bytes]:
 def test_any_cutting_gives_the_same_pieces(frames: list[bytes], data: st.DataObject) -> None:
     scanner = FrameScanner(5, 0)
     out: list[tuple[str, bytes]] = []
-    for received in cut(b"".join(map(frame, frames)), data):
+    for received in cut(b"".join(map(in_frame, frames)), data):
         for piece in scanner.feed(received, treat):
             if isinstance(piece, Passed):
                 kind, content = "passed", bytes(piece.data)
@@ -54,7 +51,7 @@ def test_any_cutting_gives_the_same_pieces(frames: list[bytes], data: st.DataObj
                 out.append((kind, content))
     expected: list[tuple[str, bytes]] = []
     for payload in frames:
-        whole = frame(payload)
+        whole = in_frame(payload)
         kind = {READ: "read", DISCARD: "discarded", PARTS: "parts"}.get(payload[:1], "passed")
         content = whole[:5] if kind == "discarded" else whole
         if kind == "passed" and expected and expected[-1][0] == "passed":
@@ -84,12 +81,12 @@ def test_a_large_frame_that_passes_is_not_held() -> None:
 @given(st.lists(payloads), st.data())
 def test_skipping_what_passes_comes_to_the_same(frames: list[bytes], data: st.DataObject) -> None:
     fed, skipping = FrameScanner(5, 0), FrameScanner(5, 0)
-    for received in cut(b"".join(map(frame, frames)), data):
+    for received in cut(b"".join(map(in_frame, frames)), data):
         pieces = list(fed.feed(received, treat))
         if skipping.skip(received, lambda data, position: treat(data[position : position + 5]) is Treatment.PASS):
             assert b"".join(bytes(piece.data) for piece in pieces if isinstance(piece, Passed)) == received
             assert all(isinstance(piece, Passed) for piece in pieces)
         else:
             assert list(skipping.feed(received, treat)) == pieces
-    begun = frame(data.draw(payloads))[:-1]
+    begun = in_frame(data.draw(payloads))[:-1]
     assert list(skipping.feed(begun, treat)) == list(fed.feed(begun, treat)), "and both are at the same place in the stream"

@@ -10,6 +10,7 @@ from typing import Any
 import address_answers as answers
 import pytest
 from address_answers import BROKERS, decoded, describe_cluster, translate, translated
+from frame_bytes import in_frame
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
@@ -89,7 +90,7 @@ def test_hostile_answers_are_read_or_refused_and_nothing_else(data: st.DataObjec
     rewrite, answer, version = data.draw(st.sampled_from(WHOLE))
     frame = data.draw(mutated(st.just(answer(version)))).ljust(9, b"\0")
     try:
-        rewritten = rewrite(struct.pack(">i", len(frame) - 4) + frame[4:], version, translate)
+        rewritten = rewrite(in_frame(frame[4:]), version, translate)
     except WireError:
         return
     assert struct.unpack_from(">i", rewritten) == (len(rewritten) - 4,)
@@ -127,7 +128,7 @@ def test_a_reader_finds_the_tags_and_all_that_was_there(version: int, software: 
     patched = with_software(describe_cluster(version), version, software)
     tag_885 = b"\xf5\x06\x0d\x0dapache-kafka"
     tag_886 = b"\xf6\x06\x01\0" if software.version is None else b"\xf6\x06\x06\x064.4.0"
-    assert patched == struct.pack(">i", len(patched) - 4) + describe_cluster(version)[4:-1] + b"\x02" + tag_885 + tag_886
+    assert patched == in_frame(describe_cluster(version)[4:-1], b"\x02", tag_885, tag_886)
     message = decoded(DescribeClusterResponse, patched, version)
     assert (message.cluster_id, [b.rack for b in message.brokers], message.controller_id) == ("cluster", ["r1", None], 1)
     assert with_software(patched, version, software) == patched, "said once, however many gateways there are"
@@ -144,7 +145,7 @@ def test_through_a_session(version: int) -> None:
 def test_a_damaged_answer_passes_unchanged(version: int, data: st.DataObject) -> None:
     whole = describe_cluster(version)
     cut = whole[8 : data.draw(st.integers(8, len(whole) - 1))]
-    frame = struct.pack(">ii", len(cut) + 4, 5) + cut
+    frame = in_frame(struct.pack(">i", 5), cut)
     with pytest.raises(WireError):
         with_software(frame, version, KAFKA)
     session = Session(True, 10_240, software=KAFKA)

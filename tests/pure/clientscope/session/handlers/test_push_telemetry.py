@@ -7,6 +7,7 @@ import uuid
 
 import pytest
 from every import every
+from frame_bytes import in_frame
 from hypothesis import given
 from hypothesis import strategies as st
 from played import from_broker, from_client
@@ -14,10 +15,9 @@ from telemetry_frames import (
     ID,
     JAVA,
     api_versions_answer,
+    asking,
     asks,
     exchange,
-    framed,
-    head,
     keys,
     offered,
     push_answer,
@@ -78,7 +78,7 @@ def test_a_client_gets_an_id_and_a_subscription(telemetry: Telemetry) -> None:
 def test_what_it_pushes_is_reported_and_answered_in_its_turn(telemetry: Telemetry) -> None:
     session = offered(telemetry)
     push = pushes(ASKED, b"some", correlation_id=3)
-    counted, named, pushed, carrier, passed, *_ = from_client(session, push + framed(b"\0\1\0\4" + bytes(4)))
+    counted, named, pushed, carrier, passed, *_ = from_client(session, push + in_frame(b"\0\1\0\4" + bytes(4)))
     assert (counted, named) == (Counted("telemetry_answered", "none"), Identified(session.identity))
     assert isinstance(pushed, MetricsPushed) and not pushed.copied
     assert pushed.push == PushedMetrics(ID, ASKED, False, GZIP, b"some")
@@ -122,7 +122,7 @@ def test_a_push_that_is_too_large_is_refused_and_not_kept(telemetry: Telemetry, 
         assert push_answer(exchange(session, frame)[1]) == (7, TELEMETRY_TOO_LARGE)
         return
     assert from_client(session, frame[1_000:]) == [] and session.held_bytes == 0
-    (answer,) = from_broker(session, framed(frame[8:12] + bytes(12)))
+    (answer,) = from_broker(session, in_frame(frame[8:12] + bytes(12)))
     assert push_answer(answer.data) == (7, TELEMETRY_TOO_LARGE)
 
 
@@ -130,7 +130,7 @@ def test_a_push_that_is_too_large_is_refused_and_not_kept(telemetry: Telemetry, 
 @given(body=st.binary(max_size=60))
 def test_any_bytes_get_an_answer(key: int, body: bytes) -> None:
     session = offered(Telemetry(TelemetryPlan(ALL)))
-    _, answer = exchange(session, framed(head(key) + body))
+    _, answer = exchange(session, asking(key, body))
     assert (subscribed(answer)[2] if key == 71 else push_answer(answer)[1]) in (NONE, INVALID_REQUEST, UNKNOWN_SUBSCRIPTION_ID)
 
 
@@ -145,13 +145,13 @@ def test_before_authentication_the_connection_ends(telemetry: Telemetry, frame: 
 def test_where_the_broker_answers_a_copy_is_taken_of_what_it_accepts(telemetry: Telemetry) -> None:
     session = Session(True, 10_240, telemetry=telemetry)
     says(session, JAVA, 71, 72)
-    push, accepted = pushes(123, b"some"), framed(b"\0\0\0\7" + bytes(8))
+    push, accepted = pushes(123, b"some"), in_frame(b"\0\0\0\7" + bytes(8))
     assert from_client(session, push) == [ToBroker(push)]
     named, pushed, answer = from_broker(session, accepted)
     assert (named, answer) == (Identified(session.identity), ToClient(accepted))
     assert isinstance(pushed, MetricsPushed) and pushed.copied
     assert pushed.push == PushedMetrics(ID, 123, False, GZIP, b"some")
-    refused = framed(b"\0\0\0\7" + bytes(5) + b"\0\x59\0")
+    refused = in_frame(b"\0\0\0\7" + bytes(5) + b"\0\x59\0")
     from_client(session, push)
     assert from_broker(session, refused) == [ToClient(refused)]
 
@@ -159,11 +159,11 @@ def test_where_the_broker_answers_a_copy_is_taken_of_what_it_accepts(telemetry: 
 def test_a_copy_that_cannot_be_read_passes_and_is_counted(telemetry: Telemetry) -> None:
     session = Session(True, 10_240, telemetry=telemetry)
     says(session, JAVA, 71, 72)
-    broken = framed(head(72) + b"\1\2")
+    broken = asking(72, b"\1\2")
     assert from_client(session, broken) == [Counted("unreadable_frames", "telemetry_request"), ToBroker(broken)]
-    assert from_broker(session, framed(b"\0\0\0\7\0")) == [
+    assert from_broker(session, in_frame(b"\0\0\0\7\0")) == [
         Counted("unreadable_frames", "telemetry_response"),
-        ToClient(framed(b"\0\0\0\7\0")),
+        ToClient(in_frame(b"\0\0\0\7\0")),
     ]
     long = pushes(1, bytes(70_000))
     assert b"".join(bytes(command.data) for command in from_client(session, long) if isinstance(command, Passed)) == long
@@ -173,8 +173,8 @@ def test_a_copy_that_cannot_be_read_passes_and_is_counted(telemetry: Telemetry) 
 
 
 def broker_gives(given: uuid.UUID = ID, error: int = 0, correlation_id: int = 7) -> bytes:
-    head = struct.pack(">i", correlation_id) + b"\0" + struct.pack(">ih", 0, error) + given.bytes
-    return framed(head + struct.pack(">i", 12) + b"\x02\x04" + struct.pack(">ii?", 300_000, 1_048_576, True) + b"\x02\x01" + b"\0")
+    begun = struct.pack(">ibih", correlation_id, 0, 0, error)
+    return in_frame(begun, given.bytes, struct.pack(">i2bii?", 12, 2, 4, 300_000, 1_048_576, True), b"\2\1\0")
 
 
 def answered(session: Session, answer: bytes) -> list[object]:
@@ -199,7 +199,7 @@ def test_an_id_of_the_clients_own_stays(session: Session) -> None:
     said = ApiVersionsRequest(version=4, client_software_name="a", client_software_version="1", client_instance_id=own)
     said.with_header(1, "java")
     from_client(session, bytes(said.encode(header=True, framed=True)))
-    from_broker(session, framed(struct.pack(">ih", 1, 0) + b"\x01" + struct.pack(">i", 0) + b"\0"))
+    from_broker(session, in_frame(struct.pack(">ih", 1, 0) + b"\x01" + struct.pack(">i", 0) + b"\0"))
     assert session.identity.instance_id == own
     assert answered(session, broker_gives()) == [Counted("unreadable_frames", "telemetry_other_instance"), ToClient(broker_gives())]
     assert session.identity.instance_id == own
@@ -207,8 +207,8 @@ def test_an_id_of_the_clients_own_stays(session: Session) -> None:
 
 
 def test_what_cannot_be_read_passes_unchanged() -> None:
-    short = framed(struct.pack(">i", 7) + b"\0\0\0")
+    short = in_frame(struct.pack(">i", 7) + b"\0\0\0")
     assert answered(Session(True, 10_240), short) == [Counted("unreadable_frames", "telemetry_response"), ToClient(short)]
-    session, newer = Session(True, 10_240), framed(head(71, version=1) + bytes(16) + b"\0")
+    session, newer = Session(True, 10_240), asking(71, bytes(17), version=1)
     assert from_client(session, newer)[-1] == Passed(newer)
     assert [bytes(piece.data) for piece in from_broker(session, broker_gives()) if isinstance(piece, Passed)] == [broker_gives()]
