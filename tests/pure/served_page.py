@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
+from patience import until
+from starlette.types import ASGIApp
 
 from clientscope.clock import now_ms
-from clientscope.local.process import free_port
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import files
 from sinks.dashboard.http.access import LOCAL, Access
@@ -24,33 +27,43 @@ Values = Mapping[tuple[int, int], bytes]
 
 @contextmanager
 def serving(
-    state: State, values: Values | None = None, history_dir: Path | None = None, at_ms: int | None = None, access: Access = LOCAL
+    state: State,
+    values: Values | None = None,
+    history_dir: Path | None = None,
+    at_ms: int | None = None,
+    access: Access = LOCAL,
+    around: Callable[[ASGIApp], ASGIApp] = lambda app: app,
+    **more: Any,
 ) -> Iterator[str]:
     """The address of the page, until left.
 
     Args:
         at_ms: the page's time; by default the current one.
+        around: what stands before the page.
+        more: what `create_app` takes besides.
     """
-    known, past = values or {}, Past(history_dir and str(history_dir))
+    known, past = {} if values is None else values, Past(history_dir and str(history_dir))
+    stopping = threading.Event()
     app = create_app(
         state,
         files.load(),
         now_ms if at_ms is None else lambda: at_ms,
         loopback_only=True,
+        stopping=stopping.is_set,
         one_client=OneClient(state, lambda places: {place: known[place] for place in places if place in known}),
         past=past,
         access=access,
+        **more,
     )
-    port = free_port()
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_config=None, timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        while not server.started:
-            assert thread.is_alive(), "the server did not start"
-            thread.join(0.01)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join(10)
-        past.close()
+    server = uvicorn.Server(uvicorn.Config(around(app), log_config=None, access_log=False, timeout_graceful_shutdown=2))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, args=([listening],), name="page")
+        thread.start()
+        try:
+            until(lambda: server.started or not thread.is_alive())
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            stopping.set()
+            server.should_exit = True
+            thread.join()
+            past.close()

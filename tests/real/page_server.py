@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import uvicorn
+import served_page
 from page_fleet import OWNERS, Fleet
-from patience import until
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from clientscope.clock import now_ms
-from sinks.dashboard.api.app import LOCAL, create_app
 from sinks.dashboard.api.deciding import Deciding
-from sinks.dashboard.http import files
-from sinks.dashboard.http.access import Access
-from sinks.dashboard.past.asking import Past
+from sinks.dashboard.http.access import LOCAL, Access
 from sinks.dashboard.state.known import TopicRecord
-from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.state import State
 
 Decision = tuple[str, bytes | None]
@@ -30,11 +23,14 @@ Decision = tuple[str, bytes | None]
 class Stripping:
     """A reverse proxy that serves the page under a path of its own; streams that are open are counted."""
 
-    def __init__(self, app: ASGIApp, prefix: str) -> None:
-        self._app = app
+    def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self.streams = 0
         self.outside: list[str] = []
+
+    def before(self, app: ASGIApp) -> ASGIApp:
+        self._app = app
+        return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -93,37 +89,14 @@ def serving(
     history_dir: Path | None = None,
 ) -> Iterator[PageServer]:
     """Serves a fleet, or one of so many clients, until left; without, there are no records."""
-    past = Past(history_dir and str(history_dir))
     state = State(OWNERS)
     made = Fleet(now_ms(), fleet) if isinstance(fleet, int) else fleet
     if fleet != 0:
         state.apply(made.records())
     if live:
         state.live()
-    stopping = threading.Event()
-    decisions: list[Decision] = []
-    app = create_app(
-        state,
-        files.load(),
-        now_ms,
-        loopback_only=True,
-        stopping=stopping.is_set,
-        data_docs_dir=data_docs_dir,
-        access=access,
-        one_client=OneClient(state, lambda places: {place: made.values[place] for place in places if place in made.values}),
-        past=past,
-        deciding=Deciding(lambda fingerprint, value, headers: decisions.append((fingerprint, value))),
-    )
-    proxy = Stripping(app, prefix)
-    server = uvicorn.Server(uvicorn.Config(proxy, log_config=None, access_log=False, timeout_graceful_shutdown=2))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=server.run, args=([listening],), name="page")
-        thread.start()
-        try:
-            until(lambda: server.started or not thread.is_alive())
-            yield PageServer(state, made, f"http://127.0.0.1:{listening.getsockname()[1]}{prefix}", proxy, decisions)
-        finally:
-            stopping.set()
-            server.should_exit = True
-            thread.join()
-            past.close()
+    proxy, decisions = Stripping(prefix), list[Decision]()
+    deciding = Deciding(lambda fingerprint, value, headers: decisions.append((fingerprint, value)))
+    more = {"data_docs_dir": data_docs_dir, "deciding": deciding}
+    with served_page.serving(state, made.values, history_dir, access=access, around=proxy.before, **more) as address:
+        yield PageServer(state, made, address + prefix, proxy, decisions)
