@@ -8,6 +8,7 @@ import struct
 import threading
 import time
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -34,24 +35,34 @@ Answer = PushConfigResponse | str | float
 """A number is success after so many seconds."""
 
 
-def error(code: int = 0, throttle_ms: int = 0) -> PushConfigResponse:
-    return PushConfigResponse(version=0, error_code=code, throttle_time_ms=throttle_ms)
+def error(code: int = 0, throttle_ms: int = 0, message: str | None = None) -> PushConfigResponse:
+    return PushConfigResponse(version=0, error_code=code, throttle_time_ms=throttle_ms, error_message=message)
 
 
 class ScriptedBroker(socketserver.ThreadingTCPServer):
     """Answers ApiVersions and Metadata, and each PushConfig by the next answer of its script, then with success.
 
     ``refusals`` are the first answers to ApiVersions: an error code, and the newest version of ApiVersions that is named with it, if any.
+    ``otherwise`` has other answers by api key, or what makes one of a request; None is the usual one. ``ended`` is released by each
+    connection that has ended.
     """
 
     allow_reuse_address = True
     daemon_threads = True
 
-    def __init__(self, advertises: bool = True, script: tuple[Answer, ...] = (), refusals: tuple[tuple[int, int | None], ...] = ()) -> None:
+    def __init__(
+        self,
+        advertises: bool = True,
+        script: tuple[Answer, ...] = (),
+        refusals: tuple[tuple[int, int | None], ...] = (),
+        otherwise: Mapping[int, Any] = {},
+    ) -> None:
         super().__init__(("127.0.0.1", 0), Connection)
         self.keys = {**NEWEST, PUSH_CONFIG: 0} if advertises else NEWEST
         self.script = list(script)
         self.refusals = list(refusals)
+        self.otherwise = dict(otherwise)
+        self.ended = threading.Semaphore(0)
         self.port = self.server_address[1]
         self.address = f"127.0.0.1:{self.port}"
         self.brokers = {1: self.port}
@@ -71,6 +82,10 @@ class ScriptedBroker(socketserver.ThreadingTCPServer):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
+    def shutdown_request(self, request: Any) -> None:
+        super().shutdown_request(request)
+        self.ended.release()
+
     @property
     def pushes(self) -> list[PushConfigRequest]:
         return [request for requests in self.connections for request in requests if request.API_KEY == PUSH_CONFIG]
@@ -85,6 +100,9 @@ class ScriptedBroker(socketserver.ThreadingTCPServer):
 
     def answer(self, request: Any) -> Any:
         version = request.API_VERSION
+        other = self.otherwise.get(request.API_KEY)
+        if (said := other(request) if callable(other) else other) is not None:
+            return said
         if request.API_KEY == API_VERSIONS and self.refusals:
             code, newest = self.refusals.pop(0)
             answered = 0 if code == UNSUPPORTED_VERSION else version  # as a real broker has it

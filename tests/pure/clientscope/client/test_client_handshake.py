@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from scripted_broker import error
 
 from clientscope.backoff import Backoff
 from clientscope.catalog.configs import Type
 from clientscope.client.handshake import Handshake, backoff
 from clientscope.client.settings import ConfigEntry
 from clientscope.wire.codes import CONFIG_MAX_BYTES
-from clientscope.wire.messages import PushConfigResponse
 
 ENTRY = ConfigEntry("acks", "all", Type.STRING, True)
 RETRIABLE = 7  # REQUEST_TIMED_OUT
@@ -27,34 +26,19 @@ def handshake(*entries: ConfigEntry, timeout: float = 60.0, pauses: Backoff = UN
     return made
 
 
-def answer(code: int = 0, throttle_ms: int = 0, message: str | None = None) -> PushConfigResponse:
-    return PushConfigResponse(version=0, error_code=code, throttle_time_ms=throttle_ms, error_message=message)
-
-
-@pytest.mark.parametrize("code", [1324, 40, 42, 35, 31])
-def test_not_retried(code: int, caplog: pytest.LogCaptureFixture) -> None:
-    pushing = handshake()
-    assert pushing.request(0.0)
-    assert pushing.answered(answer(code, message="why\nnot"), 0.1) is None
-    assert pushing.request(100.0) is None
-    (record,) = caplog.records
-    assert record.levelno == logging.WARNING
-    assert "'why\\nnot'" in record.getMessage(), "escaped, since a broker wrote it"
-
-
 def test_retried_with_backoff() -> None:
     pushing = handshake()
     now, waits = 0.0, []
     for _ in range(6):
         assert pushing.request(now)
-        wait = pushing.answered(answer(RETRIABLE), now)
+        wait = pushing.answered(error(RETRIABLE), now)
         assert wait is not None
         assert pushing.request(now + wait / 2) is None, "not before its time, on any connection"
         waits.append(wait)
         now += wait
     assert waits == [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
     assert pushing.request(now)
-    assert pushing.answered(answer(), now) is None
+    assert pushing.answered(error(), now) is None
 
 
 def test_timeout_between_connections() -> None:
@@ -87,7 +71,7 @@ def test_a_forked_process_is_another_instance(monkeypatch: pytest.MonkeyPatch) -
     assert pushing.client_instance_id == before
     assert before.version == 4
     assert pushing.request(0.0)
-    assert pushing.answered(answer(), 0.0) is None
+    assert pushing.answered(error(), 0.0) is None
     pid = os.getpid()
     monkeypatch.setattr(os, "getpid", lambda: pid + 1)
     assert pushing.client_instance_id != before

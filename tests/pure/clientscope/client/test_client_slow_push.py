@@ -148,18 +148,16 @@ def test_a_connection_that_is_lost_later_is_followed_by_another(scene: Scene) ->
 
 def test_while_no_node_advertises_it_any_more_it_is_tried_again(scene: Scene) -> None:
     """As behind a gateway under bypass."""
-    server = scene.broker(CLOSE)
+    server = scene.broker()
     advertising = server.keys
     without = {key: newest for key, newest in advertising.items() if key != PUSH_CONFIG}
-    answered = server.answer
 
-    def answer(request: Any) -> Any:
-        got = answered(request)
-        if request.API_KEY == PUSH_CONFIG and got is CLOSE:
-            server.keys = without
-        return got
+    def withdraws(_: Any) -> Answer:
+        server.keys = without
+        del server.otherwise[PUSH_CONFIG]
+        return CLOSE
 
-    server.answer = answer  # type: ignore[method-assign]
+    server.otherwise[PUSH_CONFIG] = withdraws
     scene.client(server).list_topics()
     assert scene.outcomes() == []
     scene.clock.limit = 20.0

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -32,44 +31,14 @@ SASL = {
 }
 
 
-class CountingBroker(ScriptedBroker):
-    """Knows how many of its connections have ended, and answers some requests otherwise."""
-
-    def __init__(self, otherwise: dict[int, Any] | None = None, **settings: Any) -> None:
-        self.otherwise = otherwise or {}
-        self.ended = threading.Semaphore(0)
-        super().__init__(**settings)
-
-    def answer(self, request: Any) -> Any:
-        answer = self.otherwise.get(request.API_KEY)
-        return answer(request) if callable(answer) else answer or super().answer(request)
-
-    def shutdown_request(self, request: Any) -> None:
-        super().shutdown_request(request)
-        self.ended.release()
-
-
-@pytest.fixture
-def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., CountingBroker]]:
+@pytest.fixture(autouse=True)
+def rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They follow soon."""
     monkeypatch.setattr(module, "ROUNDS", Backoff(0.001, 0.001))
-    brokers: list[CountingBroker] = []
-
-    def make(**settings: Any) -> CountingBroker:
-        brokers.append(CountingBroker(**settings))
-        return brokers[-1]
-
-    yield make
-    for made in brokers:
-        made.shutdown()
-        made.server_close()
 
 
-Brokers = Callable[..., CountingBroker]
-
-
-@pytest.fixture
-def server(broker: Brokers) -> CountingBroker:
-    return broker()
+Brokers = Callable[..., ScriptedBroker]
+Warnings = Callable[[], list[str]]
 
 
 def pushed(*servers: ScriptedBroker | str, settings: dict[str, Any] = SETTINGS, timeout_s: float = 10.0, **more: Any) -> uuid.UUID | None:
@@ -87,11 +56,7 @@ def failed(*servers: ScriptedBroker | str, **more: Any) -> str:
     return str(raised.value)
 
 
-def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [r.getMessage() for r in caplog.records if r.name == "clientscope.client" and r.levelno >= logging.WARNING]
-
-
-def test_pushes_as_the_client_and_closes(server: CountingBroker, caplog: pytest.LogCaptureFixture) -> None:
+def test_pushes_as_the_client_and_closes(server: ScriptedBroker, warnings: Warnings) -> None:
     instance_id = pushed(server, allowed_keys="acks,linger.ms,ssl.key.password", software=("(acme client)", "1.2.3+local"))
     ((hello, sent),) = server.connections
     assert (hello.client_software_name, hello.client_software_version) == ("acme-client", "1.2.3-local"), "as brokers take it"
@@ -102,7 +67,7 @@ def test_pushes_as_the_client_and_closes(server: CountingBroker, caplog: pytest.
         ("linger.ms", "5", 4, False),
     ]
     assert server.ended.acquire(timeout=5), "the connection is closed"
-    assert warnings(caplog) == ["not pushed, as they are sensitive: 'ssl.key.password'"]
+    assert warnings() == ["not pushed, as they are sensitive: 'ssl.key.password'"]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +80,7 @@ def test_pushes_as_the_client_and_closes(server: CountingBroker, caplog: pytest.
     ],
 )
 def test_the_connection_has_the_client_id_that_is_pushed(
-    server: CountingBroker, dialect: str, settings: dict[str, Any], more: dict[str, Any], client_id: str
+    server: ScriptedBroker, dialect: str, settings: dict[str, Any], more: dict[str, Any], client_id: str
 ) -> None:
     pushed(server, settings=settings, dialect=dialect, **more)
     (sent,) = server.pushes
@@ -123,7 +88,7 @@ def test_the_connection_has_the_client_id_that_is_pushed(
     assert {each.config_key: each.config_value for each in sent.configs}.get("client.id", "") == client_id
 
 
-def test_keys_and_type_are_the_callers_or_follow_from_the_settings(server: CountingBroker) -> None:
+def test_keys_and_type_are_the_callers_or_follow_from_the_settings(server: ScriptedBroker) -> None:
     instances = {
         pushed(server, settings={"group_id": "g", "max_poll_records": 7}, dialect="aiokafka"),
         pushed(server, settings={"group.id": "g"}, client_type="producer", allowed_keys=["acks"]),
@@ -134,9 +99,9 @@ def test_keys_and_type_are_the_callers_or_follow_from_the_settings(server: Count
     assert producer == ["acks"]
 
 
-def test_settings_that_say_no_are_obeyed(server: CountingBroker, caplog: pytest.LogCaptureFixture) -> None:
+def test_settings_that_say_no_are_obeyed(server: ScriptedBroker, warnings: Warnings) -> None:
     assert pushed(server, settings={"enable_config_push": False}, dialect="aiokafka") is None
-    assert (server.connections, warnings(caplog)) == ([], [])
+    assert (server.connections, warnings()) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -152,12 +117,12 @@ def test_settings_that_say_no_are_obeyed(server: CountingBroker, caplog: pytest.
     ],
 )
 def test_a_mistake_is_the_futures_exception_and_logged(
-    server: CountingBroker, wrong: dict[str, Any], message: str, caplog: pytest.LogCaptureFixture
+    server: ScriptedBroker, wrong: dict[str, Any], message: str, warnings: Warnings
 ) -> None:
     with pytest.raises(SettingsError, match=message):
         pushed(server, **wrong)
     assert server.connections == []
-    assert message in warnings(caplog)[-1]
+    assert message in warnings()[-1]
 
 
 def refused_credentials(request: Any) -> Any:
@@ -188,17 +153,23 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str, int]] = [
 
 @pytest.mark.parametrize(("answers", "connection", "named", "connections"), REFUSED)
 def test_a_refusal_is_said_once_and_not_tried_again(
-    broker: Brokers, answers: dict[str, Any], connection: dict[str, Any], named: str, connections: int, caplog: pytest.LogCaptureFixture
+    broker: Brokers,
+    answers: dict[str, Any],
+    connection: dict[str, Any],
+    named: str,
+    connections: int,
+    caplog: pytest.LogCaptureFixture,
+    warnings: Warnings,
 ) -> None:
     server = broker(**answers)
     detail = failed(server, timeout_s=300, **connection)
     assert named in detail
     assert (len(server.connections), len(server.pushes)) == (connections, int("script" in answers))
-    assert len([each for each in warnings(caplog) if not each.startswith("the client gives up: ")]) == 1
+    assert len([each for each in warnings() if not each.startswith("the client gives up: ")]) == 1
     assert PASSWORD not in caplog.text + detail
 
 
-def test_pushes_after_authentication_and_no_log_has_the_credentials(server: CountingBroker, caplog: pytest.LogCaptureFixture) -> None:
+def test_pushes_after_authentication_and_no_log_has_the_credentials(server: ScriptedBroker, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     caplog.set_level(logging.DEBUG, "kafka")
     assert pushed(server, **SASL)
@@ -209,14 +180,14 @@ def test_pushes_after_authentication_and_no_log_has_the_credentials(server: Coun
         assert logging.getLogger(name).filters == [], "kafka-python's own clients log as ever"
 
 
-def test_not_advertised_is_said_once_all_brokers_were_met(broker: Brokers, caplog: pytest.LogCaptureFixture) -> None:
+def test_not_advertised_is_said_once_all_brokers_were_met(broker: Brokers, warnings: Warnings) -> None:
     first, second = broker(advertises=False), broker(advertises=False)
     first.brokers = {1: first.port, 2: second.port}
     detail = failed(first)
     assert "none of the 2 nodes" in detail
     assert first.orders() == [[API_VERSIONS, METADATA]]
     assert second.orders()[0][0] == API_VERSIONS
-    assert warnings(caplog) == []
+    assert warnings() == []
 
 
 @pytest.mark.parametrize("newest", [4, 2])
@@ -230,16 +201,16 @@ def test_of_a_mixed_cluster_the_broker_that_advertises_it_gets_it(broker: Broker
     assert new.connections[0][0].client_software_name == "acme-client"
 
 
-def test_another_bootstrap_server_is_tried(server: CountingBroker) -> None:
+def test_another_bootstrap_server_is_tried(server: ScriptedBroker) -> None:
     dead = [f"127.0.0.1:{free_port()}" for _ in range(3)]
     assert pushed(*dead, server)
     assert len(server.pushes) == 1
 
 
-def test_nobody_there_fails_in_time_and_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_nobody_there_fails_in_time_and_says_so_once(warnings: Warnings) -> None:
     detail = failed(f"127.0.0.1:{free_port()}", timeout_s=0.4)
     assert detail == "not pushed: timed out after 0.4 s; the last error was KafkaConnectionError: '111 ECONNREFUSED'"
-    assert len(warnings(caplog)) == 1
+    assert len(warnings()) == 1
 
 
 @pytest.mark.parametrize(("silent", "pushes"), [(API_VERSIONS, 0), (PUSH_CONFIG, 1)])
@@ -253,12 +224,12 @@ def test_a_node_that_does_not_answer_is_given_up_at_the_timeout(
 
 
 def test_an_answer_counts_that_takes_longer_than_a_connection_may(
-    broker: Brokers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    broker: Brokers, monkeypatch: pytest.MonkeyPatch, warnings: Warnings
 ) -> None:
     monkeypatch.setattr(module, "CONNECTION_SETUP_MS", 200)
     server = broker(script=(0.6,))
     assert pushed(server)
-    assert (len(server.pushes), warnings(caplog)) == (1, [])
+    assert (len(server.pushes), warnings()) == (1, [])
 
 
 def test_retriable_errors_and_a_short_throttle_are_waited_out_on_the_connection(broker: Brokers) -> None:

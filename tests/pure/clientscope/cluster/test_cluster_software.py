@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from every import every
@@ -93,16 +92,6 @@ def test_what_its_gateway_says_holds_before_what_is_inferred_and_behind_what_is_
     assert (one.software.source, "no JMX exporter answers" in one.problem) == (SoftwareSource.GATEWAY, True)
 
 
-class Closing(ScriptedBroker):
-    """Closes at ApiVersions above a version."""
-
-    newest = 4
-
-    def answer(self, request: Any) -> Any:
-        is_newer = request.API_KEY == API_VERSIONS and self.newest < request.API_VERSION
-        return CLOSE if is_newer else super().answer(request)
-
-
 @pytest.mark.parametrize(
     ("newest", "state", "version", "last"),
     [
@@ -113,8 +102,9 @@ class Closing(ScriptedBroker):
     ],
 )
 def test_a_broker_that_closes_is_asked_for_v0(newest: int, state: AnswerState, version: int | None, last: list[int]) -> None:
-    with closing(ScriptedBroker()) as first, closing(Closing()) as asked:
-        asked.newest, first.brokers = newest, {2: asked.port}
+    otherwise = {API_VERSIONS: lambda request: CLOSE if newest < request.API_VERSION else None}
+    with closing(ScriptedBroker()) as first, closing(ScriptedBroker(otherwise=otherwise)) as asked:
+        first.brokers = {2: asked.port}
         (answer,) = ask({"bootstrap_servers": first.address}).answers
         versions = [request.API_VERSION for requests in asked.connections for request in requests if request.API_KEY == API_VERSIONS]
     assert (answer.state, answer.version, versions[-len(last) :]) == (state, version, last)
