@@ -7,15 +7,13 @@ import os
 import re
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import confluent_kafka
 import pytest
+from alert_receivers import Server, serving, status
 from clients.every import CLIENTS
 from clients.process import run_build
 from conftest import RunningBroker, start_broker
@@ -52,29 +50,11 @@ def collector(folder: Path) -> Path:
     return folder / "collector"
 
 
-@pytest.fixture
-def backend() -> Iterator[tuple[str, list[ResourceMetrics]]]:
-    """A server of OTLP/HTTP: its address, and what it has been sent."""
-    taken: list[ResourceMetrics] = []
-
-    class Backend(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            body = gzip.decompress(body) if self.headers["content-encoding"] == "gzip" else body
-            taken.extend(ExportMetricsServiceRequest.FromString(body).resource_metrics)
-            self.send_response(200)
-            self.send_header("content-type", "application/x-protobuf")
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Backend)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", taken
-    server.shutdown()
-    server.server_close()
+def taken_by(backend: Server) -> Iterator[ResourceMetrics]:
+    """What a server of OTLP/HTTP has been sent."""
+    for each in list(backend.got):
+        body = gzip.decompress(each.body) if each.headers.get("content-encoding") == "gzip" else each.body
+        yield from ExportMetricsServiceRequest.FromString(body).resource_metrics
 
 
 @contextmanager
@@ -96,23 +76,21 @@ def running(program: Path, folder: Path, broker: RunningBroker, endpoint: str) -
             process.wait(LIMIT_S)
 
 
-def test_what_java_and_librdkafka_push_reaches_backends_of_a_collector(
-    collector: Path, backend: tuple[str, list[ResourceMetrics]], tmp_path: Path
-) -> None:
-    endpoint, taken = backend
+def test_what_java_and_librdkafka_push_reaches_backends_of_a_collector(collector: Path, tmp_path: Path) -> None:
     started, broker = start_broker(tmp_path / "broker")
     flags = ("--client-telemetry", "--client-telemetry-interval-ms", "1000")
     try:
         with (
+            serving(always=status(200, content_type="application/x-protobuf")) as backend,
             broker.gateway(tmp_path, *flags, advertised=True) as gateway,
-            running(collector, tmp_path, broker, endpoint) as prometheus,
+            running(collector, tmp_path, broker, f"http://127.0.0.1:{backend.port}") as prometheus,
             CLIENTS["java 4.4"](gateway.address) as java,
         ):
 
             def sent(client_id: str) -> dict[str, set[str]]:
                 """Names of a client's metrics, by its address, software and instance ids."""
                 found: dict[str, set[str]] = {}
-                for of in list(taken):
+                for of in taken_by(backend):
                     said = {each.key: each.value.string_value for each in of.resource.attributes}
                     if said["client_id"] == client_id:
                         assert said["client_instance_id"] == said["service.instance.id"]
