@@ -33,7 +33,7 @@ test-long: $(REAL) sparks  ## many repetitions, long statistics, memory over min
 test-turn: $(REAL)  ## one shard of these two, by the commit's turn: CI's, of at most four minutes, and never red
 	$(BIN)/python -P tests/shard.py --turn
 mutants: .mutmut/.ready  ## how many of COUNT (200) small changes to the parts that decide the tests notice
-	PYTHONPATH=.mutmut $(BIN)/python tests/mutants.py $(COUNT)
+	PYTHONPATH=.mutmut $(BIN)/python tools/mutants.py $(COUNT)
 .mutmut/.ready: | venv  # beside the environment: it is no dependency of anything
 	@$(BIN)/pip install --quiet --disable-pip-version-check --target .mutmut mutmut==3.8.1 && rm -rf .mutmut/pytest* .mutmut/_pytest* .mutmut/pluggy* && touch $@
 test-pythons: venv prometheus  ## the pure tests on each other Python that is here (3.11 to 3.13)
@@ -137,9 +137,9 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	@touch $@
 
 class-data: venv $(VENV)/class-data/.ready
-$(VENV)/class-data/.ready: $(VENV)/.ready clientscope/local/jars.sha256 tests/fixtures/class_data.py
+$(VENV)/class-data/.ready: $(VENV)/.ready clientscope/local/jars.sha256 tools/class_data.py
 	@echo "archiving the classes of broker and Spark, once, so that the tests' JVMs start sooner"
-	@$(BIN)/python tests/fixtures/class_data.py || echo "the tests' JVMs start without archives, and take longer" >&2
+	@$(BIN)/python tools/class_data.py || echo "the tests' JVMs start without archives, and take longer" >&2
 	@mkdir -p $(@D) && touch $@
 
 chromium:

@@ -1,4 +1,4 @@
-"""Samples mutants of the parts that decide: python -P tests/mutants.py [COUNT]; `make mutants` installs mutmut beside the environment.
+"""Samples mutants of the parts that decide: python -P tools/mutants.py [COUNT]; `make mutants` installs mutmut beside the environment.
 
 Mutmut changes one place of a function at a time, and runs the tests that reach it. The same ones are drawn for the same sources; messages
 of the log are left out. What survives is printed as a diff. tests/mutants.txt has how many were killed of each part at the last count,
