@@ -67,10 +67,20 @@ def found(number: int, **fields: Any) -> TopicRecord:
     return TopicRecord(FINDINGS, NOW_MS - 40_000, fingerprint.encode(), json.dumps(value).encode())
 
 
-def gauge(count: int | None, name: str = "librdkafka", *, gateway: str = "gw", at_ms: int = NOW_MS, **fields: Any) -> TopicRecord:
+def gauge(
+    count: int | None,
+    name: str = "librdkafka",
+    version: str = "1.0",
+    *,
+    cluster: str = "c",
+    broker: int = 1,
+    gateway: str = "gw",
+    at_ms: int = NOW_MS,
+    **fields: Any,
+) -> TopicRecord:
     """How many connections of a client's software a gateway has; None is a tombstone."""
     place = {
-        "cluster": "c", "broker": 1, "gateway": gateway, "listener": "CLIENT", "software_name": name, "software_version": "1.0",
+        "cluster": cluster, "broker": broker, "gateway": gateway, "listener": "CLIENT", "software_name": name, "software_version": version,
     }  # fmt: skip
     value = None if count is None else json.dumps({**place, "connections": count, **fields}).encode()
     return TopicRecord(GAUGES, at_ms, json.dumps([*place.values()]).encode(), value)

@@ -29,6 +29,11 @@ _PLACE = [
     ("timestamp", pa.timestamp("us", "UTC")),
 ]
 _OFFSETS = count()
+_CLIENT = {
+    "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "listener_name": "CLIENT", "security_protocol": "PLAINTEXT",
+    "client_address": "10.0.0.1", "principal": "User:ANONYMOUS", "client_id": "app",
+}  # fmt: skip
+_JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": "4.1.0"}
 
 
 def _of(record: pa.StructType) -> pa.Schema:
@@ -61,13 +66,11 @@ def connection(ms: int, kind: Kind, number: int = 1, sequence: int | None = None
     """A row of ``connections``; ``number`` is the connection's."""
     placed = _placed(ms)
     row = {
-        "kind": kind.value, "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "gateway_epoch": 1, "timestamp_ms": ms,
-        "connection_id": number,
-        "sequence": placed["offset"] if sequence is None else sequence, "listener_name": "CLIENT", "security_protocol": "PLAINTEXT",
-        "client_address": "10.0.0.1", "principal": "User:ANONYMOUS", "client_id": "app", "client_software_name": "librdkafka",
+        "kind": kind.value, "gateway_epoch": 1, "timestamp_ms": ms, "connection_id": number,
+        "sequence": placed["offset"] if sequence is None else sequence, "client_software_name": "librdkafka",
         "client_software_version": "2.6.1",
     }  # fmt: skip
-    return placed | row | changed
+    return placed | _CLIENT | row | changed
 
 
 def gauge(ms: int, connections: int, name: str = "librdkafka", version: str = "2.6.1", gateway: str = "gw") -> dict[str, Any]:
@@ -102,24 +105,19 @@ def setting(key: str, value: str | None, **changed: Any) -> dict[str, Any]:
 def push(ms: int, *configs: dict[str, Any], **changed: Any) -> dict[str, Any]:
     """A row of ``pushes``."""
     row = {
-        "received_timestamp_ms": ms, "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "gateway_epoch": 1, "connection_id": 1,
-        "listener_name": "CLIENT", "security_protocol": "PLAINTEXT", "client_address": "10.0.0.1", "principal": "User:ANONYMOUS",
-        "principal_source": "none",
-        "client_id": "app", "client_software_name": "apache-kafka-java", "client_software_version": "4.1.0", "origin": "pushed",
+        "received_timestamp_ms": ms, "gateway_epoch": 1, "connection_id": 1, "principal_source": "none", "origin": "pushed",
         "configs": list(configs),
     }  # fmt: skip
-    return _placed(ms) | row | changed
+    return _placed(ms) | _CLIENT | _JAVA | row | changed
 
 
 def client_facts(ms: int, kind: str = "producer", instance: int = 5, **changed: Any) -> dict[str, Any]:
     """A row of ``client_facts``: one push of an instance, a minute after the one before."""
     row = {
-        "cluster_id": "c", "broker_id": 1, "gateway_id": "gw", "listener_name": "CLIENT", "security_protocol": "PLAINTEXT",
-        "client_address": "10.0.0.1", "principal": "User:ANONYMOUS", "client_id": "app", "client_software_name": "apache-kafka-java",
-        "client_software_version": "4.1.0", "client_instance_id": str(UUID(int=instance)), "terminating": False, "copied": False,
-        "client_kind": kind, "interval_ms": MINUTE_MS,
+        "client_instance_id": str(UUID(int=instance)), "terminating": False, "copied": False, "client_kind": kind,
+        "interval_ms": MINUTE_MS,
     }  # fmt: skip
-    return _placed(ms) | row | changed
+    return _placed(ms) | _CLIENT | _JAVA | row | changed
 
 
 def finding(ms: int, number: int, state: str = "open", **changed: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from made_findings import leak, made
-from page_state import result
+from page_state import gauge, result
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.record import Application, Client, Finding, FindingOwner, LeakPlace
@@ -281,9 +281,7 @@ class Fleet:
             yield TopicRecord(GAUGES, self.now_ms, _json([CLUSTER, number + 1, gateway]), _json(value))
 
     def _gauge(self, gateway: int, software: tuple[str, str], count: int) -> TopicRecord:
-        key = [CLUSTER, gateway + 1, GATEWAYS[gateway], "CLIENT", *software]
-        names = ("cluster", "broker", "gateway", "listener", "software_name", "software_version")
-        return TopicRecord(GAUGES, self.now_ms, _json(key), _json({**dict(zip(names, key, strict=True)), "connections": count}))
+        return gauge(count, *software, cluster=CLUSTER, broker=gateway + 1, gateway=GATEWAYS[gateway], at_ms=self.now_ms)
 
     def _pushes(self) -> Iterator[TopicRecord]:
         for member in sorted(self.members, key=lambda each: each.since_ms):
