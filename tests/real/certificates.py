@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-
-def _openssl(*arguments: str | Path) -> None:
-    subprocess.run(["/usr/bin/openssl", *arguments], check=True, capture_output=True)
+from programs import ran
 
 
 @dataclass(frozen=True)
@@ -37,8 +34,8 @@ class Authority:
         self._home = home
         home.mkdir(parents=True, exist_ok=True)
         self.certificate, self._key = home / f"{name}.crt", home / f"{name}.key"
-        _openssl(
-            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+        ran(
+            "/usr/bin/openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
             "-keyout", self._key, "-out", self.certificate,
         )  # fmt: skip
 
@@ -47,9 +44,9 @@ class Authority:
         pair = Pair(self._home / f"{name}.crt", self._home / f"{name}.key")
         request, extensions = self._home / f"{name}.csr", self._home / f"{name}.ext"
         extensions.write_text(f"subjectAltName={san}\nbasicConstraints=critical,CA:FALSE\n")
-        _openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", subject, "-keyout", pair.key, "-out", request)
-        _openssl(
-            "x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self._key, "-CAcreateserial",
+        ran("/usr/bin/openssl", "req", "-newkey", "rsa:2048", "-nodes", "-subj", subject, "-keyout", pair.key, "-out", request)
+        ran(
+            "/usr/bin/openssl", "x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self._key, "-CAcreateserial",
             "-days", str(days), "-extfile", extensions, "-out", pair.certificate,
         )  # fmt: skip
         pair.key.chmod(0o600)

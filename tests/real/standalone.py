@@ -19,6 +19,7 @@ from pathlib import Path
 import pyspark
 from observe import children, command_line, page
 from patience import LIMIT_S, eventually
+from programs import ran
 
 from clientscope.local.process import free_port, spawn, stop
 
@@ -46,7 +47,7 @@ def for_submit(folder: Path, jars: str = "spark") -> None:
     folder.mkdir(parents=True)
     # pip's variable is inverted: 0 builds with what the environment has, rather than fetching it.
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PIP_NO_BUILD_ISOLATION": "0"}
-    subprocess.run(["/bin/bash", "-ec", commands], cwd=_ROOT, env=environment, check=True, capture_output=True, text=True)
+    ran("/bin/bash", "-ec", commands, cwd=_ROOT, env=environment)
     properties = folder / "clientscope.properties"
     properties.write_text(properties.read_text().replace("/srv/clientscope", str(folder)))
 
@@ -57,21 +58,14 @@ def environment_without_us(folder: Path, spark: Path) -> Path:
     Args:
         spark: the folder with its PySpark and Py4J.
     """
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(folder)], check=True, timeout=LIMIT_S)
+    ran(sys.executable, "-m", "venv", "--without-pip", "--symlinks", folder)
     own = next(folder.glob("lib/python*/site-packages"))
     installed = [each for each in Path(sysconfig.get_path("purelib")).iterdir() if not each.name.startswith(_OF_SPARK)]
     for entry in [*installed, *(each for each in spark.iterdir() if each.name.startswith(_OF_SPARK))]:
         if "clientscope" not in entry.name and entry.name not in _PACKAGES:
             (own / entry.name).symlink_to(entry)
     python = folder / "bin" / "python"
-    found = subprocess.run(
-        [python, "-c", "import kafka, pyarrow, pyspark, clientscope"],
-        cwd=folder,
-        env=scrubbed(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )  # fmt: skip
+    found = ran(python, "-c", "import kafka, pyarrow, pyspark, clientscope", cwd=folder, env=scrubbed(), status=1)
     assert "No module named 'clientscope'" in found.stderr, found.stderr
     return python
 
@@ -92,7 +86,7 @@ def secret(folder: Path) -> Path:
     """The folder with what deploy/prepare.sh makes for Spark alone: its processes know each other by a secret, and encrypt."""
     (folder / "conf").mkdir()
     script = Path(__file__).parents[2] / "deploy" / "prepare.sh"
-    subprocess.run([script, folder / "deploy"], check=True, capture_output=True, timeout=LIMIT_S)
+    ran(script, folder / "deploy")
     shutil.copy(folder / "deploy" / "spark-defaults.conf", folder / "conf")
     return folder / "conf"
 

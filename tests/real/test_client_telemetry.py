@@ -9,7 +9,6 @@ import gzip
 import json
 import os
 import signal
-import subprocess
 import time
 import venv
 from collections.abc import Iterator
@@ -36,6 +35,7 @@ from observe import (
     read_all,
 )
 from patience import LIMIT_S, eventually, until
+from programs import ran
 from telemetry_frames import asking, asks, pushes
 
 from clientscope.client.raw import RawClient
@@ -303,9 +303,7 @@ def test_no_release_of_librdkafka_aborts_or_disconnects(prefixes: str, tmp_path:
     ):
         for version, asked in WHEELS.items():
             name = f"wheel-{version}"
-            command = [wheels[version], "-c", WORK, gateway.address, name, str(LIMIT_S)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-            assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+            assert ran(wheels[version], "-c", WORK, gateway.address, name, str(LIMIT_S)).stdout == "done\n"
             assert bool(telemetry(spare, name)) == (asked and prefixes != "nothing.")
             until(lambda name=name: ends(spare, gateway, name))
             assert ends(spare, gateway, name) <= CLIENTS_OWN
@@ -319,5 +317,5 @@ def wheels(folder: Path) -> dict[str, Path]:
     for version in WHEELS:
         venv.create(folder / version, with_pip=True)
         found[version] = folder / version / "bin" / "python"
-        subprocess.run([found[version], "-m", "pip", "install", "--quiet", f"confluent-kafka=={version}"], check=True, timeout=LIMIT_S)
+        ran(found[version], "-m", "pip", "install", "--quiet", f"confluent-kafka=={version}")
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import ssl
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ import kafka
 import pytest
 import yaml
 from kafka.errors import KafkaError
-from patience import LIMIT_S, eventually
+from patience import eventually
+from programs import ran
 
 from clientscope.local.jars import jars
 from clientscope.local.java import java
@@ -47,10 +47,9 @@ def set_up(variables: Mapping[str, str], folder: Path, secrets: Path) -> dict[st
     path = ":".join(str(jar) for jar in jars("broker"))
     given = {"default": folder / "default", "mounted": secrets, "final": folder / "final"}
     folders = [f"--{name}-configs-dir={where}" for name, where in given.items()]
-    command = [str(java()), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", path, "kafka.docker.KafkaDockerWrapper", "setup", *folders]
+    command = [java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", path, "kafka.docker.KafkaDockerWrapper", "setup", *folders]
     environment = {"PATH": os.environ["PATH"], **variables, "KAFKA_LOG_DIRS": str(folder / "data")}
-    ended = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=LIMIT_S)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    ran(*command, env=environment)
     lines = (folder / "final" / "server.properties").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
 
@@ -58,7 +57,7 @@ def set_up(variables: Mapping[str, str], folder: Path, secrets: Path) -> dict[st
 @pytest.fixture(scope="module")
 def secrets(folder: Path) -> Path:
     """What deploy/prepare.sh makes."""
-    subprocess.run([ROOT / "deploy" / "prepare.sh", folder], check=True, capture_output=True, timeout=LIMIT_S)
+    ran(ROOT / "deploy" / "prepare.sh", folder)
     return folder
 
 

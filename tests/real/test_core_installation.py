@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from observe import read_all
 from packaging.requirements import Requirement
-from patience import LIMIT_S, eventually, until
+from patience import eventually, until
 from places import ROOT
+from programs import built_wheel, ran
 
 from clientscope.local.process import free_port
 from clientscope.records.topics import CONFIGS
@@ -47,11 +48,9 @@ def closure(of: Distribution) -> dict[str, Distribution]:
 @pytest.fixture(scope="module")
 def site(folder: Path) -> Path:
     """Site-packages of a bare environment: the wheel's content, and links to what it requires."""
-    build = "import hatchling.build, sys; hatchling.build.build_wheel(sys.argv[1])"
-    subprocess.run([sys.executable, "-c", build, str(folder)], cwd=ROOT, check=True, capture_output=True)
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(folder / "venv")], check=True, timeout=LIMIT_S)
+    ran(sys.executable, "-m", "venv", "--without-pip", "--symlinks", folder / "venv")
     site = next(folder.glob("venv/lib/python*/site-packages"))
-    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
+    with zipfile.ZipFile(built_wheel(folder)) as wheel:
         wheel.extractall(site)
     for each in closure(Distribution.at(next(site.glob("clientscope-*.dist-info")))).values():
         for entry in {file.parts[0] for file in each.files or () if file.parts[0] not in ("..", "__pycache__")}:
@@ -65,10 +64,9 @@ def python(site: Path) -> Path:
     return site.parents[2] / "bin" / "python"
 
 
-def run(python: Path, *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run(python: Path, *words: str, folder: Path) -> Any:
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "CLIENTSCOPE_CONFIG")}
-    command = [str(python), "-m", "clientscope", *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    return ran(python, "-m", "clientscope", *words, cwd=folder, env=environment, status=None)
 
 
 def test_is_small(site: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from forked import refused
 from observe import make_topic
 from patience import LIMIT_S
+from programs import ran
 
 from clientscope.local.process import free_port
 
@@ -44,9 +45,7 @@ def processes_of(marker: str) -> list[str]:
 
 
 def test_the_demo_proves_itself_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    command = [*COMMAND, "demo", "--seconds", "8", "--json", "--data-dir", str(tmp_path / "demo"), *ports()]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-    assert result.returncode == 0, result.stdout + result.stderr
+    result = ran(*COMMAND, "demo", "--seconds", "8", "--json", "--data-dir", tmp_path / "demo", *ports())
     summary: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
     assert summary["passed"] and all(summary["checks"].values()) and len(summary["checks"]) == 7
     assert summary["connections"] == summary["jmx_connections"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from conftest import RunningBroker, RunningGateway, running_broker
 from kafka.protocol.consumer import FetchRequest, FetchResponse
 from observe import count, counts, make_topic, read_all
 from patience import LIMIT_S, until
+from programs import ran
 
 from clientscope.client.raw import RawClient
 from clientscope.local.jars import jars
@@ -66,7 +66,7 @@ def shows(broker: RunningBroker, client_id: str) -> None:
 @pytest.mark.parametrize("release", ["2.1", "2.8", "3.9", "4.4"])
 def test_java(broker: RunningBroker, gateway: RunningGateway, release: str) -> None:
     name, path = f"java-{release}", ":".join(str(each) for each in jars(f"client-{release}"))
-    subprocess.run([java(), "-Xmx256m", "-cp", path, str(PROGRAM), gateway.address, name], check=True, capture_output=True, timeout=LIMIT_S)
+    ran(java(), "-Xmx256m", "-cp", path, PROGRAM, gateway.address, name)
     for kind in ("plain", "tx", "classic", *["new"] * (release == "4.4")):
         shows(broker, f"{name}-{kind}")
 
@@ -74,8 +74,7 @@ def test_java(broker: RunningBroker, gateway: RunningGateway, release: str) -> N
 @pytest.mark.matrix
 def test_a_share_consumer(broker: RunningBroker, gateway: RunningGateway) -> None:
     path = ":".join(str(each) for each in jars("client-4.4"))
-    command = [java(), "-Xmx256m", "-cp", path, str(PROGRAM.with_name("ShareClient.java")), gateway.address]
-    subprocess.run(command, check=True, capture_output=True, timeout=LIMIT_S)
+    ran(java(), "-Xmx256m", "-cp", path, PROGRAM.with_name("ShareClient.java"), gateway.address)
     shows(broker, "sharing")
 
 

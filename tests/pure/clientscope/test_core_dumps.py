@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none, may_be_dumped
 from patience import eventually
+from programs import python
 
 from clientscope.backoff import Backoff
 
@@ -94,8 +95,7 @@ assert after() is None, "what is made later is collected as ever"
 
 
 def test_what_stays_is_exempt_and_garbage_is_not() -> None:
-    done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    python("-c", _SCRIPT)
 
 
 def test_pauses_double_and_have_an_end_however_often_it_fails() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from programs import built_wheel, python
 
 from clientscope import package_names
 from clientscope.errors import SettingsError
@@ -31,18 +31,13 @@ def installed(folder: Path, package: str) -> Path:
     (folder / "project" / package).mkdir(parents=True)
     (folder / "project" / package / "__init__.py").write_text("StreamingDataset = None\n")
     (folder / "project" / "pyproject.toml").write_text(PROJECT.format(package=package))
-    build = "import hatchling.build, sys; hatchling.build.build_wheel(sys.argv[1])"
-    subprocess.run([sys.executable, "-c", build, str(folder)], cwd=folder / "project", check=True, capture_output=True)
-    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
+    with zipfile.ZipFile(built_wheel(folder, folder / "project")) as wheel:
         wheel.extractall(folder / "site")
     return folder / "site"
 
 
-def run(*words: str, path: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(path)}
-    return subprocess.run(
-        [sys.executable, "-m", "clientscope", *words], cwd=path, env=environment, capture_output=True, text=True, check=False
-    )
+def run(*words: str, path: Path) -> Any:
+    return python("-m", "clientscope", *words, cwd=path, env={**os.environ, "PYTHONPATH": str(path)}, status=None)
 
 
 @pytest.mark.parametrize("words", [("topics",), ("stream", "--help"), ("rules",)])

@@ -6,8 +6,6 @@ import hashlib
 import re
 import runpy
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ import yaml
 from dashboards import DEPLOY, queries, rules
 from every import every
 from places import ROOT
+from programs import python, ran
 from prometheus_client import CollectorRegistry, generate_latest
 
 from clientscope.commands.registry import COMMANDS
@@ -56,9 +55,7 @@ IMAGES = dict(line.split("=", 1) for line in (ROOT / "deploy" / "images.txt").re
 
 
 def test_it_is_what_the_compose_specification_says() -> None:
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(ROOT / "docker-compose.yml")]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-    assert ended.returncode == 0, ended.stdout
+    python("-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", ROOT / "docker-compose.yml")
 
 
 def test_a_service_can_do_little_and_says_how_it_is() -> None:
@@ -136,12 +133,11 @@ def test_pinning_takes_nothing_but_digests(found: str, tmp_path: Path) -> None:
     docker.chmod(0o755)
     ours = {"CLIENTSCOPE_IMAGE": "registry.example/clientscope:0.1.0", "CLIENTSCOPE_SPARK_IMAGE": "registry.example/spark:0.1.0"}
     environment = {"PATH": f"{docker.parent}:/usr/bin:/bin", **ours}
-    ended = subprocess.run([deploy / "pin.sh"], env=environment, check=False, capture_output=True, text=True, timeout=30)
     if not re.fullmatch(r"sha256:[0-9a-f]{64}", found):
-        assert (ended.returncode, (tmp_path / ".env").exists()) == (1, False)
-        assert "has no digest" in ended.stderr
+        assert "has no digest" in ran(deploy / "pin.sh", env=environment, status=1).stderr
+        assert not (tmp_path / ".env").exists()
         return
-    assert ended.returncode == 0, ended.stderr
+    ran(deploy / "pin.sh", env=environment)
     assert dict(line.split("=", 1) for line in (tmp_path / ".env").read_text().split()) == {
         name: f"{image}@{found}" for name, image in IMAGES.items()
     }
@@ -160,7 +156,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     made = []
     for _ in range(2):
-        subprocess.run(command, env={"PATH": "/usr/bin:/bin"}, check=True, capture_output=True, timeout=120)
+        ran(*command, env={"PATH": "/usr/bin:/bin"})
         made.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert made[0] == made[1], "what was made stays what it is"
     return folder
@@ -224,8 +220,7 @@ def test_sparks_start_hands_kafkas_password_on(secrets: Path) -> None:
     """What spark-class and spark-submit do first."""
     start = Path(pyspark.__file__).parent / "bin" / "load-spark-env.sh"
     environment = {"PATH": "/usr/bin:/bin", "SPARK_CONF_DIR": str(secrets), "SPARK_HOME": str(start.parents[1])}
-    command = ["bash", "-c", f". {start}; printenv KAFKA_SASL_JAAS_CONFIG"]
-    given = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=30).stdout
+    given = ran("bash", "-c", f". {start}; printenv KAFKA_SASL_JAAS_CONFIG", env=environment).stdout
     assert given == (secrets / "jaas").read_text() + "\n"
     assert (secrets / "kafka.password").read_text().strip() in given
 
@@ -248,9 +243,7 @@ def test_our_command_lines_are_taken_by_our_commands(name: str, tmp_path: Path, 
 def test_alertmanager_takes_its_settings() -> None:
     found = shutil.which("amtool")
     assert found, "install Debian's prometheus-alertmanager (make prometheus)"
-    subprocess.run(
-        [found, "check-config", ROOT / "deploy" / "alertmanager" / "alertmanager.yml"], check=True, capture_output=True, timeout=30
-    )
+    ran(found, "check-config", ROOT / "deploy" / "alertmanager" / "alertmanager.yml")
 
 
 TESTS = ("rules_test.yml", "rules_day_test.yml")
@@ -260,8 +253,7 @@ RUNBOOKS = ROOT / "docs" / "runbooks.md"
 def promtool(*arguments: str) -> None:
     found = shutil.which("promtool")
     assert found, "install Debian's prometheus (make prometheus), or put promtool on PATH"
-    ended = subprocess.run([found, *arguments], cwd=DEPLOY / "prometheus", check=False, capture_output=True, text=True, timeout=240)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    ran(found, *arguments, cwd=DEPLOY / "prometheus")
 
 
 def test_prometheus_takes_the_settings_and_the_rules_say_what_their_tests_expect(tmp_path: Path) -> None:

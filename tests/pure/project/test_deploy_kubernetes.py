@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from typing import Any
 
 import yaml
 from every import every
 from places import ROOT
+from programs import python
 
 from clientscope.commands.registry import COMMANDS
 from clientscope.commands.sources import parse
@@ -34,9 +33,7 @@ CONTAINERS = [(f"{name}-{each['name']}", each, spec) for name, spec in pods() fo
 
 
 def test_kubernetes_takes_them() -> None:
-    command = [sys.executable, "-m", "kubernetes_validate", "--strict", *(str(HERE / name) for name in PLAIN)]
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    python("-m", "kubernetes_validate", "--strict", *(HERE / name for name in PLAIN))
 
 
 def test_a_container_can_do_little_and_its_volumes_are_there() -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import datetime
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from programs import python
 from quarantine import ROOT, problems, quarantined
 
 HERE = "tests/pure/project/test_quarantine.py"
@@ -62,9 +61,7 @@ def test_quarantined_tests_run_are_reported_and_dont_count(tmp_path: Path) -> No
     (tmp_path / "quarantine.txt").write_text("".join(f"test_flaky.py::test_{name} 2026-11-28 busy {name}\n" for name in "abc"))
     (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT / 'tests' / 'pure'}\naddopts = -p no:cacheprovider -ra\n")
     (tmp_path / "test_flaky.py").write_text(FLAKY)
-    command = [sys.executable, "-P", "-m", "pytest", "-n", "2"]
-    ended = subprocess.run(command, cwd=tmp_path, env={"PATH": os.environ["PATH"]}, check=False, capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stdout
+    ended = python("-P", "-m", "pytest", "-n", "2", cwd=tmp_path, env={"PATH": os.environ["PATH"]})
     for name, outcome in {"a": "XFAIL", "b": "XFAIL", "c": "XPASS"}.items():
         assert re.search(rf"^{outcome} .*test_{name} .*quarantined since 2026-11-28: busy {name}$", ended.stdout, re.MULTILINE), (
             ended.stdout

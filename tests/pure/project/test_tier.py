@@ -18,6 +18,7 @@ from every import every
 from groups import JOURNEY
 from patience import eventually, until
 from places import ROOT
+from programs import python
 
 sys.path.append(str(Path(__file__).parents[2]))
 
@@ -68,8 +69,7 @@ def tier(folder: Path, files: dict[str, str], *options: str) -> tuple[int, str]:
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
     for name, source in files.items():
         (folder / name).write_text(source)
-    command = [sys.executable, "-P", str(ROOT / "tests" / "tier.py"), ".", *options]
-    ended = subprocess.run(command, cwd=folder, env=ENVIRONMENT, check=False, capture_output=True, text=True, timeout=120)
+    ended = python("-P", ROOT / "tests" / "tier.py", ".", *options, cwd=folder, env=ENVIRONMENT, status=None)
     return ended.returncode, ended.stdout
 
 
@@ -230,28 +230,14 @@ def test_closed():
 
 def test_who_leaves_something_open_fails_and_nobody_else(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "conftest",
-        "-p",
-        "no:cacheprovider",
-        "-W",
-        "error",
-        "-q",
-        "-rE",
-        "--tb=no",
-        str(tmp_path),
-    ]
+    words = ["-m", "pytest", "-p", "conftest", "-p", "no:cacheprovider", "-W", "error", "-q", "-rE", "--tb=no"]
     environment = {
         **os.environ,
         "PYTHONPATH": f"{CONFTEST.parent}:{CONFTEST.parent / 'pure'}",
         "PYTEST_XDIST_WORKER": "",
         "PYTEST_ADDOPTS": "",
     }
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment)
+    ended = python(*words, tmp_path, cwd=tmp_path, env=environment, status=1)
     failed = [line.split("::")[1].split(" ")[0] for line in ended.stdout.splitlines() if line.startswith("ERROR")]
     assert failed == ["test_database_left", "test_file_left", "test_fixture_left"], ended.stdout + ended.stderr
     assert "6 passed, 3 errors" in ended.stdout
@@ -266,8 +252,8 @@ def test_group_has_one_process(tmp_path: Path) -> None:
         source = "import os, pathlib\nimport pytest\n@pytest.mark.parametrize('n', range(4))\ndef test_n(n):\n"
         source += "    pathlib.Path(__file__ + '.' + os.environ['PYTEST_XDIST_WORKER']).touch()\n"
         (tmp_path / "real" / f"{name}.py").write_text(source)
-    command = [sys.executable, "-P", "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
-    ended = subprocess.run(command, cwd=tmp_path, env={"PATH": os.environ["PATH"]}, check=False, capture_output=True, text=True)
+    words = ["-P", "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
+    ended = python(*words, cwd=tmp_path, env={"PATH": os.environ["PATH"]})
     assert f"{4 * (len(JOURNEY) + 1)} passed" in ended.stdout, ended.stdout
     workers = {name: [path.suffix for path in (tmp_path / "real").glob(f"{name}.py.*")] for name in (*JOURNEY, "test_tls")}
     assert workers["test_tls"] != workers["test_path"], workers

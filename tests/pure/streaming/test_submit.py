@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from places import ROOT
+from programs import built_wheel, python
 
 from clientscope.config import StreamSettings
 from clientscope.errors import SettingsError
@@ -19,9 +18,7 @@ from streaming.session import DAEMON, JVM, configuration, local_file_system, ses
 
 def test_the_wheel_as_a_zip_is_importable_with_its_data_from_anywhere(tmp_path: Path) -> None:
     """As docs/cluster.md renames it; the tests of clusters run its commands."""
-    build = "import hatchling.build, sys; hatchling.build.build_wheel(sys.argv[1])"
-    subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
-    next(tmp_path.glob("*.whl")).rename(tmp_path / "clientscope.zip")
+    built_wheel(tmp_path).rename(tmp_path / "clientscope.zip")
     code = """
 import clientscope.cli, streaming.worker_daemon, streaming.fatal_records, streaming.gauges, sinks.quality.suites
 from clientscope.catalog.settings import DATA
@@ -30,10 +27,7 @@ assert releases() and DATA.read_text()
 modules = [clientscope, streaming, sinks, __import__("udfs")]
 assert all(".zip" in module.__file__ for module in modules), modules
 """
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    environment = {**os.environ, "PYTHONPATH": "clientscope.zip"}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    python("-W", "ignore", "-c", code, cwd=tmp_path, env={**os.environ, "PYTHONPATH": "clientscope.zip"})
 
 
 def test_properties_are_those_of_local_mode() -> None:

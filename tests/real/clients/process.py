@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from clients.script import PARTITIONS, Call, Client, Message, Offsets, Pairs, Produced
+from programs import ran
 
 SOURCES = Path(__file__).parents[2] / "fixtures" / "clients"
 _BUILD_S = 280  # the first build on a machine downloads and compiles everything; those after it take two seconds
@@ -32,7 +33,7 @@ _OFFLINE = re.compile(r"dial tcp|lookup .* on |i/o timeout|ENOTFOUND|ECONNREFUSE
 
 def run_build(command: list[str], directory: Path, most_s: float = _BUILD_S, **env: str) -> None:
     """Runs a build in its folder; the test is skipped where packages can't be downloaded."""
-    done = subprocess.run(command, cwd=directory, env={**os.environ, **env}, capture_output=True, text=True, timeout=most_s, check=False)
+    done = ran(*command, cwd=directory, env={**os.environ, **env}, timeout=most_s, status=None)
     if done.returncode and _OFFLINE.search(done.stdout + done.stderr):
         pytest.skip(f"{command[0]} can't download packages: no network")
     assert done.returncode == 0, f"{' '.join(command)}:\n{done.stdout}{done.stderr}"

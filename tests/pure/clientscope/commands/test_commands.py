@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args, get_origin
@@ -12,6 +10,7 @@ import pytest
 from command_runs import Run
 from every import every
 from golden import is_golden, session
+from programs import python
 
 from clientscope.commands import registry, sources
 from clientscope.commands.command import Command
@@ -46,8 +45,7 @@ def test_every_file_is_registered() -> None:
 def test_help_loads_nothing_heavy() -> None:
     """Of the commands: `--help` would wait for whatever any of them imports at its top."""
     code = f"import sys; from clientscope.commands.parser import parser; parser().format_help(); print({set(HEAVY)} & {{*sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "set()\n"
+    assert python("-c", code).stdout == "set()\n"
 
 
 def test_a_setting_has_one_option_and_a_description() -> None:
@@ -64,8 +62,7 @@ def test_a_setting_has_one_option_and_a_description() -> None:
 
 def test_two_commands_of_a_name_are_refused() -> None:
     code = "from clientscope.commands import topics, brokers; topics.COMMAND = brokers.COMMAND; from clientscope.commands import registry"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "two commands have the same name" in done.stderr
+    assert "two commands have the same name" in python("-c", code, status=1).stderr
 
 
 @pytest.mark.parametrize("argv", [["rules", "AN101"], ["completion", "bash"]])

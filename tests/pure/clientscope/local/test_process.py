@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from patience import until
+from programs import python
 
 from clientscope.local import process
 from clientscope.local.process import StopRequest, free_port, spawn, stop
@@ -121,8 +122,7 @@ thread.join()
 
 def test_a_child_of_a_process_with_threads_runs_nothing_of_theirs() -> None:
     """Python's own fork clears other threads' data: py4j's connections log then, and the child waits for a lock that nobody has."""
-    done = subprocess.run([sys.executable, "-c", OWNING_THREADS], capture_output=True, timeout=60, check=True)
-    assert done.stdout == b"ours"
+    assert python("-c", OWNING_THREADS).stdout == "ours"
 
 
 KILLED_PARENT = """
@@ -138,16 +138,13 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends it")
 def test_a_child_ends_with_a_parent_that_is_killed() -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED_PARENT], capture_output=True, timeout=60, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    done = python("-c", KILLED_PARENT, status=-signal.SIGKILL)
     until(lambda: not is_running(int(done.stdout)))
 
 
 def test_a_child_whose_parent_is_gone_before_it_could_ask_does_not_start() -> None:
     """Its parent is another process by then."""
-    command = [sys.executable, "-IS", "-c", process._END_WITH_PARENT, str(2**22), "echo", "started"]
-    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (1, b"")
+    assert python("-IS", "-c", process._END_WITH_PARENT, str(2**22), "echo", "started", status=1).stdout == ""
 
 
 def is_running(pid: int) -> bool:

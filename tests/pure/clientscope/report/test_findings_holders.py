@@ -15,6 +15,7 @@ from command_runs import Run
 from golden import is_golden
 from made_findings import BILLING, DAY_MS, NOW_MS, ORDERS, leak, recorded
 from page_state import live
+from programs import ran
 from served_page import serving
 
 from clientscope.digest import DigestKey
@@ -72,8 +73,7 @@ def who_has(page: str, keys: Path, *before: str) -> list[str]:
 
 def asked(page: str, keys: Path, value: str, *flags: str, columns: int = 140) -> tuple[str, str]:
     environment = {**os.environ, "COLUMNS": str(columns)}
-    command = [*who_has(page, keys), *flags]
-    done = subprocess.run(command, input=value, capture_output=True, text=True, check=True, timeout=60, env=environment)
+    done = ran(*who_has(page, keys), *flags, input=value, env=environment)
     assert value not in done.stdout + done.stderr
     return done.stdout, done.stderr
 
@@ -120,7 +120,7 @@ def test_it_is_never_an_argument_and_not_repeated(page: str, keys: Path, given: 
 
 def test_no_page_no_key_and_a_traceback_without_the_value(keys: Path, clientscope: Run) -> None:
     nobody = f"http://127.0.0.1:{free_port()}"
-    done = subprocess.run(who_has(nobody, keys, "--debug"), input=IN_USE, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 1 and "Traceback" in done.stderr and "no clientscope serve answers" in done.stderr
+    done = ran(*who_has(nobody, keys, "--debug"), input=IN_USE, status=1)
+    assert "Traceback" in done.stderr and "no clientscope serve answers" in done.stderr
     assert IN_USE not in done.stdout + done.stderr
     assert clientscope("findings", "who-has", "--url", nobody).refused.startswith("error: --digest-key-file is required")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 
 import pytest
+from programs import python
 
 from clientscope.digest import DigestKey
 from clientscope.errors import SettingsError
@@ -88,8 +88,8 @@ print(copies(*(part.encode() for part in sys.argv[1:3])))
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc/self/mem")
 def test_no_copy_is_left_in_memory() -> None:
-    command = [sys.executable, "-c", SCAN, *(half.decode() for half in HALVES)]
-    forgotten = subprocess.run(command, input=b"".join(HALVES), capture_output=True, check=True, timeout=60)
-    assert forgotten.stdout.decode().split() == [KEY.digest(b"".join(HALVES).decode()).hex(), "0"], forgotten.stderr
-    kept = subprocess.run([*command, "keep"], input=b"".join(HALVES), capture_output=True, check=True, timeout=60)
+    secret, words = b"".join(HALVES).decode(), ["-c", SCAN, *(half.decode() for half in HALVES)]
+    forgotten = python(*words, input=secret)
+    assert forgotten.stdout.split() == [KEY.digest(secret).hex(), "0"], forgotten.stderr
+    kept = python(*words, "keep", input=secret)
     assert int(kept.stdout) > 0, "the scan sees a copy that is kept"

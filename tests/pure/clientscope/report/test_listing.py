@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from command_runs import Said
 from golden import is_golden, session
+from programs import python
 from rich.text import Text
 
 from clientscope.config import ListingSettings
@@ -127,7 +128,7 @@ except KeyboardInterrupt:
 
 
 def test_watching_is_json_lines_in_a_pipe_and_a_screen_on_a_terminal() -> None:
-    piped = subprocess.run([sys.executable, "-c", WATCHED], check=True, capture_output=True, text=True, timeout=60)
+    piped = python("-c", WATCHED)
     assert [json.loads(line) for line in piped.stdout.splitlines()] == ROWS * 2
     mine, terminal = pty.openpty()
     on_terminal = subprocess.Popen([sys.executable, "-c", WATCHED], stdout=terminal, env={**os.environ, "TERM": "xterm"})

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 import pytest
 from patience import until
 from places import ROOT
+from programs import python
 from prometheus_client import CollectorRegistry
 from quality_batches import UNBALANCED, append, connections, pushes
 
@@ -146,7 +145,7 @@ def test_the_driver_has_no_great_expectations() -> None:
         "import sys, streaming.job, streaming.worker_daemon, sinks.dashboard.server, clientscope.commands.lint.linting, clientscope.cli; "
         "sys.exit(any(m in sys.modules for m in ('great_expectations', 'scipy')))"
     )
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+    python("-c", code, cwd=ROOT)
 
 
 def test_suites_have_the_jobs_tables_and_names_that_are_used_once_and_documented() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from observe import is_gone
 from patience import until
+from programs import python
 from quality_batches import append, pushes
 
 from clientscope.records.topics import CONFIGS
@@ -56,5 +56,5 @@ def test_the_process_ends_with_the_thread_and_the_process_that_started_it(tmp_pa
         "print(process.process_id, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    out = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False).stdout
+    out = python("-c", script, tmp_path, status=None).stdout
     until(lambda: is_gone(int(out)))

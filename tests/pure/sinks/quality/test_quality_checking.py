@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pyarrow as pa
 import pytest
 from every import every
 from places import ROOT
+from programs import python
 from quality_batches import NOW_MS, UNBALANCED, append, connections, import_the_library, pushes
 from record_bytes import config_record, connection_record, setting
 
@@ -218,7 +217,5 @@ print(seen)
 def test_the_library_asks_nobody_and_writes_nowhere_else(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    result = subprocess.run(
-        [sys.executable, str(script), str(ROOT), str(tmp_path / "history")], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert (result.returncode, result.stdout, result.stderr) == (0, "[]\n", "")
+    result = python(script, ROOT, tmp_path / "history", cwd=tmp_path)
+    assert (result.stdout, result.stderr) == ("[]\n", "")

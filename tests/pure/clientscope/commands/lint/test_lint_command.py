@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from command_runs import Run
 from golden import cases, is_golden, session
+from programs import python
 
 from clientscope import cli
 from clientscope.catalog.dialects import dialect
@@ -165,11 +166,11 @@ def test_the_command_as_a_process(here: Path) -> None:
     """As a shell runs it on a terminal of few characters: status, no colours in a pipe, and nothing loaded that it doesn't need."""
     (here / "x.properties").write_text(BAD + "client.id=caf\\u00e9\n")
     environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent.parent), "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, env=environment, check=False)
-    assert (done.returncode, done.stderr) == (1, b"")
-    *lines, loaded = done.stdout.decode("ascii").splitlines()
+    done = python("-c", PROGRAM, env=environment, encoding="ascii", status=1)
+    assert done.stderr == ""
+    *lines, loaded = done.stdout.splitlines()
     assert "AN101 high" in lines[0] and loaded == ""
-    assert b"\x1b" not in done.stdout
+    assert "\x1b" not in done.stdout
 
 
 def test_a_pipe_that_ends_keeps_the_status(tmp_path: Path) -> None:

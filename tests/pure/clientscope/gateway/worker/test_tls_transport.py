@@ -6,7 +6,6 @@ import asyncio
 import os
 import socket
 import ssl
-import subprocess
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
@@ -15,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 import uvloop
+from programs import ran
 
 from clientscope.gateway.worker import sides
 from clientscope.gateway.worker.tls_transport import TlsTransport
@@ -60,7 +60,7 @@ def loop_is_closed() -> Iterator[None]:
 def context(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
     folder = tmp_path_factory.mktemp("pem")
     command = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost"
-    subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
+    ran(*command.split(), cwd=folder)
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.load_cert_chain(folder / "cert.pem", folder / "key.pem")
     return made
