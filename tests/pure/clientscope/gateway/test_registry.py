@@ -104,14 +104,6 @@ def test_a_series_at_zero_is_in_three_heartbeats_and_then_no_more(registry: Conn
     assert lengths == [1, 1, 1, 0, 0]
 
 
-def test_f37_beyond_so_many_series_the_rest_is_other() -> None:
-    registry = ConnectionRegistry(PLACE, most_series=3)
-    for number in range(5):
-        registry.opened(number, "10.0.0.1", 1, Identity("app", "java", str(number)))
-    assert registry.counts() == {("java", "0"): 1, ("java", "1"): 1, ("java", "2"): 1, ("other", "other"): 2}
-    assert registry.instances() == 0
-
-
 def test_f37_long_names_fill_the_bytes_before_the_number() -> None:
     registry = ConnectionRegistry(PLACE, most_bytes=10_000)
     for number in range(100):

@@ -162,7 +162,13 @@ def test_nothing_comes_after_the_end() -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [b"GET / HTTP/1.1", struct.pack(">ihhi", -1, 3, 1, 7), struct.pack(">ihhi", 7, 3, 1, 7), struct.pack(">ihhi", 2**31 - 1, 3, 1, 7)],
+    [
+        b"GET / HTTP/1.1",
+        b"\x16\x03\x01\x02",
+        struct.pack(">ihhi", -1, 3, 1, 7),
+        struct.pack(">ihhi", 7, 3, 1, 7),
+        struct.pack(">ihhi", 2**31 - 1, 3, 1, 7),
+    ],
 )
 def test_bytes_that_are_no_kafka_end_both_sides(bad: bytes, look: bool) -> None:
     """From the start, and behind requests that pass."""

@@ -21,7 +21,7 @@ from played import framed, from_broker, from_client
 
 from clientscope.errors import WireError
 from clientscope.session.session import Session
-from clientscope.session.state import Counted, Identified, Identity, ToBroker, ToClient
+from clientscope.session.state import Counted, ToClient
 from clientscope.wire import addresses
 from clientscope.wire.describe_cluster import BrokerSoftware, software_in, with_software
 from clientscope.wire.metadata import MOST_HELD_BYTES, MetadataWalk
@@ -132,13 +132,6 @@ def test_a_reader_finds_the_tags_and_all_that_was_there(version: int, software: 
     message = decoded(DescribeClusterResponse, patched, version)
     assert (message.cluster_id, [b.rack for b in message.brokers], message.controller_id) == ("cluster", ["r1", None], 1)
     assert with_software(patched, version, software) == patched, "said once, however many gateways there are"
-
-
-@pytest.mark.parametrize("version", [0, 1, 2])
-def test_through_a_session(version: int) -> None:
-    session = Session(True, 10_240, software=KAFKA)
-    assert from_client(session, request(version)) == [Identified(Identity(client_id="admin")), ToBroker(request(version))]
-    assert from_broker(session, describe_cluster(version)) == [ToClient(with_software(describe_cluster(version), version, KAFKA))]
 
 
 @given(st.integers(0, 2), st.data())
