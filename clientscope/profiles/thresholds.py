@@ -13,11 +13,11 @@ from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
 
 @dataclass(frozen=True)
 class Profile:
-    """Which rules are on, and by which limits they judge.
+    """Which rules are off, and by which limits the others judge.
 
     Attributes:
         off: codes of rules that are switched off.
-        on: codes of rules that are switched on, though the rule itself says otherwise.
+        on: codes of rules that are on, though the profile that this one is based on switches them off.
         limits: code → name of the limit → value, where it differs from the rule's own.
         addresses: domains of a service's brokers.
     """
@@ -34,13 +34,13 @@ class Profile:
         return Profile(
             self.name,
             (base.off - self.on) | self.off,
-            (base.on - self.off) | self.on,
+            self.on,
             {code: {**base.limits.get(code, {}), **self.limits.get(code, {})} for code in codes},
         )
 
 
 APACHE = Profile("apache")
-"""The rules as they are: their own limits, and those on that say so of themselves."""
+"""The rules as they are: all of them, with their own limits."""
 
 
 @dataclass(frozen=True)

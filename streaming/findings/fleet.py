@@ -86,8 +86,8 @@ class Judges:
         if (rule.code, application) not in self._chosen:
             principal, client_id, group, *_ = json.loads(application)
             profile = self._thresholds.profiles[self._thresholds.choose(principal, group, client_id)]
-            is_on = rule.code not in profile.off and (rule.enabled or rule.code in profile.on)
-            self._chosen[rule.code, application] = {**rule.limits, **profile.limits.get(rule.code, {})} if is_on else None
+            limits = {**rule.limits, **profile.limits.get(rule.code, {})}
+            self._chosen[rule.code, application] = None if rule.code in profile.off else limits
             if len(self._chosen) > JUDGED.most:
                 self.full.exceeded()
                 self._chosen.clear()

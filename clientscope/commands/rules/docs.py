@@ -74,7 +74,6 @@ class RuleDocument(TypedDict):
     needs: str
     keys: list[str]
     limits: dict[str, float]
-    enabled: bool
     since: str
     messages: dict[str, str]
     what: str
@@ -98,7 +97,6 @@ def as_json(rule: Rule) -> RuleDocument:
         "needs": needs(rule),
         "keys": list(rule.keys),
         "limits": dict(rule.limits),
-        "enabled": rule.enabled,
         "since": rule.since,
         "messages": dict(zip(OUTCOMES, messages(rule), strict=True)),
         "what": _one_line(documentation.what),
@@ -140,8 +138,6 @@ def _section(rule: Rule) -> str:
         facts.append("keys: " + ", ".join(f"`{key}`" for key in rule.keys))
     if rule.limits:
         facts.append("thresholds: " + ", ".join(f"`{name}` = {value:g}" for name, value in rule.limits.items()))
-    if not rule.enabled:
-        facts.append("off unless a profile switches it on")
     return "\n".join(
         [
             f'<a id="{rule.code.lower()}"></a>', "", f"## {rule.code} {rule.name}", "",

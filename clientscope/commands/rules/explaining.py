@@ -23,7 +23,7 @@ from udfs.rules.registry import EVERY_RULE
 
 _WIDTH = 100
 
-FIELDS = ("code", "severity", "risks", "name", "title", "client_types", "dialects", "needs", "keys", "enabled", "since")
+FIELDS = ("code", "severity", "risks", "name", "title", "client_types", "dialects", "needs", "keys", "since")
 """Fields of a rule, as JSON has them."""
 
 

@@ -249,8 +249,7 @@ class Push:
         """What each of the rules says that is for this client, and is switched on."""
         profile, no_answers = self.profile, self.text("acks") == "0"
         for rule, surely in _meant(rules, self.candidates, self.shared, self._library):
-            is_on = rule.code in profile.on or (rule.enabled and rule.code not in profile.off)
-            if is_on and not (rule.of_answers and no_answers):
+            if rule.code not in profile.off and not (rule.of_answers and no_answers):
                 yield rule, rule.evaluate(self) if surely else Judgement(NOT_EVALUABLE)
 
 

@@ -193,7 +193,6 @@ class Rule:
         limits: thresholds by name; a profile may say otherwise.
         dialects: for these client libraries alone; None is all. Of unknown software it is judged too.
         of_answers: about what a producer does with the broker's answers; of one with ``acks=0``, which gets none, it says nothing.
-        enabled: whether it is on unless a profile says otherwise.
         since: the release of ours that brought it.
         instead: what it says where it fires for software of which this holds, of several the first: the usual advice doesn't fit there.
         docstring: of the function that judges by it.
@@ -211,7 +210,6 @@ class Rule:
     limits: Mapping[str, float] = field(default_factory=dict)
     dialects: frozenset[str] | None = None
     of_answers: bool = False
-    enabled: bool = True
     since: str = "0.1"
     instead: tuple[tuple[Callable[[KnownSoftware], bool], str], ...] = ()
     docstring: str = ""

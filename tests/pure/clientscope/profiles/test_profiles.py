@@ -184,7 +184,6 @@ def test_a_built_in_profile_names_rules_and_limits_that_there_are_and_changes_th
     for rule in RULES:
         for limit, value in profile.limits.get(rule.code, {}).items():
             assert value != rule.limits[limit], (rule.code, limit)
-    assert not profile.on & {rule.code for rule in RULES if rule.enabled}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -22,7 +22,6 @@ from clientscope.records.enums import Origin, ValueState
 from udfs.rules.engine import vocabulary
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, SettingOf
 from udfs.rules.engine.vocabulary import KEYS, SETTLED_BY, number, number_text
-from udfs.rules.registry import RULES
 
 UNKNOWN = Dialect("unknown", (), {}, spellings={**JAVA.spellings, **LIBRDKAFKA.spellings}, booleans=LIBRDKAFKA.booleans)
 NEVER_DEFAULT = {"application.id", "client.id", "group.id", "transactional.id"}
@@ -299,11 +298,6 @@ def test_profiles_have_their_own_limits_and_rules() -> None:
     assert [outcomes(quick)[code] for code in ("AN202", "AN207")] == [PASSED, FIRED]
     assert (outcomes(slow)["AN202"], "AN207" in outcomes(slow)) == (FIRED, False)
     assert profiles.asked == [(None, "quick", "orders-1"), (None, "slow", "orders-1")]
-    (rule,) = [rule for rule in RULES if rule.code == "AN207"]
-    off = replace(rule, enabled=False)
-    assert not list(quick.judged_by((off,)))
-    on = push_of(config_record(setting("group.id", "g"), *settings), thresholds=ByGroup((APrivateProfile(on=frozenset({"AN207"})),), []))
-    assert [judgement.outcome for _, judgement in on.judged_by((off,))] == [FIRED]
 
 
 def test_a_whole_push_of_javas_is_settled_and_knows_what_has_no_value() -> None:
