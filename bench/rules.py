@@ -29,6 +29,7 @@ from clientscope.policy.redaction import redact as redact_one
 from clientscope.records.config_record import TypeName
 from udfs.decode import judged_pushes
 from udfs.rules.engine.push import Push
+from udfs.rules.engine.rule import judge
 from udfs.rules.registry import RULES
 
 BATCHES = 8
@@ -79,10 +80,10 @@ def measure(values: list[bytes], rounds: int) -> tuple[dict[str, float], dict[st
         "decoding, and judging what is sensitive": lambda: [judged_pushes(values, key) for values in batches],
         "judging it in the gateway": lambda: _one_by_one(one_by_one, key),
         "effective values": lambda: [Push(each) for each in judged],
-        "all rules": lambda: [list(push.judged_by(RULES)) for push in pushes],
+        "all rules": lambda: [list(judge(push, RULES)) for push in pushes],
     }
     rules: dict[str, Callable[[], object]] = {
-        f"{rule.code} {rule.name}": lambda rule=rule: [list(push.judged_by((rule,))) for push in pushes] for rule in RULES
+        f"{rule.code} {rule.name}": lambda rule=rule: [list(judge(push, (rule,))) for push in pushes] for rule in RULES
     }
     best = _best({**stages, **rules}, rounds)
     count = len(values) / 1e6

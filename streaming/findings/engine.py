@@ -26,7 +26,7 @@ from streaming.findings.inputs import AppendTimes, ConnectionChange, EngineInput
 from streaming.findings.presence import CONNECTIONS_PER_CLIENT, Liveness
 from streaming.findings.retention import Kept
 from streaming.limits import Limit, Overflow, PassedOver
-from udfs.rules.engine.checked import MOST_SEARCHED
+from udfs.rules.engine.push import MOST_SEARCHED
 
 __all__ = ["CONNECTIONS_BACK_MS", "FindingsEngine"]
 

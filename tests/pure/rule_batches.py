@@ -13,7 +13,7 @@ from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.enums import ValueState
 from udfs.decode import judged_pushes
 from udfs.rules.engine.push import Push
-from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, Case, Judgement, Rule
+from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, Case, Judgement, Rule, judge
 from udfs.rules.registry import RULES
 
 
@@ -44,13 +44,13 @@ def outcome(rule: Rule, case: Case) -> Judgement:
         push = Push(judged_record(record, ClientNames(), Left(LEFT, frozenset(LEFT_KEYS))), complete=True)
     else:
         push = push_of(record_of(case))
-    judged = dict(push.judged_by((rule,)))
+    judged = dict(judge(push, (rule,)))
     return judged.get(rule, Judgement(NOT_APPLICABLE))
 
 
 def outcomes(push: Push) -> dict[str, int]:
     """What each rule says that is for this client, by its code."""
-    return {rule.code: judgement.outcome for rule, judgement in push.judged_by(RULES)}
+    return {rule.code: judgement.outcome for rule, judgement in judge(push, RULES)}
 
 
 def fired(push: Push) -> set[str]:

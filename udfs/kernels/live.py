@@ -19,8 +19,7 @@ from clientscope.records.input_record import MOST_KEY_BYTES, InputRecord
 from clientscope.records.topics import CONFIGS, CONNECTIONS, INPUTS, RESULTS
 from udfs.decode import judged_connections, judged_pushes
 from udfs.kernels.results import Place, key_of, result
-from udfs.rules.engine.checked import search_names
-from udfs.rules.engine.push import Push
+from udfs.rules.engine.push import Push, search_names
 
 ROW = pa.struct([("topic", pa.string()), ("key", pa.binary()), ("value", pa.binary())])
 """A record for Kafka, of a tombstone one without a value; all fields are null where a row becomes none."""

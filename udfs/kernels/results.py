@@ -15,8 +15,8 @@ from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.result_record import MOST_BYTES, FiredRule, PushResult
 from clientscope.severities import SEVERITIES, Severity
 from udfs.kernels.applications import of_client
-from udfs.rules.engine.push import Push
-from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Judgement, Rule, SettingOf
+from udfs.rules.engine.push import Push, SettingOf
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, Judgement, Rule, judge
 from udfs.rules.registry import RULES
 
 PER_INSTANCE = frozenset({"client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id"})
@@ -38,7 +38,7 @@ def result(push: Push, written: Sequence[str], place: Place) -> tuple[str, bytes
     Args:
         written: keys of the secrets that its record contains.
     """
-    record, judged = push.record, list(push.judged_by(RULES))
+    record, judged = push.record, list(judge(push, RULES))
     client = key_of(record)
     value = PushResult(
         version=1,
@@ -68,7 +68,7 @@ def result(push: Push, written: Sequence[str], place: Place) -> tuple[str, bytes
         client_type=push.client_type and push.client_type.value,
         member=push.text("group.instance.id"),
         transactional=bool(push.text("transactional.id")) or push.is_hidden("transactional.id"),
-        unsearched=not push.checked.searched,
+        unsearched=not push.searched,
         written=tuple(written),
         configuration={each.key: _compared(each) for each in push.settings if normalise(each.key) not in PER_INSTANCE},
     )
@@ -93,9 +93,9 @@ def key_of(record: ClientConfigRecord | ClientConnectionRecord) -> str:
 
 def _fired(push: Push, rule: Rule, judgement: Judgement) -> FiredRule:
     severity: Severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
-    shown = (zip(SettingOf._fields, each, strict=True) for each in push.shown(rule, judgement))
+    shown = (zip(SettingOf._fields, each, strict=True) for each in judgement.settings or ())
     settings = ({name: value for name, value in each if value is not None} for each in shown)
-    return FiredRule(rule.code, rule.name, severity, push.message(rule, FIRED), tuple(settings))
+    return FiredRule(rule.code, rule.name, severity, rule.said_of(push, FIRED), tuple(settings))
 
 
 def _compared(setting: RecordedSetting) -> str | list[Any] | None:

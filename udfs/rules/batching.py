@@ -83,8 +83,8 @@ def batch_size_small(push: Push) -> Judgement:
         Strimzi, Kafka producer tuning: https://strimzi.io/blog/2020/10/15/producer-tuning/
     """
     size = push.number("batch.size")
-    severity = HIGH if size < push.limit(batch_size_small, "critical_bytes") else MEDIUM
-    return judged(size < push.limit(batch_size_small, "minimum_bytes"), not math.isnan(size), severity)
+    severity = HIGH if size < batch_size_small.limit(push, "critical_bytes") else MEDIUM
+    return judged(size < batch_size_small.limit(push, "minimum_bytes"), not math.isnan(size), severity)
 
 
 @rule(
@@ -124,7 +124,7 @@ def batch_never_fills(push: Push) -> Judgement:
     """
     # A library's own default isn't a wish for large batches.
     size, linger = push.number("batch.size"), push.number("linger.ms")
-    wished = push.is_set("batch.size") and size > push.limit(batch_never_fills, "large_bytes")
+    wished = push.is_set("batch.size") and size > batch_never_fills.limit(push, "large_bytes")
     return judged(wished and linger <= 0, not math.isnan(size) and not math.isnan(linger))
 
 
@@ -217,7 +217,7 @@ def buffer_memory_small(push: Push) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     memory, size = push.number("buffer.memory"), push.number("batch.size")
-    tight = size >= push.limit(buffer_memory_small, "large_batch_bytes") and memory < push.limit(buffer_memory_small, "minimum_bytes")
+    tight = size >= buffer_memory_small.limit(push, "large_batch_bytes") and memory < buffer_memory_small.limit(push, "minimum_bytes")
     return judged(memory < size or tight, not math.isnan(memory) and not math.isnan(size), HIGH if memory < size else MEDIUM)
 
 
@@ -265,4 +265,4 @@ def request_size_above_broker(push: Push) -> Judgement:
     """
     # Against the limit that the profile knows of; what the broker has isn't seen here.
     size = push.number("max.request.size")
-    return judged(size > push.limit(request_size_above_broker, "maximum_bytes"), not math.isnan(size))
+    return judged(size > request_size_above_broker.limit(push, "maximum_bytes"), not math.isnan(size))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from udfs.rules.engine.push import Push
-from udfs.rules.engine.rule import HIGH, INFO, LOW, MEDIUM, Judgement, Needs, SettingOf, judged, rule
+from udfs.rules.engine.push import Push, SettingOf
+from udfs.rules.engine.rule import HIGH, INFO, LOW, MEDIUM, Judgement, Needs, judged, rule
 from udfs.rules.engine.vocabulary import is_library, lacks
 
 
@@ -46,7 +46,7 @@ def metadata_age_unfit(push: Push) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     age = push.number("metadata.max.age.ms")
-    least, most = push.limit(metadata_age_unfit, "minimum_ms"), push.limit(metadata_age_unfit, "maximum_ms")
+    least, most = metadata_age_unfit.limit(push, "minimum_ms"), metadata_age_unfit.limit(push, "maximum_ms")
     return judged(age < least or age > most, not math.isnan(age))
 
 
@@ -88,7 +88,7 @@ def idle_connections_kept(push: Push) -> Judgement:
     # Never is 0 in librdkafka, and negative in Java.
     idle = push.number("connections.max.idle.ms")
     never = idle < 0 or (idle == 0 and push.software.is_of("librdkafka"))
-    kept = never or idle >= push.limit(idle_connections_kept, "maximum_ms")
+    kept = never or idle >= idle_connections_kept.limit(push, "maximum_ms")
     return judged(kept, not math.isnan(idle), INFO if push.is_default("connections.max.idle.ms") else MEDIUM)
 
 
@@ -135,7 +135,7 @@ def reconnect_backoff_flat(push: Push) -> Judgement:
     first, most = push.number("reconnect.backoff.ms"), push.number("reconnect.backoff.max.ms")
     alone = push.software.is_of("java") and push.is_set("reconnect.backoff.ms") and push.is_default("reconnect.backoff.max.ms")
     flat = first >= most or (alone and push.complete)
-    return judged(flat and first < push.limit(reconnect_backoff_flat, "minimum_ms"), not math.isnan(first) and not math.isnan(most))
+    return judged(flat and first < reconnect_backoff_flat.limit(push, "minimum_ms"), not math.isnan(first) and not math.isnan(most))
 
 
 @rule(
@@ -179,7 +179,7 @@ def retry_backoff_unfit(push: Push) -> Judgement:
     """
     # A library without a maximum, or one that wasn't pushed, leaves the first half.
     first, most = push.number("retry.backoff.ms"), push.number("retry.backoff.max.ms")
-    fast = first < push.limit(retry_backoff_unfit, "minimum_ms")
+    fast = first < retry_backoff_unfit.limit(push, "minimum_ms")
     return judged(fast or first > most, not math.isnan(first), MEDIUM if fast else LOW)
 
 
@@ -230,7 +230,7 @@ def socket_buffer_small(push: Push) -> Judgement:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # Java's own defaults are small too; only what was set counts.
-    least = push.limit(socket_buffer_small, "minimum_bytes")
+    least = socket_buffer_small.limit(push, "minimum_bytes")
     fired = any(push.is_set(key) and 0 < push.number(key) < least for key in socket_buffer_small.keys)
     return judged(fired, any(not math.isnan(push.number(key)) or push.is_absent(key) for key in socket_buffer_small.keys))
 

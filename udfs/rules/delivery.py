@@ -56,7 +56,7 @@ def acks_zero(push: Push) -> Judgement:
     """
     # Not evaluable where acks wasn't pushed, was redacted, or is no number of acknowledgements that Kafka knows.
     acks = push.text("acks")
-    few = push.is_set("retries") and push.number("retries") < push.limit(retries_few, "minimum")
+    few = push.is_set("retries") and push.number("retries") < retries_few.limit(push, "minimum")
     # Few tries make no difference then, so no rule of their own says it.
     return judged(acks == "0", acks in ("0", "1", "all"), settings=push.evidence(("acks", "retries") if few else ("acks",)))
 
@@ -154,11 +154,10 @@ def retries_few(push: Push) -> Judgement:
         KIP-679, the strongest delivery guarantee by default: https://cwiki.apache.org/confluence/display/KAFKA/KIP-679%3A+Producer+will+enable+the+strongest+delivery+guarantee+by+default
     """
     retries, backoff = push.number("retries"), push.number("retry.backoff.ms")
-    few = retries < push.limit(retries_few, "minimum")
+    few = retries < retries_few.limit(push, "minimum")
     # Beside delivery.timeout.ms a number of tries is a limit of its own.
-    soon = push.is_set("retries") and retries * max(backoff, push.number("retry.backoff.max.ms")) < push.limit(
-        delivery_timeout_short, "minimum_ms"
-    )
+    longest = retries * max(backoff, push.number("retry.backoff.max.ms"))
+    soon = push.is_set("retries") and longest < delivery_timeout_short.limit(push, "minimum_ms")
     return judged(few or (soon and not lacks("delivery.timeout.ms")(push.software)), not math.isnan(retries), HIGH if few else MEDIUM)
 
 
@@ -348,7 +347,7 @@ def delivery_timeout_short(push: Push) -> Judgement:
     """
     # By the effective number; 0 is without end where a library has it so.
     timeout = push.number("delivery.timeout.ms")
-    return judged(timeout < push.limit(delivery_timeout_short, "minimum_ms"), not math.isnan(timeout))
+    return judged(timeout < delivery_timeout_short.limit(push, "minimum_ms"), not math.isnan(timeout))
 
 
 @rule(
@@ -395,7 +394,7 @@ def request_timeout_short(push: Push) -> Judgement:
         Confluent, common pitfalls: https://www.confluent.io/blog/5-common-pitfalls-when-using-apache-kafka/
     """
     timeout = push.number("request.timeout.ms")
-    return judged(timeout < push.limit(request_timeout_short, "minimum_ms"), not math.isnan(timeout))
+    return judged(timeout < request_timeout_short.limit(push, "minimum_ms"), not math.isnan(timeout))
 
 
 @rule(
@@ -525,7 +524,7 @@ def transaction_too_long(push: Push) -> Judgement:
         https://nightlies.apache.org/flink/flink-docs-stable/docs/connectors/datastream/kafka/#kafka-producers-and-fault-tolerance
     """
     timeout = push.number("transaction.timeout.ms")
-    fired = timeout > push.limit(transaction_too_long, "maximum_ms") and not push.is_absent("transactional.id")
+    fired = timeout > transaction_too_long.limit(push, "maximum_ms") and not push.is_absent("transactional.id")
     return judged(fired, not math.isnan(timeout))
 
 

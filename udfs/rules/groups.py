@@ -60,7 +60,7 @@ def heartbeat_interval_long(push: Push) -> Judgement:
     """
     heartbeat, session = push.number("heartbeat.interval.ms"), push.number("session.timeout.ms")
     known = not math.isnan(heartbeat) and not math.isnan(session)
-    rare = heartbeat > session * push.limit(heartbeat_interval_long, "fraction")
+    rare = heartbeat > session * heartbeat_interval_long.limit(push, "fraction")
     return judged(rare and not _run_by_broker(push), known, HIGH if heartbeat >= session else MEDIUM)
 
 
@@ -100,7 +100,7 @@ def session_timeout_short(push: Push) -> Judgement:
         Strimzi, developing client applications: https://strimzi.io/blog/2021/01/07/consumer-tuning/
     """
     session = push.number("session.timeout.ms")
-    return judged(session < push.limit(session_timeout_short, "minimum_ms") and not _run_by_broker(push), not math.isnan(session))
+    return judged(session < session_timeout_short.limit(push, "minimum_ms") and not _run_by_broker(push), not math.isnan(session))
 
 
 @rule(
@@ -137,7 +137,7 @@ def session_timeout_long(push: Push) -> Judgement:
         Azure Event Hubs, recommended configurations: https://learn.microsoft.com/azure/event-hubs/apache-kafka-configurations
     """
     session = push.number("session.timeout.ms")
-    return judged(session > push.limit(session_timeout_long, "maximum_ms") and not _run_by_broker(push), not math.isnan(session))
+    return judged(session > session_timeout_long.limit(push, "maximum_ms") and not _run_by_broker(push), not math.isnan(session))
 
 
 @rule(
@@ -216,7 +216,7 @@ def poll_interval_long(push: Push) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     interval = push.number("max.poll.interval.ms")
-    return judged(interval > push.limit(poll_interval_long, "maximum_ms"), not math.isnan(interval))
+    return judged(interval > poll_interval_long.limit(push, "maximum_ms"), not math.isnan(interval))
 
 
 @rule(
@@ -258,8 +258,8 @@ def poll_records_many(push: Push) -> Judgement:
         AWS, MSK best practices for Kafka clients: https://docs.aws.amazon.com/msk/latest/developerguide/bestpractices-kafka-client.html
     """
     records, interval = push.number("max.poll.records"), push.number("max.poll.interval.ms")
-    many = records > push.limit(poll_records_many, "maximum_records")
-    return judged(many and interval <= push.limit(poll_records_many, "interval_ms"), not math.isnan(records) and not math.isnan(interval))
+    many = records > poll_records_many.limit(push, "maximum_records")
+    return judged(many and interval <= poll_records_many.limit(push, "interval_ms"), not math.isnan(records) and not math.isnan(interval))
 
 
 def _run_by_broker(push: Push) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from clientscope.catalog.setting_names import NameState, is_plugins
 from udfs.rules.engine.push import Push
@@ -11,7 +11,6 @@ from udfs.rules.engine.rule import (
     INFO,
     MEDIUM,
     Judgement,
-    Positions,
     checked_rule,
     judged,
     rule,
@@ -24,8 +23,8 @@ _REFUSING = ("librdkafka", "kafka-python", "aiokafka")
 def _unknown(push: Push) -> Iterator[tuple[int, int]]:
     """The settings whose name nobody knows, each with how bad that is: in a file all but plug-ins', else those near to a known one."""
     refusing = push.software.is_of(*_REFUSING)
-    for place in push.checked.named(NameState.UNKNOWN):
-        judgement = push.checked.judgements[place]
+    for place in push.named(NameState.UNKNOWN):
+        judgement = push.judgements[place]
         near = judgement is not None and bool(judgement.instead)
         # Applications share a file with a serializer's settings, and take them out before they make the client.
         if near or (push.complete and not is_plugins(push.settings[place].key)):
@@ -71,8 +70,8 @@ def key_unknown(push: Push) -> Judgement:
     # A name that is near to a known one, or that the library refuses; any other in a file, for information.
     found = dict(_unknown(push))
     # A push that isn't searched to its end isn't clean: thousands of unknown names in one batch are no client's mistake.
-    known = push.software_known and (push.checked.searched or push.complete)
-    return judged(bool(found), known, max(found.values(), default=None), push.checked.evidence(found, "did you mean {instead}?"))
+    known = push.software_known and (push.searched or push.complete)
+    return judged(bool(found), known, max(found.values(), default=None), push.noted(found, "did you mean {instead}?"))
 
 
 @checked_rule(
@@ -87,7 +86,7 @@ def key_unknown(push: Push) -> Judgement:
     note="use {instead}",
     evaluable=lambda push: bool(push.software.release),
 )
-def key_deprecated(push: Push) -> Positions:
+def key_deprecated(push: Push) -> Sequence[int]:
     """CF105: a setting that the client library will remove.
 
     What
@@ -107,7 +106,7 @@ def key_deprecated(push: Push) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return push.checked.named(NameState.DEPRECATED)
+    return push.named(NameState.DEPRECATED)
 
 
 @checked_rule(
@@ -122,7 +121,7 @@ def key_deprecated(push: Push) -> Positions:
     note="gone since {since}",
     evaluable=lambda push: bool(push.software.release),
 )
-def key_removed(push: Push) -> Positions:
+def key_removed(push: Push) -> Sequence[int]:
     """CF106: a setting that the client library had once.
 
     What
@@ -142,7 +141,7 @@ def key_removed(push: Push) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return push.checked.named(NameState.REMOVED)
+    return push.named(NameState.REMOVED)
 
 
 @checked_rule(
@@ -157,7 +156,7 @@ def key_removed(push: Push) -> Positions:
     note="since {since}",
     evaluable=lambda push: bool(push.software.release),
 )
-def key_not_yet(push: Push) -> Positions:
+def key_not_yet(push: Push) -> Sequence[int]:
     """CF107: a setting that a later release of the client library brings.
 
     What
@@ -177,7 +176,7 @@ def key_not_yet(push: Push) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return push.checked.named(NameState.NOT_YET)
+    return push.named(NameState.NOT_YET)
 
 
 @checked_rule(
@@ -190,7 +189,7 @@ def key_not_yet(push: Push) -> Positions:
         "A setting of this client is there under two names, of which one has no effect: keep one of them.",
     ),
 )
-def key_set_twice(push: Push) -> Positions:
+def key_set_twice(push: Push) -> Sequence[int]:
     """CF108: one setting under two names.
 
     What
@@ -209,7 +208,7 @@ def key_set_twice(push: Push) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By Kafka's name of each.
-    return push.checked.twice
+    return push.twice
 
 
 @checked_rule(
@@ -227,7 +226,7 @@ def key_set_twice(push: Push) -> Positions:
     note="did you mean {instead}?",
     severity_of=lambda push: HIGH if push.complete and push.software.is_of(*_REFUSING) else None,
 )
-def key_of_other_library(push: Push) -> Positions:
+def key_of_other_library(push: Push) -> Sequence[int]:
     """CF109: another library's name of a setting.
 
     What
@@ -247,7 +246,7 @@ def key_of_other_library(push: Push) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return push.checked.named(NameState.OF_OTHER_LIBRARY)
+    return push.named(NameState.OF_OTHER_LIBRARY)
 
 
 @checked_rule(
@@ -261,7 +260,7 @@ def key_of_other_library(push: Push) -> Positions:
     ),
     evaluable=lambda push: push.software_known and push.client_type is not None,
 )
-def key_of_other_client(push: Push) -> Positions:
+def key_of_other_client(push: Push) -> Sequence[int]:
     """CF110: a setting of another kind of client.
 
     What
@@ -281,4 +280,4 @@ def key_of_other_client(push: Push) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return push.checked.named(NameState.OF_OTHER_CLIENT)
+    return push.named(NameState.OF_OTHER_CLIENT)

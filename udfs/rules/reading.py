@@ -86,7 +86,7 @@ def auto_commit_interval_short(push: Push) -> Judgement:
     # Where automatic commits are off, the interval doesn't matter.
     interval = push.number("auto.commit.interval.ms")
     off = push.text("enable.auto.commit") == "false"
-    return judged(interval < push.limit(auto_commit_interval_short, "minimum_ms") and not off, not math.isnan(interval) or off)
+    return judged(interval < auto_commit_interval_short.limit(push, "minimum_ms") and not off, not math.isnan(interval) or off)
 
 
 @rule(
@@ -217,7 +217,7 @@ def fetch_wait_unfit(push: Push) -> Judgement:
     # A wait that is too short is judged without a timeout.
     wait, timeout = push.number("fetch.max.wait.ms"), push.number("request.timeout.ms")
     adds_up = push.software.is_of("franz-go")
-    short = wait < push.limit(fetch_wait_unfit, "minimum_ms")
+    short = wait < fetch_wait_unfit.limit(push, "minimum_ms")
     return judged(short or (wait > timeout and not adds_up), short or (not math.isnan(wait) and (adds_up or not math.isnan(timeout))))
 
 

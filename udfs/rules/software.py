@@ -7,8 +7,8 @@ import re
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import numbers
 from clientscope.readiness.served import known_releases, served
-from udfs.rules.engine.push import Push
-from udfs.rules.engine.rule import HIGH, MEDIUM, Judgement, Needs, SettingOf, judged, rule
+from udfs.rules.engine.push import Push, SettingOf
+from udfs.rules.engine.rule import HIGH, MEDIUM, Judgement, Needs, judged, rule
 from udfs.rules.engine.vocabulary import UNKNOWN, KnownSoftware
 
 _MADE_UP = re.compile(

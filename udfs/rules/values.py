@@ -13,12 +13,10 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.placeholders import TEMPLATE
 from clientscope.records.config_record import RecordedSetting
-from udfs.rules.engine.push import Push
+from udfs.rules.engine.push import Push, SettingOf
 from udfs.rules.engine.refusals import REFUSALS, Refusal
 from udfs.rules.engine.rule import (
     Judgement,
-    Positions,
-    SettingOf,
     checked_rule,
     judged,
     rule,
@@ -42,7 +40,8 @@ def _with_type(push: Push) -> Iterator[tuple[RecordedSetting, str | None, int, s
     for place, (setting, key) in enumerate(zip(push.settings, push.keys, strict=True)):
         config_type: int = _TYPES[setting.type]
         if config_type not in _PARSED:
-            config_type = push.checked.type_of(place) if key is None else TYPES[key]
+            facts = push.facts(place) if key is None else None
+            config_type = TYPES[key] if key is not None else facts.type if facts else Type.STRING
         if config_type in _PARSED and setting.value is not None and not push.has_several(setting):
             yield setting, key, config_type, setting.value
 
@@ -134,9 +133,9 @@ def value_unparsable(push: Push) -> Judgement:
         "Numbers of this client are outside the range that its library takes: choose numbers within it.",
     ),
     note="allowed: {allowed}",
-    evaluable=lambda push: bool(push.checked.constrained),
+    evaluable=lambda push: bool(push.constrained),
 )
-def value_out_of_range(push: Push) -> Positions:
+def value_out_of_range(push: Push) -> Sequence[int]:
     """CF102: a number outside the range that the client library takes.
 
     What
@@ -156,7 +155,7 @@ def value_out_of_range(push: Push) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return push.checked.refused_by("range")
+    return push.refused_by("range")
 
 
 @checked_rule(
@@ -169,9 +168,9 @@ def value_out_of_range(push: Push) -> Positions:
         "Values of this client are none of those that its library takes: choose one of them.",
     ),
     note="allowed: {allowed}",
-    evaluable=lambda push: bool(push.checked.constrained),
+    evaluable=lambda push: bool(push.constrained),
 )
-def value_not_allowed(push: Push) -> Positions:
+def value_not_allowed(push: Push) -> Sequence[int]:
     """CF103: a value that is none of those that the client library takes.
 
     What
@@ -191,7 +190,7 @@ def value_not_allowed(push: Push) -> Positions:
         librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
     """
     # By the catalogue, for the client's library, release and kind.
-    return push.checked.refused_by("words", "any case", "list", "filled")
+    return push.refused_by("words", "any case", "list", "filled")
 
 
 @rule(
@@ -224,8 +223,8 @@ def value_outdated(push: Push) -> Judgement:
         Apache Kafka, notable changes in 4.0: https://kafka.apache.org/40/documentation.html#upgrade_servers_400_notable
         KIP-732: https://cwiki.apache.org/confluence/display/KAFKA/KIP-732%3A+Deprecate+eos-alpha+and+replace+eos-beta+with+eos-v2
     """
-    outdated = list(push.checked.outdated())
-    return judged(bool(outdated), bool(push.checked.constrained), None, outdated)
+    outdated = list(push.outdated())
+    return judged(bool(outdated), bool(push.constrained), None, outdated)
 
 
 _SETTLED = "enable.idempotence"

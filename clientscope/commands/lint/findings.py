@@ -21,7 +21,7 @@ from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import ENDLESS, Suppression, suppressing
 from clientscope.severities import SEVERITIES
 from udfs.kernels.applications import of_client
-from udfs.rules.engine.rule import SettingOf
+from udfs.rules.engine.push import SettingOf
 
 _IGNORE = re.compile(r"(?:^|\s)[#!]\s*clientscope:\s*ignore\[([^\]]{0,200})\]\s*(.*)")
 _COMMENT = re.compile(r"\s*(?:[#!].*)?")

@@ -15,9 +15,9 @@ from clientscope.profiles import Profile, Thresholds, of_addresses
 from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.enums import Origin
 from clientscope.severities import SEVERITIES
-from udfs.rules.engine.checked import NOT_SEARCHED
-from udfs.rules.engine.push import Push
-from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, OUTCOMES, Judgement, Rule, SettingOf
+from udfs.rules.engine import rule as rules
+from udfs.rules.engine.push import NOT_SEARCHED, Push, SettingOf
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, OUTCOMES, Judgement, Rule
 from udfs.rules.registry import RULES
 
 
@@ -137,15 +137,15 @@ def _verdicts(subject: Subject, thresholds: Thresholds) -> list[FileVerdict]:
     """The verdicts as if the file's client had pushed it, redacted."""
     judged = judged_record(_record(subject), _NAMES, Left(LEFT, frozenset(LEFT_KEYS)))
     push = Push(judged, thresholds, complete=subject.prefixed is None, client_type=subject.client_type)
-    return [_verdict(push, rule, judgement) for rule, judgement in push.judged_by(_CREDENTIALS if subject.loose else _RULES)]
+    return [_verdict(push, rule, judgement) for rule, judgement in rules.judge(push, _CREDENTIALS if subject.loose else _RULES)]
 
 
 def _verdict(push: Push, rule: Rule, judgement: Judgement) -> FileVerdict:
     severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
-    settings = tuple(push.shown(rule, judgement)) if judgement.outcome == FIRED else ()
+    settings = tuple(judgement.settings or ()) if judgement.outcome == FIRED else ()
     # If the settings are incomplete, a verdict that rests on none of them may change with settings elsewhere.
     outcome = NOT_EVALUABLE if judgement.outcome == FIRED and not settings and not push.complete else judgement.outcome
-    message = push.message(rule, outcome)
+    message = rule.said_of(push, outcome)
     return FileVerdict(rule.code, severity, OUTCOMES[outcome], MESSAGES.get(rule.code, message) if outcome == FIRED else message, settings)
 
 

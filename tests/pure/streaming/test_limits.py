@@ -21,7 +21,7 @@ from streaming.findings.inputs import ConnectionChange
 from streaming.gauges import Gauges, heartbeats
 from streaming.job_metrics import JobMetrics
 from streaming.limits import Limit, Overflow
-from udfs.rules.engine import checked
+from udfs.rules.engine import push
 
 
 def change(number: int, kind: Kind, gateway_id: str = "gw-1", client: str = "orders-1", at_ms: int = 1_000) -> ConnectionChange:
@@ -72,7 +72,7 @@ def unknown_names(job: Fleet) -> None:
         ("closed_connections", 2, closings, {"MOST_CLOSED": 3}, many_names),
         ("left_clients", 2, closings, {"MOST_LEFT": 3}, many_names),
         ("gateways", 2, presence, {"MOST_GATEWAYS": 3}, many_gateways),
-        ("searched_names", 1, checked, {"MOST_SEARCHED": 3}, unknown_names),
+        ("searched_names", 1, push, {"MOST_SEARCHED": 3}, unknown_names),
         ("starts", 2, clients, {"STARTS": replace(clients.STARTS, most=3)}, many_starts),
         ("evidence", 2, entry, {"EVIDENCE": replace(entry.EVIDENCE, most=3)}, rotated_secrets),
         ("judged", 1, fleet, {"JUDGED": replace(fleet.JUDGED, most=1)}, lambda job: job.client() and job.later(20 * MINUTE)),

@@ -10,19 +10,46 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
+from clientscope.catalog.placeholders import is_filled_in
 from clientscope.catalog.request_settings import BETWEEN, weakest
+from clientscope.catalog.setting_names import LONGEST, NameJudgement, NameState, judge, kinds_of
+from clientscope.catalog.settings import Allowed, Facts, libraries
 from clientscope.policy.redaction import JudgedRecord
 from clientscope.profiles import APACHE, Profile, Thresholds
 from clientscope.records.config_record import RecordedSetting
 from clientscope.records.enums import Origin
 from udfs.rules.engine import vocabulary as v
-from udfs.rules.engine.checked import CheckedSettings
-from udfs.rules.engine.rule import NOT_EVALUABLE, Judgement, Rule, SettingOf
 
+MOST_SEARCHED = 1_024
+"""Distinct unknown names of a batch, or of a file, for which the name that is meant is looked for: a tenth of a second of a core."""
+NOT_SEARCHED = f"not looked up: more than {MOST_SEARCHED:,} names are unknown"
 _CONSUMERS = {ClientType.CONSUMER, ClientType.SHARE_CONSUMER}
 _ADMIN_NUMBERS = frozenset(DEFAULT_KEYS[ClientType.ADMIN]) - v.IDENTIFIERS
+
+
+class SettingOf(NamedTuple):
+    """A setting that a rule points to.
+
+    Attributes:
+        key: Kafka's name of it.
+        value: the effective value as text; None where it was redacted.
+        origin: ``set`` by the user, ``default``, or ``pushed`` where the record doesn't say which.
+        reason: why it was redacted.
+        length: a redacted value's, in bytes.
+        digest: a redacted value's HMAC-SHA-256, in hexadecimal.
+        note: what is said of it, in the catalogue's words alone.
+    """
+
+    key: str
+    value: str | None
+    origin: str
+    reason: str | None = None
+    length: int | None = None
+    digest: str | None = None
+    note: str | None = None
 
 
 @dataclass(slots=True)
@@ -91,6 +118,8 @@ class Push:
         """Each setting's key; None where Kafka has none of that name, or of that client's."""
         self.values = dict(self._parsed())
         self.whole = complete
+        self._left_out: set[int] = set()
+        self._is_searched = False
         self._fill_in()
 
     def _parsed(self) -> Iterator[tuple[str, EffectiveValue]]:
@@ -103,7 +132,7 @@ class Push:
                 said = weakest(setting.key, said)
             text, number = (None, math.nan) if said is None else v.value(self._library, name, key, said)
             # Of what was only seen it isn't known which settings the user set.
-            origin = "pushed" if self.was_seen else "default" if setting.default else "set"
+            origin = "pushed" if self.was_seen else _origin(setting)
             yield key, EffectiveValue(origin, text, number, place, text)
 
     def _fill_in(self) -> None:
@@ -145,11 +174,6 @@ class Push:
     def has_several(self, setting: RecordedSetting) -> bool:
         """Whether a client's requests have shown several values of a setting."""
         return self.was_seen and setting.value is not None and BETWEEN in setting.value
-
-    @cached_property
-    def checked(self) -> CheckedSettings:
-        """The settings, held against the catalogue."""
-        return CheckedSettings(self.settings, self.keys, self.software, self.client_type, self.complete, self.was_seen)
 
     @property
     def software_known(self) -> bool:
@@ -205,14 +229,6 @@ class Push:
         """Whether a client of this software has this value when its user sets nothing; False where that isn't known."""
         return self._library is not None and v.untouched(self._library, client_type, self.software.version).get(key) == value
 
-    def limit(self, rule: Rule, name: str) -> float:
-        """A threshold of the rule's, by the push's profile."""
-        return self.limits(rule).get(name, rule.limits[name])
-
-    def limits(self, rule: Rule) -> Mapping[str, float]:
-        """Its profile's thresholds where they differ from the rule's own."""
-        return self.profile.limits.get(rule.code, {})
-
     @cached_property
     def profile(self) -> Profile:
         """The profile that it is judged by."""
@@ -220,14 +236,6 @@ class Push:
             return APACHE
         record = self.record
         return self._thresholds.profiles[self._thresholds.choose(record.principal, self.text("group.id"), record.client_id)]
-
-    def message(self, rule: Rule, outcome: int) -> str:
-        """What the rule says of it with this outcome."""
-        return _message(rule, outcome, tuple(self.limits(rule).items()), self.software)
-
-    def shown(self, rule: Rule, judgement: Judgement) -> Sequence[SettingOf]:
-        """The settings that it was judged by."""
-        return self.evidence(rule.keys) if judgement.settings is None else judgement.settings
 
     def evidence(self, keys: Iterable[str]) -> list[SettingOf]:
         """The effective values of these keys; what isn't known is left out."""
@@ -245,12 +253,133 @@ class Push:
             raise KeyError(f"{key} is no setting of Kafka's that may be shown")
         return self.values.get(key)
 
-    def judged_by(self, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Judgement]]:
-        """What each of the rules says that is for this client, and is switched on."""
-        profile, no_answers = self.profile, self.text("acks") == "0"
-        for rule, surely in _meant(rules, self.candidates, self.shared, self._library):
-            if rule.code not in profile.off and not (rule.of_answers and no_answers):
-                yield rule, rule.evaluate(self) if surely else Judgement(NOT_EVALUABLE)
+    @cached_property
+    def judgements(self) -> list[NameJudgement | None]:
+        """What each setting's name is to the client; None where the library is unknown."""
+        return [self._judged(setting.key, search=False) for setting in self.settings]
+
+    @cached_property
+    def unknown(self) -> Mapping[tuple[object, ...], int]:
+        """The unknown names for which another may be meant, each with the place of its setting."""
+        return {
+            (self.software, self.client_type, setting.key): place
+            for place, (setting, each) in enumerate(zip(self.settings, self.judgements, strict=True))
+            if each and each.state is NameState.UNKNOWN and len(setting.key) <= LONGEST
+        }
+
+    def _judged(self, name: str, search: bool) -> NameJudgement | None:
+        dialect, release = self.software.dialect, self.software.release
+        return None if dialect is None else judge(dialect, release, self.client_type, name, self.complete, search)
+
+    def search(self, looked_for: set[tuple[object, ...]]) -> None:
+        """Looks for the names that are meant.
+
+        Args:
+            looked_for: names of other pushes for which that was done; this push's are added, up to `MOST_SEARCHED`.
+        """
+        self._is_searched = True
+        for name, place in self.unknown.items():
+            if name in looked_for or len(looked_for) < MOST_SEARCHED:
+                looked_for.add(name)
+                self.judgements[place] = self._judged(self.settings[place].key, search=True)
+            else:
+                self._left_out.add(place)
+
+    @property
+    def searched(self) -> bool:
+        """Whether the names that may be meant were looked for, of all its unknown ones."""
+        self._require_search()
+        return not self._left_out
+
+    def _require_search(self) -> None:
+        if not self._is_searched:
+            self.search(set())
+
+    def named(self, state: NameState) -> Sequence[int]:
+        """The places of settings whose names are such, of those that somebody wrote.
+
+        What a library has by default is nobody's mistake, and what was seen of a client isn't what somebody wrote.
+        """
+        self._require_search()
+        return self._by_state.get(state, [])
+
+    @cached_property
+    def _by_state(self) -> dict[NameState, list[int]]:
+        found: dict[NameState, list[int]] = {}
+        for place, (setting, each) in enumerate(zip(self.settings, self.judgements, strict=True)):
+            if each is not None and not setting.default and not self.was_seen:
+                found.setdefault(each.state, []).append(place)
+        return found
+
+    def facts(self, place: int) -> Facts | None:
+        """What the library takes under the name of a setting; None where that isn't known."""
+        found = self.judgements[place]
+        return found.facts if found else None
+
+    @cached_property
+    def constrained(self) -> Mapping[int, tuple[str, Allowed]]:
+        """The places of settings that have a value, of which the library takes only some; each with both. Not of those that were seen."""
+        if self.was_seen:
+            return {}
+        return {
+            place: (setting.value, facts.allowed)
+            for place, setting in enumerate(self.settings)
+            if setting.value is not None and (facts := self.facts(place)) and facts.allowed
+        }
+
+    def refused_by(self, *forms: str) -> Sequence[int]:
+        """Those of `constrained` that the library doesn't take, whatever they are beside others.
+
+        Args:
+            forms: of what is allowed.
+        """
+        return [place for place, form in self._refused.items() if form in forms]
+
+    @cached_property
+    def _refused(self) -> Mapping[int, str]:
+        """The same by any form, with that."""
+        return {
+            place: allowed.form
+            for place, (text, allowed) in self.constrained.items()
+            if not allowed.takes(text) and not (self.complete and is_filled_in(text))
+        }
+
+    def outdated(self) -> Iterator[SettingOf]:
+        """The settings whose value the client's release takes, and the newest doesn't; each with the release that changed it."""
+        for place, (text, _) in self.constrained.items():
+            setting = self.settings[place]
+            known = self.software.dialect and libraries()[self.software.dialect.name].setting(setting.key)
+            if not known or place in self._refused:
+                continue
+            for kind in kinds_of(self.client_type):
+                newest = known.now(kind, ()) if kind in known.changed else None
+                if newest and newest.allowed and (since := known.stopped(kind, text)):
+                    note = f"not since {'.'.join(map(str, since))}; allowed: {newest.allowed}"
+                    yield SettingOf(setting.key, text, _origin(setting), note=note)
+                    break
+
+    @property
+    def twice(self) -> Sequence[int]:
+        """The places of settings that were set under another name, too."""
+        places: dict[str, dict[str, int]] = {}
+        for place, (setting, key) in enumerate(zip(self.settings, self.keys, strict=True)):
+            if key is not None:
+                places.setdefault(key, {})[setting.key] = place
+        return sorted(place for of_key in places.values() if len(of_key) > 1 for place in of_key.values())
+
+    def noted(self, places: Iterable[int], note: str = "") -> list[SettingOf]:
+        """The settings at these places, by the names that they were given.
+
+        Args:
+            note: what is said of each; ``{instead}``, ``{since}`` and ``{allowed}`` are filled in.
+        """
+        found = []
+        for place in places:
+            setting, facts = self.settings[place], self.facts(place)
+            said = NOT_SEARCHED if place in self._left_out else _note(self.judgements[place], note)
+            # A name that nobody knows may have anything as its value.
+            found.append(SettingOf(setting.key, setting.value if facts else None, _origin(setting), note=said or None))
+        return found
 
 
 @lru_cache(maxsize=4096)
@@ -273,19 +402,8 @@ def _inferred(keys: tuple[str | None, ...]) -> tuple[frozenset[ClientType], bool
     return common, False
 
 
-@lru_cache(maxsize=4096)
-def _message(rule: Rule, outcome: int, limits: tuple[tuple[str, float], ...], software: v.KnownSoftware) -> str:
-    return rule.message(outcome, dict(limits), software)
-
-
-@lru_cache(maxsize=1024)
-def _meant(rules: tuple[Rule, ...], candidates: frozenset[ClientType], shared: bool, library: str | None) -> list[tuple[Rule, bool]]:
-    """The rules that may be for such a client, and whether each surely is."""
-    return [
-        (rule, shared or candidates <= rule.client_types)
-        for rule in rules
-        if not candidates.isdisjoint(rule.client_types) and (rule.dialects is None or library is None or library in rule.dialects)
-    ]
+def _origin(setting: RecordedSetting) -> str:
+    return "default" if setting.default else "set"
 
 
 def hidden(setting: RecordedSetting, key: str, origin: str) -> SettingOf:
@@ -297,3 +415,20 @@ def hidden(setting: RecordedSetting, key: str, origin: str) -> SettingOf:
 def _default(key: str, text: str) -> EffectiveValue:
     is_number = key in v.NUMBERS
     return EffectiveValue("default", None if is_number else text, v.number(text) if is_number else math.nan, None, text)
+
+
+def search_names(pushes: Iterable[Push]) -> None:
+    """Looks for the names that are meant in a batch of pushes, within one bound.
+
+    Pushes with few unknown names come first: one with hundreds takes nothing from the others.
+    """
+    looked_for: set[tuple[object, ...]] = set()
+    for push in sorted(pushes, key=lambda push: len(push.unknown)):
+        push.search(looked_for)
+
+
+def _note(judgement: NameJudgement | None, note: str) -> str:
+    if judgement is None or ("{instead}" in note and not judgement.instead):
+        return ""
+    allowed = judgement.facts.allowed if judgement.facts else None
+    return note.format(instead=judgement.instead, since=".".join(map(str, judgement.since)), allowed=allowed)

@@ -6,22 +6,19 @@ import inspect
 import re
 import textwrap
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.risks import Risk
 from clientscope.severities import Severity
-
-if TYPE_CHECKING:
-    from udfs.rules.engine.push import Push
-    from udfs.rules.engine.vocabulary import KnownSoftware
-
+from udfs.rules.engine.push import Push, SettingOf
+from udfs.rules.engine.vocabulary import KnownSoftware
 
 NOT_APPLICABLE, NOT_EVALUABLE, PASSED, FIRED = -1, 0, 1, 2
 OUTCOMES = ("not_evaluable", "passed", "fired")
@@ -31,9 +28,6 @@ A rule that isn't for this client (a producer's rule and a consumer), or is swit
 """
 
 INFO, LOW, MEDIUM, HIGH, CRITICAL = range(5)
-
-Positions = Sequence[int]
-"""Places among a push's settings."""
 
 ANY_CLIENT = frozenset(ClientType)
 PRODUCERS = frozenset({ClientType.PRODUCER})
@@ -54,35 +48,13 @@ class Needs(Enum):
     """What the client was seen to do; likewise."""
 
 
-class SettingOf(NamedTuple):
-    """A setting that a rule points to.
-
-    Attributes:
-        key: Kafka's name of it.
-        value: the effective value as text; None where it was redacted.
-        origin: ``set`` by the user, ``default``, or ``pushed`` where the record doesn't say which.
-        reason: why it was redacted.
-        length: a redacted value's, in bytes.
-        digest: a redacted value's HMAC-SHA-256, in hexadecimal.
-        note: what is said of it, in the catalogue's words alone.
-    """
-
-    key: str
-    value: str | None
-    origin: str
-    reason: str | None = None
-    length: int | None = None
-    digest: str | None = None
-    note: str | None = None
-
-
 class Judgement(NamedTuple):
     """What a rule found in a push.
 
     Attributes:
         outcome: `NOT_EVALUABLE`, `PASSED` or `FIRED`.
         severity: an index in `SEVERITIES`, of a rule that has several; of use where it fired.
-        settings: that it was judged by; None for the effective values of the rule's ``keys``.
+        settings: that it was judged by; None for the effective values of the rule's ``keys``, which `judge` fills in where it fired.
     """
 
     outcome: int
@@ -234,6 +206,41 @@ class Rule:
         fitting = (text for holds, text in self.instead if outcome == FIRED and software is not None and holds(software))
         return next(fitting, self.messages[outcome]).format_map({name: _number(limits.get(name, own)) for name, own in self.limits.items()})
 
+    def said_of(self, push: Push, outcome: int) -> str:
+        """What it says of a push with an outcome, by the push's profile and software."""
+        return _said(self, outcome, tuple(push.profile.limits.get(self.code, {}).items()), push.software)
+
+    def limit(self, push: Push, name: str) -> float:
+        """A threshold, by the push's profile."""
+        return push.profile.limits.get(self.code, {}).get(name, self.limits[name])
+
+
+@lru_cache(maxsize=4096)
+def _said(rule: Rule, outcome: int, limits: tuple[tuple[str, float], ...], software: KnownSoftware) -> str:
+    return rule.message(outcome, dict(limits), software)
+
+
+def judge(push: Push, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Judgement]]:
+    """What each of the rules says that is for this client, and is switched on."""
+    off, no_answers = push.profile.off, push.text("acks") == "0"
+    library = push.software.dialect.name if push.software.dialect else None
+    for rule, surely in _meant(rules, push.candidates, push.shared, library):
+        if rule.code not in off and not (rule.of_answers and no_answers):
+            judgement = rule.evaluate(push) if surely else Judgement(NOT_EVALUABLE)
+            if judgement.outcome == FIRED and judgement.settings is None:
+                judgement = judgement._replace(settings=push.evidence(rule.keys))
+            yield rule, judgement
+
+
+@lru_cache(maxsize=1024)
+def _meant(rules: tuple[Rule, ...], candidates: frozenset[ClientType], shared: bool, library: str | None) -> list[tuple[Rule, bool]]:
+    """The rules that may be for such a client, and whether each surely is."""
+    return [
+        (rule, shared or candidates <= rule.client_types)
+        for rule in rules
+        if not candidates.isdisjoint(rule.client_types) and (rule.dialects is None or library is None or library in rule.dialects)
+    ]
+
 
 REGISTERED: list[Rule] = []
 """Every rule, in the order of the modules that were imported."""
@@ -264,8 +271,8 @@ def checked_rule(
     evaluable: Callable[[Push], bool] | None = None,
     severity_of: Callable[[Push], int | None] = lambda push: None,
     **said: Any,
-) -> Callable[[Callable[[Push], Positions]], Rule]:
-    """The same of a rule about single settings, by the catalogue (`udfs.rules.engine.checked`): the function returns their positions.
+) -> Callable[[Callable[[Push], Sequence[int]]], Rule]:
+    """The same of a rule about single settings, by the catalogue: the function returns their places.
 
     Args:
         note: what is said of each; ``{instead}``, ``{since}`` and ``{allowed}`` are filled in.
@@ -273,9 +280,9 @@ def checked_rule(
         severity_of: None where it is the rule's own.
     """
 
-    def made(found: Callable[[Push], Positions]) -> Rule:
+    def made(found: Callable[[Push], Sequence[int]]) -> Rule:
         def evaluate(push: Push) -> Judgement:
-            settings = push.checked.evidence(found(push), note)
+            settings = push.noted(found(push), note)
             return judged(bool(settings), push.software_known if evaluable is None else evaluable(push), severity_of(push), settings)
 
         return registered(code, found, evaluate=evaluate, **said)

@@ -20,7 +20,8 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.records.enums import Origin, ValueState
 from udfs.rules.engine import vocabulary
-from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, SettingOf
+from udfs.rules.engine.push import SettingOf
+from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED
 from udfs.rules.engine.vocabulary import KEYS, SETTLED_BY, number, number_text
 
 UNKNOWN = Dialect("unknown", (), {}, spellings={**JAVA.spellings, **LIBRDKAFKA.spellings}, booleans=LIBRDKAFKA.booleans)

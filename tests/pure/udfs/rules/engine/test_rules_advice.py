@@ -96,7 +96,7 @@ def test_what_a_library_lacks_is_by_its_release_and_its_own_name() -> None:
 def test_advises_by_library_and_release(code: str, software: str, version: str, says: str, does_not: str) -> None:
     push = push_of(record_of(replace(BY_CODE[code].cases[0], software=software, version=version)))
     assert code in fired(push)
-    said = push.message(BY_CODE[code], FIRED)
+    said = BY_CODE[code].said_of(push, FIRED)
     assert says in said and does_not not in said, said
 
 
