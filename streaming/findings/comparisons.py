@@ -28,9 +28,9 @@ from streaming.findings.presence import Liveness
 from streaming.findings.upgrades import RequestedVersions
 from streaming.limits import Overflow
 from udfs.kernels.applications import of_client
-from udfs.rules.engine.rule import HIGH, MEDIUM, Rule
-from udfs.rules.groups import static_member_unfit
-from udfs.rules.reading import fetch_min_bytes_one, isolation_level_unfit
+from udfs.rules.engine.rule import DECLARED, HIGH, MEDIUM, Rule
+
+MEMBERS, FETCHES, ISOLATION = (DECLARED[code] for code in ("AN216", "AN210", "AN212"))
 
 _COMPARED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG)
 
@@ -122,7 +122,7 @@ def shared_members(live: fleet.Live, judges: fleet.Judges, now_ms: int) -> dict[
             if push.member is not None:
                 of_member = whose[push.cluster, push.member]
                 of_member[push.there] = min(push.appended_ms, of_member.get(push.there, push.appended_ms))
-        if not whose or json.loads(application)[2] is None or (limits := judges.limits(static_member_unfit, application)) is None:
+        if not whose or json.loads(application)[2] is None or (limits := judges.limits(MEMBERS, application)) is None:
             continue
         since_ms = now_ms - limits["minutes"] * 60_000  # a restart may overlap with the process that it replaces
         shared = {
@@ -133,7 +133,7 @@ def shared_members(live: fleet.Live, judges: fleet.Judges, now_ms: int) -> dict[
         if lines:
             first = next(member for member, holders in shared.items() if len(holders) > 1)
             differ = {"group.instance.id": (first, lines[: fleet.MOST_SETTINGS])}
-            found |= fleet.one(static_member_unfit, application, differ, (clients,), clients.newest_ms)
+            found |= fleet.one(MEMBERS, application, differ, (clients,), clients.newest_ms)
     return found
 
 
@@ -160,12 +160,12 @@ def uncommitted_reads(live: fleet.Live, reports: FactReports, judges: fleet.Judg
             for topic in topics_read.get(there, ()):
                 if (writer := written.get((there.cluster, _alike(topic)))) is not None:
                     lines[writer[0]] = f"{writer[0]}: {writer[1]} writes it in transactions"
-        if lines and judges.limits(isolation_level_unfit, application) is not None:
+        if lines and judges.limits(ISOLATION, application) is not None:
             named = [lines[topic] for topic in sorted(lines)]
             if len(named) > _MOST_NAMED:
                 named[_MOST_NAMED:] = [f"and {len(named) - _MOST_NAMED} more topics"]
             of_one = fleet.of_application(live, application)
-            found |= fleet.one(isolation_level_unfit, application, {_ISOLATION: (_UNCOMMITTED, named)}, of_one, clients.newest_ms)
+            found |= fleet.one(ISOLATION, application, {_ISOLATION: (_UNCOMMITTED, named)}, of_one, clients.newest_ms)
     return found
 
 
@@ -239,7 +239,7 @@ def _fetches(worst: Worst, min_bytes: int, limits: Mapping[str, float]) -> _Verd
 JOINED = (
     Joined(fleet.HEADROOM, "poll_interval_max_ms", _MAX_POLL, _polls, "consumers"),
     Joined(fleet.QUEUE, "queue_time_avg_ms", _LINGER, _waits, "producers"),
-    Joined(fetch_min_bytes_one, "fetch_rate", _FETCH_MIN, _fetches, "consumers"),
+    Joined(FETCHES, "fetch_rate", _FETCH_MIN, _fetches, "consumers"),
 )
 
 
@@ -362,7 +362,7 @@ class Comparisons:
             (fleet.RARE, fleet.rare_values(live, self._judges)),
             (fleet.VERSION, fleet.old_versions(live, self._judges)),
             (fleet.STORM, fleet.storms(self._closings(now_ms), self._liveness.open_of, live, self._judges, storms, now_ms)),
-            (static_member_unfit, shared_members(live, self._judges, now_ms)),
+            (MEMBERS, shared_members(live, self._judges, now_ms)),
             (fleet.CONTRADICTION, contradictions(self._clients.declared(), live, self._judges, contradicted, now_ms)),
         ):
             self._book.compared(rule.code, found)
@@ -371,7 +371,7 @@ class Comparisons:
         for each in JOINED:
             self._book.compared(each.rule.code, joined(each, live, self._reports, self._judges, now_ms), ends=known)
         read = uncommitted_reads(live, self._reports, self._judges, now_ms)
-        self._book.compared(isolation_level_unfit.code, read, ends=known)
+        self._book.compared(ISOLATION.code, read, ends=known)
         risen = risen_retries(self._changes, live, self._reports, self._judges, now_ms)
         self._book.compared(fleet.RETRIES.code, risen, ends=known)
 

@@ -47,8 +47,7 @@ class RuleText(NamedTuple):
 def _texts() -> Mapping[str, RuleText]:
     texts = {code: RuleText(name, "", "") for code, name in CODES.items()}
     for rule in EVERY_RULE:
-        made = rule.documentation
-        texts[rule.code] = RuleText(rule.name, " ".join(made.use_instead.split()), made.links[0] if made.links else "", rule.risks)
+        texts[rule.code] = RuleText(rule.name, " ".join(rule.use_instead.split()), rule.links[0], rule.risks)
     return texts
 
 

@@ -1,40 +1,42 @@
-"""Registry of the rules. To add one: a function in one of these modules, below `udfs.rules.engine.rule.rule`."""
+"""Registry of the rules.
+
+Each is a table in one of the TOML files beside this; where neither bounds nor a wrong value decide, a function judges, in the module of the
+file's name.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from clientscope.risks import Risk
-from udfs.rules import batching, connections, delivery, fleet, groups, keys, leaks, reading, software, values
-from udfs.rules.engine.rule import REGISTERED, Rule, unjudged
+from udfs.rules import batching, connections, delivery, groups, keys, leaks, reading, software, values
+from udfs.rules.engine.rule import DECLARED, Rule
 
 if TYPE_CHECKING:
     from clientscope.findings.record import Finding  # its models take a tenth of the start of a command that needs none
 
-MODULES = (delivery, batching, groups, reading, connections, software, values, keys, leaks, fleet)
-"""Whose import registers them."""
+MODULES = (delivery, batching, groups, reading, connections, software, values, keys, leaks)
+"""Whose import registers the functions that judge."""
 
-EVERY_RULE: tuple[Rule, ...] = tuple(sorted(REGISTERED, key=lambda rule: rule.code))
+EVERY_RULE: tuple[Rule, ...] = tuple(sorted(DECLARED.values(), key=lambda rule: rule.code))
 """All, by code, as results list them."""
 
-RULES = tuple(rule for rule in EVERY_RULE if rule.evaluate is not unjudged)
+RULES = tuple(rule for rule in EVERY_RULE if not rule.of_fleet)
 """Judged push by push."""
 
-FLEET_RULES = tuple(rule for rule in EVERY_RULE if rule.evaluate is unjudged)
+FLEET_RULES = tuple(rule for rule in EVERY_RULE if rule.of_fleet)
 """Judged over time and across the fleet (`streaming.findings`); no push's result lists them."""
 
 LIMITS = {rule.code: tuple(rule.limits) for rule in EVERY_RULE}
 """Every code → the names of its thresholds: what a profile may change."""
 
-LOW_CONFIDENCE = frozenset({leaks.random_looking_value.code})
+LOW_CONFIDENCE = frozenset({"SK004"})
 """Rules whose findings are in a list of their own and cause no alert."""
-
-_RISKS = {rule.code: rule.risks for rule in EVERY_RULE}
 
 
 def risks_of(code: str) -> tuple[Risk, ...]:
     """What a finding of this code risks; nothing of a code that is no rule's, such as those of clientscope's own operation."""
-    return _RISKS.get(code, ())
+    return DECLARED[code].risks if code in DECLARED else ()
 
 
 def with_risks(finding: Finding) -> Finding:

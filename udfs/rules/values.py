@@ -1,4 +1,4 @@
-"""Rules about values that the library doesn't take."""
+"""Judging of the rules in values.toml, about values that the library doesn't take."""
 
 from __future__ import annotations
 
@@ -15,12 +15,7 @@ from clientscope.catalog.placeholders import TEMPLATE
 from clientscope.records.config_record import RecordedSetting
 from udfs.rules.engine.push import Push, SettingOf
 from udfs.rules.engine.refusals import REFUSALS, Refusal
-from udfs.rules.engine.rule import (
-    Judgement,
-    checked_rule,
-    judged,
-    rule,
-)
+from udfs.rules.engine.rule import Judgement, judges, pointing
 from udfs.rules.engine.vocabulary import KnownSoftware
 
 _TYPES = {each.name.lower(): each for each in Type}
@@ -80,151 +75,34 @@ def _spelled(known: Dialect | None, name: str, key: str, config_type: int, text:
     return any(_fits(reader.kafka_value(name, key, text), config_type) for reader in readers)
 
 
-@rule(
-    "AN311",
-    severity="medium",
-    risks=("drift",),
-    messages=(
-        "No number or truth value of this client is known.",
-        "The numbers and truth values of this client are of their types.",
-        "Settings of this client have values that are not of their types, and don't take effect as written: correct the values.",
-    ),
-)
+@judges("AN311")
 def value_unparsable(push: Push) -> Judgement:
-    """AN311: a setting whose value is not of its type.
-
-    What
-        The value of a number or a truth value is neither what Kafka's ConfigDef parses as its type nor what the client's library writes for
-        it. The type is the one that was pushed; where that is a text, Kafka's type of the setting, or the library's.
-
-    Why
-        The client doesn't use the value as written: JavaScript computes with NaN, other libraries keep their default. No other
-        rule can judge the setting, and tables with types can't store it.
-
-    Example
-        ``linger.ms=5ms``
-
-    Use instead
-        A whole number in the setting's own unit, ``true`` or ``false``; without a unit and without text.
-
-    Source
-        KIP-1324, "Including Configuration Data Types": https://cwiki.apache.org/confluence/display/KAFKA/KIP-1324
-        Apache Kafka, ConfigDef.parseType: https://kafka.apache.org/43/javadoc/org/apache/kafka/common/config/ConfigDef.html
-    """
-    known, wrong = False, []
+    found, wrong = False, []
     for setting, key, config_type, value in _with_type(push):
-        known = True
+        found = True
         if not _fits(value, config_type) and not _spelled(
             push.software.dialect, setting.key, key or setting.key, config_type, value, push.complete
         ):
             origin = "default" if setting.default else "set"
             # Under a name that isn't Kafka's there may be anything.
             wrong.append(SettingOf(setting.key, None, origin) if key is None else SettingOf(key, value, origin))
-    return judged(bool(wrong), known, None, wrong)
+    return pointing(wrong, found)
 
 
-@checked_rule(
-    "CF102",
-    severity="high",
-    risks=("stall",),
-    messages=(
-        "No setting of this client is known to have a range.",
-        "The numbers of this client are within their ranges.",
-        "Numbers of this client are outside the range that its library takes: choose numbers within it.",
-    ),
-    note="allowed: {allowed}",
-    evaluable=lambda push: bool(push.constrained),
-)
-def value_out_of_range(push: Push) -> Sequence[int]:
-    """CF102: a number outside the range that the client library takes.
-
-    What
-        The number is below or above what the library takes in the client's release, in the setting's own unit.
-
-    Why
-        Java's clients and librdkafka refuse to start with it. Other libraries find out later, or use something else.
-
-    Example
-        ``acks=-2`` of librdkafka, ``retries=-1`` of Java
-
-    Use instead
-        A value that the library's documentation names for this release.
-
-    Source
-        Apache Kafka, ConfigDef: https://kafka.apache.org/43/javadoc/org/apache/kafka/common/config/ConfigDef.html
-        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
-    """
-    # By the catalogue, for the client's library, release and kind.
-    return push.refused_by("range")
+@judges("CF102")
+def value_out_of_range(push: Push) -> Judgement:
+    return pointing(push.noted(push.refused_by("range"), "allowed: {allowed}"), bool(push.constrained))
 
 
-@checked_rule(
-    "CF103",
-    severity="high",
-    risks=("stall",),
-    messages=(
-        "No setting of this client is known to take some words alone.",
-        "The values of this client are among those that its library takes.",
-        "Values of this client are none of those that its library takes: choose one of them.",
-    ),
-    note="allowed: {allowed}",
-    evaluable=lambda push: bool(push.constrained),
-)
-def value_not_allowed(push: Push) -> Sequence[int]:
-    """CF103: a value that is none of those that the client library takes.
-
-    What
-        The setting takes some words, and this value is none of them; or it has to have a value, and is empty.
-
-    Why
-        Java's clients and librdkafka refuse to start with it. Other libraries find out later, or use something else.
-
-    Example
-        ``acks=2``, ``compression.type=zst``
-
-    Use instead
-        A value that the library's documentation names for this release.
-
-    Source
-        Apache Kafka, ConfigDef: https://kafka.apache.org/43/javadoc/org/apache/kafka/common/config/ConfigDef.html
-        librdkafka, CONFIGURATION.md: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md
-    """
-    # By the catalogue, for the client's library, release and kind.
-    return push.refused_by("words", "any case", "list", "filled")
+@judges("CF103")
+def value_not_allowed(push: Push) -> Judgement:
+    refused = push.refused_by("words", "any case", "list", "filled")
+    return pointing(push.noted(refused, "allowed: {allowed}"), bool(push.constrained))
 
 
-@rule(
-    "CF111",
-    severity="medium",
-    risks=("stall",),
-    messages=(
-        "No setting of this client is known to take some words alone.",
-        "The newest release of the library takes this client's values.",
-        "Values of this client are refused by newer releases of its library: choose another before an upgrade.",
-    ),
-    since="0.2",
-)
+@judges("CF111")
 def value_outdated(push: Push) -> Judgement:
-    """CF111: a value that newer releases of the client library take no longer.
-
-    What
-        The client's release takes the value, or isn't known, and the newest release doesn't.
-
-    Why
-        After an upgrade of the library the application doesn't start.
-
-    Example
-        ``processing.guarantee=exactly_once``, gone in Kafka Streams 4.0
-
-    Use instead
-        One of the values that are shown: ``exactly_once_v2``.
-
-    Source
-        Apache Kafka, notable changes in 4.0: https://kafka.apache.org/40/documentation.html#upgrade_servers_400_notable
-        KIP-732: https://cwiki.apache.org/confluence/display/KAFKA/KIP-732%3A+Deprecate+eos-alpha+and+replace+eos-beta+with+eos-v2
-    """
-    outdated = list(push.outdated())
-    return judged(bool(outdated), bool(push.constrained), None, outdated)
+    return pointing(list(push.outdated()), bool(push.constrained))
 
 
 _SETTLED = "enable.idempotence"
@@ -249,37 +127,9 @@ def _contradicting(push: Push, refusal: Refusal) -> Sequence[SettingOf]:
     return [first._replace(note=refusal.because), *others]
 
 
-@rule(
-    "CF104",
-    severity="high",
-    risks=("stall",),
-    messages=(
-        "The kind of client, or what its library checks, isn't known.",
-        "The client's library takes its settings beside each other.",
-        "Settings of this client contradict each other, and its library refuses to start with them: change one of them.",
-    ),
-)
+@judges("CF104")
 def combination_refused(push: Push) -> Judgement:
-    """CF104: settings that contradict each other, so that the client doesn't start.
-
-    What
-        The client library checks settings against each other at the start, and refuses this combination: an idempotent producer with
-        ``acks=1``, say. The checks are each library's own, by release (``udfs/rules/engine/refusals.py``).
-
-    Why
-        The application ends with an error as soon as it makes its client.
-
-    Example
-        ``enable.idempotence=true`` and ``acks=1``
-
-    Use instead
-        One of the two settings, by what is meant.
-
-    Source
-        Apache Kafka, producer configuration: https://kafka.apache.org/documentation/#producerconfigs_enable.idempotence
-        librdkafka, rd_kafka_conf_finalize: https://github.com/confluentinc/librdkafka/blob/master/src/rdkafka_conf.c
-    """
     # Each library's own checks; of which a client that was seen has passed all, with whatever it has.
-    known = push.software.is_of(*_DIALECTS) and push.client_type is not None and not push.was_seen
-    refusal = next((each for each in _checks(push.software, push.candidates) if each.holds(push)), None) if known else None
-    return judged(refusal is not None, known, None, _contradicting(push, refusal) if refusal else None)
+    checked = push.software.is_of(*_DIALECTS) and push.client_type is not None and not push.was_seen
+    refusal = next((each for each in _checks(push.software, push.candidates) if each.holds(push)), None) if checked else None
+    return pointing(_contradicting(push, refusal) if refusal else (), checked)

@@ -120,7 +120,7 @@ def catalogue() -> Mapping[str, RuleTexts]:
 
 
 def _text(rule: Rule) -> RuleTexts:
-    return RuleTexts(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule), rule.documentation.links[0])
+    return RuleTexts(rule.code, rule.name, rule.severity, rule.keys, _documentation(rule), rule.links[0])
 
 
 def judge(subjects: Sequence[Subject], thresholds: Thresholds, by_address: bool = False) -> list[list[FileVerdict]]:
@@ -178,7 +178,6 @@ def _record(subject: Subject) -> ClientConfigRecord:
 
 
 def _documentation(rule: Rule) -> Mapping[str, str]:
-    """The sections of the rule's module, each as one line."""
-    made = rule.documentation
-    sections = {"What": made.what, "Why": made.why, "Example": made.example, "Use instead": made.use_instead, "Source": made.source}
-    return documentation(rule.code, {name: " ".join(text.split()) for name, text in sections.items()})
+    """Its sections, each as one line."""
+    texts = {"What": rule.what, "Why": rule.why, "Example": rule.example, "Use instead": rule.use_instead, "Source": " ".join(rule.sources)}
+    return documentation(rule.code, {name: " ".join(text.split()) for name, text in texts.items()})

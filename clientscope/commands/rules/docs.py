@@ -85,13 +85,12 @@ class RuleDocument(TypedDict):
 
 def as_json(rule: Rule) -> RuleDocument:
     """A rule in JSON."""
-    documentation = rule.documentation
     return {
         "code": rule.code,
         "name": rule.name,
         "severity": rule.severity,
         "risks": list(rule.risks),
-        "title": documentation.title,
+        "title": rule.title,
         "client_types": [each.value for each in ClientType if each in rule.client_types],
         "dialects": None if rule.dialects is None else sorted(rule.dialects),
         "needs": needs(rule),
@@ -99,11 +98,11 @@ def as_json(rule: Rule) -> RuleDocument:
         "limits": dict(rule.limits),
         "since": rule.since,
         "messages": dict(zip(OUTCOMES, messages(rule), strict=True)),
-        "what": _one_line(documentation.what),
-        "why": _one_line(documentation.why),
-        "example": _one_line(documentation.example),
-        "use_instead": _one_line(documentation.use_instead),
-        "sources": list(documentation.links),
+        "what": _one_line(rule.what),
+        "why": _one_line(rule.why),
+        "example": _one_line(rule.example),
+        "use_instead": _one_line(rule.use_instead),
+        "sources": rule.links,
     }
 
 
@@ -118,13 +117,7 @@ def markdown(rules: Sequence[Rule] = EVERY_RULE) -> str:
     return "\n".join([head, table, "", *map(_section, rules)])
 
 
-def sources(text: str) -> list[str]:
-    """Each source in a line, its address with it."""
-    return [" ".join(source.split()) for source in text.replace(":\n", ": ").splitlines()]
-
-
 def _section(rule: Rule) -> str:
-    documentation = rule.documentation
     facts = [
         f"Severity: {rule.severity}",
         f"risks: {', '.join(rule.risks)}",
@@ -141,11 +134,11 @@ def _section(rule: Rule) -> str:
     return "\n".join(
         [
             f'<a id="{rule.code.lower()}"></a>', "", f"## {rule.code} {rule.name}", "",
-            documentation.title[:1].upper() + documentation.title[1:], "",
+            rule.title[:1].upper() + rule.title[1:], "",
             "; ".join(facts) + ".", "",
-            f"**What.** {_prose(documentation.what)}", "", f"**Why.** {_prose(documentation.why)}", "",
-            f"**Example.** {_prose(documentation.example)}", "", f"**Use instead.** {_prose(documentation.use_instead)}", "",
-            *_cases(rule), "**Source.**", "", *(f"- {source}" for source in sources(documentation.source)), "",
+            f"**What.** {_prose(rule.what)}", "", f"**Why.** {_prose(rule.why)}", "",
+            f"**Example.** {_prose(rule.example)}", "", f"**Use instead.** {_prose(rule.use_instead)}", "",
+            *_cases(rule), "**Source.**", "", *(f"- {source}" for source in rule.sources), "",
         ]
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.commands.rules import RulesSettings
-from clientscope.commands.rules.docs import as_json, client_types, messages, needs, risks, sources
+from clientscope.commands.rules.docs import as_json, client_types, messages, needs, risks
 from clientscope.errors import SettingsError
 from clientscope.query import RULES, matches
 from clientscope.report.api import parsed
@@ -103,8 +103,7 @@ def _values(rule: Rule) -> dict[str, object]:
 
 def _text(rule: Rule) -> str:
     """What words are searched for in."""
-    about = rule.documentation
-    return "\n".join((rule.code, rule.name, about.title, about.what, about.why, about.use_instead, *rule.keys)).lower()
+    return "\n".join((rule.code, rule.name, rule.title, rule.what, rule.why, rule.use_instead, *rule.keys)).lower()
 
 
 def _list(settings: RulesSettings, rules: Sequence[Rule]) -> None:
@@ -128,7 +127,7 @@ def _table(rules: Sequence[Rule], wide: bool) -> Table | None:
     view = table(headings[:shown], folds=("RISKS", "OF", "NEEDS", "KEYS", "TITLE"))
     for rule in rules:
         cells = [rule.code, rule.severity, ", ".join(rule.risks), rule.name, client_types(rule), needs(rule), ", ".join(rule.keys)]
-        view.add_row(*map(plain, [*cells, rule.documentation.title][:shown]))
+        view.add_row(*map(plain, [*cells, rule.title][:shown]))
     return view
 
 
@@ -151,7 +150,7 @@ def _explain(rule: Rule) -> None:
     facts["thresholds"] = ", ".join(f"{name}={value:g}" for name, value in rule.limits.items())
     facts["since"] = rule.since
     _section("Facts", *(f"{name}: {fact}" for name, fact in facts.items() if fact))
-    _section("Source", *sources(rule.documentation.source))
+    _section("Source", *rule.sources)
 
 
 def _section(heading: str, *paragraphs: str) -> None:

@@ -266,22 +266,21 @@ def installation_routes(
 
 def page(rule: Rule) -> RulePage:
     """A rule's documentation, with its thresholds filled in."""
-    text = rule.documentation
     return RulePage(
         code=rule.code,
         name=rule.name,
-        title=text.title,
+        title=rule.title,
         severity=rule.severity,
         risks=list(rule.risks),
         client_types=sorted(str(each.value) for each in rule.client_types),
         needs=rule.needs.value,
         keys=list(rule.keys),
-        what=_flowing(text.what),
-        why=_flowing(text.why),
-        example=_flowing(text.example),
-        use_instead=_flowing(text.use_instead),
-        source=text.source.splitlines(),
-        links=list(text.links),
+        what=_flowing(rule.what),
+        why=_flowing(rule.why),
+        example=_flowing(rule.example),
+        use_instead=_flowing(rule.use_instead),
+        source=list(rule.sources),
+        links=rule.links,
         fired=rule.message(FIRED),
         not_evaluable=rule.message(NOT_EVALUABLE),
     )

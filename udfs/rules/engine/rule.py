@@ -1,20 +1,23 @@
-"""Definition of a rule."""
+"""Rules: tables of TOML files, each with its documentation and cases, and what they say of a push.
+
+A rule judges by its ``bounds``, by the value that is ``wrong``, or by the function that is registered under its code (`judges`).
+"""
 
 from __future__ import annotations
 
-import inspect
+import math
 import re
-import textwrap
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from clientscope.catalog.configs import ClientType
+from clientscope.catalog.settings import numbers
 from clientscope.risks import Risk
 from clientscope.severities import Severity
 from udfs.rules.engine.push import Push, SettingOf
@@ -28,11 +31,6 @@ A rule that isn't for this client (a producer's rule and a consumer), or is swit
 """
 
 INFO, LOW, MEDIUM, HIGH, CRITICAL = range(5)
-
-ANY_CLIENT = frozenset(ClientType)
-PRODUCERS = frozenset({ClientType.PRODUCER})
-CONSUMERS = frozenset({ClientType.CONSUMER})
-FETCHING = frozenset({ClientType.CONSUMER, ClientType.SHARE_CONSUMER})
 
 
 class Needs(Enum):
@@ -67,14 +65,38 @@ def judged(fired: bool, known: bool, severity: int | None = None, settings: Sequ
     return Judgement(NOT_EVALUABLE if not known else FIRED if fired else PASSED, severity, settings)
 
 
-def unjudged(push: Push) -> Judgement:
-    """Nothing can be said of a single push: of a rule about the fleet, by which `streaming.findings` judges."""
-    return Judgement(NOT_EVALUABLE)
+def pointing(settings: Sequence[SettingOf], known: bool, severity: int | None = None) -> Judgement:
+    """Fired where there are settings to point to; see `judged`."""
+    return judged(bool(settings), known, severity, settings)
+
+
+def known(*numbers: float) -> bool:
+    """Whether all of these effective numbers are known."""
+    return not any(map(math.isnan, numbers))
+
+
+Judges = Callable[[Push], Judgement]
+"""What one rule says of a push; pure."""
+
+FUNCTIONS: dict[str, Judges] = {}
+"""Code → the function that judges."""
+
+
+def judges(code: str) -> Callable[[Judges], Judges]:
+    """Registers the function that judges by the rule of this code, and has its name."""
+
+    def registered(function: Judges) -> Judges:
+        FUNCTIONS[code] = function
+        return function
+
+    return registered
 
 
 @dataclass(frozen=True)
 class Case:
     """The verdict of a rule on one client: an example in its documentation, and a test.
+
+    In TOML the outcome (``nothing`` for `NOT_APPLICABLE`) is the key of the settings, and ``redacted`` has the keys of hidden values.
 
     Attributes:
         outcome: one of the four.
@@ -96,51 +118,32 @@ class Case:
     client_id: str | None = "orders-1"
 
 
-@cache
-def _cases() -> dict[str, tuple[Case, ...]]:
-    found = tomllib.loads(files("udfs.rules").joinpath("cases.toml").read_text("utf-8"))
-    return {code: tuple(_case(**each) for each in cases) for code, cases in found.items()}
-
-
 def _case(redacted: Sequence[str] = (), client_id: str = "orders-1", **of: Any) -> Case:
     outcome, word = next(each for each in enumerate(("nothing", *OUTCOMES), NOT_APPLICABLE) if each[1] in of)
     settings = of.pop(word) | dict.fromkeys(redacted)
     return Case(outcome, settings, client_id=client_id or None, **of)
 
 
-SECTIONS = ("What", "Why", "Example", "Use instead", "Source")
-
-
 @dataclass(frozen=True)
-class Documentation:
-    """Sections are plain text, in which ``…`` is code.
+class Instead:
+    """What a rule says where it fires for some software, since the usual advice doesn't fit there.
 
     Attributes:
-        title: one sentence.
-        links: the addresses in ``source``, the first of which is where to read on.
+        library: whose clients it is for; with bounds, those of a release that is known to be within them.
+        lacks: else, Kafka's name of a setting that the library of such clients doesn't have in their release.
     """
 
-    title: str
-    what: str
-    why: str
-    example: str
-    use_instead: str
-    source: str
-    links: tuple[str, ...]
+    fired: str
+    library: str = ""
+    since: str = ""
+    before: str = ""
+    lacks: str = ""
 
-
-def documentation(docstring: str) -> Documentation:
-    """
-    Raises:
-        ValueError: it doesn't begin with ``CODE: title``, or hasn't all of `SECTIONS` in their order.
-    """
-    first, _, rest = inspect.cleandoc(docstring).partition("\n")
-    title = re.fullmatch(r"[A-Z]{2}\d{3}: (.+)", first)
-    found = re.split(rf"^({'|'.join(SECTIONS)})$", rest, flags=re.MULTILINE)
-    if title is None or tuple(found[1::2]) != SECTIONS:
-        raise ValueError(f"a rule's docstring begins with its code and title, and has these sections: {', '.join(SECTIONS)}")
-    what, why, example, use_instead, source = (textwrap.dedent(text).strip("\n ") for text in found[2::2])
-    return Documentation(title[1], what, why, example, use_instead, source, tuple(re.findall(r"https://[^\s,;)]+", source)))
+    def is_for(self, it: KnownSoftware) -> bool:
+        """Whether it is for a client of this software."""
+        if self.lacks:
+            return it.lacks(self.lacks)
+        return it.is_of(self.library) and it.is_within(numbers(self.since), numbers(self.before))
 
 
 def _number(value: float) -> str:
@@ -149,52 +152,66 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """One thing that a pushed configuration can have wrong.
+    """One thing that a pushed configuration can have wrong. Texts are plain, with code in ``…``.
 
     Attributes:
         code: SK… for sensitive keys, AN1… producers, AN2… consumers, AN3… any client, CF1… what a library takes; never used
             again for another rule.
         name: the bad pattern, never the cure.
+        title: one sentence.
         severity: the worst that it gives, one of `SEVERITIES`.
         risks: what may happen where it fires, the first first.
-        messages: for each of `OUTCOMES` one sentence; when fired, one that says what to do.  ``{name}`` is replaced by a threshold.
-        evaluate: judges a push; pure.
+        messages: for each of `OUTCOMES`, whose names they have in TOML, one sentence; when fired, one that says what to do. ``{name}`` is
+            replaced by a threshold.
+        sources: each with its address.
         client_types: whose rule it is.
         needs: what must be known; where several things, the one that is known least.
         keys: Kafka's names of the settings that it looks at.
-        limits: thresholds by name; a profile may say otherwise.
+        limits: thresholds by name, the bounds too; a profile may say otherwise.
+        bounds: thresholds of the first key: it fires below one that is called ``minimum…``, and above any other.
+        wrong: the value of the first key with which it fires.
+        right: the values with which it passes; where there are none, all others.
+        unless: keys with the values with which it passes, whatever the bounds say.
         dialects: for these client libraries alone; None is all. Of unknown software it is judged too.
         of_answers: about what a producer does with the broker's answers; of one with ``acks=0``, which gets none, it says nothing.
         since: the release of ours that brought it.
-        instead: what it says where it fires for software of which this holds, of several the first: the usual advice doesn't fit there.
-        docstring: of the function that judges by it.
+        instead: of several the first that is for the client's software.
     """
 
     code: str
     name: str
+    title: str
     severity: Severity
     risks: tuple[Risk, ...]
     messages: tuple[str, str, str]
-    evaluate: Callable[[Push], Judgement] = unjudged
-    client_types: frozenset[ClientType] = ANY_CLIENT
+    what: str
+    why: str
+    example: str
+    use_instead: str
+    sources: tuple[str, ...]
+    cases: tuple[Case, ...]
+    client_types: frozenset[ClientType] = frozenset(ClientType)
     needs: Needs = Needs.DEFAULT_KEYS
     keys: tuple[str, ...] = ()
     limits: Mapping[str, float] = field(default_factory=dict)
+    bounds: tuple[str, ...] = ()
+    wrong: str = ""
+    right: tuple[str, ...] = ()
+    unless: Mapping[str, str] = field(default_factory=dict)
     dialects: frozenset[str] | None = None
     of_answers: bool = False
     since: str = "0.1"
-    instead: tuple[tuple[Callable[[KnownSoftware], bool], str], ...] = ()
-    docstring: str = ""
+    instead: tuple[Instead, ...] = ()
 
     @property
-    def cases(self) -> tuple[Case, ...]:
-        """Its verdicts in ``cases.toml``."""
-        return _cases().get(self.code, ())
+    def links(self) -> list[str]:
+        """The addresses of its sources, the first of which is where to read on."""
+        return re.findall(r"https://[^\s,;)]+", "\n".join(self.sources))
 
     @property
-    def documentation(self) -> Documentation:
-        """What, why, example, use instead and source."""
-        return documentation(self.docstring)
+    def of_fleet(self) -> bool:
+        """Whether `streaming.findings` judges by it, over time and across the fleet: nothing can be said of a single push."""
+        return not (self.bounds or self.wrong or self.code in FUNCTIONS)
 
     def message(self, outcome: int, limits: Mapping[str, float] = MappingProxyType({}), software: KnownSoftware | None = None) -> str:
         """What it says with an outcome, with its thresholds filled in.
@@ -203,21 +220,61 @@ class Rule:
             limits: a profile's, where they differ from the rule's own.
             software: the client's; None for what it says of any.
         """
-        fitting = (text for holds, text in self.instead if outcome == FIRED and software is not None and holds(software))
+        fitting = (each.fired for each in self.instead if outcome == FIRED and software is not None and each.is_for(software))
         return next(fitting, self.messages[outcome]).format_map({name: _number(limits.get(name, own)) for name, own in self.limits.items()})
 
     def said_of(self, push: Push, outcome: int) -> str:
         """What it says of a push with an outcome, by the push's profile and software."""
         return _said(self, outcome, tuple(push.profile.limits.get(self.code, {}).items()), push.software)
 
-    def limit(self, push: Push, name: str) -> float:
-        """A threshold, by the push's profile."""
-        return push.profile.limits.get(self.code, {}).get(name, self.limits[name])
+    def judge(self, push: Push) -> Judgement:
+        """What it says of a push of a client that it is for."""
+        if self.code in FUNCTIONS:
+            return FUNCTIONS[self.code](push)
+        if self.bounds:
+            number, passes = push.number(self.keys[0]), any(push.text(key) == text for key, text in self.unless.items())
+            limits = ((name, limit(push, self.code, name)) for name in self.bounds)
+            beyond = any(number < bound if name.startswith("minimum") else number > bound for name, bound in limits)
+            return judged(beyond and not passes, passes or known(number))
+        text = push.text(self.keys[0]) if self.wrong else None
+        return judged(text == self.wrong, text is not None and (not self.right or text in (self.wrong, *self.right)))
 
 
-@lru_cache(maxsize=4096)
-def _said(rule: Rule, outcome: int, limits: tuple[tuple[str, float], ...], software: KnownSoftware) -> str:
-    return rule.message(outcome, dict(limits), software)
+_MADE: Mapping[str, Callable[[Any], Any]] = {
+    "client_types": lambda of: frozenset(map(ClientType, of)),
+    "needs": Needs,
+    "dialects": frozenset,
+    "instead": lambda of: tuple(Instead(**each) for each in of),
+    "cases": lambda of: tuple(_case(**each) for each in of),
+    **dict.fromkeys(("risks", "sources", "keys", "right"), tuple),
+}
+"""Attribute → what is made of its value in TOML."""
+
+
+def _declared(code: str, said: dict[str, Any]) -> Rule:
+    """The rule of a table; see `Rule`."""
+    bounds, limits = said.pop("bounds", {}), said.pop("limits", {})
+    return Rule(
+        code,
+        messages=tuple(said.pop(outcome) for outcome in OUTCOMES),
+        limits={**bounds, **limits},
+        bounds=tuple(bounds),
+        **{key: _MADE[key](value) if key in _MADE else value for key, value in said.items()},
+    )
+
+
+DECLARED: Mapping[str, Rule] = {
+    code: _declared(code, said)
+    for file in files("udfs.rules").iterdir()
+    if file.name.endswith(".toml")
+    for code, said in tomllib.loads(file.read_text("utf-8")).items()
+}
+"""Code → its rule."""
+
+
+def limit(push: Push, code: str, name: str) -> float:
+    """A threshold of a rule, by the push's profile."""
+    return push.profile.limits.get(code, {}).get(name, DECLARED[code].limits[name])
 
 
 def judge(push: Push, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Judgement]]:
@@ -226,7 +283,7 @@ def judge(push: Push, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Judgement
     library = push.software.dialect.name if push.software.dialect else None
     for rule, surely in _meant(rules, push.candidates, push.shared, library):
         if rule.code not in off and not (rule.of_answers and no_answers):
-            judgement = rule.evaluate(push) if surely else Judgement(NOT_EVALUABLE)
+            judgement = rule.judge(push) if surely else Judgement(NOT_EVALUABLE)
             if judgement.outcome == FIRED and judgement.settings is None:
                 judgement = judgement._replace(settings=push.evidence(rule.keys))
             yield rule, judgement
@@ -242,55 +299,6 @@ def _meant(rules: tuple[Rule, ...], candidates: frozenset[ClientType], shared: b
     ]
 
 
-REGISTERED: list[Rule] = []
-"""Every rule, in the order of the modules that were imported."""
-
-
-def rule(code: str, **said: Any) -> Callable[[Callable[[Push], Judgement]], Rule]:
-    """Makes and registers a rule of the function that judges by it: that has its name, and as docstring its documentation.
-
-    Args:
-        said: attributes of `Rule`.
-    """
-
-    def made(evaluate: Callable[[Push], Judgement]) -> Rule:
-        return registered(code, evaluate, evaluate=evaluate, **said)
-
-    return made
-
-
-def registered(code: str, documented: Callable[..., object], **said: Any) -> Rule:
-    """A rule with this function's name and documentation, in `REGISTERED` from now on."""
-    REGISTERED.append(Rule(code, documented.__name__, docstring=documented.__doc__ or "", **said))
-    return REGISTERED[-1]
-
-
-def checked_rule(
-    code: str,
-    note: str = "",
-    evaluable: Callable[[Push], bool] | None = None,
-    severity_of: Callable[[Push], int | None] = lambda push: None,
-    **said: Any,
-) -> Callable[[Callable[[Push], Sequence[int]]], Rule]:
-    """The same of a rule about single settings, by the catalogue: the function returns their places.
-
-    Args:
-        note: what is said of each; ``{instead}``, ``{since}`` and ``{allowed}`` are filled in.
-        evaluable: whether the rule could have fired; None where the client's library is known.
-        severity_of: None where it is the rule's own.
-    """
-
-    def made(found: Callable[[Push], Sequence[int]]) -> Rule:
-        def evaluate(push: Push) -> Judgement:
-            settings = push.noted(found(push), note)
-            return judged(bool(settings), push.software_known if evaluable is None else evaluable(push), severity_of(push), settings)
-
-        return registered(code, found, evaluate=evaluate, **said)
-
-    return made
-
-
-def fleet_rule(code: str, **said: Any) -> Callable[[Callable[[], None]], Rule]:
-    """The same of a rule about the fleet: by a single push nothing can be judged, so the function is empty."""
-
-    return lambda documented: registered(code, documented, **said)
+@lru_cache(maxsize=4096)
+def _said(rule: Rule, outcome: int, limits: tuple[tuple[str, float], ...], software: KnownSoftware) -> str:
+    return rule.message(outcome, dict(limits), software)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -81,9 +81,21 @@ class KnownSoftware(NamedTuple):
     dialect: Dialect | None
     release: Release
 
-    def is_of(self, *libraries: str) -> bool:
+    def is_of(self, *names: str) -> bool:
         """Whether it is one of these libraries."""
-        return self.dialect is not None and self.dialect.name in libraries
+        return self.dialect is not None and self.dialect.name in names
+
+    def is_within(self, since: Release, before: Release) -> bool:
+        """Whether its release is known to be within these bounds; where there are none, any is."""
+        return not (since or before) or (bool(self.release) and since <= self.release and (not before or self.release < before))
+
+    def lacks(self, key: str) -> bool:
+        """Whether the library has no setting that Kafka calls ``key`` in this release, for any kind of client."""
+        if self.dialect is None:
+            return False
+        library = libraries()[self.dialect.name]
+        settings = (library.setting(own_name(self.dialect, library, key, client_type)) for client_type in ClientType)
+        return not any(each.now(kind, self.release) for each in settings if each for kind in each.kinds)
 
 
 @lru_cache(maxsize=1024)
@@ -92,30 +104,6 @@ def software(name: str | None, version: str | None) -> KnownSoftware:
     name, version = UNKNOWN if name is None else name, UNKNOWN if version is None else version
     dialect = _OF_SOFTWARE.get(name.lower())
     return KnownSoftware(name, version, dialect, dialect.release_of(version) if dialect else ())
-
-
-def is_library(name: str, since: Release = (), before: Release = ()) -> Callable[[KnownSoftware], bool]:
-    """Whether software is of this library; with bounds, also of a release that is known to be within them."""
-
-    def holds(it: KnownSoftware) -> bool:
-        if not it.is_of(name):
-            return False
-        return not (since or before) or (bool(it.release) and since <= it.release and (not before or it.release < before))
-
-    return holds
-
-
-def lacks(key: str) -> Callable[[KnownSoftware], bool]:
-    """Whether the library has no setting that Kafka calls ``key`` in this release, for any kind of client."""
-
-    def holds(it: KnownSoftware) -> bool:
-        if it.dialect is None:
-            return False
-        library = libraries()[it.dialect.name]
-        settings = (library.setting(own_name(it.dialect, library, key, client_type)) for client_type in ClientType)
-        return not any(each.now(kind, it.release) for each in settings if each for kind in each.kinds)
-
-    return holds
 
 
 class Name(NamedTuple):

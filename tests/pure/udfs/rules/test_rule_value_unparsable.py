@@ -20,12 +20,12 @@ def pushed(*settings: Any, software: str = "third-party", version: str = "1.0") 
 
 
 def outcomes(*records: bytes, **options: Any) -> list[int]:
-    return [value_unparsable.evaluate(push_of(record, **options)).outcome for record in records]
+    return [value_unparsable(push_of(record, **options)).outcome for record in records]
 
 
 def shown(record: bytes) -> list[tuple[str, str | None]]:
     """The settings that the rule points to."""
-    return [(each.key, each.value) for each in value_unparsable.evaluate(push_of(record)).settings or ()]
+    return [(each.key, each.value) for each in value_unparsable(push_of(record)).settings or ()]
 
 
 def test_each_push_is_judged_by_the_type_that_it_says() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,40 +13,32 @@ from clientscope.catalog.configs import DEFAULT_KEYS
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.severities import SEVERITIES
 from udfs.rules import registry as rules
-from udfs.rules.engine.rule import FIRED, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, PASSED, Documentation, Needs, Rule, documentation
+from udfs.rules.engine.rule import FIRED, FUNCTIONS, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, PASSED, Needs, Rule
 from udfs.rules.engine.vocabulary import KEYS
 
 EACH = pytest.mark.parametrize("rule", rules.EVERY_RULE, ids=lambda rule: rule.code)
-WAITING = {"AN210", "AN212", "AN215", "AN216", *(rule.code for rule in rules.FLEET_RULES)}
+FLEET = {"AN309", "AN310", *(f"AN{number}" for number in range(401, 409))}
+WAITING = {"AN210", "AN212", "AN215", "AN216", *FLEET}
 """Rules that never fire on a single push."""
 ALWAYS_JUDGED = {"SK001", "SK002", "SK003", "SK004", "SK005", "AN306", "AN308"}
 
 
 @EACH
 def test_a_rule_is_documented(rule: Rule) -> None:
-    assert rule.docstring.startswith(f"{rule.code}: ")
-    documentation = rule.documentation
-    for section in (documentation.title, documentation.what, documentation.why, documentation.example, documentation.use_instead):
-        assert section.strip()
-    assert documentation.links, "its source has an address"
-    assert not any(link.endswith((".", ":")) for link in every(documentation.links))
-    assert documentation.title.endswith(".")
+    for text in (rule.title, rule.what, rule.why, rule.example, rule.use_instead):
+        assert text.strip()
+    assert rule.links, "its source has an address"
+    assert not any(link.endswith((".", ":")) for link in every(rule.links))
+    assert rule.title.endswith(".")
 
 
-def test_a_docstring_has_all_sections_in_their_order() -> None:
-    said = {
-        "What": "one",
-        "Why": "two",
-        "Example": "three",
-        "Use instead": "four",
-        "Source": "five: https://a.example/b, (https://c.example)",
-    }
-    texts = [f"    {section}\n        {text}\n\n" for section, text in said.items()]
-    links = ("https://a.example/b", "https://c.example")
-    assert documentation("AN101: A title.\n\n" + "".join(texts)) == Documentation("A title.", *said.values(), links)
-    for wrong in ("AN1: A title.\n\n" + "".join(texts), "AN101: A title.\n\n" + "".join(texts[::-1])):
-        with pytest.raises(ValueError, match=r"^a rule's docstring .*: What, Why, Example, Use instead, Source$"):
-            documentation(wrong)
+@EACH
+def test_a_rule_judges_in_one_way(rule: Rule) -> None:
+    """By bounds, by a value or by a function, which has its name; those of the fleet not at all."""
+    assert bool(rule.bounds) + bool(rule.wrong) + (rule.code in FUNCTIONS) == (not rule.of_fleet)
+    assert rule.of_fleet == (rule.code in FLEET)
+    assert rule.code not in FUNCTIONS or FUNCTIONS[rule.code].__name__ == rule.name
+    assert all(name.startswith(("minimum", "maximum")) for name in rule.bounds)
 
 
 @EACH
@@ -68,7 +61,7 @@ def test_a_rules_metadata_is_sound(rule: Rule) -> None:
 def test_a_rule_has_cases_of_every_kind(rule: Rule) -> None:
     found = {case.outcome for case in rule.cases}
     assert FIRED in found or rule.code in WAITING
-    assert PASSED in found or rule.code in {rule.code for rule in rules.FLEET_RULES}
+    assert PASSED in found or rule.code in FLEET
     assert NOT_EVALUABLE in found or rule.code in ALWAYS_JUDGED
     if rule.code in WAITING:
         assert FIRED not in found
@@ -87,7 +80,16 @@ def test_a_rule_says_of_its_cases_what_they_say(rule: Rule) -> None:
 
 def test_every_rule_is_registered_once_and_in_order() -> None:
     codes = [rule.code for rule in rules.EVERY_RULE]
-    files = {path.stem for path in Path(rules.__file__).parent.glob("*.py")} - {"__init__", "registry"}
     assert codes == sorted(set(codes))
-    assert files == {module.__name__.rsplit(".")[-1] for module in rules.MODULES}
     assert len({rule.name for rule in rules.EVERY_RULE}) == len(codes)
+
+
+def test_a_function_is_beside_its_rule() -> None:
+    folder = Path(rules.__file__).parent
+    files = {path.stem: set(tomllib.loads(path.read_text("utf-8"))) for path in folder.glob("*.toml")}
+    beside: dict[str, set[str]] = {}
+    for code, function in FUNCTIONS.items():
+        beside.setdefault(function.__module__.rpartition(".")[2], set()).add(code)
+    assert set(beside) == {module.__name__.rpartition(".")[2] for module in rules.MODULES}
+    assert set(beside) == {path.stem for path in folder.glob("*.py")} - {"__init__", "registry"}
+    assert all(codes <= files[subject] for subject, codes in every(beside.items()))

@@ -18,7 +18,7 @@ from clientscope.catalog.setting_names import kinds_of, own_name
 from clientscope.catalog.settings import Facts, Release, libraries
 from clientscope.records.enums import Origin
 from udfs.rules.engine import vocabulary
-from udfs.rules.engine.rule import FIRED, Rule
+from udfs.rules.engine.rule import FIRED, Instead, Rule
 from udfs.rules.registry import EVERY_RULE
 
 BY_CODE = {rule.code: rule for rule in EVERY_RULE}
@@ -74,21 +74,21 @@ def test_advice_names_settings_of_the_library(rule: Rule, dialect: Dialect) -> N
     ("bounds", "fitting"),
     [
         ({}, "2.0.1 3.1.0 4.4.0 unknown"),
-        ({"since": (3, 1)}, "3.1.0 4.4.0"),
-        ({"before": (3, 1)}, "2.0.1"),
-        ({"since": (2, 1), "before": (4, 4)}, "3.1.0"),
+        ({"since": "3.1"}, "3.1.0 4.4.0"),
+        ({"before": "3.1"}, "2.0.1"),
+        ({"since": "2.1", "before": "4.4"}, "3.1.0"),
     ],
 )
-def test_bounds_have_no_release_that_is_not_known(bounds: dict[str, Release], fitting: str) -> None:
-    holds = vocabulary.is_library("java", **bounds)
+def test_bounds_have_no_release_that_is_not_known(bounds: dict[str, str], fitting: str) -> None:
+    advice = Instead("", "java", **bounds)
     versions = ("2.0.1", "3.1.0", "4.4.0", "unknown")
-    assert " ".join(each for each in versions if holds(vocabulary.software("apache-kafka-java", each))) == fitting
-    assert not holds(vocabulary.software("librdkafka", "3.1.0"))
+    assert " ".join(each for each in versions if advice.is_for(vocabulary.software("apache-kafka-java", each))) == fitting
+    assert not advice.is_for(vocabulary.software("librdkafka", "3.1.0"))
 
 
 def test_what_a_library_lacks_is_by_its_release_and_its_own_name() -> None:
     said = ("apache-kafka-java 3.6.2", "apache-kafka-java 4.4.0", "librdkafka 1.4.2", "kafkajs 2.2.4", "sarama v1.43.0", "in-house 1")
-    lacking = [each for each in said if vocabulary.lacks("retry.backoff.max.ms")(vocabulary.software(*each.split()))]
+    lacking = [each for each in said if vocabulary.software(*each.split()).lacks("retry.backoff.max.ms")]
     assert lacking == ["apache-kafka-java 3.6.2", "librdkafka 1.4.2", "sarama v1.43.0"]
 
 
