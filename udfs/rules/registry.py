@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clientscope.risks import Risk
-from udfs.rules import batching, connections, delivery, groups, keys, leaks, reading, software, values
+from udfs.rules import batching, combinations, connections, delivery, groups, keys, leaks, reading, software, values
 from udfs.rules.engine.rule import DECLARED, Rule
 
 if TYPE_CHECKING:
     from clientscope.findings.record import Finding  # its models take a tenth of the start of a command that needs none
 
-MODULES = (delivery, batching, groups, reading, connections, software, values, keys, leaks)
+MODULES = (delivery, batching, groups, reading, connections, software, values, combinations, keys, leaks)
 """Whose import registers the functions that judge."""
 
 EVERY_RULE: tuple[Rule, ...] = tuple(sorted(DECLARED.values(), key=lambda rule: rule.code))

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 
 from clientscope.catalog.config_values import parse
-from clientscope.catalog.configs import TYPES, ClientType, Type
+from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.dialects import LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.placeholders import TEMPLATE
 from clientscope.records.config_record import RecordedSetting
 from udfs.rules.engine.push import Push, SettingOf
-from udfs.rules.engine.refusals import REFUSALS, Refusal
 from udfs.rules.engine.rule import Judgement, judges, pointing
-from udfs.rules.engine.vocabulary import KnownSoftware
 
 _TYPES = {each.name.lower(): each for each in Type}
 _PARSED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE)
@@ -103,33 +101,3 @@ def value_not_allowed(push: Push) -> Judgement:
 @judges("CF111")
 def value_outdated(push: Push) -> Judgement:
     return pointing(list(push.outdated()), bool(push.constrained))
-
-
-_SETTLED = "enable.idempotence"
-"""What others of the settings change."""
-
-_DIALECTS = frozenset(dialect for refusal in REFUSALS for dialect in refusal.dialects)
-
-
-@lru_cache(maxsize=1024)
-def _checks(software: KnownSoftware, candidates: frozenset[ClientType]) -> list[Refusal]:
-    """What such a client checks."""
-    return [each for each in REFUSALS if each.is_made_by(software, candidates)]
-
-
-def _contradicting(push: Push, refusal: Refusal) -> Sequence[SettingOf]:
-    """The settings of a combination that is refused, the first of them with the condition to start."""
-    # As the user asked for it, not as other settings made it.
-    first, *others = (
-        each._replace(value=push.text(_SETTLED, settled=False)) if each.key == _SETTLED and each.origin == "set" else each
-        for each in push.evidence(refusal.keys)
-    )
-    return [first._replace(note=refusal.because), *others]
-
-
-@judges("CF104")
-def combination_refused(push: Push) -> Judgement:
-    # Each library's own checks; of which a client that was seen has passed all, with whatever it has.
-    checked = push.software.is_of(*_DIALECTS) and push.client_type is not None and not push.was_seen
-    refusal = next((each for each in _checks(push.software, push.candidates) if each.holds(push)), None) if checked else None
-    return pointing(_contradicting(push, refusal) if refusal else (), checked)

@@ -10,8 +10,8 @@ from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.setting_names import NameState, kinds_of
 from clientscope.catalog.settings import libraries
+from udfs.rules.combinations import REFUSALS, Refusal
 from udfs.rules.engine.push import Push, SettingOf, search_names
-from udfs.rules.engine.refusals import REFUSALS, Refusal
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, judge
 from udfs.rules.engine.vocabulary import KEYS
 from udfs.rules.registry import RULES

@@ -1,4 +1,4 @@
-"""Combinations of settings with which a client refuses to start: each library's own checks, by release.
+"""Judging of the rule in combinations.toml, about settings with which a client refuses to start: each library's own checks, by release.
 
 Sources: ProducerConfig.postProcessAndValidateIdempotenceConfigs, KafkaProducer.configureDeliveryTimeout, ConsumerConfig,
 Heartbeat and KafkaAdminClient of Apache Kafka; rd_kafka_conf_finalize and rd_kafka_topic_conf_finalize in librdkafka's
@@ -11,17 +11,17 @@ A check is about values that are there: what a client lacks (serializers, ``boot
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import Release
+from udfs.rules.engine.push import Push, SettingOf
+from udfs.rules.engine.rule import Judgement, judges, pointing
+from udfs.rules.engine.vocabulary import KnownSoftware
 
-if TYPE_CHECKING:
-    from udfs.rules.engine.push import Push
-    from udfs.rules.engine.vocabulary import KnownSoftware
-
-Holds = Callable[["Push"], bool]
+Holds = Callable[[Push], bool]
 
 _IDEMPOTENCE, _TRANSACTIONS = "enable.idempotence", "transactional.id"
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
@@ -235,3 +235,31 @@ _OF_ALL = tuple(
 )  # fmt: skip
 
 REFUSALS: tuple[Refusal, ...] = (*_OF_PRODUCERS, *_OF_CONSUMERS, *_OF_ADMINS, *_OF_ALL)
+_SETTLED = "enable.idempotence"
+"""What others of the settings change."""
+
+_DIALECTS = frozenset(dialect for refusal in REFUSALS for dialect in refusal.dialects)
+
+
+@lru_cache(maxsize=1024)
+def _checks(software: KnownSoftware, candidates: frozenset[ClientType]) -> list[Refusal]:
+    """What such a client checks."""
+    return [each for each in REFUSALS if each.is_made_by(software, candidates)]
+
+
+def _contradicting(push: Push, refusal: Refusal) -> Sequence[SettingOf]:
+    """The settings of a combination that is refused, the first of them with the condition to start."""
+    # As the user asked for it, not as other settings made it.
+    first, *others = (
+        each._replace(value=push.text(_SETTLED, settled=False)) if each.key == _SETTLED and each.origin == "set" else each
+        for each in push.evidence(refusal.keys)
+    )
+    return [first._replace(note=refusal.because), *others]
+
+
+@judges("CF104")
+def combination_refused(push: Push) -> Judgement:
+    # Each library's own checks; of which a client that was seen has passed all, with whatever it has.
+    checked = push.software.is_of(*_DIALECTS) and push.client_type is not None and not push.was_seen
+    refusal = next((each for each in _checks(push.software, push.candidates) if each.holds(push)), None) if checked else None
+    return pointing(_contradicting(push, refusal) if refusal else (), checked)
