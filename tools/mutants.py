@@ -29,7 +29,7 @@ PARTS = {
     "redaction": ("clientscope/policy/redaction.py", "clientscope/catalog/sensitive_*"),
     "delivery": ("sinks/alerts/*",),
     "decoding": ("udfs/decode.py", "clientscope/records/*"),
-    "judging": ("udfs/rules/engine/*", "udfs/kernels/results.py", "udfs/kernels/live.py"),
+    "judging": ("udfs/rules/engine/*", "clientscope/catalog/vocabulary.py", "udfs/kernels/results.py", "udfs/kernels/live.py"),
 }
 """Each module is of the first part that it matches."""
 SEED = 41

@@ -74,7 +74,7 @@ def judge(
     """
     if len(name) > LONGEST:
         return NameJudgement(NameState.UNKNOWN)
-    return _judge(dialect.name, release, client_type, name, written, search)
+    return _judge(dialect, release, client_type, name, written, search)
 
 
 def kinds_of(client_type: ClientType | None) -> tuple[str, ...]:
@@ -93,9 +93,8 @@ def apart(one: str, other: str) -> int:
 
 
 @lru_cache(maxsize=16_384)
-def _judge(dialect_name: str, release: Release, client_type: ClientType | None, name: str, written: bool, search: bool) -> NameJudgement:
-    dialect = next(each for each in DIALECTS if each.name == dialect_name)
-    library = catalogue.libraries()[dialect_name]
+def _judge(dialect: Dialect, release: Release, client_type: ClientType | None, name: str, written: bool, search: bool) -> NameJudgement:
+    library = catalogue.libraries()[dialect.name]
     kinds = kinds_of(client_type)
     own = library.setting(name)
     if own is not None:

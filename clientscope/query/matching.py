@@ -41,7 +41,7 @@ def library_of(software: str, version: str) -> tuple[str | None, str | None]:
     """Name and version of the library underneath, as the catalogue names it; `NO_LIBRARY` if there is none of another name."""
     from clientscope.catalog.dialects import dialect_of  # noqa: PLC0415 - the command line would read the catalogue at its start
 
-    dialect = dialect_of(software.lower())
+    dialect = dialect_of(software)
     if dialect is None or dialect.name == software.lower():
         return NO_LIBRARY
     return dialect.name, ".".join(map(str, dialect.numbers_of(version))) or None

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import Release
+from clientscope.catalog.vocabulary import KnownSoftware
 from udfs.rules.engine.push import Push, SettingOf
 from udfs.rules.engine.rule import Judgement, judges, pointing
-from udfs.rules.engine.vocabulary import KnownSoftware
 
 Holds = Callable[[Push], bool]
 

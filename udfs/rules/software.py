@@ -6,10 +6,10 @@ import re
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import numbers
+from clientscope.catalog.vocabulary import UNKNOWN, KnownSoftware
 from clientscope.readiness.served import known_releases, served
 from udfs.rules.engine.push import Push, SettingOf
 from udfs.rules.engine.rule import HIGH, MEDIUM, Judgement, judged, judges
-from udfs.rules.engine.vocabulary import UNKNOWN, KnownSoftware
 
 _MADE_UP = re.compile(
     r"|rdkafka|kgo|sarama|kafkajs|(?:producer|consumer|adminclient)-\d+|consumer-null-\d+"

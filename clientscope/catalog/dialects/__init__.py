@@ -20,7 +20,7 @@ DIALECTS = (
     read("franz-go", settling.franz_go),
     read("sarama"),
 )
-_OF_SOFTWARE = {name: each for each in DIALECTS for name in each.software}
+_OF_SOFTWARE = {name.lower(): each for each in DIALECTS for name in each.software}
 
 
 def dialect(name: str) -> Dialect:
@@ -36,5 +36,5 @@ def dialect(name: str) -> Dialect:
 
 
 def dialect_of(software_name: str) -> Dialect | None:
-    """The dialect of a client library, by the name that it sends (KIP-511); None for an unknown one."""
-    return _OF_SOFTWARE.get(software_name)
+    """The dialect of a client library, by the name that it sends (KIP-511), in any case; None for an unknown one."""
+    return _OF_SOFTWARE.get(software_name.lower())

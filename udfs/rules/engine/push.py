@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from clientscope.catalog import vocabulary as v
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
 from clientscope.catalog.placeholders import is_filled_in
 from clientscope.catalog.request_settings import BETWEEN, weakest
@@ -21,7 +22,6 @@ from clientscope.policy.redaction import JudgedRecord
 from clientscope.profiles import APACHE, Profile, Thresholds
 from clientscope.records.config_record import RecordedSetting
 from clientscope.records.enums import Origin
-from udfs.rules.engine import vocabulary as v
 
 MOST_SEARCHED = 1_024
 """Distinct unknown names of a batch, or of a file, for which the name that is meant is looked for: a tenth of a second of a core."""
@@ -107,8 +107,7 @@ class Push:
         # Others saw it of a client's requests: nobody wrote its settings so, and the client runs with them.
         self.was_seen = self.record.origin in (Origin.OBSERVED, Origin.REQUEST_LOG)
         self.software = v.software(self.record.client_software_name, self.record.client_software_version)
-        self._library = self.software.dialect.name if self.software.dialect else None
-        self._names = [v.name(self._library, each.key, complete) for each in self.settings]
+        self._names = [v.name(self.software.dialect, each.key, complete) for each in self.settings]
         if client_type is not None:
             self.candidates, self.shared = frozenset({client_type}), False
         else:
@@ -130,7 +129,7 @@ class Push:
             said = setting.value
             if said is not None and self.has_several(setting):
                 said = weakest(setting.key, said)
-            text, number = (None, math.nan) if said is None else v.value(self._library, name, key, said)
+            text, number = (None, math.nan) if said is None else v.value(self.software.dialect, name, key, said)
             # Of what was only seen it isn't known which settings the user set.
             origin = "pushed" if self.was_seen else _origin(setting)
             yield key, EffectiveValue(origin, text, number, place, text)
@@ -145,7 +144,7 @@ class Push:
         dialect, client_type, version = self.software.dialect, self.client_type, self.software.version
         if dialect is None or client_type is None:
             return
-        listed, defaults = v.LISTED[client_type], v.defaults(dialect.name, client_type, version)
+        listed, defaults = v.LISTED[client_type], v.defaults(dialect, client_type, version)
         leaves_out = False
         if not self.complete and self.keys and listed.issuperset(self.keys):
             leaves_out = not dialect.pushes_defaults and all(each.origin == "set" for each in self.values.values())
@@ -227,7 +226,8 @@ class Push:
 
     def untouched(self, key: str, client_type: ClientType, value: str) -> bool:
         """Whether a client of this software has this value when its user sets nothing; False where that isn't known."""
-        return self._library is not None and v.untouched(self._library, client_type, self.software.version).get(key) == value
+        dialect = self.software.dialect
+        return dialect is not None and v.untouched(dialect, client_type, self.software.version).get(key) == value
 
     @cached_property
     def profile(self) -> Profile:

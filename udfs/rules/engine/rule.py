@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import numbers
+from clientscope.catalog.vocabulary import KnownSoftware
 from clientscope.risks import Risk
 from clientscope.severities import Severity
 from udfs.rules.engine.push import Push, SettingOf
-from udfs.rules.engine.vocabulary import KnownSoftware
 
 NOT_APPLICABLE, NOT_EVALUABLE, PASSED, FIRED = -1, 0, 1, 2
 OUTCOMES = ("not_evaluable", "passed", "fired")

@@ -10,10 +10,10 @@ from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.setting_names import NameState, kinds_of
 from clientscope.catalog.settings import libraries
+from clientscope.catalog.vocabulary import KEYS
 from udfs.rules.combinations import REFUSALS, Refusal
 from udfs.rules.engine.push import Push, SettingOf, search_names
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, judge
-from udfs.rules.engine.vocabulary import KEYS
 from udfs.rules.registry import RULES
 
 

@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 from record_bytes import config_record, setting
 from rule_batches import fired, outcomes, push_of
 
-from clientscope.catalog import sensitive
+from clientscope.catalog import sensitive, vocabulary
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import DIALECTS, LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
+from clientscope.catalog.vocabulary import KEYS, SETTLED_BY, number, number_text
 from clientscope.records.enums import Origin, ValueState
-from udfs.rules.engine import vocabulary
 from udfs.rules.engine.push import SettingOf
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED
-from udfs.rules.engine.vocabulary import KEYS, SETTLED_BY, number, number_text
 
 UNKNOWN = Dialect("unknown", (), {}, spellings={**JAVA.spellings, **LIBRDKAFKA.spellings}, booleans=LIBRDKAFKA.booleans)
 NEVER_DEFAULT = {"application.id", "client.id", "group.id", "transactional.id"}

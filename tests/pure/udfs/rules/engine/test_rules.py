@@ -11,10 +11,10 @@ from rule_batches import outcome
 
 from clientscope.catalog.configs import DEFAULT_KEYS
 from clientscope.catalog.dialects import DIALECTS
+from clientscope.catalog.vocabulary import KEYS
 from clientscope.severities import SEVERITIES
 from udfs.rules import registry as rules
 from udfs.rules.engine.rule import FIRED, FUNCTIONS, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, PASSED, Needs, Rule
-from udfs.rules.engine.vocabulary import KEYS
 
 EACH = pytest.mark.parametrize("rule", rules.EVERY_RULE, ids=lambda rule: rule.code)
 FLEET = {"AN309", "AN310", *(f"AN{number}" for number in range(401, 409))}

@@ -11,13 +11,13 @@ from golden import cases
 from record_bytes import config_record, setting
 from rule_batches import fired, push_of, record_of
 
+from clientscope.catalog import vocabulary
 from clientscope.catalog.configs import TYPES, ClientType
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import kinds_of, own_name
 from clientscope.catalog.settings import Facts, Release, libraries
 from clientscope.records.enums import Origin
-from udfs.rules.engine import vocabulary
 from udfs.rules.engine.rule import FIRED, Instead, Rule
 from udfs.rules.registry import EVERY_RULE
 

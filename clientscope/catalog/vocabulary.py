@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
-from clientscope.catalog.dialects import DIALECTS, LIBRDKAFKA
+from clientscope.catalog.dialects import DIALECTS, LIBRDKAFKA, dialect_of
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.sensitive_names import LONGEST_REMEMBERED
@@ -42,8 +42,6 @@ SETTLED_BY: dict[ClientType, tuple[str, ...]] = {
 }  # fmt: skip
 """The settings that dialects' `settle` looks at or changes; of `IDENTIFIERS` only whether they are set."""
 
-_BY_NAME = {each.name: each for each in DIALECTS}
-_OF_SOFTWARE = {software.lower(): each for each in DIALECTS for software in each.software}
 _NUMBER = re.compile(r"[+-]?\d{1,19}(\.\d{1,19})?", re.ASCII)
 _REMEMBERED = 16_384
 
@@ -102,7 +100,7 @@ class KnownSoftware(NamedTuple):
 def software(name: str | None, version: str | None) -> KnownSoftware:
     """The software of KIP-511's name and version."""
     name, version = UNKNOWN if name is None else name, UNKNOWN if version is None else version
-    dialect = _OF_SOFTWARE.get(name.lower())
+    dialect = dialect_of(name)
     return KnownSoftware(name, version, dialect, dialect.release_of(version) if dialect else ())
 
 
@@ -120,22 +118,21 @@ class Name(NamedTuple):
     in_own_way: bool
 
 
-def name(dialect: str | None, raw: str, written: bool) -> Name:
+def name(dialect: Dialect | None, raw: str, written: bool) -> Name:
     """
     Args:
-        dialect: its name; None for an unknown library.
+        dialect: None for an unknown library.
         written: by a user in a file, so the library's names come first; clients push under Kafka's.
     """
     return _name(dialect, raw, written) if len(raw) <= LONGEST_REMEMBERED else _name.__wrapped__(dialect, raw, written)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _name(dialect: str | None, raw: str, written: bool) -> Name:
-    known = None if dialect is None else _BY_NAME[dialect]
-    keys: dict[ClientType | None, str | None] = {each: _key(known, raw, each, written) for each in ClientType}
+def _name(dialect: Dialect | None, raw: str, written: bool) -> Name:
+    keys: dict[ClientType | None, str | None] = {each: _key(dialect, raw, each, written) for each in ClientType}
     certain = set(keys.values()) - {None}
     keys[None] = certain.pop() if len(certain) == 1 else None
-    return Name(raw, keys, known is not None and raw in {*known.factors, *known.durations, *known.inverted})
+    return Name(raw, keys, dialect is not None and raw in {*dialect.factors, *dialect.durations, *dialect.inverted})
 
 
 def _key(dialect: Dialect | None, raw: str, client_type: ClientType, written: bool) -> str | None:
@@ -159,15 +156,15 @@ def _known(key: str) -> str | None:
 _ANY_SPELLINGS = {**JAVA.spellings, **LIBRDKAFKA.spellings}
 
 
-def value(dialect: str | None, name: Name, key: str, text: str) -> tuple[str | None, float]:
+def value(dialect: Dialect | None, name: Name, key: str, text: str) -> tuple[str | None, float]:
     """A value as Kafka has it: its text, and NaN; for a key of `NUMBERS` None and the number, NaN for what is none.
 
     Args:
-        dialect: its name; None for an unknown library.
+        dialect: None for an unknown library.
         name: of the setting as it was pushed.
     """
     if name.in_own_way and dialect is not None:
-        text = _BY_NAME[dialect].kafka_value(name.raw, key, text)
+        text = dialect.kafka_value(name.raw, key, text)
     spellings = _spellings(dialect, key)
     if key not in NUMBERS:
         text = text.strip()
@@ -178,12 +175,11 @@ def value(dialect: str | None, name: Name, key: str, text: str) -> tuple[str | N
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _spellings(dialect: str | None, key: str) -> Mapping[str, str]:
+def _spellings(dialect: Dialect | None, key: str) -> Mapping[str, str]:
     """Values in lower case that mean another one of a key → as Kafka writes that."""
-    known = None if dialect is None else _BY_NAME[dialect]
     if TYPES[key] is Type.BOOLEAN:
-        return (known or LIBRDKAFKA).booleans
-    return (_ANY_SPELLINGS if known is None else known.spellings).get(key, {})
+        return (dialect or LIBRDKAFKA).booleans
+    return (_ANY_SPELLINGS if dialect is None else dialect.spellings).get(key, {})
 
 
 def number(text: str) -> float:
@@ -200,15 +196,14 @@ def number_text(value: float) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def defaults(dialect: str, client_type: ClientType, version: str) -> Mapping[str, str]:
+def defaults(dialect: Dialect, client_type: ClientType, version: str) -> Mapping[str, str]:
     """What a client has that sets nothing, of `KEYS`."""
-    found = _BY_NAME[dialect].defaults_of(client_type, version)
+    found = dialect.defaults_of(client_type, version)
     return {key: text for key, text in found.items() if key in KEYS}
 
 
 @lru_cache(maxsize=1024)
-def untouched(dialect: str, client_type: ClientType, version: str) -> Mapping[str, str]:
+def untouched(dialect: Dialect, client_type: ClientType, version: str) -> Mapping[str, str]:
     """What a client makes of it when the user sets nothing."""
-    chosen = _BY_NAME[dialect]
-    values = chosen.defaults_of(client_type, version)
-    return {**values, **chosen.settle(client_type, values, (), chosen.release_of(version))}
+    values = dialect.defaults_of(client_type, version)
+    return {**values, **dialect.settle(client_type, values, (), dialect.release_of(version))}
