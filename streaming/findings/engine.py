@@ -37,7 +37,7 @@ SEARCHED_NAMES = Limit(
     "searched_names",
     MOST_SEARCHED,
     "unknown names of settings in a batch",
-    "the names that may be meant by others aren't looked for, so CF101 can't judge their pushes; those with the most go without",
+    "the names that may be meant by others aren't looked for, so CF101 can't judge their pushes; clients with the most go without",
     "medium",
     does="looks up",
 )

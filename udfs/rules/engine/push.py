@@ -7,6 +7,7 @@ shows that its client leaves them out, and everywhere where the settings are com
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -20,6 +21,7 @@ from clientscope.catalog.setting_names import LONGEST, NameJudgement, NameState,
 from clientscope.catalog.settings import Allowed, Facts, libraries
 from clientscope.policy.redaction import JudgedRecord
 from clientscope.profiles import APACHE, Profile, Thresholds
+from clientscope.records.client_key import Tenant, tenant_of
 from clientscope.records.config_record import RecordedSetting
 from clientscope.records.enums import Origin
 
@@ -420,10 +422,18 @@ def _default(key: str, text: str) -> EffectiveValue:
 def search_names(pushes: Iterable[Push]) -> None:
     """Looks for the names that are meant in a batch of pushes, within one bound.
 
-    Pushes with few unknown names come first: one with hundreds takes nothing from the others.
+    Pushes with few unknown names come first, by all that their client has in the batch: neither one push with hundreds nor a thousand with
+    one take anything from other clients.
     """
     looked_for: set[tuple[object, ...]] = set()
-    for push in sorted(pushes, key=lambda push: len(push.unknown)):
+    asked: Counter[Tenant] = Counter()
+
+    def in_all(push: Push) -> int:
+        tenant = tenant_of(push.record.principal, push.record.client_address)
+        asked[tenant] += len(push.unknown)
+        return asked[tenant]
+
+    for push in sorted(sorted(pushes, key=lambda push: len(push.unknown)), key=in_all):
         push.search(looked_for)
 
 

@@ -16,6 +16,8 @@ from udfs.rules.engine.push import Push, SettingOf, search_names
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED, judge
 from udfs.rules.registry import RULES
 
+JAVA = {"client_software_name": "apache-kafka-java", "client_software_version": "4.4.0"}
+
 
 def push(software: str = "apache-kafka-java", version: str = "4.4.0", **settings: str) -> Push:
     configs = [setting(key.replace("__", "."), value) for key, value in settings.items()]
@@ -65,6 +67,19 @@ def test_who_has_many_unknown_names_takes_nothing_from_the_others() -> None:
     search_names(pushes)
     assert [each.searched for each in pushes] == [True, True, False, True, True]
     assert [outcomes(each)["CF101"] for each in pushes[2:]] == [NOT_EVALUABLE, FIRED, PASSED]
+
+
+@pytest.mark.parametrize("hostile", [{"principal": "User:hostile"}, {"client_address": "192.0.2.66"}, {"client_address": "2001:db8::{}"}])
+def test_who_pushes_often_takes_nothing_from_the_others(hostile: dict[str, str]) -> None:
+    """Each of a client's pushes has one unknown name, as a mistaken one has; IPv6 gives it a new address for each."""
+    pushes = [
+        push_of(config_record(setting(f"x{number:05}", "1"), **{field: text.format(number) for field, text in hostile.items()}, **JAVA))
+        for number in range(1_500)
+    ]
+    mistaken = push_of(config_record(setting("linger.msec", "5"), setting("acks", "all"), principal="User:orders", **JAVA))
+    search_names([*pushes, mistaken])
+    assert sum(each.searched for each in pushes) == 1_023
+    assert outcomes(mistaken)["CF101"] == FIRED
 
 
 @pytest.mark.parametrize("default", [False, True])
