@@ -289,19 +289,24 @@ _FORWARDED = '{"isForwarded":true'
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
 
 
+OfLine = Callable[[int, str], object]
+"""What is done with a line, by its number and its text."""
+
+
 class RequestLogReader:
     """Reads one broker's log.
 
     Args:
         others: gets the number and the text of each line that is of another logger.
+        own: gets those of each line that is of the request logger.
 
     Attributes:
         lines: that were read, of any logger.
         requests: that could be read.
     """
 
-    def __init__(self, others: Callable[[int, str], object] = lambda number, line: None) -> None:
-        self._others = others
+    def __init__(self, others: OfLine = lambda number, line: None, own: OfLine = lambda number, line: None) -> None:
+        self._others, self._own = others, own
         self.lines = 0
         self.requests = 0
         self._all_at_info = True
@@ -332,6 +337,7 @@ class RequestLogReader:
                     for text in texts(line):
                         self._text.rest(text.line)
                 continue
+            self._own(self.lines, line)
             self._all_at_info &= "INFO" in line[: line.find(_BEGIN)]
             for request in self._of(line):
                 self.requests += 1

@@ -34,6 +34,9 @@ LONGEST = 8_192
 _HINT = re.compile(r"(?i)pass|pwd|secret|token|key|credential|jaas|loginmodule|://|@|-----begin|eyJ|LS0t|[a-z0-9+/_.-]{16}")
 """What any line has that is worth a closer look."""
 
+_OF_REQUESTS = ("assword", "ecret", "hmac", "oginModule")
+"""What a line of the request logger has that is worth a closer look: keys and tokens are in most of them."""
+
 _KEY = re.compile(
     r"(?:(?P<key>[A-Za-z][\w.\[\]-]{0,119})\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|:=|=|:)"
     r"|(?:--|\bENV )(?P<option>[A-Za-z][\w-]{0,60})(?:=|\s))\s{0,40}"
@@ -196,6 +199,14 @@ def add(found: list[Placed], number: int, line: str) -> None:
     """Adds the credentials in a line; once there are `MOST`, no more."""
     if len(found) < MOST and _HINT.search(line):
         found += _in_line(number, line[:LONGEST])
+
+
+def add_of_request(found: list[Placed], number: int, line: str) -> None:
+    """Adds what a request or its answer hands over, by a line of the request logger, each value once: the same comes again and again."""
+    if len(found) < MOST and any(word in line for word in _OF_REQUESTS):
+        known = {each.value for each in found}
+        line = line[:LONGEST].replace('"hmac":', '"token.secret":')  # with which whoever has a delegation token logs in
+        found += [each for each in _named(number, line) if each.value not in known]
 
 
 def noted(lines: Iterable[str], found: list[Placed]) -> Iterator[str]:

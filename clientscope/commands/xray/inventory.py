@@ -181,7 +181,7 @@ class Inventory:
     Attributes:
         clients: by key, in the order in which they were first seen.
         incidents: what happened to them.
-        credentials: those in lines that are no requests, by log.
+        credentials: those in its lines, by log.
         left_out: requests of clients beyond `MOST_CLIENTS`.
         uncounted: whether there were more than `MOST_CONNECTIONS`.
     """
@@ -199,8 +199,9 @@ class Inventory:
         self._nameless: dict[tuple[tuple[str, str], ClientKey], InventoriedClient] = {}
 
     def reader(self, log: str) -> RequestLogReader:
-        """A reader of a log, whose other lines are searched for credentials."""
-        return RequestLogReader(partial(credentials.add, self.credentials.setdefault(log, [])))
+        """A reader of a log, whose lines are searched for credentials."""
+        found = self.credentials.setdefault(log, [])
+        return RequestLogReader(partial(credentials.add, found), partial(credentials.add_of_request, found))
 
     def add(self, request: LoggedRequest, place: Place) -> None:
         """Takes a request, at its place in a log; a log is of one broker."""

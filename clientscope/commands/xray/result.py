@@ -145,7 +145,7 @@ def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
 
 
 def other_lines(inventory: Inventory) -> Iterator[Read]:
-    """The credentials in lines that are no requests, which come behind all clients."""
+    """The credentials in lines, which come behind all clients."""
     for log, found in inventory.credentials.items():
         if found:
             placed, subjects = credentials.subjects(found, None)

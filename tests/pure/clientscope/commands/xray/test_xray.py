@@ -242,7 +242,6 @@ LEAKING = (
 
 @pytest.mark.parametrize("form", ["summary", "json", "sarif"])
 def test_finds_a_credential_in_any_other_line(form: str, tmp_path: Path, run: Run) -> None:
-    """Lines of requests aren't searched: what is shown of them is a list of fields."""
     log = tmp_path / "server.log"
     requests = [line for line in files.lines(LOGS / "broker.log") if '"java-orders-1"' in line]
     log.write_text("\n".join([*requests, *LEAKING]))
@@ -260,6 +259,21 @@ def test_finds_a_credential_in_any_other_line(form: str, tmp_path: Path, run: Ru
     assert {(each["principal"], each["software"]) for each in problem["affected"]} == {
         ("of no client", f"line {first}"), ("of no client", f"line {first + 1}"),
     }  # fmt: skip
+
+
+def test_finds_what_a_request_or_its_answer_hands_over(tmp_path: Path, run: Run) -> None:
+    """Once each: a token's hmac is the password of whoever has it, and a salted password logs in (RFC 5802)."""
+    (line,) = list(files.lines(LOGS / "broker.log"))[:1]
+    user = {"name": "alice", "mechanism": 1, "iterations": 4096, "salt": "c2FsdA==", "saltedPassword": "c2FsdGVkLTQy"}
+    bodies = {"request": {"upsertions": [user]}}, {"response": {"tokenId": "ngY7NTrEQaqQSjD", "hmac": "aG1hYy1vZi1hLXRva2Vu"}}
+    made = [line.replace('"request":null', json.dumps(each)[1:-1]) for each in bodies]
+    log = tmp_path / "broker.log"
+    log.write_text("\n".join([line, *made, *made]))
+    status, out, err = run(str(log), "--output-format", "json", "--fail-on", "critical")
+    assert (status, err) == (1, "")
+    assert "c2FsdGVkLTQy" not in out and "aG1hYy1vZi1hLXRva2Vu" not in out
+    found = [(each["code"], each["line"], each["settings"][0]["key"]) for each in json.loads(out)["lint"]["findings"]]
+    assert {each for each in found if each[0].startswith("SK")} == {("SK001", 2, "saltedPassword"), ("SK001", 3, "token.secret")}
 
 
 def test_a_log_with_credentials_alone_says_both(tmp_path: Path, run: Run) -> None:
