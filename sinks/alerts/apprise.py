@@ -54,7 +54,7 @@ def require_known(receiver: Receiver) -> None:
 
 def send(receiver: Receiver, message: Message, texts: Texts) -> SendResult:
     """One attempt."""
-    kind = "success" if message.status == "ended" else _OF_SEVERITY.get(message.worst.severity, "warning")
+    kind = "success" if message.status == "ended" else _OF_SEVERITY[message.worst.severity]
     return _notify(receiver, texts.title(message), texts.body(message), kind)
 
 

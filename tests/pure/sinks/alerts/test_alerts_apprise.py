@@ -57,10 +57,19 @@ def test_a_message_is_delivered_and_a_redirect_is_not_followed(monkeypatch: pyte
         assert sent_to(url, message(made(message=EVIL))).ok
         sent = json.loads(server.got[0].body)
         assert sent["title"] == "OPEN, high: AN101 acks_zero"
-        assert sent["type"] == "failure"
         assert "‹!channel› ＆ ＠everyone ［x］(https:∕∕evil.example)��Bcc: evil＠example.com\n" in sent["message"]
         assert sent_to(url).reason == "HTTP 302"
         assert (inside.got, proxy.got, len(server.got)) == ([], [], 2)
+
+
+@pytest.mark.parametrize(
+    ("severity", "kind"), [("info", "info"), ("low", "info"), ("medium", "warning"), ("high", "failure"), ("critical", "failure")]
+)
+def test_a_message_is_of_a_kind_by_its_severity_and_a_success_once_it_is_over(severity: str, kind: str) -> None:
+    with serving() as server:
+        for status in ("firing", "ended"):
+            assert sent_to(f"json://127.0.0.1:{server.port}/x", message(made(severity=severity), status=status)).ok
+    assert [json.loads(got.body)["type"] for got in server.got] == [kind, "success"]
 
 
 @pytest.mark.parametrize("host", ["localhost", "0x7f000001"])
