@@ -230,8 +230,9 @@ def test_a_gateways_own_row(gauges: Gauges) -> None:
     assert [gauges.host("c", 1, gateway) for gateway in ("g", "another")] == ["edge-3", ""]
 
 
-def rates(gauges: Gauges, at_s: int, opened: int, closed: int, sequence: int, epoch: int = 1) -> tuple[int, int]:
-    figures = {"opened_connections": opened, "closed_connections": closed, "appended_ms": at_s * 1000, "timestamp_ms": at_s * 1000}
+def rates(gauges: Gauges, at_s: float, opened: int, closed: int, sequence: int, epoch: int = 1) -> tuple[int, int]:
+    at_ms = round(at_s * 1000)
+    figures = {"opened_connections": opened, "closed_connections": closed, "appended_ms": at_ms, "timestamp_ms": at_ms}
     changed = row(gauges.apply([beat(sequence, epoch=epoch, **figures)], now=at_s))
     return changed["opened_per_minute"], changed["closed_per_minute"]
 
@@ -273,6 +274,13 @@ def test_either_counter_that_falls_begins_both_anew(gauges: Gauges, opened: int,
     assert rates(gauges, 10, opened, closed, 1) == expected
     after = rates(gauges, 20, opened + 6, closed + 4, 2)
     assert after == (expected[0] + 6, expected[1] + 4), "counted from where they began"
+
+
+@pytest.mark.parametrize(("after_s", "later"), [(0.999, 98), (1, 0)])
+def test_samples_that_rates_are_counted_from_are_a_second_apart(gauges: Gauges, after_s: float, later: int) -> None:
+    assert rates(gauges, 60, 0, 0, 0) == (0, 0)
+    assert rates(gauges, 60 + after_s, 100, 0, 1) == (100, 0)
+    assert rates(gauges, 120 + after_s, 100, 0, 2) == (later, 0)
 
 
 NOW_MS = 1_800_000_000_000
