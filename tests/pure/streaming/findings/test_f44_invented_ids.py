@@ -206,6 +206,37 @@ def test_a_finding_that_two_have_counts_for_the_one_who_has_fewer_now() -> None:
     assert shared.tenant == "=a"
 
 
+A_SECRET, SLOW = {"acks": "all", "db.password": "canary-{}"}, {"acks": "all", "metadata.max.age.ms": "1"}
+
+
+@pytest.mark.parametrize(
+    ("leaks", "others", "more", "left"),
+    [
+        (0, 49, SLOW, (0, 50)),
+        (0, 50, SLOW, (0, 46)),
+        (9, 41, SLOW, (9, 42)),
+        (15, 45, SLOW, (15, 40)),
+        (9, 50, A_SECRET, (10, 50)),
+        (10, 50, A_SECRET, (11, 44)),
+        (59, 0, A_SECRET, (60, 0)),
+        (60, 0, A_SECRET, (55, 0)),
+    ],
+)
+def test_f44_a_part_of_the_room_is_for_secrets_alone(
+    small: None, leaks: int, others: int, more: dict[str, str], left: tuple[int, int]
+) -> None:
+    """Of 60 ten; a tenth is made free at a time, of what is full, and what matters least goes first."""
+    fleet = Fleet(most_clients=100)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clients, "MOST_APPLICATIONS", 100)
+        invent(fleet, leaks, settings=A_SECRET)
+        invent(fleet, others, settings=SLOW, first=leaks)
+        fleet.write()
+        invent(fleet, 1, settings=more, first=100)
+        fleet.write()
+    assert (len(fleet.findings("SK001")), len(fleet.findings("AN301"))) == left
+
+
 def test_the_least_that_matters_goes_first_and_of_that_the_noisiest() -> None:
     held = [
         HeldEntry(f"{tenant}{number}", f"={tenant}", number % 2, number)
