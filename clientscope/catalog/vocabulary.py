@@ -163,12 +163,13 @@ def value(dialect: Dialect | None, name: Name, key: str, text: str) -> tuple[str
         dialect: None for an unknown library.
         name: of the setting as it was pushed.
     """
-    if name.in_own_way and dialect is not None:
+    if name.in_own_way:
+        assert dialect is not None
         text = dialect.kafka_value(name.raw, key, text)
     spellings = _spellings(dialect, key)
     if key not in NUMBERS:
         text = text.strip()
-        return text if name.in_own_way else spellings.get(text.lower(), text), math.nan
+        return spellings.get(text.lower(), text), math.nan
     found = number(text)
     # A number may mean another one, as 0 for without end.
     return None, found if not spellings else next((float(meant) for word, meant in spellings.items() if float(word) == found), found)

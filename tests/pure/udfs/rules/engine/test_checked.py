@@ -84,10 +84,14 @@ def test_who_pushes_often_takes_nothing_from_the_others(hostile: dict[str, str])
 
 @pytest.mark.parametrize("default", [False, True])
 def test_a_value_that_the_newest_release_refuses_is_shown_with_what_it_takes(default: bool) -> None:
-    values = setting("processing.guarantee", "exactly_once", default=default), setting("application.id", "a"), setting("upgrade.from", "x")
-    old = push_of(config_record(*values, client_software_name="apache-kafka-java", client_software_version="3.9.2"))
+    given = {"processing.guarantee": "exactly_once", "upgrade.from": "x", "built.in.metrics.version": "0.10.0-2.4", "application.id": "a"}
+    values = [setting(key, value, default=default) for key, value in given.items()]
+    old = push_of(config_record(*values, client_software_name="apache-kafka-java", client_software_version="2.8.0"))
     origin, note = "default" if default else "set", "not since 4.0.0; allowed: at_least_once or exactly_once_v2"
-    assert list(old.outdated()) == [SettingOf("processing.guarantee", "exactly_once", origin, note=note)]
+    assert list(old.outdated()) == [
+        SettingOf("processing.guarantee", "exactly_once", origin, note=note),
+        SettingOf("built.in.metrics.version", "0.10.0-2.4", origin, note="not since 3.0.0; allowed: latest"),
+    ]
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.because)
