@@ -46,7 +46,7 @@ _NUMBER = re.compile(r"[+-]?\d{1,19}(\.\d{1,19})?", re.ASCII)
 _REMEMBERED = 16_384
 
 
-def _owners() -> dict[str, frozenset[ClientType]]:
+def _owners() -> dict[str, frozenset[ClientType]]:  # pragma: no mutate block  # made when it is imported, before a mutant is chosen
     """Per key, the clients that have it, by any dialect's defaults; a key without a default in any may be of every client."""
     fetching = {ClientType.CONSUMER, ClientType.SHARE_CONSUMER}
     owners: dict[str, set[ClientType]] = {

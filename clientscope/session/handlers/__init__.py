@@ -18,14 +18,14 @@ _FILES = (
 )
 
 
-def _handler(name: str) -> Handler[Any]:
+def _handler(name: str) -> Handler[Any]:  # pragma: no mutate block  # made when it is imported, before a mutant is chosen
     handler = import_module(f"{__name__}.{name}").HANDLER
     if not isinstance(handler, Handler) or not name.startswith(f"k{handler.key}_"):
         raise TypeError(f"{name}.HANDLER is not a handler of the api key in the file's name")
     return handler
 
 
-def by_key(handlers: tuple[Handler[Any], ...]) -> dict[int, Handler[Any]]:
+def by_key(handlers: tuple[Handler[Any], ...]) -> dict[int, Handler[Any]]:  # pragma: no mutate block  # likewise
     """The handlers by api key.
 
     Raises:
