@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -113,32 +112,21 @@ def resident_mib(pid: int) -> float:
 
 
 class Peaks:
-    """The most threads, descriptors and memory that a process has while the context lasts."""
+    """The most threads, descriptors and memory that a process has at any look."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self.before = self._look()
         self.most = self.before
-        self._over = threading.Event()
-        self._watching = threading.Thread(target=self._watch)
 
     def _look(self) -> tuple[int, int, float]:
         return threads(self._pid), descriptors(self._pid), resident_mib(self._pid)
 
-    def _watch(self) -> None:
-        while not self._over.wait(0.05):
-            now = self._look()
-            self.most = max(self.most[0], now[0]), max(self.most[1], now[1]), max(self.most[2], now[2])
+    def look(self) -> None:
+        now = self._look()
+        self.most = max(self.most[0], now[0]), max(self.most[1], now[1]), max(self.most[2], now[2])
 
     @property
     def grown(self) -> tuple[int, int, float]:
         """By how many threads, descriptors, and MiB."""
         return self.most[0] - self.before[0], self.most[1] - self.before[1], self.most[2] - self.before[2]
-
-    def __enter__(self) -> Peaks:
-        self._watching.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._watching.join()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -38,3 +40,21 @@ def eventually(holds: Callable[[], Any]) -> bool:
     except AssertionError:
         return False
     return True
+
+
+@contextmanager
+def meanwhile(act: Callable[[], object], every_s: float = 0.02) -> Iterator[None]:
+    """Acts again and again, in a thread of its own, for as long as the context lasts."""
+    over = threading.Event()
+
+    def acting() -> None:
+        while not over.wait(every_s):
+            act()
+
+    thread = threading.Thread(target=acting)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

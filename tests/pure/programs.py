@@ -1,14 +1,19 @@
-"""Other programs, run to their end."""
+"""Other programs, run to their end or for a while."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from patience import LIMIT_S
+from patience import LIMIT_S, eventually
 from places import ROOT
+
+from clientscope.local.process import spawn, stop
 
 _BUILD = "import hatchling.build, sys; hatchling.build.build_wheel(sys.argv[1])"
 
@@ -34,3 +39,26 @@ def built_wheel(folder: Path, project: Path = ROOT) -> Path:
     """The wheel of a project, by the build that its pyproject.toml names."""
     python("-c", _BUILD, folder, cwd=project)
     return next(folder.glob("*.whl"))
+
+
+@contextmanager
+def running(
+    log: Path, *command: str | Path, ready: Callable[[], object], environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A program until left, once it is ``ready``; it writes to ``log``.
+
+    Args:
+        environment: variables beside the tests' own.
+    """
+    with log.open("wb") as file:
+        child = spawn([*map(str, command)], file, {**os.environ, **(environment or {})})
+    try:
+        assert eventually(lambda: ready() or child.poll() is not None) and child.poll() is None, log.read_text(errors="replace")
+        yield child
+    finally:
+        stop(child)
+
+
+def says(log: Path, sign: str) -> Callable[[], bool]:
+    """Whether a log has this by now."""
+    return lambda: sign in log.read_text(errors="replace")

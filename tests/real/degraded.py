@@ -8,14 +8,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from patience import LIMIT_S
-
-from clientscope.local.process import spawn, stop
 
 _FAKETIME = "/usr/lib/{}-linux-gnu/faketime/libfaketimeMT.so.1"
 
@@ -95,21 +92,6 @@ class Clock:
         beside = self._file.with_suffix(".new")
         beside.write_text(f"{seconds:+d}\n")
         beside.replace(self._file)
-
-
-@contextmanager
-def process(log: Path, *command: str, sign: str, environment: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """A child until left, once its log has the sign."""
-    with log.open("wb") as file:
-        child = spawn(command, file, {**os.environ, **(environment or {})})
-    try:
-        deadline = time.monotonic() + 90
-        while sign not in log.read_text(errors="replace"):
-            assert child.poll() is None and time.monotonic() < deadline, log.read_text()
-            time.sleep(0.1)
-        yield child
-    finally:
-        stop(child)
 
 
 def clientscope(*words: str) -> list[str]:

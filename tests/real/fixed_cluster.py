@@ -228,32 +228,18 @@ class Load:
 
 
 class Peers:
-    """Ports that processes have been connected to, by looking again and again while it is entered."""
+    """Ports, of a cluster and of the gateway in front of it, that processes have been connected to at any look."""
 
-    def __init__(self, pids: Callable[[], set[int]], watched: Callable[[], set[int]]) -> None:
-        self._pids, self._watched = pids, watched
+    def __init__(self, pids: Callable[[], set[int]], cluster: FixedCluster, in_front: InFront) -> None:
+        self._pids, self._cluster, self._in_front = pids, cluster, in_front
         self.seen: set[int] = set()
-        self._over = threading.Event()
-        self._looking = threading.Thread(target=self._keep_looking)
 
     def look(self) -> None:
-        """Looks once: for a moment at which there certainly is a connection."""
-        connected = _connected(self._watched())
+        """Looks once: `meanwhile`, and at a moment at which there certainly is a connection."""
+        connected = _connected({*self._cluster.ports.values(), *self._in_front.ports})
         if connected:
             inodes = {inode for pid in self._pids() for inode in _inodes(pid)}
             self.seen |= {port for inode, port in connected if inode in inodes}
-
-    def _keep_looking(self) -> None:
-        while not self._over.wait(0.02):
-            self.look()
-
-    def __enter__(self) -> Peers:
-        self._looking.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._looking.join()
 
 
 def client_pids(cluster: FixedCluster, gateway: RunningGateway) -> set[int]:

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
-from patience import LIMIT_S, until
+from patience import LIMIT_S
+from programs import running
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from clientscope.local.jars import jars
 from clientscope.local.java import java
-from clientscope.local.process import free_port, spawn, stop
+from clientscope.local.process import free_port
 
 _MANAGER = "org.apache.hadoop.mapreduce.MiniHadoopClusterManager"
 _OF_SPARK = Path(pyspark.__file__).with_name("jars")
@@ -30,14 +31,9 @@ def hdfs(folder: Path) -> Iterator[str]:
     folder.mkdir(parents=True)
     port, written = free_port(), folder / "core-site.xml"
     command = [java(), "-Xmx512m", "-cp", _class_path(), _MANAGER, "-nomr", "-format", "-nnport", str(port), "-writeConfig", str(written)]
-    with (folder / "hdfs.log").open("wb") as log:
-        cluster = spawn(["env", "-C", str(folder), *command, "-D", f"hadoop.tmp.dir={folder / 'tmp'}"], log)
-    try:
-        until(lambda: written.is_file() or cluster.poll() is not None)
-        assert cluster.poll() is None, (folder / "hdfs.log").read_text(errors="replace")
+    command += ["-D", f"hadoop.tmp.dir={folder / 'tmp'}"]
+    with running(folder / "hdfs.log", "env", "-C", folder, *command, ready=written.is_file):
         yield f"hdfs://127.0.0.1:{port}"
-    finally:
-        stop(cluster)
 
 
 @contextmanager

@@ -163,6 +163,11 @@ def count(gateway: Any, what: str, label: str) -> float:
     return counts(gateway, what).get(label, 0)
 
 
+def await_count(gateway: Any, what: str, label: str, number: float) -> None:
+    """Waits until one of them is that."""
+    until(lambda: count(gateway, what, label), number)
+
+
 def is_closed(connected: socket.socket, within_s: float = 5.0) -> bool:
     """Whether the other end has ended a connection, or does in this time."""
     connected.settimeout(within_s)

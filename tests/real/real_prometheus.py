@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -16,7 +15,7 @@ from typing import Any
 import yaml
 from dashboards import DEPLOY
 from observe import page
-from patience import LIMIT_S, eventually
+from programs import running
 
 from clientscope.local.process import free_port
 
@@ -39,8 +38,6 @@ def prometheus(targets: Mapping[str, str], directory: Path, address: str = "") -
     (directory / "prometheus.yml").write_text(yaml.safe_dump(settings))
     address = address or f"127.0.0.1:{free_port()}"
     flags = (f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/data", f"--web.listen-address={address}")
-    with (directory / "prometheus.log").open("wb") as log:
-        process = subprocess.Popen([program, *flags], stdout=log, stderr=log)
 
     def answer(query: str) -> list[Any]:
         url = f"http://{address}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
@@ -48,9 +45,5 @@ def prometheus(targets: Mapping[str, str], directory: Path, address: str = "") -
         assert status == 200, f"{query}: {text}"
         return list(json.loads(text)["data"]["result"])
 
-    try:
-        assert eventually(lambda: page(f"http://{address}/-/ready")[0] == 200), (directory / "prometheus.log").read_text()
+    with running(directory / "prometheus.log", program, *flags, ready=lambda: page(f"http://{address}/-/ready")[0] == 200):
         yield answer
-    finally:
-        process.terminate()
-        process.wait(LIMIT_S)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -17,7 +16,7 @@ from conftest import RunningBroker, RunningGateway
 from forked import refused
 from http_attacks import get
 from observe import make_topic, metrics, private_file, push_one, workers
-from patience import LIMIT_S, until
+from patience import LIMIT_S, meanwhile, until
 
 from clientscope.client.raw import RawClient
 from clientscope.wire.codes import PUSH_CONFIG
@@ -56,41 +55,38 @@ def is_bypassed(gateway: RunningGateway) -> bool:
 def test_by_a_signal_while_clients_produce_and_push(spare: RunningBroker, tmp_path: Path) -> None:
     make_topic(spare.internal, TOPIC)
     with spare.gateway(tmp_path, advertised=True) as gateway:
-        over, errors, sent = threading.Event(), [], []
+        errors: list[Any] = []
+        sent: list[Any] = []
+        producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "acks": "all", "enable.idempotence": True})
 
         def produce() -> None:
-            producer = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "acks": "all", "enable.idempotence": True})
-            while not over.wait(0.001):
-                producer.produce(TOPIC, b"x" * 1000, on_delivery=lambda error, _: (errors if error else sent).append(error))
-                producer.poll(0)
-            producer.flush(LIMIT_S)
+            producer.produce(TOPIC, b"x" * 1000, on_delivery=lambda error, _: (errors if error else sent).append(error))
+            producer.poll(0)
 
-        producing = threading.Thread(target=produce, daemon=True)
-        producing.start()
-        kept = gateway.connect("kept")
-        assert PUSH_CONFIG in keys(kept)
-        assert push_one(kept) == 0
-        until(lambda: len(sent) > 100)
-        status, text = put(gateway, b"true")
-        assert (status, "admin_token_file" in text) == (403, True), "F38: without a token file only signals turn it"
-        os.kill(gateway.pid, signal.SIGUSR1)
-        until(lambda: is_bypassed(gateway) and put(gateway, b"", "GET", token="") == (200, True))
-        until(lambda: PUSH_CONFIG not in keys(kept), why="the broker's own answer")
-        until(lambda: PUSH_CONFIG not in keys_of_a_new_client(gateway))
-        with gateway.connect("new") as new:
-            keys(new)
-            until(lambda: gateway.connections.get(("unknown", "unknown"), 0) >= 1)
-            assert gateway.connections[("kept", "1")] == 1
-        before = len(sent)
-        until(lambda: len(sent) > before + 100)
-        os.kill(gateway.pid, signal.SIGUSR2)
-        until(lambda: not is_bypassed(gateway))
-        until(lambda: PUSH_CONFIG in keys_of_a_new_client(gateway))
-        with gateway.connect("again") as again:
-            keys(again)
-            assert push_one(again) == 0
-        over.set()
-        producing.join()
+        with meanwhile(produce, 0.001):
+            kept = gateway.connect("kept")
+            assert PUSH_CONFIG in keys(kept)
+            assert push_one(kept) == 0
+            until(lambda: len(sent) > 100)
+            status, text = put(gateway, b"true")
+            assert (status, "admin_token_file" in text) == (403, True), "F38: without a token file only signals turn it"
+            os.kill(gateway.pid, signal.SIGUSR1)
+            until(lambda: is_bypassed(gateway) and put(gateway, b"", "GET", token="") == (200, True))
+            until(lambda: PUSH_CONFIG not in keys(kept), why="the broker's own answer")
+            until(lambda: PUSH_CONFIG not in keys_of_a_new_client(gateway))
+            with gateway.connect("new") as new:
+                keys(new)
+                until(lambda: gateway.connections.get(("unknown", "unknown"), 0) >= 1)
+                assert gateway.connections[("kept", "1")] == 1
+            before = len(sent)
+            until(lambda: len(sent) > before + 100)
+            os.kill(gateway.pid, signal.SIGUSR2)
+            until(lambda: not is_bypassed(gateway))
+            until(lambda: PUSH_CONFIG in keys_of_a_new_client(gateway))
+            with gateway.connect("again") as again:
+                keys(again)
+                assert push_one(again) == 0
+        producer.flush(LIMIT_S)
         kept.close()
         assert not errors
 

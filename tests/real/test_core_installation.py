@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -15,9 +14,9 @@ from typing import Any
 import pytest
 from observe import read_all
 from packaging.requirements import Requirement
-from patience import eventually, until
+from patience import until
 from places import ROOT
-from programs import built_wheel, ran
+from programs import built_wheel, ran, running, says
 
 from clientscope.local.process import free_port
 from clientscope.records.topics import CONFIGS
@@ -107,17 +106,13 @@ def gateway(python: Path, broker: Any, tmp_path: Path) -> Iterator[tuple[str, in
     """Address and process of a gateway that runs in it."""
     listen, metrics = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
     command = [
-        str(python), "-m", "clientscope", "gateway", "--bootstrap-servers", broker.internal, "--listen", listen,
+        python, "-m", "clientscope", "gateway", "--bootstrap-servers", broker.internal, "--listen", listen,
         "--upstream", broker.client,
         "--metrics-listen", metrics, "--admin-listen", "127.0.0.1:0", "--policy-deadline-ms", "10000",
     ]  # fmt: skip
-    log = (tmp_path / "gateway.log").open("wb")
-    with log, subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log) as process:
-        try:
-            assert eventually(lambda: "ready" in (tmp_path / "gateway.log").read_text()), (tmp_path / "gateway.log").read_text()
-            yield listen, process.pid
-        finally:
-            process.terminate()
+    log = tmp_path / "gateway.log"
+    with running(log, "env", "-C", tmp_path, *command, ready=says(log, "ready")) as process:
+        yield listen, process.pid
 
 
 def test_gateway_takes_a_push_without_arrow(python: Path, broker: Any, gateway: tuple[str, int], tmp_path: Path) -> None:

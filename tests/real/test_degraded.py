@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections import Counter
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -15,13 +14,14 @@ import pytest
 from alert_receivers import SECRET, serving
 from conftest import RunningBroker
 from cut import Cuttable
-from degraded import Clock, Names, clientscope, process, volume
+from degraded import Clock, Names, clientscope, volume
 from every import every
 from gauge_rows import of_series
 from gauge_rows import rows as gauge_rows_of
 from made_findings import leak
 from observe import connection_records, make_topic, metrics, page, private_file, push_one, read_all
-from patience import LIMIT_S, eventually, until
+from patience import LIMIT_S, eventually, meanwhile, until
+from programs import running, says
 from replay import rows
 from stream_job import StreamJob
 
@@ -36,6 +36,11 @@ pytestmark = pytest.mark.faults
 
 TOPIC = "test.degraded"
 NO_SPACE = "No space left on device"
+
+
+def ready(log: Path, command: list[str], environment: dict[str, str] | None = None) -> Any:
+    """A command of ours, once it says so."""
+    return running(log, *command, ready=says(log, ": ready"), environment=environment)
 
 
 def judged(internal: str) -> Counter[str]:
@@ -86,8 +91,8 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
             "deliver", "--bootstrap-servers", broker.internal, "--receivers", str(tmp_path / "receivers.toml"),
             "--metrics-listen", metrics_listen,
         ))  # fmt: skip
-        running.enter_context(process(tmp_path / "gateway.log", *gateway, sign="clientscope gateway: ready"))
-        running.enter_context(process(tmp_path / "deliver.log", *deliver, sign=": ready"))
+        running.enter_context(ready(tmp_path / "gateway.log", gateway))
+        running.enter_context(ready(tmp_path / "deliver.log", deliver))
         before = running.enter_context(RawClient.connect(listen, "before"))
         before.api_versions("before", "1.0")
 
@@ -150,7 +155,7 @@ def test_f40_a_clock_that_jumps_leaves_gauges_true_and_is_named_where_it_has_gon
             run.enter_context(RawClient.connect(listen, "timeless")).api_versions("timeless", "1.0")
 
     with ExitStack() as run:
-        run.enter_context(process(tmp_path / "first.log", *command, sign="clientscope gateway: ready", environment=clock.environment))
+        run.enter_context(ready(tmp_path / "first.log", command, clock.environment))
         for jump, expected in ((0, 2), (3_600, 4), (-86_400, 6)):
             clock.jump(jump)
             opened(2, run)
@@ -166,7 +171,7 @@ def test_f40_a_clock_that_jumps_leaves_gauges_true_and_is_named_where_it_has_gon
 
     first_epoch = metrics_listen[0].gateway_epoch
     with ExitStack() as run:
-        run.enter_context(process(tmp_path / "second.log", *command, sign="clientscope gateway: ready", environment=clock.environment))
+        run.enter_context(ready(tmp_path / "second.log", command, clock.environment))
         assert "behind the last start of this gateway; is it right?" in (tmp_path / "second.log").read_text()
         opened(1, run)
         until(lambda: gauges_of(broker.internal, name), {"timeless": 1}, why="a new start counts anew")
@@ -186,12 +191,6 @@ def test_f40_a_slow_network_that_breaks_loses_and_repeats_nothing(own: RunningBr
         Cuttable((host, int(port)), delay_ms=(100, 300)) as slow,
         own.gateway(tmp_path, "--gateway-id", "gateway-f40-slow", advertised=True, upstream=slow.address) as gateway,
     ):
-        stop = threading.Event()
-
-        def breaking() -> None:
-            while not stop.wait(1.5):
-                slow.break_one()
-
         acknowledged: list[int] = []
         failures: list[Any] = []
         producer = confluent_kafka.Producer({
@@ -202,17 +201,12 @@ def test_f40_a_slow_network_that_breaks_loses_and_repeats_nothing(own: RunningBr
         def done(error: Any, message: Any) -> None:
             failures.append(error) if error else acknowledged.append(int(message.value()))
 
-        thread = threading.Thread(target=breaking)
-        thread.start()
-        try:
+        with meanwhile(slow.break_one, 1.5):
             while count < least or (slow.broken < 2 and count < 100 * least):  # on a fast machine the least is soon sent
                 producer.produce(TOPIC, str(count).encode(), partition=0, on_delivery=done)
                 count += 1
                 producer.poll(0.02)
             assert producer.flush(LIMIT_S) == 0
-        finally:
-            stop.set()
-            thread.join()
         assert not failures and slow.broken >= 2, (count, slow.broken, failures[:3])
         assert acknowledged == list(range(count))
         found = [int(message.value) for message in read_all(own.internal, TOPIC)]

@@ -21,11 +21,12 @@ from forked import clientscope
 from made_findings import leak, made
 from observe import metrics, page, private_file, read_all
 from patience import eventually, until
+from programs import running
 
 from clientscope.demo.fleet import Fleet
 from clientscope.findings.record import Application, Finding
 from clientscope.kafka.writer import TopicWriter
-from clientscope.local.process import free_port, spawn, stop
+from clientscope.local.process import free_port
 from clientscope.records.topics import FINDINGS, STATUS
 from clientscope.status.record import ProcessStatus
 from clientscope.topic_values import parse
@@ -99,13 +100,8 @@ def alertmanager(folder: Path) -> Iterator[str]:
         program, f"--config.file={folder}/alertmanager.yml", f"--storage.path={folder}/data", "--cluster.listen-address=",
         f"--web.listen-address={url.removeprefix('http://')}", "--web.route-prefix=/am",
     ]  # fmt: skip
-    with (folder / "alertmanager.log").open("wb") as log:
-        child = spawn(command, log)
-    try:
-        until(lambda: alerts_of(url), [])
+    with running(folder / "alertmanager.log", *command, ready=lambda: alerts_of(url) == []):
         yield url
-    finally:
-        stop(child)
 
 
 def alerts_of(url: str) -> list[dict[str, Any]] | None:

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import struct
-import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,8 +18,8 @@ from conftest import RunningBroker, RunningGateway
 from every import every
 from frame_bytes import head, in_frame
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
-from observe import WorkerMemory, count, is_closed, is_gone, make_topic, metrics, push_one, read_all
-from patience import LIMIT_S, until
+from observe import WorkerMemory, await_count, count, is_closed, is_gone, make_topic, metrics, push_one, read_all
+from patience import LIMIT_S, meanwhile, until
 
 from clientscope.client.raw import RawClient
 from clientscope.records.codec import decode
@@ -69,7 +68,7 @@ def test_f03_what_the_broker_does_not_serve_is_the_brokers_to_refuse(gateway: An
         assert through == until_the_end(broker.client, good, frame, good)
         if through.endswith(b" and is closed"):
             until(lambda: count(gateway, "connections_closed", "broker_closed"), ended + 1, why="it is the broker that closes")
-        until(lambda: count(gateway, "requests_unserved", reason), before + 1)
+        await_count(gateway, "requests_unserved", reason, before + 1)
         assert other.request(MetadataRequest(version=1, topics=None), MetadataResponse).brokers
         until(lambda: gateway.connections.get(("other", "1")), 1)
 
@@ -105,12 +104,6 @@ def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, top
     records = whole - len(begun) - 4
     begun += struct.pack(">i", records)
     rest = memoryview(os.urandom(records))  # no record batch: the broker reads it all, and says what it is
-    done = threading.Event()
-
-    def watch() -> None:
-        while not done.wait(0.02):
-            memory.rss()
-
     with (
         gateway.connect("slow") as slow,
         gateway.named("other") as other,
@@ -118,19 +111,16 @@ def test_f07_a_frame_of_100_mib_that_begins_slowly_is_streamed(gateway: Any, top
     ):
         producer.send(topic, b"warm").get(LIMIT_S)
         memory = WorkerMemory(gateway.pid)
-        watching = threading.Thread(target=watch)
-        watching.start()
-        slow.socket.sendall(struct.pack(">i", whole) + begun)
-        for start in range(0, MIB, 32 * 1024):
-            slow.socket.sendall(rest[start : start + 32 * 1024])
-            assert other.api_versions("other", "1").error_code == 0
-            producer.send(topic, b"meanwhile").get(LIMIT_S)
-            time.sleep(0.4)
-        slow.socket.settimeout(60)
-        slow.socket.sendall(rest[MIB:])
-        answer = slow.receive_frame()
-        done.set()
-        watching.join()
+        with meanwhile(memory.rss):
+            slow.socket.sendall(struct.pack(">i", whole) + begun)
+            for start in range(0, MIB, 32 * 1024):
+                slow.socket.sendall(rest[start : start + 32 * 1024])
+                assert other.api_versions("other", "1").error_code == 0
+                producer.send(topic, b"meanwhile").get(LIMIT_S)
+                time.sleep(0.4)
+            slow.socket.settimeout(60)
+            slow.socket.sendall(rest[MIB:])
+            answer = slow.receive_frame()
         producer.send(topic, b"after").get(LIMIT_S)
     assert struct.unpack_from(">i", answer) == (5,)
     assert struct.unpack_from(">h", answer, 4 + 4 + 2 + len(name) + 4 + 4)[0] in (2, 87), (

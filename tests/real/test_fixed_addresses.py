@@ -27,7 +27,7 @@ from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorRespo
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
 from kafka.record import MemoryRecordsBuilder
 from observe import make_topic, metrics
-from patience import LIMIT_S, until
+from patience import LIMIT_S, meanwhile, until
 
 from clientscope.client.raw import RawClient
 from clientscope.cluster.api_versions import ask
@@ -61,7 +61,8 @@ def in_front(cluster: FixedCluster, folder: Path) -> Iterator[InFront]:
 def test_a_client_gets_the_same_through_one_gateway_and_connects_to_it_alone(cluster: FixedCluster, in_front: InFront, name: str) -> None:
     def watched(client: Client, run: str) -> tuple[dict[str, Any], set[int]]:
         """The work, and where it was seen to connect to: whenever a busy machine lets us look, and once while a consumer certainly is."""
-        with Peers(lambda: client_pids(cluster, in_front.gateway), lambda: {*cluster.ports.values(), *in_front.ports}) as peers:
+        peers = Peers(lambda: client_pids(cluster, in_front.gateway), cluster, in_front)
+        with meanwhile(peers.look):
             return work(client, run, peers.look), peers.seen
 
     with CLIENTS[name](cluster.brokers[1].plan.advertised) as client:

@@ -18,7 +18,7 @@ from fixed_cluster import NODES, FixedCluster, InFront, Load, Peers, client_pids
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.protocol.admin import ElectionType
 from observe import answers, connection_records, make_topic, metrics, page
-from patience import LIMIT_S, eventually, until
+from patience import LIMIT_S, eventually, meanwhile, until
 
 from clientscope.records.enums import Kind
 
@@ -71,11 +71,8 @@ def connections(in_front: InFront) -> Counter[int]:
 def test_brokers_come_and_go_while_clients_run(cluster: FixedCluster, in_front: InFront) -> None:
     make_topic(cluster.internal, TOPIC, PARTITIONS, 3)
     lead(cluster, TOPIC, [3, 1, 2])
-    everywhere = lambda: {*cluster.ports.values(), *in_front.ports}  # noqa: E731
-    with (
-        Peers(lambda: client_pids(cluster, in_front.gateway), everywhere) as peers,
-        Load(in_front.gateway.address, TOPIC, PARTITIONS) as load,
-    ):
+    peers = Peers(lambda: client_pids(cluster, in_front.gateway), cluster, in_front)
+    with meanwhile(peers.look), Load(in_front.gateway.address, TOPIC, PARTITIONS) as load:
         load.goes_on()
         until(lambda: connections(in_front)[3])
 
@@ -146,8 +143,8 @@ def test_a_share_consumer_gets_every_record_while_leaders_move(cluster: FixedClu
         assert producer.flush(LIMIT_S) == 0
         return sent + number
 
-    everywhere = lambda: {*cluster.ports.values(), *in_front.ports}  # noqa: E731
-    with JavaClient(in_front.gateway.address, "client-4.4") as client, Peers(lambda: {client.jvm.process.pid}, everywhere) as peers:
+    peers = Peers(lambda: {client.jvm.process.pid}, cluster, in_front)
+    with JavaClient(in_front.gateway.address, "client-4.4") as client, meanwhile(peers.look):
         settings = client._common(group_id="sharing", **DESERIALIZERS)
         with closing(client.kafka.clients.consumer.KafkaShareConsumer(settings)) as consumer:
             consumer.subscribe([topic])

@@ -30,6 +30,7 @@ from frame_bytes import head
 from http_attacks import connected
 from observe import (
     WorkerMemory,
+    await_count,
     connection_records,
     count,
     counts,
@@ -127,7 +128,7 @@ def test_f06_a_nonsense_length_closes_the_connection_and_is_counted(gateway: Any
             held.sendall(garbage)
             assert is_closed(held)
             memory.rss()
-    until(lambda: count(gateway, "frames_refused", "bad_length"), before + 20)
+    await_count(gateway, "frames_refused", "bad_length", before + 20)
     memory.stays_within(2**20)
 
 
@@ -249,7 +250,7 @@ def test_f08_slow_senders_are_closed_and_fresh_clients_still_connect(broker: Any
         until(lambda: all(is_closed(each, 0) for each in slow))
         stopping.set()
         dripping.join()
-        until(lambda: count(gateway, "connections_closed", "unauthenticated_timeout"), SLOW)
+        await_count(gateway, "connections_closed", "unauthenticated_timeout", SLOW)
         until(lambda: gateway.connections, {("good", "1"): 1})
         assert good.api_versions("good", "1").error_code == 0, "one that the broker has answered stays"
 
@@ -275,8 +276,8 @@ def test_f08_one_address_has_its_share(broker: Any, tmp_path: Path) -> None:
             connect("127.0.0.3").api_versions("share", "1")
         with pytest.raises(OSError):
             connect("127.0.0.4").api_versions("share", "1")
-        until(lambda: count(gateway, "connections_refused", "max_connections_per_ip"), 1)
-        until(lambda: count(gateway, "connections_refused", "max_connections"), 1)
+        await_count(gateway, "connections_refused", "max_connections_per_ip", 1)
+        await_count(gateway, "connections_refused", "max_connections", 1)
         until(lambda: gateway.connections, {("share", "1"): 5})
         kept[0].close()
         until(lambda: gateway.connections, {("share", "1"): 4})
@@ -313,7 +314,7 @@ def test_a_worker_that_is_killed_takes_its_own_connections_with_it_and_no_other(
         assert 0 < len(left) < 60
         until(lambda: gateway.connections == {NAME: len(left)})
         lost = 60 - len(left)
-        until(lambda: count(gateway, "connections_closed", "worker_lost"), lost)
+        await_count(gateway, "connections_closed", "worker_lost", lost)
         again = [spread(gateway, stack) for _ in range(40)]
         assert all(map(is_open, every([*left, *again])))
         until(lambda: gateway.connections == {NAME: len(left) + 40})
@@ -342,7 +343,7 @@ def test_limits_hold_for_all_workers_together(broker: Any, tmp_path: Path) -> No
         for _ in range(60):
             stack.enter_context(connected(gateway.address))
         until(lambda: sum(gateway.connections.values()), 30)
-        until(lambda: count(gateway, "connections_refused", "max_connections"), 30)
+        await_count(gateway, "connections_refused", "max_connections", 30)
 
 
 def listing(gateway: Any, *flags: str) -> str:

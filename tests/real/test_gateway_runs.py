@@ -9,10 +9,9 @@ import re
 import signal
 import socket
 import struct
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ from observe import (
     workers,
     write,
 )
-from patience import LIMIT_S, eventually, until
+from patience import LIMIT_S, eventually, meanwhile, until
 from record_bytes import connection_record, heartbeat
 
 from clientscope.client.raw import RawClient
@@ -194,24 +193,15 @@ def is_refused(address: str) -> bool:
 @contextmanager
 def endless_request(address: str) -> Iterator[None]:
     """A client that keeps sending bytes of one request that never ends."""
-    ended = threading.Event()
     with connected(address) as endless:
         endless.sendall(struct.pack(">ihhi", 1_000_000, 0, 3, 1))
 
         def drip() -> None:
-            while not ended.wait(0.2):
-                try:
-                    endless.send(b"\0")
-                except OSError:
-                    return
+            with suppress(OSError):
+                endless.send(b"\0")
 
-        dripping = threading.Thread(target=drip)
-        dripping.start()
-        try:
+        with meanwhile(drip, 0.2):
             yield
-        finally:
-            ended.set()
-            dripping.join()
 
 
 def has_ended(pid: int) -> bool:

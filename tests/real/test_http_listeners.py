@@ -11,7 +11,7 @@ import pytest
 from conftest import Installation
 from every import every
 from http_attacks import HALF_A_REQUEST, Peaks, connected, ends, get, half_requests, is_open, pours, refused
-from patience import until
+from patience import meanwhile, until
 
 pytestmark = pytest.mark.faults
 
@@ -67,7 +67,8 @@ def gateway(installation: Installation, folder: Path) -> Iterator[Callable[[str]
 def attacked(target: Attacked) -> Iterator[None]:
     """Whatever is done in the context: threads, descriptors and memory stay bounded, and others are served then and afterwards."""
     assert target.serves()
-    with Peaks(target.pid) as peaks:
+    peaks = Peaks(target.pid)
+    with meanwhile(peaks.look, 0.05):
         yield
     threads, descriptors, mib = peaks.grown
     assert threads <= MOST_THREADS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 import tracemalloc
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from conftest import running_brokers
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError, MessageSizeTooLargeError
-from patience import LIMIT_S, until
+from patience import LIMIT_S, meanwhile, until
 
 from clientscope.kafka.compacted import Follower, read_compacted
 from clientscope.kafka.reader import OffsetRange, TopicReader
@@ -269,39 +268,31 @@ def test_where_a_partition_s_leader_leaves_reading_ends_with_its_name(cluster: T
     topic, alone = cluster.create("reader.leaderless", [1, 2]), cluster.create("reader.alone", [2])
     cluster.write(topic, *[(None, b"")] * 10)
     cluster.write(topic, *[(None, os.urandom(1_000)) for _ in range(2_000)], partition=1)
-    stopping = threading.Event()
+    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.internal})
 
     def busy() -> None:
-        producer = confluent_kafka.Producer({"bootstrap.servers": cluster.internal})
-        while not stopping.wait(0.05):
-            producer.produce(topic, b"", partition=0)
-            producer.poll(0)
-        producer.flush(LIMIT_S)
+        producer.produce(topic, b"", partition=0)
+        producer.poll(0)
 
-    other = threading.Thread(target=busy)
-    other.start()
     problem = r"^reader\.leaderless could not be read to its end: partition 1 has no leader$"
-    try:
-        with cluster.reader(silence_s=SHORT_S, fetch_bytes=64 * 1024) as reader:
-            ranges = reader.ranges(topic)
-            reader.seek(ranges)
-            reading = reader.read()
-            next(reading)
-            cluster.second.stop()
-            with pytest.raises(TimeoutError, match=problem):
-                list(reading)
-            assert not reader.has_caught_up()
-            with pytest.raises(TimeoutError, match=problem):
-                reader.ends()
-            with pytest.raises(TimeoutError, match=problem):
-                reader.ranges(topic)
-            with pytest.raises(TimeoutError, match=r"^reader\.alone could not be read to its end: partition 0 has no leader$"):
-                reader.ranges(alone)
-            reader.seek({place: found for place, found in ranges.items() if place.partition == 0})
-            assert len(offsets(reader)) >= 10, "the other partition is read"
-            reader.seek({TopicPartition(topic, 1): OffsetRange(0, 2_000)})
-            with pytest.raises(TimeoutError):
-                offsets(reader, until=time.monotonic() + 0.2)
-    finally:
-        stopping.set()
-        other.join()
+    with meanwhile(busy, 0.05), cluster.reader(silence_s=SHORT_S, fetch_bytes=64 * 1024) as reader:
+        ranges = reader.ranges(topic)
+        reader.seek(ranges)
+        reading = reader.read()
+        next(reading)
+        cluster.second.stop()
+        with pytest.raises(TimeoutError, match=problem):
+            list(reading)
+        assert not reader.has_caught_up()
+        with pytest.raises(TimeoutError, match=problem):
+            reader.ends()
+        with pytest.raises(TimeoutError, match=problem):
+            reader.ranges(topic)
+        with pytest.raises(TimeoutError, match=r"^reader\.alone could not be read to its end: partition 0 has no leader$"):
+            reader.ranges(alone)
+        reader.seek({place: found for place, found in ranges.items() if place.partition == 0})
+        assert len(offsets(reader)) >= 10, "the other partition is read"
+        reader.seek({TopicPartition(topic, 1): OffsetRange(0, 2_000)})
+        with pytest.raises(TimeoutError):
+            offsets(reader, until=time.monotonic() + 0.2)
+    producer.flush(LIMIT_S)

@@ -14,7 +14,7 @@ import kafka
 import pytest
 from conftest import RunningBroker, RunningGateway, running_broker
 from kafka.protocol.consumer import FetchRequest, FetchResponse
-from observe import count, counts, make_topic, read_all
+from observe import await_count, counts, make_topic, read_all
 from patience import LIMIT_S, until
 from programs import ran
 
@@ -162,5 +162,5 @@ def test_without_it_nothing_is_recorded(broker: RunningBroker, gateway: RunningG
                 client.api_versions("fetching", "1.0")
                 client.request(fetch, FetchResponse)
         until(lambda: observed(broker, "observed").get("fetch.min.bytes"), "7", why="a client that leaves is recorded at once")
-        until(lambda: count(ignoring, "connections_closed", "client_closed"), 1)
+        await_count(ignoring, "connections_closed", "client_closed", 1)
         assert observed(broker, "unobserved") == {}

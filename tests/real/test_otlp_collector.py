@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +19,7 @@ from observe import metrics
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import ResourceMetrics
 from patience import LIMIT_S, eventually, until
+from programs import running
 
 from clientscope.local.process import free_port
 
@@ -58,7 +57,7 @@ def taken_by(backend: Server) -> Iterator[ResourceMetrics]:
 
 
 @contextmanager
-def running(program: Path, folder: Path, broker: RunningBroker, endpoint: str) -> Iterator[str]:
+def collecting(program: Path, folder: Path, broker: RunningBroker, endpoint: str) -> Iterator[str]:
     """The Collector as docs/telemetry.md configures it; the address of its page for Prometheus."""
     found = re.search(r"<!-- collector -->\n```yaml\n(.*?)```", (ROOT / "docs/telemetry.md").read_text(), re.DOTALL)
     assert found is not None
@@ -66,14 +65,9 @@ def running(program: Path, folder: Path, broker: RunningBroker, endpoint: str) -
     (folder / "quiet.yaml").write_text(QUIET)
     listen = f"127.0.0.1:{free_port()}"
     variables = {"KAFKA_BROKERS": broker.internal, "OTLP_ENDPOINT": endpoint, "PROMETHEUS_LISTEN": listen, "GOMEMLIMIT": "256MiB"}
-    with (folder / "collector.log").open("w") as log:
-        command = [program, "--config", folder / "documented.yaml", "--config", folder / "quiet.yaml"]
-        process = subprocess.Popen(command, env={**os.environ, **variables}, stdout=log, stderr=log)
-        try:
-            yield f"http://{listen}/metrics"
-        finally:
-            process.terminate()
-            process.wait(LIMIT_S)
+    command = [program, "--config", folder / "documented.yaml", "--config", folder / "quiet.yaml"]
+    with running(folder / "collector.log", *command, ready=lambda: True, environment=variables):
+        yield f"http://{listen}/metrics"
 
 
 def test_what_java_and_librdkafka_push_reaches_backends_of_a_collector(collector: Path, tmp_path: Path) -> None:
@@ -83,7 +77,7 @@ def test_what_java_and_librdkafka_push_reaches_backends_of_a_collector(collector
         with (
             serving(always=status(200, content_type="application/x-protobuf")) as backend,
             broker.gateway(tmp_path, *flags, advertised=True) as gateway,
-            running(collector, tmp_path, broker, f"http://127.0.0.1:{backend.port}") as prometheus,
+            collecting(collector, tmp_path, broker, f"http://127.0.0.1:{backend.port}") as prometheus,
             CLIENTS["java 4.4"](gateway.address) as java,
         ):
 

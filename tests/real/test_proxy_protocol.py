@@ -14,7 +14,7 @@ import confluent_kafka
 import pytest
 from conftest import RunningBroker, RunningGateway
 from frame_bytes import request_frame
-from observe import connection_records, count, is_closed, make_topic, push_one
+from observe import await_count, connection_records, count, is_closed, make_topic, push_one
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -86,8 +86,8 @@ def test_without_a_whole_header_there_is_no_connection(behind: RunningGateway, s
         if sent in {b"", V1[:20]}:
             client.socket.shutdown(socket.SHUT_WR)
         assert is_closed(client.socket)
-    until(lambda: count(behind, "connections_refused", reason), before + 1)
-    until(lambda: count(behind, "connections_opened", "CLIENT"), opened)
+    await_count(behind, "connections_refused", reason, before + 1)
+    await_count(behind, "connections_opened", "CLIENT", opened)
 
 
 def test_a_header_that_drips_is_closed_at_the_timeout(behind: RunningGateway) -> None:
@@ -101,7 +101,7 @@ def test_a_header_that_drips_is_closed_at_the_timeout(behind: RunningGateway) ->
             dripped += 1
             time.sleep(0.2)
         assert dripped < len(V1)
-    until(lambda: count(behind, "connections_refused", "proxy_header_timeout"), before + 1)
+    await_count(behind, "connections_refused", "proxy_header_timeout", before + 1)
 
 
 def test_from_elsewhere_none_is_taken_and_none_is_needed(broker: Any, behind: RunningGateway) -> None:
@@ -124,7 +124,7 @@ def test_limits_per_address_count_the_client_not_the_balancer(behind: RunningGat
             assert one(number).api_versions("limited", "1").error_code == 0
         before = count(behind, "connections_refused", "max_connections_per_ip")
         assert is_closed(one(20).socket)
-        until(lambda: count(behind, "connections_refused", "max_connections_per_ip"), before + 1)
+        await_count(behind, "connections_refused", "max_connections_per_ip", before + 1)
         assert one(24).api_versions("limited", "1").error_code == 0
 
 

@@ -26,7 +26,7 @@ from kafka.admin import (
     ResourcePattern,
     ResourceType,
 )
-from observe import configurations, connection_records, count, make_topic
+from observe import await_count, configurations, connection_records, count, make_topic
 from patience import LIMIT_S, until
 
 from clientscope import topics
@@ -115,7 +115,7 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
         pushes = connect("pushes")
         push = pushes.push_config([("acks", "all", 1, False)])
         assert push.error_code == 0, "answered after 100 ms, and kept"
-        until(lambda: count(gateway, "pushes_answered_early", "timeout"), 1)
+        await_count(gateway, "pushes_answered_early", "timeout", 1)
         produced(gateway, 500)
         come_and_go(gateway, 2 * QUEUE)
         leaves.close()
@@ -138,7 +138,7 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
         assert again - {"pushes"} == {"stays", "late"}, "the versions that a client has requested are such a record, too"
         lost_before = count(gateway, "lost", "queue_full")
         come_and_go(gateway, 5)
-        until(lambda: count(gateway, "lost", "queue_full"), lost_before)
+        await_count(gateway, "lost", "queue_full", lost_before)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from kafka.protocol.sasl import (
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
-from observe import configurations, connection_records, count, make_topic, push_one, read_all
+from observe import await_count, configurations, connection_records, make_topic, push_one, read_all
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
@@ -194,7 +194,7 @@ def test_f08_who_does_not_authenticate_in_time_is_closed(broker: RunningBroker, 
         assert begun.request(SaslHandshakeRequest(version=1, mechanism="PLAIN"), SaslHandshakeResponse).error_code == 0
         for one in (named, begun):
             assert one.socket.recv(1) == b""
-        until(lambda: count(gateway, "connections_closed", "unauthenticated_timeout"), 2)
+        await_count(gateway, "connections_closed", "unauthenticated_timeout", 2)
         assert good.api_versions("good", "1.0").error_code == 0
 
 

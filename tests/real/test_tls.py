@@ -22,7 +22,7 @@ from conftest import RunningGateway, running_gateway
 from forked import refused
 from frame_bytes import head, request_frame
 from http_attacks import connected
-from observe import configurations, connection_records, count, counts, push_one, read_all, reloaded
+from observe import await_count, configurations, connection_records, counts, push_one, read_all, reloaded
 from patience import LIMIT_S, until
 from tls_cluster import TOPIC, Cluster, in_front, raw, tls_cluster, upstream
 
@@ -150,15 +150,15 @@ def test_f13_what_is_no_tls_of_today_is_refused_counted_and_counts_toward_the_li
         time.sleep(0.2)
         with pytest.raises(OSError):
             raw(gateway, authority, "one-too-many")
-        until(lambda: count(gateway, "connections_refused", "max_connections"), 1)
+        await_count(gateway, "connections_refused", "max_connections", 1)
         held.pop().close()
-        until(lambda: count(gateway, "tls_handshakes_failed", "connection_lost"), 2)
+        await_count(gateway, "tls_handshakes_failed", "connection_lost", 2)
         with raw(gateway, authority, "after") as client:
             assert client.api_versions("after", "1").error_code == 0
             until(lambda: gateway.connections, {("after", "1"): 1})
             client.socket.sendall(request_frame(9999, 0, 1))  # no such api key: the broker closes
             assert client.socket.recv(1) == b"", "the TLS client learns it"
-            until(lambda: count(gateway, "connections_closed", "broker_closed"), 1)
+            await_count(gateway, "connections_closed", "broker_closed", 1)
         for one in held:
             one.close()
     log = (tmp_path / "gateway.log").read_text()
@@ -286,7 +286,7 @@ def test_f13_a_broker_whose_certificate_has_expired_or_is_anothers_is_not_talked
             server.show(pair)
             with pytest.raises(OSError):
                 gateway.named("client")
-            until(lambda: count(gateway, "upstream_failures", "SSLCertVerificationError"), number)
+            await_count(gateway, "upstream_failures", "SSLCertVerificationError", number)
         assert server.shaken == asked, "not a byte of a client's"
         server.show(authority.sign("newer-broker"))
         with gateway.connect("client") as client:
