@@ -37,3 +37,9 @@ def cases(test: str, name: str) -> list[list[str]]:
     """The table of that name beside a test's ``__file__``: its rows' cells, which ``|`` separates; a line with ``#`` first is a remark."""
     lines = (Path(test).parent / "cases" / name).read_text().splitlines()
     return [[cell.strip() for cell in line.split("|")] for line in lines if line and not line.startswith("#")]
+
+
+def texts(test: str, name: str) -> list[list[str]]:
+    """The same of longer cases: a line with ``%%`` first has the cells, and what is below it up to the next such line is the last one."""
+    found = (Path(test).parent / "cases" / name).read_text().split("%% ")[1:]
+    return [[*map(str.strip, head.split("|")), text] for head, _, text in (each.partition("\n") for each in found)]

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from golden import texts
 
 from clientscope.errors import SettingsError
 from clientscope.profiles import APACHE, BUILT_IN, of_addresses, owners, rules_file
@@ -108,13 +109,8 @@ def test_suppressions_match_by_code_client_and_date(tmp_path: Path) -> None:
     assert suppressing((legacy, tests), "AN112", PatternSubject(), date(2026, 1, 1)) is None
 
 
-WRONG = (Path(__file__).parent / "cases" / "wrong_rules.txt").read_text().split("%% ")[1:]
-"""Each has the error in its first line, and then the rules file."""
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_said_with_line_and_key(tmp_path: Path, case: str) -> None:
-    message, _, text = case.partition("\n")
+@pytest.mark.parametrize(("message", "text"), texts(__file__, "wrong_rules.txt"))
+def test_what_is_wrong_is_said_with_line_and_key(tmp_path: Path, message: str, text: str) -> None:
     with pytest.raises(SettingsError) as caught:
         read(tmp_path, text)
     assert message in str(caught.value)

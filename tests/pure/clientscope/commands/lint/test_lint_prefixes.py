@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from command_runs import Document
-from golden import cases, is_golden
+from golden import cases, is_golden, texts
 from lint_reports import judged
 
 from clientscope.catalog.configs import ClientType
@@ -87,9 +86,7 @@ def test_the_same_leak_of_two_clients_is_two_findings(lint: Document) -> None:
 def test_finds_in_each_kind_of_file(lint: Document) -> None:
     """Each begins in the text with a line that has its title, its name and flags of the command."""
     text = ""
-    for file in (Path(__file__).parent / "cases" / "files.txt").read_text().split("%% ")[1:]:
-        head, _, source = file.partition("\n")
-        title, name, *flags = head.split(" | ")
+    for title, name, *flags, source in texts(__file__, "files.txt"):
         text += f"{title}\n{judged(lint(name, source, *' '.join(flags).split()))}\n"
     assert "canary" not in text and is_golden(text, __file__, "files.txt")
 
