@@ -37,6 +37,7 @@ class Removal:
     again: str | None = None
 
 
+@cache
 def known_releases() -> tuple[str, ...]:
     """Every release of the data, oldest first."""
     return tuple(_text(release) for release in _served())
