@@ -54,9 +54,9 @@ def made(number: int = 1, **fields: Any) -> Finding:
     return Finding.model_validate({**given, **fields})
 
 
-def recorded(finding: Finding) -> TopicRecord:
+def recorded(finding: Finding, at_ms: int = NOW_MS) -> TopicRecord:
     """As it lies on ``clientscope.findings``."""
-    return TopicRecord(FINDINGS, NOW_MS, finding.fingerprint.encode(), finding.model_dump_json().encode())
+    return TopicRecord(FINDINGS, at_ms, finding.fingerprint.encode(), finding.model_dump_json().encode())
 
 
 def leak(number: int = 2, **fields: Any) -> Finding:

@@ -13,7 +13,7 @@ from record_bytes import config_record, connection_record, setting
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.records.enums import Kind
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
-from clientscope.status.record import ProcessStatus
+from clientscope.status.record import BrokerStatus, ProcessStatus
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.http import files
 from sinks.dashboard.state.known import TopicRecord
@@ -28,6 +28,11 @@ def opened(number: int, *, gateway: str = "gw", at_ms: int = NOW_MS - 60_000, ki
     """An open connection; ``number`` is the record's sequence and the connection's."""
     made = {"gateway_id": gateway, "connection_id": number, "timestamp_ms": at_ms, "client_id": "app", "client_address": "10.0.0.1"}
     return TopicRecord(CONNECTIONS, at_ms, gateway.encode(), connection_record(number, kind=kind, **{**made, **fields}))
+
+
+def beat(sequence: int, *counts: tuple[str, str, int], **fields: Any) -> TopicRecord:
+    """A heartbeat, with how many connections of each software and version are open; other arguments as of `opened`."""
+    return opened(sequence, kind=Kind.HEARTBEAT, **{"connection_id": -1, "counts": [(*each, 0, 0) for each in counts], **fields})
 
 
 def pushed(offset: int, *settings: Any, at_ms: int = NOW_MS - 50_000, key: str = "gw/1/1", **fields: Any) -> TopicRecord:
@@ -86,6 +91,12 @@ def gauge(
     return TopicRecord(GAUGES, at_ms, json.dumps([*place.values()]).encode(), value)
 
 
+def of_gateway(broker: int = 1, *, cluster: str = "c", gateway: str = "gw", at_ms: int = NOW_MS, **figures: Any) -> TopicRecord:
+    """A gateway's own figures, beside its gauges; without any a tombstone."""
+    value = json.dumps({"cluster": cluster, "broker": broker, "gateway": gateway, **figures}).encode() if figures else None
+    return TopicRecord(GAUGES, at_ms, json.dumps([cluster, broker, gateway]).encode(), value)
+
+
 def live(*records: TopicRecord, owners: Owners = NO_OWNERS, **limits: int) -> State:
     """A state that has read these to their end."""
     state = State(owners, **limits)
@@ -97,7 +108,16 @@ def live(*records: TopicRecord, owners: Owners = NO_OWNERS, **limits: int) -> St
 def process(kind: Any = "query", name: str = next(iter(PLANS)), *, at_ms: int = NOW_MS, **fields: Any) -> TopicRecord:
     """What a process says of itself."""
     made = {"condition": "ok", "started_ms": 1, "told_ms": at_ms + 90_000, "interval_ms": 5_000, **fields}
-    status = ProcessStatus.model_validate({"kind": kind, "id": name, **made})
+    return _said(ProcessStatus.model_validate({"kind": kind, "id": name, **made}), at_ms)
+
+
+def broker(number: int = 1, *, at_ms: int = NOW_MS, **fields: Any) -> TopicRecord:
+    """What its gateway says of a broker."""
+    made = {"cluster": "c", "broker": number, "told_ms": 1, "interval_ms": 60_000, "gateway": f"gw{number}", **fields}
+    return _said(BrokerStatus.model_validate({"id": f"{made['cluster']}/{number}", **made}), at_ms)
+
+
+def _said(status: ProcessStatus | BrokerStatus, at_ms: int) -> TopicRecord:
     return TopicRecord(STATUS, at_ms, status.key, status.model_dump_json().encode())
 
 

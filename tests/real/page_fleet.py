@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import tomllib
@@ -13,15 +12,14 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from made_findings import leak, made
-from page_state import gauge, result
+from made_findings import leak, made, recorded
+from page_state import broker, gauge, of_gateway, process, result
 from record_bytes import config_record, connection_record, setting
 
 from clientscope.findings.record import Application, Client, Finding, FindingOwner, LeakPlace
 from clientscope.profiles import owners
 from clientscope.records.enums import Kind, ValueState
-from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, STATUS
-from clientscope.status.record import BrokerStatus, ProcessStatus
+from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.dashboard.state.known import TopicRecord
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -148,34 +146,24 @@ class Fleet:
         times = {"first_seen_ms": self.now_ms - 30 * HOUR_MS, "last_seen_ms": self.now_ms - 40_000, "opened_ms": self.now_ms - 30 * HOUR_MS}
         named = {"application": self._application(whose), "clients": [self._client(whose)], "client_count": 1}
         found.append(leak(900, places=places, place_count=1, **named, **times))
-        low = {
-            "code": "SK004",
-            "name": "random_value",
-            "severity": "medium",
-            "confidence": "low",
-            "message": "client.rack holds what looks like a key",
-        }
-        found.append(leak(901, places=places, place_count=1, **low, **named, **times))
+        low = {"code": "SK004", "name": "random_value", "severity": "medium", "confidence": "low"}
+        message = "client.rack holds what looks like a key"
+        found.append(leak(901, places=places, place_count=1, message=message, **low, **named, **times))
         return found
 
     def finding(self, finding: Finding) -> TopicRecord:
         """As the job writes it."""
-        return TopicRecord(FINDINGS, self.now_ms, finding.fingerprint.encode(), finding.model_dump_json().encode())
+        return recorded(finding, self.now_ms)
 
     def statuses(self, stale: bool = False) -> Iterator[TopicRecord]:
         """Of every process and broker; with ``stale``, the second gateway fell silent."""
         common = {"release": "0.1.0", "condition": "ok", "started_ms": self.now_ms - 26 * HOUR_MS, "interval_ms": 30_000}
         for each in _MADE["process"]:
-            yield self._status(
-                ProcessStatus(**each, **common, told_ms=self.now_ms, last_record_ms=self.now_ms - each["ago_ms"]),
-                5 * MINUTE_MS if stale and each["id"] == "gw-2" else 0,
-            )
+            at_ms = self.now_ms - (5 * MINUTE_MS if stale and each["id"] == "gw-2" else 0)
+            yield process(**each, **common, told_ms=self.now_ms, last_record_ms=self.now_ms - each["ago_ms"], at_ms=at_ms)
         for each in _MADE["broker"]:
-            place = {"id": f"{CLUSTER}/{each['broker']}", "cluster": CLUSTER, "port": 9092, "software_name": "Kafka"}
-            yield self._status(BrokerStatus(**each, **place, told_ms=self.now_ms, interval_ms=MINUTE_MS))
-
-    def _status(self, said: ProcessStatus | BrokerStatus, ago_ms: int = 0) -> TopicRecord:
-        return TopicRecord(STATUS, self.now_ms - ago_ms, said.key, said.model_dump_json().encode())
+            place = {"cluster": CLUSTER, "port": 9092, "software_name": "Kafka"}
+            yield broker(each["broker"], at_ms=self.now_ms, told_ms=self.now_ms, interval_ms=MINUTE_MS, **each, **place)
 
     def hostile(self, text: str = HOSTILE, number: int = 0) -> Iterator[TopicRecord]:
         """Whatever a client, or who writes to a topic, may choose is chosen to do harm.
@@ -205,9 +193,9 @@ class Fleet:
         )
         yield self.finding(bad)
         of = {"condition": "failed", "started_ms": 1, "told_ms": 1, "interval_ms": MINUTE_MS}
-        yield self._status(ProcessStatus(kind="deliver", id=text, reason=text, release=text, figures={text: 1}, **of))
+        yield process("deliver", text, at_ms=self.now_ms, reason=text, release=text, figures={text: 1}, **of)
         names = dict.fromkeys(("cluster", "host", "rack", "software_name", "software_version", "source", "gateway"), text)
-        yield self._status(BrokerStatus(id=f"{text}/9", broker=9, apis={"0": (0, 1)}, **names, **of))
+        yield broker(9, at_ms=self.now_ms, apis={"0": (0, 1)}, **names, **of)
 
     def _member(self, number: int) -> Member:
         dice = self._dice
@@ -270,15 +258,8 @@ class Fleet:
         for (gateway, software), count in sorted(counts.items()):
             yield self._gauge(gateway, software, count)
         for number, gateway in enumerate(GATEWAYS):
-            value = {
-                "cluster": CLUSTER,
-                "broker": number + 1,
-                "gateway": gateway,
-                "instances": 60,
-                "opened_per_minute": 14,
-                "closed_per_minute": 12,
-            }
-            yield TopicRecord(GAUGES, self.now_ms, _json([CLUSTER, number + 1, gateway]), _json(value))
+            figures = {"instances": 60, "opened_per_minute": 14, "closed_per_minute": 12}
+            yield of_gateway(number + 1, cluster=CLUSTER, gateway=gateway, at_ms=self.now_ms, **figures)
 
     def _gauge(self, gateway: int, software: tuple[str, str], count: int) -> TopicRecord:
         return gauge(count, *software, cluster=CLUSTER, broker=gateway + 1, gateway=GATEWAYS[gateway], at_ms=self.now_ms)
@@ -353,7 +334,3 @@ class Fleet:
 
     def _client(self, member: Member) -> Client:
         return Client(**member.said, pushed_ms=member.since_ms)
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()

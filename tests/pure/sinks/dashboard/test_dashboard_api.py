@@ -7,13 +7,10 @@ import json
 
 import pytest
 from fastapi.testclient import TestClient
-from page_state import browser, found, gauge, live, opened, result
+from page_state import broker, browser, found, gauge, live, opened, result
 
 from clientscope.records.enums import Kind
-from clientscope.records.topics import STATUS
-from clientscope.status.record import BrokerStatus
 from sinks.dashboard.api import streams
-from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 
 NOW = 1_000_000
@@ -44,10 +41,8 @@ LISTS = {"gauges": 1, "connections": 1, "clients": 1, "results": 2, "results?pus
 
 @pytest.mark.parametrize(("name", "total"), LISTS.items())
 def test_lists_are_unknown_before_the_topics_are_read(client: TestClient, state: State, name: str, total: int) -> None:
-    broker = BrokerStatus(id="c/1", cluster="c", broker=1, apis={}, told_ms=1, interval_ms=1_000)
     requested = {"requested_versions": ((0, 9),), "client_id": "app", "kind": Kind.PRESENT}
-    state.apply([gauge(4), opened(1, **requested), result(1, at_ms=NOW), result(2, at_ms=NOW, rules=["AN101"]), found(1)])
-    state.apply([TopicRecord(STATUS, NOW, broker.key, broker.model_dump_json().encode())])
+    state.apply([gauge(4), opened(1, **requested), result(1, at_ms=NOW), result(2, at_ms=NOW, rules=["AN101"]), found(1), broker()])
     body = client.get(f"/api/v1/{name}").json()
     assert (body["total"], body["items"], body["feed"]) == (None, [], "starting")
     state.live()

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
+from page_state import gauge, live, of_gateway
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from clientscope.gauges import Gauge
-from clientscope.records.codec import encode
 from clientscope.records.topics import CONNECTIONS, GAUGES
 from sinks.dashboard.api.metrics import fold, registry
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
 
 HOSTILE = ['quote"', "back\\slash", "new\nline", '"} evil{x="', "# HELP x", "ø日本", "\\n", "", "a" * 256, "<img src=x onerror=alert(1)>"]
-
-
-def gauge(name: str, count: int, listener: str = "CLIENT", gateway: str = "gw") -> Gauge:
-    return Gauge(cluster="c", broker=1, gateway=gateway, listener=listener, software_name=name, software_version="1", connections=count)
-
-
-def record(value: Gauge) -> TopicRecord:
-    key = json.dumps(value.series).encode()
-    return TopicRecord(GAUGES, 1, key, encode(value))
 
 
 LABELS = ("cluster", "broker", "listener", "client_software_name", "client_software_version", "topic", "reason")
@@ -41,18 +30,15 @@ def samples(state: State, name: str) -> dict[tuple[str, ...], float]:
 
 
 def test_hostile_names_stay_one_label_value_each_and_gateways_are_summed() -> None:
-    state = State()
-    state.apply(record(gauge(name, i + 1)) for i, name in enumerate(HOSTILE))
-    state.apply(record(gauge(name, 100, gateway="gw2")) for name in HOSTILE)
-    state.live()
-    found = samples(state, "clientscope_client_connections")
-    expected = {("c", "1", "CLIENT", name.replace("\n", "\ufffd"), "1"): i + 101.0 for i, name in enumerate(HOSTILE)}
+    both = [gauge(count, name, gateway=gateway) for i, name in enumerate(HOSTILE) for gateway, count in (("gw", i + 1), ("gw2", 100))]
+    found = samples(live(*both), "clientscope_client_connections")
+    expected = {("c", "1", "CLIENT", name.replace("\n", "\ufffd"), "1.0"): i + 101.0 for i, name in enumerate(HOSTILE)}
     assert found == expected
 
 
 def test_before_the_topics_are_read_there_is_no_series_rather_than_a_wrong_one() -> None:
     state = State()
-    state.apply([record(gauge("x", 2)), TopicRecord(CONNECTIONS, 1, b"k", b"")])
+    state.apply([gauge(2), TopicRecord(CONNECTIONS, 1, b"k", b"")])
     assert samples(state, "clientscope_client_connections") == {}
     assert samples(state, "clientscope_serve_up_to_date") == {(): 0.0}
     assert samples(state, "clientscope_serve_records_read_total") == {(GAUGES,): 1.0, (CONNECTIONS,): 1.0}
@@ -61,7 +47,8 @@ def test_before_the_topics_are_read_there_is_no_series_rather_than_a_wrong_one()
 
 @pytest.mark.parametrize("limit", [2, 10, 1_000])
 def test_fold_keeps_the_sum_and_the_limit(limit: int) -> None:
-    gauges = [gauge(f"n{i}", i, listener) for i in range(1, 700) for listener in ("A", "B")]
+    of = {"cluster": "c", "broker": 1, "gateway": "gw", "software_version": "1"}
+    gauges = [Gauge(**of, software_name=f"n{i}", connections=i, listener=listener) for i in range(1, 700) for listener in ("A", "B")]
     series, folded = fold(gauges, limit)
     assert len(series) <= limit
     assert sum(series.values()) == sum(g.connections for g in gauges)
@@ -72,16 +59,7 @@ def test_fold_keeps_the_sum_and_the_limit(limit: int) -> None:
 
 def test_a_gateways_figures_are_shown_as_far_as_it_reports_them() -> None:
     state = State()
-    row = {
-        "cluster": "c",
-        "broker": 1,
-        "gateway": "g",
-        "instances": 4,
-        "opened_per_minute": 9,
-        "closed_per_minute": None,
-        "other_series": 0,
-    }
-    state.apply([TopicRecord(GAUGES, 1, b'["c",1,"g"]', json.dumps(row).encode())])
+    state.apply([of_gateway(gateway="g", instances=4, opened_per_minute=9, closed_per_minute=None, other_series=0)])
     assert "clientscope_client_instances{" not in generate_latest(registry(state)).decode(), "not before all has been read"
     state.live()
     text = generate_latest(registry(state)).decode()

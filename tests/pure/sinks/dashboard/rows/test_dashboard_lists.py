@@ -12,8 +12,7 @@ from every import every
 from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from page_state import INSTANCE, NOW_MS, browser, found, live, opened, pushed, result
-from record_bytes import connection_record, heartbeat
+from page_state import INSTANCE, NOW_MS, beat, browser, found, live, opened, pushed, result
 
 from clientscope.api.clients import ConnectedClient
 from clientscope.profiles.client_patterns import ClientPattern
@@ -21,7 +20,6 @@ from clientscope.profiles.owners import Owner, Owners
 from clientscope.query import CLIENTS, QueryError, matches, parse, term_text
 from clientscope.records.connection_record import rates as rates_of
 from clientscope.records.enums import Kind
-from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.rows import writing
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS
 from sinks.dashboard.state.known import TopicRecord
@@ -342,21 +340,18 @@ def test_openings_count_for_five_minutes_whoever_the_connection_turns_out_to_be(
 
 
 def test_bytes_per_second_are_those_of_the_last_heartbeat() -> None:
-    def beat(number: int, passed: dict[int, tuple[int, int]] | None, at_ms: int) -> TopicRecord:
-        if passed is None:
-            return TopicRecord(CONNECTIONS, at_ms, b"gw", heartbeat(number, gateway_id="gw"))
-        said = {"kind": Kind.TRAFFIC, "connection_id": -1, "measured_ms": 1_000, "traffic": rates_of(1_000, passed)}
-        return TopicRecord(CONNECTIONS, at_ms, b"gw", connection_record(number, gateway_id="gw", **said))
+    def traffic(number: int, passed: dict[int, tuple[int, int]], at_ms: int) -> TopicRecord:
+        return opened(number, at_ms=at_ms, kind=Kind.TRAFFIC, connection_id=-1, measured_ms=1_000, traffic=rates_of(1_000, passed))
 
     def rates() -> dict[str | None, tuple[int | None, int | None, int | None]]:
         found = state.clients(5).items
         return {each.client_id: (each.bytes_in_per_second, each.bytes_out_per_second, each.active_ms) for each in found}
 
-    state = live(opened(1), opened(2), opened(3, client_id="quiet"), opened(4, client_id="gone"), beat(5, None, NOW_MS))
+    state = live(opened(1), opened(2), opened(3, client_id="quiet"), opened(4, client_id="gone"), beat(5, at_ms=NOW_MS))
     assert set(rates().values()) == {(None, None, None)}, "nothing was counted"
-    state.apply([beat(6, {1: (100, 5), 2: (20, 0), 4: (1, 1), 77: (9, 9)}, NOW_MS + 1_000)])
+    state.apply([traffic(6, {1: (100, 5), 2: (20, 0), 4: (1, 1), 77: (9, 9)}, NOW_MS + 1_000)])
     assert rates() == {"app": (120, 5, NOW_MS + 1_000), "gone": (1, 1, NOW_MS + 1_000), "quiet": (None, None, None)}
-    state.apply([opened(7, connection_id=4, kind=Kind.CLOSED, client_id="gone"), beat(8, {3: (7, 0)}, NOW_MS + 2_000)])
+    state.apply([opened(7, connection_id=4, kind=Kind.CLOSED, client_id="gone"), traffic(8, {3: (7, 0)}, NOW_MS + 2_000)])
     assert rates() == {"app": (0, 0, NOW_MS + 1_000), "quiet": (7, 0, NOW_MS + 2_000)}
     (gone,) = state.clients(5, q="connected:no").items
     assert gone.bytes_in_per_second is None

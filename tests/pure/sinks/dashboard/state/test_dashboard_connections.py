@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from page_state import NOW_MS, live, opened
-from record_bytes import connection_record, heartbeat
+from page_state import NOW_MS, beat, live, opened
+from record_bytes import connection_record
 
 from clientscope import presence
 from clientscope.records.codec import decode
 from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.enums import Kind
-from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.state.connections import ConnectionTable
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
-
-
-def beat(sequence: int, **fields: Any) -> TopicRecord:
-    return TopicRecord(CONNECTIONS, NOW_MS, b"gw", heartbeat(sequence, gateway_id="gw", **{"heartbeat_interval_ms": 1_000, **fields}))
 
 
 def of(number: int, sequence: int, kind: Kind) -> TopicRecord:

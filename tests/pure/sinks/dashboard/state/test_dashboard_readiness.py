@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 from golden import is_golden
-from page_state import NOW_MS, answers, browser, live, opened
+from page_state import NOW_MS, answers, broker, browser, live, opened
 
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.readiness import known_releases
 from clientscope.records.enums import Kind
-from clientscope.records.topics import STATUS
-from clientscope.status.record import BrokerStatus
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.readiness import ReadinessView, targets
 from sinks.dashboard.state.state import State
@@ -28,11 +26,6 @@ def used(number: int, *versions: tuple[int, int], at_ms: int = NOW_MS - 60_000, 
     """A connection that requested these versions; several with a number of their own are several clients."""
     named = {"client_id": f"orders-{number}", "principal": "User:alice", "client_software_name": "unknown", **fields}
     return opened(number, at_ms=at_ms, kind=kind, requested_versions=tuple(versions), **named)
-
-
-def broker(version: str) -> TopicRecord:
-    status = BrokerStatus(id="c/1", cluster="c", broker=1, software_version=version, source="jmx", apis={}, told_ms=1, interval_ms=1000)
-    return TopicRecord(STATUS, NOW_MS, status.key, status.model_dump_json().encode())
 
 
 def asked(state: State, words: str = "target=4.0.0") -> dict[str, Any]:
@@ -52,7 +45,7 @@ MIXED = (
 
 def test_groups_with_the_worst_verdict_first() -> None:
     """By application and by principal, paged, with owners; and of brokers whose release is known from their status."""
-    known, unknown = live(*MIXED, broker("3.9")), live(*MIXED)
+    known, unknown = live(*MIXED, broker(software_version="3.9", source="jmx")), live(*MIXED)
 
     def brief(body: Any) -> Any:
         return {name: value for name, value in body.items() if name not in ("version", "targets")}

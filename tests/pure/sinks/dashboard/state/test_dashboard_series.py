@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+import page_state
 import pytest
 from every import every
 from page_state import live, opened, process, result
-from record_bytes import heartbeat
 
 from clientscope.api.clients import Series
 from clientscope.records.enums import Kind
-from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.state import gauges
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
@@ -20,11 +20,9 @@ MINUTE = gauges.MINUTE_MS
 NOW = 29_000_000 * MINUTE + 30_000
 
 
-def beat(sequence: int, minute: int, counts: list[tuple[str, str, int]], *, gateway: str = "gw", **fields: Any) -> TopicRecord:
+def beat(sequence: int, minute: int, counts: Iterable[tuple[str, str, int]], **fields: Any) -> TopicRecord:
     """A heartbeat, ``minute`` minutes from now."""
-    made = {"gateway_id": gateway, "heartbeat_interval_ms": 30_000, **fields}
-    value = heartbeat(sequence, [(name, version, count, 0, 0) for name, version, count in counts], **made)
-    return TopicRecord(CONNECTIONS, NOW + minute * MINUTE, gateway.encode(), value)
+    return page_state.beat(sequence, *counts, **{"at_ms": NOW + minute * MINUTE, "heartbeat_interval_ms": 30_000, **fields})
 
 
 def of(state: State, minutes: int = 6, now: int = NOW) -> Series:

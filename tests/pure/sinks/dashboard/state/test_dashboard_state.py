@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import page_state
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from page_state import live
-from record_bytes import connection_record
+from page_state import live, of_gateway, opened
 
 from clientscope.records.enums import Kind
 from clientscope.records.topics import CONNECTIONS, GAUGES, RESULTS, STATUS
@@ -25,9 +23,8 @@ def gauge(count: int | None, *name: str, at: int = NOW, **fields: Any) -> TopicR
     return page_state.gauge(count, *name, at_ms=at, **fields)
 
 
-def connection(kind: int, sequence: int = 0, at: int = NOW, **fields: Any) -> TopicRecord:
-    named = {"connection_id": 1, "client_id": "app", "gateway_id": "gw", "heartbeat_interval_ms": 1_000, "heartbeat_parts": 1}
-    return TopicRecord(CONNECTIONS, at, b"gw", connection_record(sequence, kind=kind, timestamp_ms=at, **{**named, **fields}))
+def connection(kind: Kind, sequence: int = 0, at: int = NOW, **fields: Any) -> TopicRecord:
+    return opened(sequence, kind=kind, at_ms=at, **{"connection_id": 1, "heartbeat_interval_ms": 1_000, **fields})
 
 
 def result(offset: int, outcome: str = "passed", at: int = NOW) -> TopicRecord:
@@ -183,21 +180,17 @@ def test_counters_begin_when_the_feed_is_first_live() -> None:
     assert state.overview(NOW).pushes == 3
 
 
-def gateway_row(at: int = NOW, **figures: Any) -> TopicRecord:
-    value = {"cluster": "c", "broker": 1, "gateway": "gw", "epoch": 1, "sequence": 4, "later_field": 1, **figures}
-    return TopicRecord(GAUGES, at, b'["c",1,"gw"]', json.dumps(value).encode())
-
-
 def test_a_gateways_own_figures_stand_beside_it_and_are_no_series() -> None:
     state = live(connection(Kind.HEARTBEAT), gauge(3))
     assert state.overview(NOW).gateways[0].instances is None, "a job that doesn't tell them is read too"
-    state.apply([gateway_row(instances=2, opened_per_minute=7, closed_per_minute=None)])
+    figures = {"epoch": 1, "sequence": 4, "later_field": 1, "instances": 2, "opened_per_minute": 7, "closed_per_minute": None}
+    state.apply([of_gateway(**figures)])
     (shown,) = state.overview(NOW).gateways
     assert (shown.instances, shown.opened_per_minute, shown.closed_per_minute) == (2, 7, None)
     assert sums(state) == {"librdkafka": 3}
     before = state.version
-    state.apply([gateway_row(at=NOW + 1, instances=2, opened_per_minute=7, closed_per_minute=None, sequence=9)])
+    state.apply([of_gateway(at_ms=NOW + 1, **{**figures, "sequence": 9})])
     assert state.version == before, "nothing that is shown has changed"
-    state.apply([TopicRecord(GAUGES, NOW, b'["c",1,"gw"]', None)])
+    state.apply([of_gateway()])
     assert state.overview(NOW).gateways[0].instances is None
     assert state.counts().undecodable == {}

@@ -6,18 +6,11 @@ from typing import Any
 
 import pytest
 from golden import is_golden
-from page_state import NOW_MS, answers, browser, live, process
+from page_state import NOW_MS, answers, broker, browser, live, process
 
 from clientscope.records.topics import STATUS
-from clientscope.status.record import BrokerStatus
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
-
-
-def broker(number: int, *, at_ms: int = NOW_MS, **fields: Any) -> TopicRecord:
-    made = {"cluster": "c", "broker": number, "told_ms": 1, "interval_ms": 60_000, "gateway": f"gw{number}", **fields}
-    status = BrokerStatus.model_validate({"id": f"{made['cluster']}/{number}", **made})
-    return TopicRecord(STATUS, at_ms, status.key, status.model_dump_json().encode())
 
 
 def test_health_is_shown_as_the_process_reported_it() -> None:
