@@ -16,6 +16,7 @@ from clientscope.errors import ClientscopeError, SettingsError
 from clientscope.logs import files as log_files
 from clientscope.logs.events import EVENTS
 from clientscope.profiles import ProfileChoice, owners, rules_file
+from clientscope.settings_files import MAX_BYTES
 from clientscope.severities import SEVERITIES
 from udfs.rules.registry import LIMITS
 
@@ -133,9 +134,14 @@ def _read(settings: LintSettings) -> tuple[list[Read], list[FileReport], list[st
         try:
             file_format = file.format(settings.format)
             if file_format == "log":
+                file.require_end()
                 reads += client_logs.reads(shown.plain(file.shown), log_files.lines(file.path), settings.principal or None)
                 continue
-            read = reading.read(file.shown, file.content(), file_format, settings)
+            content = file.content()
+            if len(content) > MAX_BYTES:
+                read = file.large(content, settings.principal or None)
+            else:
+                read = reading.read(file.shown, content, file_format, settings)
         except ClientscopeError as error:
             # A directory has JSON, YAML and XML of every kind; what of that isn't whole is no client's settings.
             if file.named or file.path is None or file.path.suffix.lower() not in (".json", ".yaml", ".yml", ".xml"):

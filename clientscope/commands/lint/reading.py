@@ -6,6 +6,7 @@ never by a default.
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import sys
@@ -23,7 +24,8 @@ from clientscope.commands.lint import FileSettings, credentials, findings, judgi
 from clientscope.commands.lint.findings import FileReport, Read
 from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.errors import SettingsError
-from clientscope.settings_files import FORMATS, MAX_BYTES, read_bytes
+from clientscope.logs import files as log_files
+from clientscope.settings_files import FORMATS, MAX_BYTES
 
 _WITHIN_TEXT = {".py": "python", ".xml": "xml"}
 """Text that may have settings, and as what it is read."""
@@ -39,7 +41,7 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
     Raises:
         SettingsError: the content isn't of its format, or is too much, and has no credential either.
     """
-    principal = settings.principal or None
+    principal, content = settings.principal or None, _in_utf8(content)
     if file_format in ("properties", "text") and b"\0" in content:  # JSON and YAML may be UTF-16
         raise SettingsError(f"{shown.plain(name)} is not a text file in UTF-8", "give files with settings, or logs; save it as UTF-8")
     try:
@@ -51,14 +53,14 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
             file_format = "text"  # HOCON, a pipeline of Logstash, Telegraf's TOML
             placed = places.read(shown.plain(name), content, file_format)
     except SettingsError as error:
-        if found := _of_text(name, content, principal, str(error)):
+        if found := of_text(name, _lines(content), principal, str(error)):
             return found
         raise
     counted = {each.name: each for each in placed}
     subjects, reason = _subjects(counted, settings, own=file_format != "text")
     if file_format == "text":
         if not subjects:
-            return _of_text(name, content, principal, reason) or FileReport(name, skipped=f"{reason}, and no credential is in it")
+            return of_text(name, _lines(content), principal, reason) or FileReport(name, skipped=f"{reason}, and no credential is in it")
         placed = [each for each in placed if each.name in _judged(subjects)]  # what else is there is searched line by line
     loose, of_loose = credentials.subjects(_loose(placed, subjects, content), principal)
     if not subjects and not of_loose:
@@ -70,9 +72,17 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
     return Read(name, counted | loose, (*subjects, *of_loose), notes, principal=principal, ignored=tuple(ignored))
 
 
-def _of_text(name: str, content: bytes, principal: str | None, why: str) -> Read | None:
+def _in_utf8(content: bytes) -> bytes:
+    """Text with a mark of UTF-16 or UTF-32, as PowerShell's ``>`` writes it, in UTF-8."""
+    for encoding, *marks in (("utf-32", codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), ("utf-16", codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        if content.startswith(tuple(marks)):
+            return content.decode(encoding, "replace").encode()
+    return content
+
+
+def of_text(name: str, lines: Iterable[str], principal: str | None, why: str) -> Read | None:
     """A file of which no format explains the settings; None if it has no credential."""
-    found, subjects = credentials.subjects(credentials.in_lines(_lines(content)), principal)
+    found, subjects = credentials.subjects(credentials.in_lines(lines), principal)
     return Read(name, found, subjects, ((1, f"{credentials.ALONE}: {why}"),), principal=principal) if found else None
 
 
@@ -164,6 +174,8 @@ def _repeated(placed: Sequence[Placed]) -> Iterable[tuple[int, str]]:
 # Choice of the files to read, and of the kind of settings that each holds.
 
 STDIN = "-"
+MOST_SEARCHED = 64 << 20
+"""Bytes of a file that is searched for credentials: some ten seconds."""
 SUFFIXES = {
     **FORMATS,
     ".conf": "properties",
@@ -241,20 +253,39 @@ class File:
         return "text"
 
     def content(self) -> bytes:
-        """The bytes in it.
+        """The bytes in it; of a larger one a byte more than `MAX_BYTES`.
 
         Raises:
-            SettingsError: it can't be read, or is too large to be a client's settings.
+            SettingsError: it can't be read, or is a pipe with a name, which may never end.
         """
-        if self.path is not None:
-            try:
-                return read_bytes(self.path)
-            except SettingsError as error:
-                raise SettingsError(str(error), "give files, directories, or - for standard input") from None
-        content = sys.stdin.buffer.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
+        if self.path is None:
+            return sys.stdin.buffer.read(MAX_BYTES + 1)
+        self.require_end()
+        try:
+            with self.path.open("rb") as file:
+                return file.read(MAX_BYTES + 1)
+        except OSError as error:
+            raise SettingsError(f"{self.path}: {error.strerror}", "give files, directories, or - for standard input") from None
+
+    def require_end(self) -> None:
+        """
+        Raises:
+            SettingsError: it is a pipe with a name, or the like; a shell's ``<(…)`` is below /dev.
+        """
+        if self.path is not None and self.path.exists() and not self.path.is_file() and self.path.parts[:2] != ("/", "dev"):
+            raise SettingsError(f"{self.path} is no file", "give what it holds by standard input: … | clientscope lint -")
+
+    def large(self, begins: bytes, principal: str | None) -> Read | FileReport:
+        """What is too large to be a client's settings: its credentials alone, line by line.
+
+        Raises:
+            SettingsError: it is much larger, or no text.
+        """
+        if self.path is None or b"\0" in begins or self.path.stat().st_size > MOST_SEARCHED:
             raise SettingsError(f"{self.shown} is larger than {MAX_BYTES} bytes", "expected: a client's settings")
-        return content
+        why = f"it is larger than {MAX_BYTES} bytes"
+        found = of_text(self.shown, log_files.lines(self.path), principal, why)
+        return found or FileReport(self.shown, skipped=f"{why}, and no credential is in it")
 
 
 def find(given: Iterable[str]) -> Iterator[File]:

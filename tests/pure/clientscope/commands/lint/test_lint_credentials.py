@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,26 @@ def test_it_says_why_nothing_else_is_judged(lint: Document) -> None:
 
 def test_what_is_no_text_is_said(run: Run, tmp_path: Path) -> None:
     (tmp_path / "key.jks").write_bytes(b"\xfe\xed\0\0password=canary")
-    (tmp_path / "client.properties").write_bytes("sasl.password=canary-16\n".encode("utf-16"))
-    for name in ("key.jks", "client.properties"):
+    (tmp_path / "nul.properties").write_bytes(b"\0" * 5_000)
+    for name in ("key.jks", "nul.properties"):
         said = run(str(tmp_path / name))
         assert said.status == 2 and "is not a text file" in said.err
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
+@pytest.mark.parametrize("name", ["a.properties", "a.yaml", "a.txt"])
+def test_any_unicode_with_a_mark_is_read(encoding: str, name: str, run: Run, tmp_path: Path) -> None:
+    """As PowerShell's ``>`` writes it."""
+    (tmp_path / name).write_bytes("sasl.password: canary-16\n".encode(encoding))
+    said = run(str(tmp_path / name), "--fail-on", "critical")
+    assert (said.status, "canary" in said.out) == (1, False)
+
+
+@pytest.mark.parametrize("name", ["a.properties", "a.log"])
+def test_a_pipe_with_a_name_is_refused_at_once(name: str, run: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    said = run(str(tmp_path / name))
+    assert said.status == 2 and "is no file" in said.err and "| clientscope lint -" in said.err
 
 
 def test_a_flood_of_them_is_bounded() -> None:
