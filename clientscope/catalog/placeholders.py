@@ -25,12 +25,17 @@ _FILE = (
     r"(?:file:(?://)?)?(?:(?:~|\.{1,2})?/(?:[\w.-]+/)*)?[\w.-]+\.(?:json|pem|jks|p12|pfx|key|crt|cer|keytab|txt|properties|conf|ya?ml|pass(?:word)?)"
     r"|/(?:etc|var|run|mnt|opt|home|usr|tmp|secrets|vault)/[\w./-]+"
 )
+_KEPT_ELSEWHERE = (
+    r"ENC[\[(][^\])]*[\])]|\$ANSIBLE_VAULT;[\s\S]*|arn:aws[a-z-]*:\S+|@Microsoft\.KeyVault\([^)]*\)"
+    r"|(?:ref\+)?(?:ssm|vault|op|awssm|awssecrets|secretsmanager|gcpsm|gcpsecrets|azurekeyvault|sops)s?:/?/?[A-Za-z][\w./:#-]*/[\w./:#-]+"
+)
+"""What SOPS, Jasypt and Ansible have encrypted, and where a service keeps a secret."""
 # Within a longer text, white space or a quote inside a template cuts the template off.
 _CUT_TEMPLATE = r"\$\{[^{}:]*|\$\(.*|\{\{.*|<[\w-]*|%\{.*"
 
 _TEMPLATE = re.compile(TEMPLATE)
 _LONGEST_FILLED_IN = 512
-_WITHOUT_SECRET = re.compile(rf"(?:{TEMPLATE}|{_NOTHING})(?::(?:{TEMPLATE}))?|{_FILE}")
+_WITHOUT_SECRET = re.compile(rf"(?:{TEMPLATE}|{_NOTHING})(?::(?:{TEMPLATE}))?|{_FILE}|{_KEPT_ELSEWHERE}")
 # A digest of an image, or a time or a number before a host, in the place of a password.
 _BEFORE_AT = r".*@\s*sha[0-9]{1,3}(?::.*)?|[0-9]{1,3}(?::[0-9]{2})?\s*@.*"
 _STANDS_FOR_SECRET = re.compile(rf"{_NOTHING}|{_CUT_TEMPLATE}|[0-9]{{1,5}},.*|{_BEFORE_AT}")

@@ -48,9 +48,9 @@ def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
     # A log can most easily be made to hold clients that aren't whole, so they take no room from the others.
     different: dict[bool, dict[tuple[object, ...], tuple[LoggedClient, int]]] = {True: {}, False: {}}
     left_out = 0
-    credentials_there: list[Placed] = []
+    search = credentials.Search()
     events = EventLog()
-    for client in clients(credentials.noted(lines, credentials_there), events):
+    for client in clients(search.noted(lines), events):
         # The number that a library adds to client.id at each start makes no other configuration.
         values = (
             (key, application_of(setting.value) if key == "client.id" and setting.value else setting.value)
@@ -64,7 +64,7 @@ def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
             left_out += 1
     found = [*different[True].values(), *different[False].values()]
     settled = {setting.line for client, _ in found for setting in client.settings.values()}
-    loose, subjects = credentials.subjects((each for each in credentials_there if each.line not in settled), principal)
+    loose, subjects = credentials.subjects((each for each in search.found if each.line not in settled), principal)
     if not found and not loose and not events.found:
         raise SettingsError(
             f"{path}: no client's settings in this log", "Java clients log them at INFO when they start, librdkafka's with debug=conf"

@@ -28,8 +28,8 @@ MOST = 200
 """Credentials of a file that are named; more are more of the same."""
 
 _SHORTEST_NUMBER, _MOST_WORDS = 6, 2
-LONGEST = 8_192
-"""Characters of a line that are looked at."""
+LONGEST, _OVERLAP = 8_192, 1_024
+"""Characters of a line that are looked at together, of a longer one part by part; and by how many the parts overlap."""
 
 _HINT = re.compile(r"(?i)pass|pwd|secret|token|key|credential|jaas|loginmodule|://|@|-----begin|eyJ|LS0t|[a-z0-9+/_.-]{16}")
 """What any line has that is worth a closer look."""
@@ -38,14 +38,16 @@ _OF_REQUESTS = ("assword", "ecret", "hmac", "oginModule")
 """What a line of the request logger has that is worth a closer look: keys and tokens are in most of them."""
 
 _KEY = re.compile(
-    r"(?:(?P<key>[A-Za-z][\w.\[\]-]{0,119})\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|:=|=|:)"
+    r"(?:(?P<key>(?:env:)?[A-Za-z][\w.\[\]-]{0,119})\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|:=|=|:)"
     r"|(?:--|\bENV )(?P<option>[A-Za-z][\w-]{0,60})(?:=|\s))\s{0,40}"
 )
-"""A name, and what separates it from its value: ``key =``, ``"key":``, ``key: str =``, ``["key"] =``, ``--key``."""
+"""A name, and what separates it from its value: ``key =``, ``"key":``, ``key: str =``, ``["key"] =``, ``--key``, ``$env:key =``."""
 _VALUE = re.compile(
     r"(?:[fbrFBR@]{0,2}\\?\"(?P<double>[^\"\\]{1,1024})\\?\"|[fbrFBR]{0,2}\\?'(?P<single>[^'\\]{1,1024})\\?'|`(?P<tick>[^`\\]{1,1024})`"
-    r"|(?P<plain>[^\s\"',;&(){}\[\]<>|`]{1,1024}))(?P<next>\()?"
+    r"|(?P<plain>[^\s\"',;&(){}\[\]<>|`](?:[^\s\"',;&(){}\[\]<>|`]|[,|](?=[^\s\"',;&(){}\[\]<>|`])(?![\w.-]{1,119}\s{0,8}[=:])){0,1023}))"
+    r"(?P<next>\()?"
 )
+"""A value; without quotes it ends at white space and marks, and at a comma or a bar behind which there is no more of it."""
 _APART = (
     re.compile(r"<(?P<key>[A-Za-z][\w.-]{0,119})>(?P<value>[^<>]{1,1024})</"),
     re.compile(
@@ -53,15 +55,30 @@ _APART = (
         r"[\"']?value[\"']?\s{0,8}[=:]\s{0,8}[\"'](?P<value>[^\"'\\]{1,1024})[\"']"
     ),
     re.compile(r"\"(?P<key>[A-Za-z][\w.-]{0,119})\"\s{0,8}:\s{0,8}\[\s{0,8}\"(?P<value>[^\"\\\s]{16,1024})\"\s{0,8}\]"),
+    re.compile(r"\blogin\s{1,8}\S{1,120}\s{1,8}(?P<key>password)\s{1,8}(?P<value>[^\s\"']{1,1024})"),
     re.compile(r"\w\(\s{0,8}[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']\s{0,8},\s{0,8}[\"'](?P<value>[^\"'\\]{1,1024})[\"']\s{0,8}[),]"),
 )
-"""A name and a value in markup, as members of an object, alone in a list (as Keycloak writes a realm), and as arguments of a call."""
+"""A name and a value in markup, as members of an object, alone in a list (as Keycloak has it), in .netrc, as arguments of a call."""
+_USER = re.compile(r"\bcurl\b.{0,400}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:(?P<value>[^\s\"'|;)]{1,1024})")
+_USER_OF_MODULE = re.compile(r"\buser_[\w.@-]{1,64}\s{0,8}=\s{0,8}\\?[\"'](?P<value>[^\"'\\]{1,1024})")
+"""A user's password as an option, and in the lines of a login module that follow its name."""
+_OPENING = re.compile(
+    rf"{_KEY.pattern}(?:\"\"\"|'''|<<[-~]?\w{{1,40}}|(?:\||(?<![=-])>)[-+]?)\s*$"
+    r"|(?:<name>|\bname=[\"'])(?P<element>[\w.-]{1,119})(?:</name>|[\"']\s{0,8}>)\s*$"
+)
+"""A name whose value is on the next line: a text of several lines, a heredoc, an element."""
+_OPENS = ('"""', "'''", "|", "|-", "|+", ">", ">-", ">+")
+_STATEMENT = re.compile(r"[\w.-]{1,119}\s{0,8}[=:]\s{0,8}[^=\s]|.{0,200}(?:\w\(|LoginModule\b)")
+"""What isn't a value on a line of its own: a name with one, a call, or a module, which is looked at as a line."""
 _ASSIGNED = re.compile(
     r"\s*(?:(?:export\s+|-\s+|ENV\s+|set\s+)?[A-Za-z][\w.]{0,119}=(?:\S*[^\s,])?|[A-Z][A-Z0-9_]{0,119}:\s{1,8}[a-z0-9][\w-]*)\s*"
 )
 """A line that is one variable, as in YAML too, or one property, and its value; behind an argument of a call there is a comma."""
-_REFERENCE = re.compile(r"[A-Za-z_][A-Za-z_.]*|[A-Za-z_]\w*(?:\.[\w-]+){2,}")
-"""In code, without quotes: the name of what holds the value; Terraform's has hyphens within."""
+_REFERENCE = re.compile(r"=*[A-Za-z_][A-Za-z_.]*|[A-Za-z_]\w*(?:\.[\w-]+){2,}")
+"""In code, without quotes: the name of what holds the value, or is compared with it; Terraform's has hyphens within."""
+_NAMES = re.compile(r"[a-z][a-z_-]*(?:,[a-z][a-z_-]*)*")
+_PROSE = re.compile(r"(?i)\b(?:an?|the|your?|my|this|is|has|have|must|be|to|of|for|not|and|or|with|please|enter)\b")
+"""A word that a sentence has and a password of words hasn't."""
 _NOT_LETTERS = re.compile(r"[-_.]")
 _CONSTANT = re.compile(r"_?[A-Z][A-Z0-9]*_[A-Z0-9_]*(?::[A-Z][A-Z0-9_]*)?|\{[^{}]*\}")
 """The name of a variable, or those of a user's and a password's; in braces, what belongs there."""
@@ -76,11 +93,11 @@ _SAMPLE = re.compile(rf"(?i)(?:{_SAMPLE_TEXT}|\W*)[-_.]?(?:\d|123)?|([a-z])\1{{2
 """What stands where a credential belongs, for a reader to replace; and a version, of a package that is named like one."""
 _SAMPLE_USER = re.compile(rf"(?i)(?<=[/\s\"'\[])[\w.\[-]{{0,64}}:(?:{_SAMPLE_TEXT})\d?\]{{0,2}}@")
 """The same before a host: ``user:password@``, and ``[user[:password]]@`` as a synopsis."""
-_ELSEWHERE = re.compile(r"(?:/[a-z0-9_.-]+)+/?(?::r[ow])?|urn:[\w:.-]+")
-"""A path, also of a volume; only with small letters, since random text in base64 may have slashes."""
+_ELSEWHERE = re.compile(r"(?:/[a-z0-9_.-]+)+/?(?::r[ow])?|urn:[\w:.-]+|!(?:vault|secret|reference|env\w*|Ref|Sub|GetAtt|ImportValue)")
+"""A path, also of a volume, or a tag of YAML; only with small letters, since random text in base64 may have slashes."""
 _JAAS_PASSWORD = re.compile(r"password\s{0,8}=\s{0,8}\\?[\"']([^\"'\\]{1,1024})")
 _REFERRING = re.compile(
-    r"(?i)(?:ref|refs|secrets\[\d+\]|items\[\d+\])\.|(?:existing|tls|pull)[-_]?secrets?$|(?-i:[a-z]Secret)\.key$"
+    r"(?i)(?:ref|refs|secrets\[\d+\]|items\[\d+\]|encryptedData|secretKeys)\.|password[-_]?keys?$|(?:existing|tls|pull)[-_]?secrets?$|(?-i:[a-z]Secret)\.key$"
     r"|from-secret|passwordless|proxy_pass|mkpasswd"
 )
 """Names of what has a secret's name, such as below Kubernetes' ``secretKeyRef``, or only sounds like one."""
@@ -88,17 +105,77 @@ _BY_NAME = ("assignment", "named", "option", "userinfo")
 """Shapes that are a name with a value behind it, which is looked for above, or too little for a line of prose."""
 _OF_OTHERS = re.compile(
     r"(?i)(?:names?|refs?|files?|paths?|dir|location|mount|type|class|enabled|flow|policy|algorithms?|requirement|preference|attachment"
-    r"|ur[il]|id|version|length|size|count|ttl|expir\w*|description|title|summary|flag)$"
+    r"|ur[il]|id|version|length|size|count|ttl|expir\w*|description|title|summary|flag|examples?|placeholder|label|hint|prompt)$"
 )
 """Ends of names that say something about a credential, and aren't one."""
 
 
+class Search:
+    """A search for credentials in lines, one after the other.
+
+    Attributes:
+        found: each with its place; once there are `MOST`, no more are looked for.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[Placed] = []
+        self._opened = ""
+        """The name whose value the next line has."""
+        self._of_module = False
+        """Whether the options of a login module follow."""
+
+    def add(self, number: int, line: str) -> None:
+        """Takes a line."""
+        opened, self._opened = self._opened, ""
+        if len(self.found) >= MOST:
+            return
+        if opened or self._of_module:
+            self.found += self._following(opened, number, line)
+        for start in range(0, len(line), LONGEST - _OVERLAP):
+            piece = line[start : start + LONGEST]
+            if len(self.found) < MOST and _HINT.search(piece):
+                moved = (_placed(each.name, each.value or "", number, start + each.region.column - 1) for each in _in_line(number, piece))
+                self.found += [each for each in moved if each not in self.found]
+                self._open(piece)
+
+    def add_of_request(self, number: int, line: str) -> None:
+        """Takes a line of a broker's request logger, of which each value counts once: the same comes again and again."""
+        if len(self.found) < MOST and any(word in line for word in _OF_REQUESTS):
+            known = {each.value for each in self.found}
+            line = line[:LONGEST].replace('"hmac":', '"token.secret":')  # with which whoever has a delegation token logs in
+            self.found += [each for each in _named(number, line) if each.value not in known]
+
+    def noted(self, lines: Iterable[str]) -> Iterator[str]:
+        """The same lines, taken as they pass."""
+        for number, line in enumerate(lines, 1):
+            self.add(number, line)
+            yield line
+
+    def _open(self, line: str) -> None:
+        if is_login_module(line):
+            self._of_module = True
+        self._of_module &= ";" not in line
+        if line.rstrip().endswith(_OPENS) or "<<" in line:
+            match = _OPENING.search(line)
+            name = match["key"] or match["option"] or match["element"] if match else ""
+            self._opened = name if name and _by_name(name) else ""
+
+    def _following(self, opened: str, number: int, line: str) -> Iterator[Placed]:
+        text = line.strip().removeprefix("<value>").removesuffix("</value>").strip("\"'")
+        if opened and text and not _STATEMENT.match(text) and not _is_about(opened, text) and _is_literal(text, False, line):
+            yield _placed(opened, text, number, line.index(text))
+        for match in _USER_OF_MODULE.finditer(line) if self._of_module else ():
+            if _is_literal(match["value"], False, line):
+                yield _placed("password", match["value"], number, match.start("value"))
+        self._of_module &= ";" not in line
+
+
 def in_lines(lines: Iterable[str]) -> list[Placed]:
     """The credentials in text, each with its place; `MOST` of them at most."""
-    found: list[Placed] = []
-    for _ in noted(lines, found):
-        pass
-    return found[:MOST]
+    search = Search()
+    for number, line in enumerate(lines, 1):
+        search.add(number, line)
+    return search.found[:MOST]
 
 
 def is_sample(value: str) -> bool:
@@ -115,7 +192,8 @@ def is_credential(placed: Placed) -> bool:
         return False
     if shape_of(_SAMPLE_USER.sub("@", value)) is not None:
         return True
-    return _by_name(placed.name) and not is_filled_in(value) and not _is_about(placed.name, value)
+    names = placed.name.endswith("secrets") and _NAMES.fullmatch(value)  # of Compose's secrets, a service's list
+    return _by_name(placed.name) and not names and not is_filled_in(value) and not _is_about(placed.name, value)
 
 
 def is_text(placed: Placed) -> bool:
@@ -125,9 +203,11 @@ def is_text(placed: Placed) -> bool:
 
 
 def _is_about(name: str, value: str) -> bool:
-    """Whether a value repeats its name; or, where only a level above has a credential's name, is prose or a number."""
+    """Whether a value repeats its name, or is prose; or, where only a level above has a credential's name, has words or is a number."""
     last = name.rpartition(".")[2]
     if _NOT_LETTERS.sub("", last).lower() == _NOT_LETTERS.sub("", value).lower():
+        return True
+    if _PROSE.search(value) and len(value.split()) > _MOST_WORDS:
         return True
     return not _by_name(last) and (len(value.split()) > _MOST_WORDS or (value.isdecimal() and len(value) < _SHORTEST_NUMBER))
 
@@ -164,8 +244,12 @@ def _named(number: int, line: str) -> Iterator[Placed]:
             continue
         group = found.lastgroup or "plain"
         is_plain = group == "plain" or key.lower().endswith("token")  # what has a token's name is often the name of one
-        if not _is_about(key, found[group]) and _is_literal(found[group], is_plain, line):
+        parts = re.split("[,|]", found[group]) if group == "plain" else (found[group],)
+        if not _is_about(key, found[group]) and any(_is_literal(part, is_plain, line) for part in parts if part):
             yield _placed(key, found[group], number, found.start(group))
+    for found in _USER.finditer(line) if "curl" in line else ():
+        if _is_literal(found["value"], False, line):
+            yield _placed("password", found["value"], number, found.start("value"))
     for apart in _APART:
         for found in apart.finditer(line):
             if _by_name(found["key"]) and _is_literal(found["value"], False, line) and not _REFERENCE.fullmatch(found["value"]):
@@ -193,27 +277,6 @@ def _is_literal(value: str, is_plain: bool, line: str) -> bool:
 
 def _placed(name: str, value: str, line: int, start: int) -> Placed:
     return Placed(name, value, Region(line, start + 1, line, start + 1 + len(value)), "", line)
-
-
-def add(found: list[Placed], number: int, line: str) -> None:
-    """Adds the credentials in a line; once there are `MOST`, no more."""
-    if len(found) < MOST and _HINT.search(line):
-        found += _in_line(number, line[:LONGEST])
-
-
-def add_of_request(found: list[Placed], number: int, line: str) -> None:
-    """Adds what a request or its answer hands over, by a line of the request logger, each value once: the same comes again and again."""
-    if len(found) < MOST and any(word in line for word in _OF_REQUESTS):
-        known = {each.value for each in found}
-        line = line[:LONGEST].replace('"hmac":', '"token.secret":')  # with which whoever has a delegation token logs in
-        found += [each for each in _named(number, line) if each.value not in known]
-
-
-def noted(lines: Iterable[str], found: list[Placed]) -> Iterator[str]:
-    """The same lines; their credentials are added to ``found`` as they pass."""
-    for number, line in enumerate(lines, 1):
-        add(found, number, line)
-        yield line
 
 
 def subjects(found: Iterable[Placed], principal: str | None) -> tuple[dict[str, Placed], tuple[Subject, ...]]:

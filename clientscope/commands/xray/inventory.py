@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from sys import intern
@@ -15,7 +14,6 @@ from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect_of
 from clientscope.catalog.request_settings import shown_settings, shown_types
 from clientscope.commands.lint import credentials
-from clientscope.commands.lint.placed import Placed
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.xray.incidents import Incidents, Place, is_of_broker
 from clientscope.errors import ClientscopeError
@@ -189,7 +187,7 @@ class Inventory:
     def __init__(self) -> None:
         self.clients: dict[ClientKey, InventoriedClient] = {}
         self.incidents = Incidents()
-        self.credentials: dict[str, list[Placed]] = {}
+        self.credentials: dict[str, credentials.Search] = {}
         self.left_out = 0
         self.uncounted = False
         self._connections = 0
@@ -200,8 +198,8 @@ class Inventory:
 
     def reader(self, log: str) -> RequestLogReader:
         """A reader of a log, whose lines are searched for credentials."""
-        found = self.credentials.setdefault(log, [])
-        return RequestLogReader(partial(credentials.add, found), partial(credentials.add_of_request, found))
+        search = self.credentials.setdefault(log, credentials.Search())
+        return RequestLogReader(search.add, search.add_of_request)
 
     def add(self, request: LoggedRequest, place: Place) -> None:
         """Takes a request, at its place in a log; a log is of one broker."""

@@ -146,9 +146,9 @@ def reads(found: Iterable[SeenConfiguration]) -> Iterator[Read]:
 
 def other_lines(inventory: Inventory) -> Iterator[Read]:
     """The credentials in lines, which come behind all clients."""
-    for log, found in inventory.credentials.items():
-        if found:
-            placed, subjects = credentials.subjects(found, None)
+    for log, search in inventory.credentials.items():
+        if search.found:
+            placed, subjects = credentials.subjects(search.found, None)
             yield Read(plain(log), placed, subjects, ())
 
 

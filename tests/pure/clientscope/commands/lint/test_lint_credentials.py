@@ -34,11 +34,34 @@ def test_a_credential_is_found_with_its_line_and_never_shown(
         assert "canary" not in said.out + said.err and "correcthorse" not in said.out
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a line of many\n" * 100_000 + "password=canary-Big-1\n", "SK001 100001"),
+        (f"{'var a = 1; ' * 2_000}password='canary-End-1'\n", "SK001 1"),
+    ],
+    ids=["behind a MiB", "the end of a long line"],
+)
+def test_a_credential_is_found_however_far_it_is(lint: Document, text: str, expected: str) -> None:
+    assert leaks(lint("big.txt", text)) == expected
+
+
 @pytest.mark.parametrize("line", lines("credentials"))
 def test_a_line_that_has_one(line: str) -> None:
     assert [(each.value, line[each.region.column - 1 : each.region.end_column - 1]) for each in in_lines([line])] == [
         ("canary-9x", "canary-9x")
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("INFO login password=1,canary-9x", "1,canary-9x"), ("INFO token=ab|canary-9x|c,", "ab|canary-9x|c"),
+        ("{password=canary-9x,acks=all, x=1}", "canary-9x"), ("INFO secrets=alpha,beta tokens: foo|bar password=get,put", None),
+    ],
+)  # fmt: skip
+def test_a_value_ends_where_the_next_name_begins(line: str, value: str | None) -> None:
+    assert [each.value for each in in_lines([line])] == ([value] if value else [])
 
 
 @pytest.mark.parametrize("line", lines("no_credentials"))
