@@ -79,7 +79,6 @@ class Unanswered(Generic[P]):
         """The client has sent a request under this id; called for ids of the gateway's range."""
         if self._noted is None:
             self._noted = {}
-        self._noted.pop(client_id, None)  # so that they stay in the order of their requests
         self._noted[client_id] = self._next
 
     def add(self, client_id: int, pending: P) -> int:

@@ -157,6 +157,7 @@ def test_bare_tokens_of_handshake_v0_and_requests_after_them(session: Session, m
     handshake(session, mechanism, version=0)
     for token, answer in tokens:
         assert not session.authenticated
+        assert not session.passes_from_client(in_frame(token)) and not session.passes_from_broker(in_frame(answer))
         assert from_client(session, in_frame(token)) == [ToBroker(in_frame(token))]
         assert from_broker(session, in_frame(answer))[-1] == ToClient(in_frame(answer))
     assert session.authenticated
@@ -225,10 +226,13 @@ def test_f41_sends_no_carrier_into_unfinished_sasl(
             authenticate(session, PLAIN, b"", lifetime_ms=5_000)
     played = Played(session)
     for number in range(ids):
-        played.client(struct.pack(">ihhi", 8, 0, 9, FIRST_ID + number))
+        played.client(struct.pack(">ihhi", 8, 0, 9, FIRST_ID + IDS - 1 - number))
     sent = [struct.unpack_from(">h", frame, 4)[0] for frame in played.sent]
     assert (played.ended, sent.count(18), played.holds) == (ended, carriers, carriers > 0)
     assert sent[:ids] == [0] * (ids if ended is None else len(sent)), "the client's own requests, each as it was sent"
+    for own in session.unanswered.ids():
+        played.broker(framed(ApiVersionsResponse(version=0, error_code=0, api_keys=[]), own))
+    assert not played.holds, "a carrier's answer settles all ids before it"
 
 
 @given(

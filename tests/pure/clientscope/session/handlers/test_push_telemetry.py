@@ -75,6 +75,12 @@ def test_a_client_gets_an_id_and_a_subscription(telemetry: Telemetry) -> None:
     assert reported == [Counted("telemetry_answered", "throttling_quota_exceeded")]
 
 
+def test_what_a_client_was_offered_it_may_use_though_the_broker_takes_telemetry_from_then_on(telemetry: Telemetry) -> None:
+    session = offered(telemetry)
+    says(session, JAVA, 71, 72)
+    assert subscribed(exchange(session, asks())[1])[2] == NONE
+
+
 def test_what_it_pushes_is_reported_and_answered_in_its_turn(telemetry: Telemetry) -> None:
     session = offered(telemetry)
     push = pushes(ASKED, b"some", correlation_id=3)
