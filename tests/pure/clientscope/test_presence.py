@@ -152,12 +152,13 @@ def test_a_gateway_beyond_the_limit_has_room_once_another_one_was_silent_for_an_
     reader, beats = Reader(), [Event(1, number, Kind.HEARTBEAT) for number in range(2)]
     assert [reader.take(beats[0], 1_000, name) for name in "abc"] == [True, True, False]
     assert reader.refused == ["c"]
-    assert reader.take(beats[1], HOUR_MS // 2, "b")
+    assert reader.take(beats[1], HOUR_MS // 2, "a")
     assert [reader.take(beats[0], at_ms, "c") for at_ms in (HOUR_MS, HOUR_MS + 1_000)] == [False, True]
-    assert [key[2] for key in reader.presence.processes] == ["b", "c"]
-    reader.presence.lose(reader.presence.processes["c", 1, "c"], HOUR_MS + 2_000)
-    assert reader.take(beats[0], HOUR_MS + 2_000, "d"), "one that is gone makes room at once"
-    assert [key[2] for key in reader.presence.processes] == ["b", "d"]
+    assert [key[2] for key in reader.presence.processes] == ["a", "c"]
+    for gone_ms, name in enumerate("ca", HOUR_MS + 2_000):
+        reader.presence.lose(reader.presence.processes["c", 1, name], gone_ms)
+    assert reader.take(beats[0], HOUR_MS + 2_000, "d"), "one that is gone makes room at once, the first first"
+    assert [key[2] for key in reader.presence.processes] == ["a", "d"]
 
 
 @given(st.lists(st.integers(-5, 60)))
@@ -175,8 +176,9 @@ def test_beyond_the_bound_the_oldest_unread_connections_count_as_closed(monkeypa
     assert [reader.take(Event(1, number, Kind.CLOSED, number)) for number in (1, 3, 5)] == [True] * 3
     assert reader.presence.ranges == 2
     assert [reader.take(Event(1, number, Kind.OPENED, number)) for number in (2, 4)] == [False, True]
+    assert reader.take(Event(1, 1, Kind.CLOSED, 7), gateway="h") and reader.presence.ranges == 3, "one range has no gap"
     reader.take(Event(2, 0, Kind.HEARTBEAT))
-    assert reader.presence.ranges == 0
+    assert reader.presence.ranges == 1
 
 
 def test_memory_does_not_grow_with_closed_connections() -> None:
@@ -202,8 +204,8 @@ def test_memory_does_not_grow_with_closed_connections() -> None:
 
 def test_a_heartbeat_is_whole_once_with_its_last_part_and_forgets_the_older_ones() -> None:
     parts: HeartbeatParts[str] = HeartbeatParts()
+    assert [parts.add(5, 0, 2, "a"), parts.add(5, 0, 2, "repeated"), parts.add(5, 1, 2, "b")] == [None, None, ["a", "b"]]
     assert parts.add(10, 0, 2, "a") is None
-    assert parts.add(10, 0, 2, "repeated") is None
     assert parts.add(20, 1, 2, "d") is None
     assert parts.add(20, 0, 2, "c") == ["d", "c"]
     assert parts.add(10, 1, 2, "b") is None, "its first part is forgotten"
