@@ -161,6 +161,8 @@ class _Walk:
         return (name, value) if is_variable else None
 
     def _value(self, node: Any) -> str | None:
+        if node.tag.startswith("!"):  # a program's own, which fills the value in: ``!Ref``, ``!vault``
+            return f"<{node.tag}>"
         if isinstance(node, yaml.SequenceNode):
             if not all(isinstance(item, yaml.ScalarNode) for item in node.value):
                 return None
