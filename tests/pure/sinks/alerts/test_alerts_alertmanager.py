@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from alert_receivers import receiver, serving, status
 from made_findings import NOW_MS, leak, made
 
@@ -39,6 +40,14 @@ def test_an_open_finding_is_sent_every_time_and_a_resolved_one_for_five_minutes(
     take(kept, made(2))
     take(kept, made(2, state="resolved", ended_ms=NOW_MS - 60 * MINUTE))
     assert len(kept.to_send(NOW_MS + 4 * MINUTE)) == 1, "an hour ago, but no message was sent before"
+
+
+def test_a_clock_that_is_ahead_counts_as_now() -> None:
+    """Alertmanager refuses what ends before it starts."""
+    kept, ahead = alerts(), {"opened_ms": NOW_MS + 2 * MINUTE, "ended_ms": NOW_MS + MINUTE}
+    take(kept, made(1))
+    take(kept, made(1, state="resolved", **ahead))
+    assert [(one["startsAt"], one["endsAt"]) for one in kept.to_send(NOW_MS)] == [("2026-09-21T14:13:20.000Z",) * 2]
 
 
 def test_only_what_receivers_are_told_of_and_what_is_routed() -> None:
@@ -76,12 +85,22 @@ def test_each_server_gets_all_alerts_and_one_that_fails_catches_up() -> None:
         again = kept.send(NOW_MS, 12.5)
         assert again is not None and again.result.ok
         assert (len(well.got), len(troubled.got)) == (2, 3), "only the one that failed is tried sooner"
-        take(kept, made(7, state="resolved", ended_ms=253_402_300_799_999), offset=100, now=15.5)
-        assert kept.send(NOW_MS, 15.5) is not None
+        take(kept, made(7, state="resolved", ended_ms=253_402_300_799_999), offset=100, now=15.0)
+        assert kept.send(NOW_MS, 15.0) is not None
         assert (len(well.got), len(troubled.got)) == (4, 5), "five seconds after the last round of all, whoever was tried again since"
         take(kept, made(8, client_count=9), now=26.0)
         assert kept.send(NOW_MS, 26.0) is None, "but not what is no change of an alert's state"
         assert kept.send(NOW_MS, 81.0) is not None, "the next round"
+
+
+@pytest.mark.parametrize(("code", "sizes"), [(400, [64, 1]), (503, [64])])
+def test_a_part_that_is_refused_for_good_holds_up_no_other(code: int, sizes: list[int]) -> None:
+    with serving(status(code)) as server:
+        kept = alerts(urls=(server.url,))
+        for number in range(65):
+            take(kept, made(number))
+        kept.send(NOW_MS, 10.0)
+        assert [len(json.loads(got.body)) for got in server.got] == sizes
 
 
 def test_without_alerts_nothing_is_sent_and_so_nothing_delivered() -> None:
@@ -89,9 +108,25 @@ def test_without_alerts_nothing_is_sent_and_so_nothing_delivered() -> None:
         kept = alerts(urls=(server.url,))
         assert kept.send(NOW_MS, 0.0) is None, "as of a copy that has no partition"
         take(kept, made(1))
-        take(kept, made(1, state="resolved", ended_ms=NOW_MS))
+        take(kept, made(1, state="resolved", ended_ms=NOW_MS), offset=1, now=1.0)
+        assert (kept.unsettled(), kept.oldest_since()) == ({0: 0}, 0.0)
         assert kept.send(NOW_MS + 5 * MINUTE, 300.0) is None
         assert (kept.unsettled(), server.got) == ({}, [])
+
+
+def test_f30_alerts_are_given_up_once_all_servers_have_been_down_for_two_hours() -> None:
+    with serving(always=status(503)) as down, serving() as later:
+        kept, given_up = alerts(urls=(down.url, later.url)), []
+        for number in range(36):
+            now = 600.0 * number
+            later.always = status(503) if now >= 10_800 else None
+            take(kept, made(number), now=now)
+            sent = kept.send(NOW_MS, now)
+            given_up += [now] if sent is not None and sent.given_up else []
+        assert given_up[0] == 10_800 + GIVE_UP_S
+        tried = len(down.got)
+        take(kept, made(99), now=now)
+        assert (kept.send(NOW_MS, now + 6), len(down.got)) == (None, tried), "a change is no reason to try one sooner that is down"
 
 
 def test_f30_alerts_that_no_server_takes_for_two_hours_are_given_up_and_sent_nevertheless() -> None:
