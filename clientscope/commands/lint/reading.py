@@ -272,7 +272,9 @@ class File:
         Raises:
             SettingsError: it is a pipe with a name, or the like; a shell's ``<(…)`` is below /dev.
         """
-        if self.path is not None and self.path.exists() and not self.path.is_file() and self.path.parts[:2] != ("/", "dev"):
+        if not self.named or self.path is None or self.path.is_file() or not self.path.exists():
+            return
+        if self.path.parts[:2] != ("/", "dev"):
             raise SettingsError(f"{self.path} is no file", "give what it holds by standard input: … | clientscope lint -")
 
     def large(self, begins: bytes, principal: str | None) -> Read | FileReport:

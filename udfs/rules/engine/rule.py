@@ -229,8 +229,8 @@ class Rule:
 
     def judge(self, push: Push) -> Judgement:
         """What it says of a push of a client that it is for."""
-        if self.code in FUNCTIONS:
-            return FUNCTIONS[self.code](push)
+        if function := FUNCTIONS.get(self.code):
+            return function(push)
         if self.bounds:
             number, passes = push.number(self.keys[0]), any(push.text(key) == text for key, text in self.unless.items())
             limits = ((name, limit(push, self.code, name)) for name in self.bounds)
