@@ -68,6 +68,14 @@ def test_a_client_that_only_shows_its_settings_contradicts_nothing(fleet: Fleet)
     assert not [each for each in fleet.findings() if each.code == "AN405"]
 
 
+def test_what_one_of_several_clients_of_the_same_names_shows_contradicts_none(fleet: Fleet) -> None:
+    for instance, acks in enumerate(("all", "1"), 1):
+        fleet.client(instance, {**PUSHED, "acks": acks})
+    fleet.seen({"acks": "0"})
+    fleet.later()
+    assert not fleet.findings("AN405")
+
+
 def test_a_client_that_has_just_started_otherwise_contradicts_what_was_seen_before_only_after_a_while(fleet: Fleet) -> None:
     fleet.client(1, PUSHED)
     fleet.seen({"acks": "all"})

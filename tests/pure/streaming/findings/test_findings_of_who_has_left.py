@@ -78,6 +78,32 @@ def test_who_had_it_stays_named_with_the_time_at_which_they_left(fleet: Fleet) -
     assert fleet.one("AN101").clients[0].software_version and fleet.one("AN101").clients[0].principal == "User:a"
 
 
+def test_a_client_counts_as_connected_for_half_a_minute_after_its_last_push_while_its_connection_is_unread(fleet: Fleet) -> None:
+    for wait_ms in (20 * SECOND, 29_999):
+        fleet.push(connection=7, instance=1, settings={"acks": "0"})
+        fleet.now += wait_ms
+    fleet.write()
+    assert fleet.counted("AN101") == ("open", 1)
+    fleet.later(1)
+    assert fleet.engine.clients.live() == {}
+
+
+@pytest.mark.parametrize("event", ["the job's clock is behind", "it was closed", "a later process has one of that number"])
+def test_after_that_or_once_it_is_known_to_be_gone_it_does_not(fleet: Fleet, event: str) -> None:
+    if event.startswith("a later"):
+        fleet.connect("web-1", epoch=2)
+    fleet.push(connection=1, instance=1, settings={"acks": "0"})
+    if event == "it was closed":
+        fleet.close(1)
+    else:
+        fleet.now += 31 * SECOND
+        fleet.push("web-1", connection=8, instance=2)
+    if event.startswith("the job"):
+        fleet.now -= HOUR
+    fleet.write()
+    assert fleet.counted("AN101") == ("open", 0)
+
+
 @pytest.mark.parametrize("settings", [LEAK, {"acks": "0"}])
 def test_an_erased_client_is_named_no_more(fleet: Fleet, settings: dict[str, str]) -> None:
     fleet.client(1, settings)
