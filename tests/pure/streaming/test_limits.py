@@ -15,7 +15,7 @@ from clientscope import presence
 from clientscope.findings.conditions import Condition
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
-from streaming.findings import clients, entry, fleet, inputs, problems
+from streaming.findings import clients, entry, fleet, inputs, problems, upgrades
 from streaming.findings import presence as closings
 from streaming.findings.inputs import ConnectionChange
 from streaming.gauges import Gauges, heartbeats
@@ -72,6 +72,7 @@ def unknown_names(job: Fleet) -> None:
         ("closed_connections", 2, closings, {"MOST_CLOSED": 3}, many_names),
         ("left_clients", 2, closings, {"MOST_LEFT": 3}, many_names),
         ("gateways", 2, presence, {"MOST_GATEWAYS": 3}, many_gateways),
+        ("requesting_clients", 2, upgrades, {"MOST_CLIENTS": 3}, lambda job: job.are_connected(range(5))),
         ("searched_names", 1, push, {"MOST_SEARCHED": 3}, unknown_names),
         ("starts", 2, clients, {"STARTS": replace(clients.STARTS, most=3)}, many_starts),
         ("evidence", 2, entry, {"EVIDENCE": replace(entry.EVIDENCE, most=3)}, rotated_secrets),
@@ -86,16 +87,18 @@ def test_each_limit_of_findings_counts_beyond_it_and_nothing_below(
     patched: dict[str, object],
     happens: Callable[[Fleet], object],
 ) -> None:
-    ample, small = Fleet(), Fleet()
+    ample = Fleet()
     happens(ample)
     assert left_out(ample.engine)[limit] == 0
     for name, value in patched.items():
         monkeypatch.setattr(module, name, value)
+    small = Fleet()
     happens(small)
     small.write()
     assert left_out(small.engine)[limit] == number
     (found,) = (each.limit for each in small.engine.limits if each.limit.name == limit)
-    whose = 'gateway "gw-4" of broker 1' if limit == "gateways" else "some of principal User:a"
+    others = {"gateways": 'gateway "gw-4" of broker 1', "requesting_clients": "some of those who have the most"}
+    whose = others.get(limit, "some of principal User:a")
     sentence = f"the job {found.does} {found.most} {found.of} and has left out {whose}"
     said = [each for each in small.findings("OP004") if each.message.startswith(sentence)]
     assert [each.severity for each in said] == ([] if found.severity is None else [found.severity])

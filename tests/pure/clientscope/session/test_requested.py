@@ -66,9 +66,11 @@ def test_requests_that_the_gateway_reads_are_kept_too_but_for_its_own(session: S
 
 
 def test_a_request_that_is_too_long_to_be_read_does_not_let_the_next_ones_pass(session: Session) -> None:
+    requests(session, *[(3, 1)] * 16)  # its client has no name
     long = request_frame(18, 0, 1, bytes(READ_LIMIT + 1_000))
     assert Passed in [type(each) for each in from_client(session, long)]
-    assert seen(session) == [(18, 0)] and not session.passes_from_client(request(18, 0))
+    assert seen(session) == [(3, 1), (18, 0)]
+    assert session.passes_from_client(request(3, 1)) and not session.passes_from_client(request(18, 0))
 
 
 def test_connections_with_the_same_versions_share_one_set() -> None:

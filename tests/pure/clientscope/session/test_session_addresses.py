@@ -184,14 +184,20 @@ def test_a_broker_that_moved_is_reported_once_and_not_awaited() -> None:
     assert found == [(2, *OPEN[2])]
 
 
-def test_a_broker_without_a_port_is_counted() -> None:
+@pytest.mark.parametrize(
+    ("key", "version", "answer", "why"),
+    [
+        (3, 12, answers.metadata(12, [*BROKERS, (20, "b-20.cluster.example", 1)]), "no_port"),
+        (78, 1, answers.share_fetch(brokers=[(1, "short", 1)]), "no_room"),
+    ],
+)
+def test_a_broker_without_a_port_or_without_room_for_its_address_is_counted(key: int, version: int, answer: bytes, why: str) -> None:
     played = playing()
-    played.client(request(3, 12, 5))
+    played.client(request(key, version, 5))
     (sent,) = played.sent
-    frame = answers.metadata(12, [*BROKERS, (20, "b-20.cluster.example", 1)])
-    commands = played.broker(frame[:4] + sent[8:12] + frame[8:])
-    assert Counted("addresses_left_out", "no_port") in commands
-    assert bytes(played.to_client) == answers.metadata(12, SEEN)
+    commands = played.broker(answer[:4] + sent[8:12] + answer[8:])
+    assert Counted("addresses_left_out", why) in commands
+    assert b"short" not in played.to_client and b"b-20" not in played.to_client
 
 
 def test_describe_cluster_has_the_brokers_software_too() -> None:

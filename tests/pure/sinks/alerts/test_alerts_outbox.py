@@ -64,7 +64,7 @@ def test_an_alert_is_sent_once_however_often_its_finding_is_written() -> None:
     assert played.attempt() == [("firing", ["1"])]
     played.take(resolved(1, alert=Alert(number=2, why="worse", at_ms=NOW_MS)))
     assert played.attempt() == [("ended", ["1"])]
-    assert (played.outbox.unsettled(), played.outbox.undelivered(), played.outbox.oldest_since()) == ({}, 0, None)
+    assert (played.given_up, played.outbox.unsettled(), played.outbox.undelivered(), played.outbox.oldest_since()) == (0, {}, 0, None)
 
 
 def test_what_receivers_are_told_of() -> None:

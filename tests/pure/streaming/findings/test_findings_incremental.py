@@ -212,6 +212,18 @@ def test_a_finding_that_could_not_be_written_is_written_later() -> None:
     assert {each.state for each in fleet.findings("AN101")} == {"open", "closed"}
 
 
+def test_a_closed_finding_leaves_the_topic_a_month_later_but_not_while_a_connected_client_has_it() -> None:
+    fleet = lived()
+    closed = fleet.one("AN101").fingerprint
+    fleet.decide(closed, Decision(fingerprint=closed, resolution="test-value", by="b", why="w", at_ms=fleet.now))
+    for _ in range(32):
+        fleet.later(24 * HOUR)
+    assert fleet.counted("AN101") == ("closed", 1)
+    fleet.close(1)
+    fleet.later(24 * HOUR)
+    assert not fleet.published
+
+
 def test_clients_that_a_comparison_names_are_shown_as_of_their_newest_pushes() -> None:
     fleet = Fleet()
     first = fleet.connect("orders-2")

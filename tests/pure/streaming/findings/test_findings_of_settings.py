@@ -38,16 +38,20 @@ def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_a
     fleet.close(first)
     fleet.later(HOUR)
     assert fleet.state("AN101") == "open", "that its client has gone resolves nothing"
-    fleet.client(2, GOOD)
+    second = fleet.client(2, GOOD)
     fleet.write()
     found = fleet.one("AN101")
     assert (found.state, found.ended_ms, found.client_count) == ("resolved", fleet.now, 0)
     fleet.later(HOUR)
-    fleet.client(3, BAD)
+    third = fleet.client(3, BAD)
     fleet.write()
     found = fleet.one("AN101")
     assert (found.state, found.reopened, found.first_seen_ms, found.opened_ms, found.ended_ms) == ("open", 1, NOW, fleet.now, None)
     assert alerted(found) == (2, "reopened")
+    for connection in (second, third):
+        fleet.close(connection)
+    fleet.later(HOUR)
+    assert fleet.state("AN101") == "open", "nor does what passed before it"
     fleet.push(instance=3, settings=GOOD)
     for days in (0, 29):
         fleet.later(days * 24 * HOUR)

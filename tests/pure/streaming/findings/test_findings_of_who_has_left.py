@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fleets import HOUR, MINUTE, SECOND, Fleet, alerted
 
-from clientscope.findings.record import Finding
+from clientscope.findings.record import MOST_CLIENTS, Finding
 from clientscope.records.enums import Origin
 
 LEAK = {"acks": "all", "ssl.truststore.password": "hunter2-canary"}
@@ -115,6 +115,17 @@ def test_an_erased_client_is_named_no_more(fleet: Fleet, settings: dict[str, str
     fleet.later(2 * MINUTE)
     assert [client.client_id for client in fleet.findings()[0].clients] == ["orders-2"]
     assert [client.client_id for client in restarted(fleet).findings()[0].clients] == ["orders-2"]
+
+
+def test_f35_what_more_have_than_are_named_stays_though_all_that_are_named_are_erased(fleet: Fleet) -> None:
+    for number in range(MOST_CLIENTS + 1):
+        fleet.client(number, {"acks": "0"}, f"orders-{number}")
+    fleet.write()
+    fleet.now += SECOND
+    for client in fleet.one("AN101").clients:
+        fleet.erase(client.key)
+    fleet.later()
+    assert fleet.counted("AN101") == ("open", 1)
 
 
 @pytest.mark.parametrize("settings", [LEAK, {"acks": "0"}])

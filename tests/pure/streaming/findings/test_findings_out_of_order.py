@@ -214,14 +214,18 @@ def test_clock_that_was_ahead_hides_no_later_loss_of_a_gateway() -> None:
     assert [record.code for record in engine.changes(NOW + 2 * MINUTE).values() if record] == ["OP001"]
 
 
+@pytest.mark.parametrize("is_compacted", [False, True])
 @pytest.mark.parametrize("back_ms", [-1, 50, HOUR])
-def test_erased_client_is_named_no_more_though_its_tombstone_seems_older(engine: FindingsEngine, back_ms: int) -> None:
+def test_erased_client_is_named_no_more_though_its_tombstone_seems_older(engine: FindingsEngine, back_ms: int, is_compacted: bool) -> None:
     engine.changes(NOW)
     push = pushes_of(1, NOW, "hunter2-canary")
     engine.apply(push)
     opened = engine.changes(NOW + SECOND)
     engine.written(opened, NOW + SECOND)
     assert [client.client_id for record in opened.values() if record for client in record.clients] == ["app-1"]
+    if is_compacted:  # the job starts again, and finds no push any more
+        published = {key: record.model_dump_json(exclude_none=True).encode() for key, record in opened.items() if record}
+        engine = FindingsEngine(published, Policy(), Thresholds(), Conditions())
     engine.apply(tombstones([(NOW - back_ms, push[0].client.encode())], begin=1))
     assert engine.changes(NOW + MINUTE) == dict.fromkeys(opened), "nobody else had it"
 
@@ -255,6 +259,9 @@ def test_clock_that_was_ahead_drops_no_newer_push_in_another_partition(engine: F
 @given(jumping, st.integers(0, 2**32))
 @example([("starts", 0, 0), ("clock jumps", 1, 0), ("pushes", 0, 1)], 0)  # what is corrected is resolved
 @example([("starts", 0, 2), ("clock jumps", 0, 0), ("pushes", 0, 1), ("pushes", 0, 2), ("leaves", 0, 0)], 0)  # what is back is open
+@example(
+    [("starts", 0, 0), ("pushes", 0, 1), ("clock jumps", 0, 0), ("pushes", 0, 0), ("pushes", 0, 1), ("leaves", 0, 0)], 0
+)  # or over again
 @example([("starts", 0, 0), ("is erased", 0, 0), ("clock jumps", 0, 0), ("starts", 0, 0), ("starts", 0, 1)], 0)  # it is here again
 def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], seed: int) -> None:
     order = random.Random(seed)  # noqa: S311  # an order, no secret
@@ -273,6 +280,7 @@ def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], seed: i
 def test_an_application_s_last_change_is_found_in_any_order(reverse: bool) -> None:
     records = Records([("starts", 0, 0), ("leaves", 0, 0), ("starts", 2, 1), ("leaves", 2, 0), ("starts", 4, 0)])
     pushes = [each for each in records.written if isinstance(each.row, PushResult)]
+    pushes = [Written(each.key, replace(each.row, partition=number)) for number, each in enumerate(pushes)]
     job = Job([], random.Random(0))  # noqa: S311  # an order, no secret
     job.read([[each for each in records.written if isinstance(each.row, InputRecord)]])
     job.read([pushes[::-1] if reverse else pushes])
@@ -312,6 +320,23 @@ def test_f49_late_tombstone_erases_no_newer_push(engine: FindingsEngine, erased_
     changes = engine.changes(NOW + HOUR + SECOND)
     assert [record.code for record in changes.values() if record] == ["SK001"] * stays
     assert (engine.sizes()["records"], engine.sizes()["findings"]) == (stays, stays)
+
+
+def test_tombstone_counts_for_minutes_for_what_its_client_pushed_before(engine: FindingsEngine) -> None:
+    """Pushes come by another topic."""
+    engine.changes(NOW)
+    push = pushes_of(1, NOW, "hunter2-canary")
+    engine.apply(tombstones([(NOW + SECOND, push[0].client.encode())], begin=1))
+    engine.changes(NOW + 5 * MINUTE)
+    engine.apply(push)
+    assert engine.sizes()["findings"] == 0
+
+
+def test_f49_what_is_read_after_a_newer_push_without_it_is_over(engine: FindingsEngine) -> None:
+    for partition, (acks, at_ms) in enumerate([("all", NOW), ("0", NOW - 20 * MINUTE)]):
+        record = config_record(setting("acks", acks), client_id=f"app-{partition}", client_instance_id=UUID(int=partition))
+        engine.apply(pushed([(at_ms, record)], partition=partition))
+    assert [record.state for record in engine.changes(NOW + MINUTE).values() if record and record.code == "AN101"] == ["resolved"]
 
 
 @pytest.mark.parametrize(

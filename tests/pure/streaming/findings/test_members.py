@@ -25,6 +25,7 @@ def joined(fleet: Fleet, instance: int, **changes: Any) -> int:
 
 
 def test_two_that_stay_are_a_finding_and_one_that_leaves_ends_it(fleet: Fleet) -> None:
+    joined(fleet, 4, settings={"group.id": "another", "session.timeout.ms": "45000"})
     joined(fleet, 1)
     joined(fleet, 3, settings=settings("alone"))
     other = joined(fleet, 2)
