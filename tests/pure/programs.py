@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -33,6 +34,26 @@ def ran(*command: str | Path, status: int | None = 0, **more: Any) -> Any:
 def python(*words: str | Path, **more: Any) -> Any:
     """The same of this environment's Python."""
     return ran(sys.executable, *words, **more)
+
+
+def on_terminal(*command: str | Path, asks: bytes = b"", typed: bytes = b"") -> bytes:
+    """What a program shows on a terminal until it has ended well; ``typed`` is typed once it ``asks``."""
+    shown = b""
+    ours, terminal = pty.openpty()
+    with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=terminal, env={**os.environ, "TERM": "xterm"}) as child:
+        os.close(terminal)
+        try:
+            while part := os.read(ours, 65_536):
+                shown += part
+                if typed and asks in shown:
+                    os.write(ours, typed)
+                    typed = b""
+        except OSError:  # how Linux says that the other side is closed
+            pass
+        finally:
+            os.close(ours)
+        assert child.wait(LIMIT_S) == 0
+    return shown
 
 
 def built_wheel(folder: Path, project: Path = ROOT) -> Path:

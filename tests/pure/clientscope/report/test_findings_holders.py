@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +13,7 @@ from command_runs import Run
 from golden import is_golden
 from made_findings import BILLING, DAY_MS, NOW_MS, ORDERS, leak, recorded
 from page_state import live
-from programs import ran
+from programs import on_terminal, ran
 from served_page import serving
 
 from clientscope.digest import DigestKey
@@ -92,21 +90,7 @@ def test_who_leaked_it_and_who_is_connected(page: str, keys: Path) -> None:
 
 
 def test_on_a_terminal_it_is_typed_without_an_echo(page: str, keys: Path) -> None:
-    ours, terminal = pty.openpty()
-    running = subprocess.Popen(who_has(page, keys), stdin=terminal, stdout=terminal, stderr=terminal, env={**os.environ, "TERM": "xterm"})
-    os.close(terminal)
-    shown = b""
-    try:
-        while b"Value (it is not shown): " not in shown:
-            shown += os.read(ours, 65_536)
-        os.write(ours, IN_USE.encode() + b"\n")
-        while part := os.read(ours, 65_536):
-            shown += part
-    except OSError:  # how Linux says that the other side is closed
-        pass
-    finally:
-        os.close(ours)
-    assert running.wait(60) == 0
+    shown = on_terminal(*who_has(page, keys), asks=b"Value (it is not shown): ", typed=IN_USE.encode() + b"\n")
     assert IN_USE.encode() not in shown and b"Only the broker knows" in shown
 
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import pty
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +13,7 @@ from typing import Any
 import pytest
 from command_runs import Said
 from golden import is_golden, session
-from programs import python
+from programs import on_terminal, python
 from rich.text import Text
 
 from clientscope.config import ListingSettings
@@ -130,15 +127,6 @@ except KeyboardInterrupt:
 def test_watching_is_json_lines_in_a_pipe_and_a_screen_on_a_terminal() -> None:
     piped = python("-c", WATCHED)
     assert [json.loads(line) for line in piped.stdout.splitlines()] == ROWS * 2
-    mine, terminal = pty.openpty()
-    on_terminal = subprocess.Popen([sys.executable, "-c", WATCHED], stdout=terminal, env={**os.environ, "TERM": "xterm"})
-    os.close(terminal)
-    shown = b""
-    try:
-        while part := os.read(mine, 65_536):
-            shown += part
-    except OSError:  # how Linux says that the other side is closed
-        pass
-    assert on_terminal.wait(60) == 0
+    shown = on_terminal(sys.executable, "-c", WATCHED)
     assert b"3 rows" in shown and b"{" not in shown
     assert b"\x1b[?1049h" in shown, "the alternate screen"
