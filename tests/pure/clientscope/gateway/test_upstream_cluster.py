@@ -148,6 +148,12 @@ def settings(**given: Any) -> GatewaySettings:
     [
         ({"broker_jmx": "http://127.0.0.1:9404/metrics"}, "broker_jmx is of one broker"),
         ({"broker_id": 1}, "broker_id is of one broker"),
+        ({"listen": "127.0.0.1:9100"}, "listen has port 9100"),
+        ({"metrics_listen": "127.0.0.1:9093"}, "metrics_listen has port 9093"),
+        ({"admin_listen": "127.0.0.1:9192"}, "admin_listen has port 9192"),
+        ({"listen": "127.0.0.1:0"}, "port 0"),
+        ({"listen": "0.0.0.0:9092"}, "clients can't connect to 0.0.0.0"),
+        ({"listen": "[::]:9092"}, "clients can't connect to ::"),
         ({"kafka_security_protocol": "SASL_SSL"}, "TLS that passes untouched"),
         ({"kafka_security_protocol": "PLAINTEXT", "upstream_ssl_ca_location": "ca.pem"}, "speaks PLAINTEXT"),
     ],

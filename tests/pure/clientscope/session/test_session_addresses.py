@@ -16,7 +16,6 @@ from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest
 from played import Played, framed, request_id
 
 from clientscope.config import GatewaySettings
-from clientscope.errors import SettingsError
 from clientscope.session.addresses import MOST_ANSWER_BYTES, READ, BrokerAddresses
 from clientscope.session.events import BROKER, Counted, Woken
 from clientscope.session.ports import BrokerPorts
@@ -278,22 +277,6 @@ def test_each_broker_id_has_a_port() -> None:
     assert ports.of(1001) == ("gateway.example", 9093) and ports.of(1100) == ("gateway.example", 9192)
     assert ports.of(1000) is None is ports.of(1101)
     assert BrokerPorts.of_settings(settings()).host == "127.0.0.1"
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"listen": "127.0.0.1:9100"}, "listen has port 9100"),
-        ({"metrics_listen": "127.0.0.1:9093"}, "metrics_listen has port 9093"),
-        ({"admin_listen": "127.0.0.1:9192"}, "admin_listen has port 9192"),
-        ({"listen": "127.0.0.1:0"}, "port 0"),
-        ({"listen": "0.0.0.0:9092"}, "clients can't connect to 0.0.0.0"),
-        ({"listen": "[::]:9092"}, "clients can't connect to ::"),
-    ],
-)
-def test_ports_that_clash_and_hosts_that_lead_nowhere_are_refused(given: Any, said: str) -> None:
-    with pytest.raises(SettingsError, match=said):
-        BrokerPorts.of_settings(settings(**given))
 
 
 @pytest.mark.parametrize("ports", ["9093", "9093-", "9192-9093", "0-5", "1-70000", "a-b"])
