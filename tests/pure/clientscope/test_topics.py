@@ -38,18 +38,12 @@ class LateCluster:
         pass
 
 
-def test_it_returns_once_they_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = LateCluster(late=2)
+@pytest.mark.parametrize(("late", "late_settings"), [(2, 0), (0, 2)])
+def test_it_returns_once_they_and_their_settings_are_known(monkeypatch: pytest.MonkeyPatch, late: int, late_settings: int) -> None:
+    cluster = LateCluster(late, late_settings)
     monkeypatch.setattr(topics, "connected", lambda kafka: cluster)
     assert topics.create("127.0.0.1:1", names=[CONNECTIONS]) == [CONNECTIONS]
-    assert cluster.late < 0
-
-
-def test_create_waits_for_a_broker_that_knows_no_settings_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = LateCluster(late=0, late_settings=2)
-    monkeypatch.setattr(topics, "connected", lambda kafka: cluster)
-    assert topics.create("127.0.0.1:1", names=[CONNECTIONS]) == [CONNECTIONS]
-    assert cluster.late_settings < 0
+    assert cluster.late < 0 and cluster.late_settings < 0
 
 
 def test_verify_does_not_blame_settings_that_a_broker_does_not_know_yet(monkeypatch: pytest.MonkeyPatch) -> None:
