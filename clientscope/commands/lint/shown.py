@@ -25,7 +25,12 @@ def is_secret(name: str, value: str, kafka_name: str = "") -> bool:
 def redacted(value: str, reason: str) -> str:
     """The placeholder of a secret: its length, and its shape or the reason why it is taken for a secret."""
     kind = "jaas" if is_login_module(value) else shape_of(value) or reason
-    return f"‹redacted, {len(value.encode())} bytes, {kind.replace('_', ' ')}›"
+    return f"‹redacted, {_bytes(value)} bytes, {kind.replace('_', ' ')}›"
+
+
+def _bytes(text: str) -> int:
+    """Of its UTF-8; a log's JSON can name half a character."""
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def plain(text: str, longest: int = LONGEST) -> str:
@@ -43,7 +48,7 @@ def key(name: str) -> str:
     """A setting's name, if it looks like one: a properties file with a key or a password pasted in has names that are the secret."""
     if _NAME.fullmatch(name) and judge_value(name) is ValueState.PRESENT:
         return name
-    return f"‹a name of {len(name.encode())} bytes›"
+    return f"‹a name of {_bytes(name)} bytes›"
 
 
 _HELD = "This file contains a credential: let a config provider, the environment or a secret store fill it in, and replace it."

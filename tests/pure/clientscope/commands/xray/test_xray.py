@@ -276,6 +276,14 @@ def test_finds_what_a_request_or_its_answer_hands_over(tmp_path: Path, run: Run)
     assert {each for each in found if each[0].startswith("SK")} == {("SK001", 2, "saltedPassword"), ("SK001", 3, "token.secret")}
 
 
+def test_half_a_character_in_a_credential_costs_no_report(tmp_path: Path, run: Run) -> None:
+    line = next(line for line in files.lines(LOGS / "broker.log") if '"java-orders-1"' in line)
+    log = tmp_path / "broker.log"
+    log.write_text("\n".join([line, line.replace("java-orders-1", "password=Zq7mTrv9\\ud800LkPw2x")]))
+    status, out, err = run(str(log), "--output-format", "json")
+    assert (status, err, json.loads(out)["requests"]) == (0, "", 2) and "LkPw2x" not in out
+
+
 def test_a_log_with_credentials_alone_says_both(tmp_path: Path, run: Run) -> None:
     (tmp_path / "server.log").write_text(LEAKING[0])
     status, out, err = run(str(tmp_path / "server.log"))
