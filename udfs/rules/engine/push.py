@@ -351,7 +351,7 @@ class Push:
         for place, (text, _) in self.constrained.items():
             setting = self.settings[place]
             known = self.software.dialect and libraries()[self.software.dialect.name].setting(setting.key)
-            if not known or place in self._refused:
+            if not known or not known.changed or place in self._refused:
                 continue
             for kind in kinds_of(self.client_type):
                 newest = known.now(kind, ()) if kind in known.changed else None

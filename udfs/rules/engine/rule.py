@@ -228,9 +228,7 @@ class Rule:
         return _said(self, outcome, tuple(push.profile.limits.get(self.code, {}).items()), push.software)
 
     def judge(self, push: Push) -> Judgement:
-        """What it says of a push of a client that it is for."""
-        if function := FUNCTIONS.get(self.code):
-            return function(push)
+        """What it says by its bounds, or by the value that is wrong, of a push of a client that it is for."""
         if self.bounds:
             number, passes = push.number(self.keys[0]), any(push.text(key) == text for key, text in self.unless.items())
             limits = ((name, limit(push, self.code, name)) for name in self.bounds)
@@ -281,19 +279,21 @@ def judge(push: Push, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Judgement
     """What each of the rules says that is for this client, and is switched on."""
     off, no_answers = push.profile.off, push.text("acks") == "0"
     library = push.software.dialect.name if push.software.dialect else None
-    for rule, surely in _meant(rules, push.candidates, push.shared, library):
+    for rule, judges_by, surely in _meant(rules, push.candidates, push.shared, library):
         if rule.code not in off and not (rule.of_answers and no_answers):
-            judgement = rule.judge(push) if surely else Judgement(NOT_EVALUABLE)
+            judgement = judges_by(push) if surely else Judgement(NOT_EVALUABLE)
             if judgement.outcome == FIRED and judgement.settings is None:
                 judgement = judgement._replace(settings=push.evidence(rule.keys))
             yield rule, judgement
 
 
 @lru_cache(maxsize=1024)
-def _meant(rules: tuple[Rule, ...], candidates: frozenset[ClientType], shared: bool, library: str | None) -> list[tuple[Rule, bool]]:
-    """The rules that may be for such a client, and whether each surely is."""
+def _meant(
+    rules: tuple[Rule, ...], candidates: frozenset[ClientType], shared: bool, library: str | None
+) -> list[tuple[Rule, Judges, bool]]:
+    """The rules that may be for such a client, what judges by each, and whether it surely is for it."""
     return [
-        (rule, shared or candidates <= rule.client_types)
+        (rule, FUNCTIONS.get(rule.code, rule.judge), shared or candidates <= rule.client_types)
         for rule in rules
         if not candidates.isdisjoint(rule.client_types) and (rule.dialects is None or library is None or library in rule.dialects)
     ]
