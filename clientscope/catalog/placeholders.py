@@ -12,7 +12,7 @@ import re
 TEMPLATE = (
     r"\$\{[^{}:]*(?::-?)?\}|\$\{(?:env|strimzienv|sys|system|vault|secretsmanager):[^{}]*\}|\$\{[a-z][a-z0-9]*:[^{}:/]*[:/][^{}]*\}"
     r"|\$\{\{[^{}]*\}\}|\$\([A-Za-z_.]+\)|\$[A-Z_][A-Z0-9_]+|\$[0-9]\b|\{\{[^{}]*\}\}|%\{[A-Za-z_]+\}|%[A-Z_]+%|<[^<>]*>|\*{3,}|[xX]{3,}|\.{3,}"
-    r"|\[(?i:hidden|redacted)(?: [0-9a-f]{1,16})?\]|\{[A-Z][A-Z_.-]+\}|@[A-Za-z][\w.-]*@"
+    r"|\[(?i:hidden|redacted)(?: [0-9a-f]{1,16})?\]|\{[A-Z][A-Z_.-]+\}"
 )
 """Placeholders of values that come from elsewhere, or were removed."""
 
@@ -26,10 +26,10 @@ _FILE = (
     r"|/(?:etc|var|run|mnt|opt|home|usr|tmp|secrets|vault)/[\w./-]+"
 )
 _KEPT_ELSEWHERE = (
-    r"ENC[\[(][^\])]*[\])]|\$ANSIBLE_VAULT;[\s\S]*|arn:aws[a-z-]*:\S+|@Microsoft\.KeyVault\([^)]*\)"
+    r"@[A-Za-z][\w.-]*@|ENC[\[(][^\])]*[\])]|\$ANSIBLE_VAULT;[\s\S]*|arn:aws[a-z-]*:\S+|@Microsoft\.KeyVault\([^)]*\)"
     r"|(?:ref\+)?(?:ssm|vault|op|awssm|awssecrets|secretsmanager|gcpsm|gcpsecrets|azurekeyvault|sops)s?:/?/?[A-Za-z][\w./:#-]*/[\w./:#-]+"
 )
-"""What SOPS, Jasypt and Ansible have encrypted, and where a service keeps a secret."""
+"""What Maven fills in, what SOPS, Jasypt and Ansible have encrypted, and where a service keeps a secret."""
 # Within a longer text, white space or a quote inside a template cuts the template off.
 _CUT_TEMPLATE = r"\$\{[^{}:]*|\$\(.*|\{\{.*|<[\w-]*|%\{.*"
 
