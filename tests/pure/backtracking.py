@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from re import _constants as code  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
@@ -34,6 +35,14 @@ class _Matcher:
         self.steps += 1
         if op is code.MAX_REPEAT:
             yield from self.repeat(*argument, position)
+        elif op is code.POSSESSIVE_REPEAT:
+            yield from islice(self.repeat(*argument, position), 1)
+        elif op in (code.ASSERT, code.ASSERT_NOT):
+            direction, inner = argument
+            begin = position if direction > 0 else position - 1  # behind, of one character
+            holds = begin >= 0 and next(self.sequence(list(inner), 0, begin), None) is not None
+            if holds == (op is code.ASSERT):
+                yield position
         elif op is code.SUBPATTERN:
             yield from self.sequence(list(argument[3]), 0, position)
         elif op is code.BRANCH:

@@ -38,7 +38,7 @@ _OF_REQUESTS = ("assword", "ecret", "hmac", "oginModule")
 """What a line of the request logger has that is worth a closer look: keys and tokens are in most of them."""
 
 _KEY = re.compile(
-    r"(?:(?P<key>(?:env:)?[A-Za-z][\w.\[\]-]{0,119})\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|:=|=|:)"
+    r"(?:(?P<key>(?:env:)?(?<![A-Za-z])[A-Za-z][\w.\[\]-]{0,119}+)\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|:=|=|:)"
     r"|(?:--|\bENV )(?P<option>[A-Za-z][\w-]{0,60})(?:=|\s))\s{0,40}"
 )
 """A name, and what separates it from its value: ``key =``, ``"key":``, ``key: str =``, ``["key"] =``, ``--key``, ``$env:key =``."""

@@ -7,8 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
+from backtracking import steps
 from command_runs import Run
 from every import every
+
+from clientscope.commands.lint import credentials
 
 FORMATS = ("full", "concise", "json", "sarif", "github")
 CANARY = "c4n4ry"
@@ -137,3 +140,10 @@ def test_a_file_of_unknown_names_hides_no_other_files_mistake(here: Path, run: R
     assert [finding["severity"] for finding in unknown].count("info") == 3_000
     notes = [finding["settings"][0]["note"] for finding in unknown]
     assert notes.count("not looked up: more than 1,024 names are unknown") == 3_000 - 1_024, "so many of each file"
+
+
+@pytest.mark.parametrize("piece", ["ab", "a_", "a.b-", "foo_bar_", "password.", "QUJD", "a1"])
+def test_a_name_that_never_ends_takes_few_steps_for_each_character(piece: str) -> None:
+    """Files of 64 MiB are searched; by some 1,700 steps a character one would take minutes."""
+    text = (piece * 1_000)[:1_000]
+    assert steps(credentials._KEY.pattern, text) <= 100 * len(text)
