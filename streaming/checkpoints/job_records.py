@@ -141,7 +141,7 @@ class Verdicts(JobRecord):
     """From where on ``clientscope.results`` has verdicts that count: those before are of other rules, or of topics that are gone.
 
     Attributes:
-        judged_by: what they follow from beside the pushes; where it changes, all pushes are judged again.
+        judged_by: `udfs.fingerprint` of what they follow from; where it changes, all pushes are judged again.
         topic_ids: of the topics of configurations and of results, as in `QueryStart`.
         begin: by partition; one that isn't named counts from its beginning.
     """

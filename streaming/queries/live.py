@@ -6,8 +6,8 @@ task that judged. Nothing of it comes to the driver: there the engines of findin
 Spark's sink writes at least once: after a failure the records of a batch come again. Engines take the newest of each by its place in the
 source, so that changes nothing.
 
-A start reads no push: results are compacted, one for each client, and count as long as the rules are the same. Where they aren't, the query
-begins with the first configuration, and what it writes from then on counts.
+A start reads no push: results are compacted, one for each client, and count as long as what they follow from is the same
+(`udfs.fingerprint`). Where it isn't, the query begins with the first configuration, and what it writes from then on counts.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ from kafka.errors import KafkaError
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
-from clientscope import __version__
 from clientscope.clock import now_ms
-from clientscope.digest import identifier
 from clientscope.errors import RecordError
 from clientscope.findings.conditions import Condition
 from clientscope.kafka.access import KafkaAccess
@@ -45,6 +43,7 @@ from streaming.publish_gauges import EndsAsked, GaugesPublisher
 from streaming.queries.query import JobContext, JobQuery, source, start
 from streaming.sources import sink_options
 from streaming.spark import last_report, read_to
+from udfs.fingerprint import fingerprint
 
 log = logging.getLogger(__name__)
 
@@ -73,12 +72,6 @@ def passed(job: JobContext, records: DataFrame) -> DataFrame:
     return transforms.live(records, job.digest_key, job.thresholds)
 
 
-def judged_by(job: JobContext) -> str:
-    """What verdicts follow from beside the pushes: the release with its rules, the user's limits, and the key of digests."""
-    rules = job.settings.rules_file.read_text() if job.settings.rules_file else ""
-    return identifier("rules", __version__, rules, job.digest_key.key_id if job.digest_key else "")
-
-
 class Reported(NamedTuple):
     """What Spark has reported, which counts once the engines have taken in what came of it.
 
@@ -103,7 +96,7 @@ class LiveQuery:
         self._said_lag: tuple[bool, int] = (False, 0)
         self._reported: Reported | None = None
         with ExitStack() as opened:  # closed again where the rest fails
-            verdicts = job.checkpoints.verdicts(judged_by(job))
+            verdicts = job.checkpoints.verdicts(fingerprint(job.thresholds, job.digest_key))
             self._findings = opened.enter_context(closing(FindingsPublisher(job)))
             self._follower = opened.enter_context(closing(TopicReader(kafka, "clientscope-stream")))
             there = self._follower.ranges(CONFIGS, CONNECTIONS, *FOLLOWED, since_ms={INPUTS: self._findings.since_ms})
