@@ -206,9 +206,18 @@ class FindingsEngine:
             self._comparisons.started(application, fleet.Change(*change))
         # Until all has been read, a client that declares its configuration may be still to come: what was seen of it has to wait.
         self.book.pushed(application, push, earlier, leaks_only=self._is_catching_up and push.rank > 0)
-        if self.clients.is_full:  # at the start of clients, too, that have been gone for long
-            room = self.clients.forget(self._newest_ms) if self._is_catching_up else self.clients.make_room()
-            self._forgotten(*room, push.appended_ms)
+        if self.clients.is_full:
+            self._make_room(push)
+
+    def _make_room(self, push: JudgedPush) -> None:
+        """At the start clients are known, too, that have been gone for long: these go before others, and one that comes then goes alone."""
+        if not self._is_catching_up:
+            gone, applications = self.clients.make_room()
+        elif self.clients.is_forgotten(push, self._newest_ms):
+            gone, applications = [self.clients.erase(push.client) or push], []
+        else:
+            gone, applications = self.clients.forget(self._newest_ms)
+        self._forgotten(gone, applications, push.appended_ms)
 
     def _forgotten(self, clients: list[JudgedPush], applications: list[OneApplication], now_ms: int) -> None:
         if clients or applications:

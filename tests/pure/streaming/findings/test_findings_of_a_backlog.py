@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import time
+from itertools import islice
 
-from fleets import HOUR, MINUTE, NOW, Fleet
+from fleets import HOUR, MINUTE, NOW, Fleet, left_out
 
 from streaming.publish_findings import cloud_event
 
 LEAK = {"acks": "all", "sasl.password": "hunter2-canary"}
+
+
+def test_f50_who_left_long_before_a_start_takes_no_room_from_who_is_here() -> None:
+    """Whether the others are read before those who are here, or between them."""
+    fleet, now, gone = Fleet(most_clients=10), NOW + 2 * HOUR, iter(range(100, 200))
+    fleet.now = now
+    fleet.are_connected(range(1, 9))
+    fleet.engine.early(now)
+    for number in range(9):
+        fleet.now = now
+        if number:
+            fleet.push(f"app-{number}", number, number, settings={"acks": "0"})
+        fleet.now = NOW
+        for other in islice(gone, 9):
+            fleet.push(f"gone-{other}", other, other)
+    fleet.now = now
+    fleet.later()
+    assert fleet.counted("AN101") == ("open", 8)
+    assert left_out(fleet.engine)["clients"] == 0
+    assert fleet.engine.sizes()["clients"] == 8
 
 
 def test_f27_findings_of_a_backlog_carry_the_times_of_their_events(fleet: Fleet) -> None:
