@@ -84,7 +84,7 @@ class JudgedPush:
         client_type: a ``ClientType``; None where it isn't known.
         member: its group.instance.id; None for none.
         transactional: whether it has a transactional.id.
-        ordered_ms: `appended_ms`, or that of an earlier record of its partition if that is later (`streaming.findings.append_times`).
+        ordered_ms: `appended_ms`, or that of an earlier record of its partition if that is later (`AppendTimes`).
     """
 
     client: str
