@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -20,6 +21,7 @@ from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
 from observe import gateway_connections, page, private_file
 from page_browser import Opens, started, watched
 from patience import LIMIT_S
+from places import TESTS
 from played_fleet import OWNERS
 from playwright.sync_api import Browser, expect
 from zookeeper import ZooKeeper
@@ -49,9 +51,22 @@ class RunningBroker:
         """Those on its listener for clients by software, as its own JMX has them."""
         return jmx_connections(self.jmx_port)
 
-    def gateway(self, log_dir: Path, *flags: str, upstream: str = "", listen: str = "", advertised: bool = False) -> Any:
-        """A `running_gateway` in front of it; if ``advertised``, where it leads its clients to."""
-        return running_gateway(self.internal, upstream or self.client, log_dir, *flags, listen=self.advertised if advertised else listen)
+    @contextmanager
+    def gateway(
+        self, log_dir: Path, *flags: str, upstream: str = "", listen: str = "", advertised: bool = False, policy: str = ""
+    ) -> Iterator[RunningGateway]:
+        """A `running_gateway` in front of it; if ``advertised``, where it leads its clients to.
+
+        Args:
+            policy: a class of tests/pure, which then is the gateway's policy.
+        """
+        listen = self.advertised if advertised else listen
+        with pytest.MonkeyPatch.context() as patch:
+            if policy:
+                patch.setenv("PYTHONPATH", str(TESTS / "pure"), prepend=os.pathsep)
+                flags = ("--client-config-policy-class-name", policy, *flags)
+            with running_gateway(self.internal, upstream or self.client, log_dir, *flags, listen=listen) as running:
+                yield running
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import kafka
+from http_attacks import get
 from opentelemetry.proto.metrics.v1.metrics_pb2 import MetricsData
 from patience import LIMIT_S, until
 from prometheus_client.parser import text_string_to_metric_families
@@ -189,10 +189,7 @@ def reloaded(gateway: Any, log: Path, said: str) -> None:
 def page(url: str) -> tuple[int, str]:
     """Status and text of a probe; 0 where nobody answers."""
     try:
-        with urllib.request.urlopen(url, timeout=LIMIT_S) as response:
-            return int(response.status), str(response.read().decode())
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
+        return get(url, LIMIT_S)
     except OSError as error:
         return 0, str(error)
 

@@ -25,15 +25,14 @@ Held = Callable[..., AbstractContextManager[RunningGateway]]
 
 
 @pytest.fixture
-def gateway(spare: RunningBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
+def gateway(spare: RunningBroker, tmp_path: Path) -> Held:
     """A gateway whose policy does as files say."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "pure"), prepend=os.pathsep)
     make_topic(spare.internal, TOPIC)
 
     def start(**settings: Path) -> AbstractContextManager[RunningGateway]:
         configs = ",".join(f"{name.replace('_', '.')}={path}" for name, path in settings.items())
-        flags = ("--client-config-policy-class-name", "slow_policies.HeldPublisher", "--client-config-policy-configs", configs)
-        return spare.gateway(tmp_path / "logs", *flags, "--policy-deadline-ms", "60000", advertised=True)
+        flags = ("--client-config-policy-configs", configs, "--policy-deadline-ms", "60000")
+        return spare.gateway(tmp_path / "logs", *flags, advertised=True, policy="publishing_policies.HeldPublisher")
 
     return start
 

@@ -8,7 +8,6 @@ and one that doesn't is the same broker without.
 from __future__ import annotations
 
 import logging
-import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,11 +60,9 @@ def processed(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def custom_policy(broker: RunningBroker, processed: Path) -> Iterator[RunningGateway]:
     """A gateway with a policy of an operator's own."""
-    flags = ("--client-config-policy-class-name", "plan_policy.AcksAll", "--client-config-policy-configs", f"processed.file={processed}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
-        with broker.gateway(processed.parent, *flags) as running:
-            yield running
+    flags = ("--client-config-policy-configs", f"processed.file={processed}")
+    with broker.gateway(processed.parent, *flags, policy="publishing_policies.AcksAll") as running:
+        yield running
 
 
 def pushed(broker: RunningBroker, instance_id: uuid.UUID | None, expected: int = 1) -> list[Any]:

@@ -30,20 +30,15 @@ RECORDS = 500
 @pytest.fixture(scope="module")
 def gateway(spare: RunningBroker, folder: Path) -> Iterator[RunningGateway]:
     """A gateway with a policy that acts on the client's software name."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[1] / "pure"), os.environ.get("PYTHONPATH", "")]))
-        make_topic(spare.internal, TOPIC)
-        # All clients here have one address, whose own quota isn't what is tested.
-        policy = (
-            "--client-config-policy-class-name",
-            "bad_policies.ActingPublisher",
-            "--push-burst-per-address",
-            "10000",
-            "--policy-deadline-ms",
-            "3000",  # on a busy machine a good push takes longer than half a second, and would be blamed
-        )
-        with spare.gateway(folder / "isolation", *policy, advertised=True) as running:
-            yield running
+    make_topic(spare.internal, TOPIC)
+    flags = (
+        "--push-burst-per-address",
+        "10000",  # all clients here have one address, whose own quota isn't what is tested
+        "--policy-deadline-ms",
+        "3000",  # on a busy machine a good push takes longer than half a second, and would be blamed
+    )
+    with spare.gateway(folder / "isolation", *flags, advertised=True, policy="bad_policies.ActingPublisher") as running:
+        yield running
 
 
 def pushed(address: str, name: str, instance: uuid.UUID) -> int:
