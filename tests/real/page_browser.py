@@ -12,7 +12,7 @@ from re import Pattern
 from typing import Any
 
 from patience import LIMIT_S
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 import sinks.dashboard
 
@@ -102,6 +102,24 @@ def reads(page: Page, selector: str, text: Any) -> None:
 
 def sees(page: Page, selector: str) -> None:
     expect(page.locator(selector)).to_be_visible()
+
+
+def is_live(page: Page) -> None:
+    """Waits until it says that it follows what happens."""
+    reads(page, "#feed", "Live")
+
+
+def offers(page: Page, button: str) -> None:
+    expect(page.get_by_role("button", name=button)).to_be_visible()
+
+
+def leads_to(page: Page, address: str) -> None:
+    """Waits until its address has this pattern in it."""
+    expect(page).to_have_url(re.compile(address))
+
+
+def the_table(page: Page, name: str, **how: Any) -> Locator:
+    return page.get_by_role("table", name=name, **how)
 
 
 def there_are(page: Page, selector: str, number: int) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import page_past
 import pytest
 from every import every
-from page_browser import Opens, follow, is_there, press, reads, shows
+from page_browser import Opens, follow, is_live, is_there, offers, press, shows
 from page_browser import wrong_request as is_allowed  # noqa: F401  read by the fixture of pages
 from page_fleet import Fleet
 from page_server import PageServer, serving
@@ -46,7 +46,7 @@ def update(server: PageServer, page: Page) -> None:
     server.state.unreachable("no broker answers")
     expect(page.locator("#feed")).not_to_have_text("Live")
     server.state.live()
-    reads(page, "#feed", "Live")
+    is_live(page)
     page.wait_for_timeout(600)  # the lists are read again a moment later
 
 
@@ -55,7 +55,7 @@ def an_open_finding(server: PageServer, page: Page, q: str) -> str:
     page.goto(f"{server.url}?view=findings&q={q}")
     page.click(".list tr.row a.to >> nth=0")
     expect(page.get_by_label(REASON)).to_be_visible()
-    reads(page, "#feed", "Live")
+    is_live(page)
     return str(page.evaluate("new URLSearchParams(location.search).get('id')"))
 
 
@@ -94,10 +94,10 @@ def test_keeps_form_when_finding_is_decided_elsewhere(server: PageServer, opens:
     shows(page, ".since", "closed")
     shows(page, ".decide", "Meanwhile this finding was closed")
     expect(page.get_by_label(re.compile("^Until"))).to_be_visible()
-    expect(page.get_by_role("button", name="Accept")).to_be_visible()
+    offers(page, "Accept")
     expect(page.get_by_label(REASON)).to_have_value("known")
     press(page, "Discard", "button")
-    expect(page.get_by_role("button", name="Take the decision back")).to_be_visible()
+    offers(page, "Take the decision back")
     expect(page.get_by_label(REASON)).to_have_value("")
 
 

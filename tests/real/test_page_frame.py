@@ -15,7 +15,10 @@ from page_browser import (
     IN_BAR,
     SECONDS,
     Opens,
+    is_live,
     is_there,
+    leads_to,
+    offers,
     press,
     reads,
     sees,
@@ -100,7 +103,7 @@ def test_catching_up_shows_progress_and_never_a_zero(opens: Opens) -> None:
             expect(page.locator("main [data-state=catching] progress").first).to_have_attribute("value", "30")
             expect(page.locator("main")).not_to_contain_text("0 clients")
         server.state.live()
-        reads(page, "#feed", "Live")
+        is_live(page)
         sees(page, "main [data-state=nothing]")
 
 
@@ -121,34 +124,34 @@ def test_what_fails_can_be_tried_again(shared: PageServer, opens: Opens) -> None
 
 def test_a_server_that_goes_away_is_reported_and_found_again(shared: PageServer, opens: Opens) -> None:
     page = opens(shared.url)
-    reads(page, "#feed", "Live")
+    is_live(page)
     page.route("**/api/v1/events", lambda route: route.fulfill(status=204))
     page.reload()
     reads(page, "#feed", "Connection lost")
     expect(page.get_by_role("button", name="Try again").first).to_be_visible()
     page.unroute("**/api/v1/events")
-    reads(page, "#feed", "Live")
+    is_live(page)
 
 
 def test_a_token_is_asked_for_once(opens: Opens) -> None:
     access = Access(tokens=[Token("ada", "reader", "s3cret-of-ada-which-is-long")])
     with serving(5, access=access) as server:
         page = opens(f"{server.url}?view=findings")
-        expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+        offers(page, "Sign in")
         assert page.locator(".list").count() == 0
         page.get_by_label("Token").fill("not it")
         press(page, "Sign in", "button")
         expect(page.get_by_role("alert")).to_contain_text("invalid token")
         page.get_by_label("Token").fill("s3cret-of-ada-which-is-long")
         press(page, "Sign in", "button")
-        reads(page, "#feed", "Live")
+        is_live(page)
         page.click(".list tr.row a.to >> nth=0")
         shows(page, "section:has(#decide)", "takes the role admin")
         page.reload()
         sees(page, "#decide")
         page.get_by_label("Display settings").click()
         press(page, "Sign out", "button")
-        expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+        offers(page, "Sign in")
 
 
 def test_under_a_path_prefix(opens: Opens) -> None:
@@ -171,11 +174,11 @@ def test_eight_tabs_hold_one_stream(opens: Opens) -> None:
     with serving(10) as server:
         address = f"{server.url}?view=brokers"
         tabs = [opens(address, init=HIDEABLE)]
-        expect(tabs[0].locator("#feed")).to_have_text("Live")
+        is_live(tabs[0])
         for _ in range(7):
             tabs[-1].evaluate("hide(true)")
             tabs.append(opens(address, init=HIDEABLE, context=tabs[0].context))
-            expect(tabs[-1].locator("#feed")).to_have_text("Live")
+            is_live(tabs[-1])
         tabs[-1].wait_for_timeout(600)
         assert server.streams == 1
         for tab in tabs:
@@ -195,7 +198,7 @@ def test_eight_visible_windows_stay_live_by_one_stream(opens: Opens) -> None:
         windows = [opens(f"{server.url}?view=brokers")]
         windows += [opens(f"{server.url}?view=clients", context=windows[0].context) for _ in range(7)]
         for window in windows:
-            reads(window, "#feed", "Live")
+            is_live(window)
             assert not window.evaluate("document.hidden")
 
         def all_follow(shown: list[Page]) -> None:
@@ -209,11 +212,11 @@ def test_eight_visible_windows_stay_live_by_one_stream(opens: Opens) -> None:
         windows[0].close()  # it was the first, so it has the stream
         all_follow(windows[1:])
         for window in windows[1:]:
-            reads(window, "#feed", "Live")
+            is_live(window)
         windows[1].wait_for_timeout(600)
         assert server.streams == 1
         late = opens(server.url, context=windows[1].context)
-        reads(late, "#feed", "Live")
+        is_live(late)
         all_follow([*windows[1:], late])
         assert server.streams == 1
 
@@ -229,7 +232,7 @@ def test_data_docs_open_from_the_page_and_need_nothing_but_themselves(browser: B
 
 def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
     page = opens(address)
-    reads(page, "#feed", "Live")
+    is_live(page)
     expect(page.locator("#data-docs")).to_be_hidden()
     append(tmp_path, CONNECTIONS, connections(UNBALANCED))
     with closing(CheckingProcess(str(tmp_path))) as process:
@@ -251,7 +254,7 @@ def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
     assert requests and all(url.startswith(f"{address}data-docs/") for url in every(requests)), requests
     press(page, "Back to clientscope")
     expect(page).to_have_url(address)
-    reads(page, "#feed", "Live")
+    is_live(page)
 
 
 @pytest.mark.parametrize("command", ["xray", "readiness"])
@@ -276,7 +279,7 @@ def test_every_view_of_the_bar_has_its_key_its_title_and_its_line_in_the_help(sh
     for name, title, key in (*IN_BAR[1:], IN_BAR[0]):
         page.keyboard.press("g")
         page.keyboard.press(key)
-        expect(page).to_have_url(re.compile(f"[?]view={name}$"))
+        leads_to(page, f"[?]view={name}$")
         shows(page, "nav.ways a[aria-current=page]", title)
         expect(page).to_have_title("clientscope" if name == "overview" else f"{title} · clientscope")
     page.keyboard.press("?")
@@ -285,13 +288,13 @@ def test_every_view_of_the_bar_has_its_key_its_title_and_its_line_in_the_help(sh
     page.keyboard.press("?")
     page.goto(f"{shared.url}?view=findings")
     page.click(".list tr.row a.to >> nth=0")
-    expect(page).to_have_url(re.compile("[?]view=finding&"))
+    leads_to(page, "[?]view=finding&")
     expect(page).to_have_title("Finding · clientscope")
     shows(page, "nav.ways a[aria-current=page]", "Findings")
     fresh = opens(page.url)  # with nothing to go back to
     is_there(fresh)
     fresh.keyboard.press("Escape")
-    expect(fresh).to_have_url(re.compile("[?]view=findings$"))
+    leads_to(fresh, "[?]view=findings$")
 
 
 ROUNDS = 8

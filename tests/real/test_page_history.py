@@ -9,7 +9,7 @@ from pathlib import Path
 
 import page_past
 import pytest
-from page_browser import Opens, follow, press, reads, searched, sees, shows, there_are
+from page_browser import Opens, follow, leads_to, press, reads, searched, sees, shows, the_table, there_are
 from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
 from past_tables import DAY_MS, HOUR_MS, NOW_MS, append, connection, gauge
@@ -47,10 +47,10 @@ def test_connections_over_time_in_ranges_that_the_address_names(shared: PageServ
     shows(page, ".legend li >> nth=0", "librdkafka 2.5.3")
     sees(page, '.foot:has-text("The most at once in each 30 min")')
     press(page, "30 d")
-    expect(page).to_have_url(re.compile("range=30d"))
+    leads_to(page, "range=30d")
     sees(page, '.foot:has-text("The most at once in each 2 h")')
     press(page, "as a table")
-    table = page.get_by_role("table", name="Connections by software version", exact=True)
+    table = the_table(page, "Connections by software version", exact=True)
     steps = table.locator("tbody tr")
     expect(steps.nth(359)).to_be_visible()
     assert steps.count() in (360, 361)  # at the end of a step, 30 days are whole steps
@@ -63,7 +63,7 @@ def test_connections_over_time_in_ranges_that_the_address_names(shared: PageServ
     day = page.evaluate("new Date(Date.now() - 3 * 86400000).toISOString().slice(0, 10)")
     page.get_by_label("from").fill(day)
     page.get_by_label("to", exact=True).fill(day)
-    expect(page).to_have_url(re.compile(f"from={day}&to={day}"))
+    leads_to(page, f"from={day}&to={day}")
     expect(table.locator("thead th").first).to_contain_text("5 min")
     expect(table.locator("tbody tr")).to_have_count(288)
     page.get_by_label("to", exact=True).fill("2020-01-01")
@@ -142,7 +142,7 @@ def test_what_other_views_show_of_it(shared: PageServer, opens: Opens) -> None:
     page.click("section:has(#over-time) .legend a >> nth=0")
     reads(page, "h1", "History")
     searched(page, re.compile("librdkafka.*2.5.3"))
-    expect(page).to_have_url(re.compile("range=30d"))
+    leads_to(page, "range=30d")
     page.keyboard.press("Escape")
     page.click("h1")
     page.keyboard.press("g")
@@ -182,10 +182,10 @@ def test_what_a_client_measured_itself_beside_its_settings(shared: PageServer, o
     expect(queue.locator("b").first).to_have_text(shown[0])
 
     press(own, "24 h")
-    expect(page).to_have_url(re.compile("metrics=24h"))
+    leads_to(page, "metrics=24h")
     shows(own, ".foot", "Each point is of 15 min")
     press(own, "as a table")
-    table = own.get_by_role("table", name="Metrics of the producer", exact=True)
+    table = the_table(own, "Metrics of the producer", exact=True)
     expect(table.locator("tbody tr").first.locator("td").nth(2)).to_contain_text("ms")
     assert table.locator("tbody tr").count() in (95, 96, 97)
     press(own, "as curves")

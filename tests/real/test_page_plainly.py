@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from made_findings import leak, made
 from observe import page as answer_of
-from page_browser import Opens, press, reads, sees, serious, shows, there_are, wrong_request
+from page_browser import Opens, leads_to, press, reads, sees, serious, shows, the_table, there_are, wrong_request
 from page_fleet import Fleet
 from page_server import PageServer, serving
 from page_state import result
@@ -125,7 +125,7 @@ def test_pushes_are_those_that_clients_pushed(shared: PageServer, opens: Opens) 
     assert json.loads(answer_of(f"{shared.url}api/v1/results?pushed=true&limit=1000")[1])["total"] == pushes
     expect(newest.locator('tr.row:has-text("not judged")').first).to_contain_text(re.compile(r"\d+ rules? not judged"))
     page.goto(f"{shared.url}?pushes=table")
-    by_minute = page.get_by_role("table", name="Pushes").locator("td")
+    by_minute = the_table(page, "Pushes").locator("td")
     expect(by_minute).to_have_count(60)
     assert 0 < sum(number_in(text) for text in by_minute.all_inner_texts() if text != "–") <= (pushes or 0)
 
@@ -179,7 +179,7 @@ def test_columns_are_chosen_and_the_address_has_them(shared: PageServer, opens: 
     page.click('summary:has-text("Columns")')
     page.get_by_label("Gateway", exact=True).check()
     page.get_by_label("Principal", exact=True).uncheck()
-    expect(page).to_have_url(re.compile(r"columns=software,owner,address,connections,findings,since,listener,broker,gateway"))
+    leads_to(page, r"columns=software,owner,address,connections,findings,since,listener,broker,gateway")
     page.reload()
     expect(headings.filter(has_text="Gateway")).to_have_count(1)
     expect(headings.filter(has_text="Broker")).to_have_count(1)  # what is chosen is shown at any width
@@ -195,7 +195,7 @@ def test_numbers_and_names_say_of_what(shared: PageServer, opens: Opens) -> None
     reads(page, ".bar .cluster", "Cluster prod-eu-1")
     shows(page, '.health .chip:has-text("Stream")', "643 records behind Kafka, the oldest 900 ms old")
     shows(page, '.health .chip:has-text("Gateways")', "last record")
-    figures = page.get_by_role("table", name="Each process").locator('tr:has-text("gw-1") td').last
+    figures = the_table(page, "Each process").locator('tr:has-text("gw-1") td').last
     expect(figures).to_have_text("open connections: 812")
 
 
@@ -227,7 +227,7 @@ def test_rules_are_explained_on_the_page(shared: PageServer, opens: Opens) -> No
     shows(page, ".pairs.details", "Why")
     shows(page, ".pairs.details", "lost without notice")
     page.locator(".pairs.details").get_by_role("link", name="AN101").click()
-    expect(page).to_have_url(re.compile("view=rule&code=AN101"))
+    leads_to(page, "view=rule&code=AN101")
     reads(page, "h1", "AN101 acks zero")
     outer = page.get_by_role("link", name="Apache Kafka, acks")
     assert (outer.get_attribute("target"), outer.get_attribute("rel")) == ("_blank", "noopener noreferrer")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from page_browser import SECONDS, Opens, follow, press, reads, searched, sees, shows, there_are
+from page_browser import SECONDS, Opens, follow, is_live, leads_to, press, reads, searched, sees, shows, the_table, there_are
 from page_browser import wrong_request as is_allowed  # noqa: F401  read by the fixture of pages
 from page_fleet import HOSTILE, Fleet
 from page_server import PageServer, serving
@@ -38,7 +38,7 @@ def rows(page: Page) -> list[str]:
 
 def test_the_overview_answers_at_a_glance(shared: PageServer, opens: Opens) -> None:
     page = opens(shared.url)
-    reads(page, "#feed", "Live")
+    is_live(page)
     fleet = shared.fleet
     figure = page.locator('.figure:has-text("Connections") .value')
     expect(figure).to_have_text(f"{sum(member.connections for member in fleet.members):,}")
@@ -52,7 +52,7 @@ def test_the_overview_answers_at_a_glance(shared: PageServer, opens: Opens) -> N
     there_are(page, "section:has(#newest) tr.row", 8)
 
     page.locator("section:has(#over-time)").get_by_role("link", name="as a table").click()
-    table = page.get_by_role("table", name="Connections by software version", exact=True).first
+    table = the_table(page, "Connections by software version", exact=True).first
     expect(table.locator("tbody tr")).to_have_count(60)
     unknown = table.locator("tbody tr", has_text=re.compile("–"))
     expect(unknown.first).not_to_contain_text("0,")  # a minute without a report is not zero
@@ -70,7 +70,7 @@ def test_a_silent_gateway_is_amber_and_named(own: PageServer, opens: Opens) -> N
     expect(page.locator('.health .chip:has-text("Gateways")')).to_have_attribute("data-tone", "warn")
     shows(page, ".unwell", "gateway gw-2 is stale. Nothing was heard of it")
     page.get_by_role("button", name="Details").first.click()
-    expect(page.get_by_role("table", name="Each process").locator('tr:has-text("gw-2")')).to_contain_text("stale")
+    expect(the_table(page, "Each process").locator('tr:has-text("gw-2")')).to_contain_text("stale")
 
 
 def test_clients_are_searched_sorted_grouped_and_opened(shared: PageServer, opens: Opens) -> None:
@@ -89,7 +89,7 @@ def test_clients_are_searched_sorted_grouped_and_opened(shared: PageServer, open
     expect(page.get_by_role("columnheader", name="Connections")).to_have_attribute("aria-sort", "descending")
     shows(page, ".list tr.row >> nth=0", "24")
     page.fill("#search", "software:librdkafka version:<2.5")
-    expect(page).to_have_url(re.compile(r"q=software:librdkafka"))
+    leads_to(page, r"q=software:librdkafka")
     there_are(page, '.list tr.row:has-text("2.5.3")', 0)
     there_are(page, '.list tr.row:has-text("apache-kafka-java")', 0)
     shows(page, ".list tr.row >> nth=0", "librdkafka")
@@ -116,9 +116,9 @@ def test_clients_are_searched_sorted_grouped_and_opened(shared: PageServer, open
 
     page.goto(f"{shared.url}?view=clients&sort=-connections&q=connections:>=24")
     page.click("td.chevron button >> nth=0")
-    expect(page.get_by_role("table", name="Connections", exact=True).locator("tbody tr")).to_have_count(24)
+    expect(the_table(page, "Connections", exact=True).locator("tbody tr")).to_have_count(24)
     page.reload()  # all of it is in the address
-    expect(page.get_by_role("table", name="Connections", exact=True).locator("tbody tr")).to_have_count(24)
+    expect(the_table(page, "Connections", exact=True).locator("tbody tr")).to_have_count(24)
     with page.expect_download() as download:
         press(page, "CSV")
     lines = download.value.path().read_text().splitlines()
@@ -142,7 +142,7 @@ def test_one_client(shared: PageServer, opens: Opens) -> None:
     reads(page, "h1", name)
     shows(page, "section:has(#identity)", "SASL_SSL")
     reads(page, ".findings-list .pill >> nth=0", re.compile("high|critical"))
-    settings = page.get_by_role("table", name="Settings")
+    settings = the_table(page, "Settings")
     expect(settings.locator('tr:has-text("linger.ms")')).to_contain_text("pushed")
     expect(settings.locator('tr:has-text("sasl.jaas.config")')).to_contain_text("withheld: key infix, 90 bytes")
     expect(settings.locator('tr:has-text("request.timeout.ms")')).to_contain_text("default")
@@ -150,14 +150,14 @@ def test_one_client(shared: PageServer, opens: Opens) -> None:
     expect(settings.locator('tr:has-text("linger.ms")')).to_have_count(0)
     expect(settings.locator('tr:has-text("sasl.jaas.config")')).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page).to_have_url(re.compile("view=client&"))  # one step back: all sources
+    leads_to(page, "view=client&")  # one step back: all sources
     page.keyboard.press("Escape")
     reads(page, "h1", "Clients")
 
     started_again = next(member for member in shared.fleet.members if member.push and member.number % 9 == 0)
     page.goto(f'{shared.url}?view=clients&q=client_id:"{started_again.client_id}"')
     page.click(".list tr.row a.to >> nth=0")
-    changed = page.get_by_role("table", name="Changes").first
+    changed = the_table(page, "Changes").first
     expect(changed.locator('tr:has-text("acks")')).to_contain_text(re.compile("all.*→.*1"))
     expect(changed.locator('tr:has-text("linger.ms")')).to_contain_text(re.compile("not set.*→.*5"))
 
@@ -187,15 +187,15 @@ def test_findings_are_ranked_filtered_and_explained(shared: PageServer, opens: O
 
 def test_brokers_where_they_differ_and_are_searched(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=brokers")
-    third = page.get_by_role("table", name="Brokers").locator('tr.row:has-text("kafka-3.internal")')
+    third = the_table(page, "Brokers").locator('tr.row:has-text("kafka-3.internal")')
     expect(third).to_contain_text("Kafka 4.2 or 4.3")
     expect(third).to_contain_text("inferred")
-    differ = page.get_by_role("table", name="Differences")
+    differ = the_table(page, "Differences")
     expect(differ.locator("tbody tr")).to_have_count(2)
     expect(differ.locator('tr:has-text("Fetch")')).to_contain_text("4–17 at 1, 2")
-    expect(page.get_by_role("table", name="API ranges").locator("tr.differs")).to_have_count(2)
+    expect(the_table(page, "API ranges").locator("tr.differs")).to_have_count(2)
 
-    table = page.get_by_role("table", name="Brokers").locator("tr.row")
+    table = the_table(page, "Brokers").locator("tr.row")
     expect(table).to_have_count(3)
     page.fill("#search", "source:inferred")
     expect(table).to_have_count(1)
@@ -212,7 +212,7 @@ def test_brokers_where_they_differ_and_are_searched(shared: PageServer, opens: O
 
 def test_readiness_lists_who_breaks_and_why(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=readiness&target=4.0.0")
-    table = page.get_by_role("table", name="Readiness").locator("tr.row")
+    table = the_table(page, "Readiness").locator("tr.row")
     expect(table.first).to_contain_text("breaks")
     expect(table.first).to_contain_text("unknown software")
     shows(page, ".verdicts", "A version that Kafka 4.0.0 doesn't serve was last seen")
@@ -222,7 +222,7 @@ def test_readiness_lists_who_breaks_and_why(shared: PageServer, opens: Opens) ->
     expect(table.first.locator("a.to, td.strong").first).to_have_text("unknown software")
     expect(table.filter(has_text="kafkajs 2.2.4")).to_contain_text("can't be judged yet")
     page.get_by_label("Release of the brokers").select_option("3.9.2")
-    expect(page).to_have_url(re.compile("target=3.9.2"))
+    leads_to(page, "target=3.9.2")
     shows(page, ".verdicts", "No version that Kafka 3.9.2 doesn't serve was seen since")
     press(page, "Principals", exact=True)
     table.filter(has_text="User:orders").locator("a.to").click()
@@ -275,7 +275,7 @@ def test_pace_paused_and_live_again(own: PageServer, opens: Opens) -> None:
 @pytest.mark.parametrize(("view", "key"), [("clients", "c"), ("findings", "f")])
 def test_search_key_waits_for_a_view_that_is_still_loaded(shared: PageServer, opens: Opens, view: str, key: str) -> None:
     page = opens(shared.url)
-    reads(page, "#feed", "Live")
+    is_live(page)
     held: list[Route] = []
 
     def hold(route: Route) -> None:  # Playwright takes no method of a list
@@ -294,7 +294,7 @@ def test_search_key_waits_for_a_view_that_is_still_loaded(shared: PageServer, op
 
 def test_keys(shared: PageServer, opens: Opens) -> None:
     page = opens(f"{shared.url}?view=clients")
-    reads(page, "#feed", "Live")
+    is_live(page)
     page.keyboard.press("/")
     expect(page.locator("#search")).to_be_focused()
     page.keyboard.type("jgk?")  # is text there
@@ -343,7 +343,7 @@ def test_hostile_strings_stay_text_in_every_view(own: PageServer, opens: Opens) 
     page.locator(".list tr.row a.to", has_text=HOSTILE).click()
     reads(page, "h1", HOSTILE)
     page.goto(f"{own.url}?view=brokers&open={HOSTILE}/9")
-    expect(page.get_by_role("table", name="Brokers")).to_contain_text(HOSTILE)
+    expect(the_table(page, "Brokers")).to_contain_text(HOSTILE)
     page.goto(f"{own.url}?view=clients&q={HOSTILE}&sort={HOSTILE}&offset={HOSTILE}")
     searched(page, HOSTILE)
     assert page.locator("main img, [onerror]").count() == 0
