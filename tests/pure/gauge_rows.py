@@ -43,6 +43,12 @@ def listed(name: tuple[str, str], sequence: int, connections: int, **changes: An
     return series(name, sequence, connections, **{"heartbeat_parts": 1, "heartbeat_interval_ms": 5000, **changes})
 
 
+def heartbeat(sequence: int, counts: Mapping[str, int], **changes: Any) -> list[GaugeEntry]:
+    """A whole one: connections by the software's name, of its version 1 unless it is unknown."""
+    names = {(name, "unknown" if name == "unknown" else "1"): count for name, count in counts.items()}
+    return [*(listed(name, sequence, count, **changes) for name, count in names.items()), beat(sequence, **changes)]
+
+
 class Topic:
     """``clientscope.gauges`` as a compacted topic has it in the end."""
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from gauge_rows import Topic, beat, listed, series
+from gauge_rows import Topic, beat, heartbeat, listed, series
 
 from clientscope.kafka.writer import partition_of
 from clientscope.presence import FORGOTTEN_MS
@@ -14,7 +14,7 @@ from streaming.gauges import Changes, GaugeEntry, Gauges
 from streaming.gauges import series as table
 from streaming.gauges.read_clock import RETURN_S
 
-JAVA, GO, OTHER = ("java", "4.4.0"), ("go", "1"), ("other", "other")
+JAVA, GO, OTHER = ("java", "1"), ("go", "1"), ("other", "other")
 
 
 @pytest.fixture
@@ -51,9 +51,7 @@ def row(changes: Changes, gateway: str = "g") -> dict[str, Any]:
 def test_a_value_is_compact_json_with_the_series_in_key_and_value() -> None:
     changes = Gauges({}, now=0).apply([series(JAVA, 3, 2)], now=0)
     assert changes == {
-        key(
-            JAVA
-        ): b'{"version":1,"cluster":"c","broker":1,"gateway":"g","listener":"CLIENT","software_name":"java","software_version":"4.4.0",'
+        key(JAVA): b'{"version":1,"cluster":"c","broker":1,"gateway":"g","listener":"CLIENT","software_name":"java","software_version":"1",'
         b'"connections":2,"opened":9,"closed":7,"epoch":1,"sequence":3,"timestamp_ms":0}'
     }
 
@@ -77,7 +75,7 @@ THIRDS = [beat(10 + part, heartbeat_part=part, heartbeat_parts=3) for part in ra
             ([series(JAVA, 2, 1), series(GO, 3, 2)], {"go": 2}),
             ([listed(JAVA, 4, 1), listed(GO, 4, 2)], None),
             ([beat(4)], {}),
-            ([listed(JAVA, 5, 1), listed(GO, 5, 2), beat(5)], None),
+            (heartbeat(5, {"java": 1, "go": 2}), None),
         ],
         [([series(JAVA, 0, -1)], None)],
         [
@@ -127,14 +125,14 @@ def test_a_farewell_takes_all_series_and_the_gateway(gauges: Gauges) -> None:
 
 
 def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back(gauges: Gauges) -> None:
-    slow = {"gateway": "h", "heartbeat_interval_ms": 60_000}
-    gauges.apply([listed(JAVA, 1, 1), beat(1), listed(GO, 1, 1, **slow), beat(1, gateway="h", interval_ms=60_000)], now=100)
+    slow = heartbeat(1, {"go": 1}, gateway="h", heartbeat_interval_ms=60_000)
+    gauges.apply([*heartbeat(1, {"java": 1}), *slow], now=100)
     assert gauges.expire(115) == {}
     assert gauges.expire(115.1) == {key(JAVA): None, '["c",1,"g"]': None}
     assert gauges.expire(116) == {}
     assert gauges.apply([series(JAVA, 5, 2)], now=119) == {}, "a late record is no return"
-    assert gauges.apply([listed(JAVA, 1, 1), beat(1)], now=119) == {}, "a repeated heartbeat neither"
-    assert changed(gauges.apply([listed(JAVA, 6, 2), beat(6)], now=120)) == {"java": 2}
+    assert gauges.apply(heartbeat(1, {"java": 1}), now=119) == {}, "a repeated heartbeat neither"
+    assert changed(gauges.apply(heartbeat(6, {"java": 2}), now=120)) == {"java": 2}
 
 
 @pytest.mark.parametrize(
@@ -143,7 +141,7 @@ def test_a_silent_gateway_is_lost_after_three_intervals_and_comes_back(gauges: G
     ids=["heard since", "heard just then", "heard before"],
 )
 def test_a_gateway_has_time_to_return_where_kafka_was_away(gauges: Gauges, returned_s: float, gone_s: float) -> None:
-    gauges.apply([listed(JAVA, 1, 1), beat(1)], now=100)
+    gauges.apply(heartbeat(1, {"java": 1}), now=100)
     assert gauges.expire(gone_s, {}, returned_s) == {}
     assert changed(gauges.expire(gone_s + 0.1, {}, returned_s)) == {"java": None}
 
@@ -161,7 +159,7 @@ def test_a_gateway_has_time_to_return_where_kafka_was_away(gauges: Gauges, retur
 )
 def test_a_repeated_farewell_does_not_put_off_forgetting(gauges: Gauges, beats: list[tuple[float, int, int]], gone_at: float) -> None:
     """Beats are times, sequences and intervals; an interval of 0 says farewell."""
-    gauges.apply([listed(JAVA, 1, 1), beat(1)], now=50)
+    gauges.apply(heartbeat(1, {"java": 1}), now=50)
     for now, sequence, interval_ms in beats:
         gauges.apply([beat(sequence, interval_ms=interval_ms)], now=now)
     gauges.expire(gone_at + FORGOTTEN_MS / 1000)
@@ -203,10 +201,10 @@ def test_a_gateway_without_a_heartbeat_is_silent_as_far_as_all_partitions_were_r
 
 
 def test_a_restart_writes_nothing_again(gauges: Gauges, topic: Topic) -> None:
-    topic.take(gauges, [listed(JAVA, 0, 1), listed(GO, 0, 2), beat(0)])
+    topic.take(gauges, heartbeat(0, {"java": 1, "go": 2}))
     again = Gauges(topic.values, now=0)
-    assert again.apply([listed(JAVA, 0, 1), listed(GO, 0, 2), beat(0)], now=0) == {}
-    assert again.apply([listed(JAVA, 1, 1), listed(GO, 1, 2), beat(1)], now=0) == {}
+    assert again.apply(heartbeat(0, {"java": 1, "go": 2}), now=0) == {}
+    assert again.apply(heartbeat(1, {"java": 1, "go": 2}), now=0) == {}
     assert changed(again.apply([series(JAVA, 2, 0)], now=0)) == {"java": None}
 
 
@@ -216,7 +214,7 @@ def test_series_of_two_epochs_left_by_a_crash_end_as_the_newer() -> None:
     newer = Gauges({}, now=0).apply([series(GO, 0, 1, epoch=2)], now=0)
     for published in (older | newer, newer | older):
         again = Gauges({key: value for key, value in published.items() if value}, now=0)
-        changes = again.apply([listed(GO, 1, 1, epoch=2), beat(1, epoch=2)], now=0)
+        changes = again.apply(heartbeat(1, {"go": 1}, epoch=2), now=0)
         assert (changed(changes), row(changes)["epoch"]) == ({"java": None}, 2)
 
 
@@ -304,7 +302,7 @@ def test_f29_a_timestamp_that_cannot_be_right_is_kafkas_own_and_flagged(
 ) -> None:
     """Right is what is from a day behind to five minutes ahead."""
     times = {"timestamp_ms": timestamp_ms, "appended_ms": NOW_MS}
-    changes = gauges.apply([listed(JAVA, 1, 2, **times), beat(1, **times)], now=0)
+    changes = gauges.apply(heartbeat(1, {"java": 2}, **times), now=0)
     assert json.loads(changes[key(JAVA)] or b"")["timestamp_ms"] == (timestamp_ms if is_right else NOW_MS)
     assert row(changes)["timestamp_ms"] == NOW_MS
     skew = row(changes)["clock_skew_minutes"]
@@ -320,42 +318,38 @@ class TestBounds:
     def _few(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(table, "MOST_SERIES", 3)
 
-    def heartbeat(self, sequence: int, counts: dict[str, int], **changes: Any) -> list[GaugeEntry]:
-        pairs = {(name, "unknown" if name == "unknown" else "1"): count for name, count in counts.items()}
-        return [*(listed(pair, sequence, count, **changes) for pair, count in pairs.items()), beat(sequence, **changes)]
-
     def sums(self, topic: Topic) -> dict[str, int]:
         return {value["software_name"]: value["connections"] for value in topic.series()}
 
     def test_what_finds_no_room_is_other_as_of_the_heartbeat(self, gauges: Gauges, topic: Topic) -> None:
-        topic.take(gauges, self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "unknown": 6}))
+        topic.take(gauges, heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "unknown": 6}))
         assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "unknown": 6, "other": 9}
         assert topic.gateways()[0]["other_series"] == 2
         topic.take(gauges, [series(("d", "1"), 1, 9), series(("a", "1"), 2, 0)])
         assert self.sums(topic)["other"] == 9, "until the next heartbeat"
         topic.take(gauges, [series(("f", "1"), 3, 1)])
         assert "f" not in self.sums(topic), "one of them may be in the sum already"
-        topic.take(gauges, self.heartbeat(4, {"b": 2, "c": 3, "d": 9, "e": 5, "f": 1}))
-        topic.take(gauges, self.heartbeat(5, {"b": 2, "c": 3, "d": 9, "e": 5, "f": 1}))
+        topic.take(gauges, heartbeat(4, {"b": 2, "c": 3, "d": 9, "e": 5, "f": 1}))
+        topic.take(gauges, heartbeat(5, {"b": 2, "c": 3, "d": 9, "e": 5, "f": 1}))
         assert sum(self.sums(topic).values()) == 20
         assert len(self.sums(topic)) == 4
-        topic.take(gauges, self.heartbeat(6, {"b": 2, "c": 3, "d": 9}))
-        topic.take(gauges, self.heartbeat(7, {"b": 2, "c": 3, "d": 9}))
+        topic.take(gauges, heartbeat(6, {"b": 2, "c": 3, "d": 9}))
+        topic.take(gauges, heartbeat(7, {"b": 2, "c": 3, "d": 9}))
         assert self.sums(topic) == {"b": 2, "c": 3, "d": 9}
         assert topic.gateways()[0]["other_series"] == 0
 
     def test_what_is_in_the_sum_is_not_listed_before_the_next_heartbeat_though_there_is_room(self, gauges: Gauges, topic: Topic) -> None:
-        topic.take(gauges, self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4}))
-        topic.take(gauges, self.heartbeat(1, {"b": 2, "c": 3, "d": 4}))
+        topic.take(gauges, heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4}))
+        topic.take(gauges, heartbeat(1, {"b": 2, "c": 3, "d": 4}))
         assert (gauges.size()[0], self.sums(topic)) == (4, {"b": 2, "c": 3, "other": 4})
         topic.take(gauges, [series(("d", "1"), 2, 5), series(("unknown", "unknown"), 3, 7)])
         assert self.sums(topic) == {"b": 2, "c": 3, "other": 4, "unknown": 7}
-        topic.take(gauges, self.heartbeat(4, {"b": 2, "c": 3, "d": 5, "unknown": 7}))
+        topic.take(gauges, heartbeat(4, {"b": 2, "c": 3, "d": 5, "unknown": 7}))
         assert self.sums(topic) == {"b": 2, "c": 3, "d": 5, "unknown": 7}
 
     def test_the_gateways_own_other_is_added(self, gauges: Gauges, topic: Topic) -> None:
         own = [listed(OTHER, 0, 100)]
-        topic.take(gauges, own + self.heartbeat(0, {"unknown": 1, "a": 1, "b": 2, "c": 3, "d": 4}))
+        topic.take(gauges, own + heartbeat(0, {"unknown": 1, "a": 1, "b": 2, "c": 3, "d": 4}))
         assert self.sums(topic) == {"unknown": 1, "a": 1, "b": 2, "c": 3, "other": 104}
         (other,) = (value for value in topic.series() if value["software_name"] == "other")
         assert (other["opened"], other["closed"]) == (9 + 9, 0 + 5), "as many as each has opened and closed"
@@ -363,13 +357,13 @@ class TestBounds:
         assert self.sums(topic)["other"] == 105
 
     def test_a_repeated_heartbeat_is_not_summed_twice(self, gauges: Gauges, topic: Topic) -> None:
-        once = self.heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4})
+        once = heartbeat(0, {"a": 1, "b": 2, "c": 3, "d": 4})
         for batch in (once + once, once, once[::-1]):
             topic.take(gauges, batch)
             assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "other": 4}
         again = Gauges(topic.values, now=0)
         topic.take(again, once)
-        topic.take(again, self.heartbeat(1, {"a": 1, "b": 2, "c": 3, "d": 5}))
+        topic.take(again, heartbeat(1, {"a": 1, "b": 2, "c": 3, "d": 5}))
         assert self.sums(topic) == {"a": 1, "b": 2, "c": 3, "other": 5}
 
     def test_bytes_are_bounded_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -408,7 +402,7 @@ def test_entry_that_the_engine_fails_at_holds_up_no_other_gateway() -> None:
     entries = [series(JAVA, 0, 1, gateway="f"), series(JAVA, 0, 1)._replace(**broken), series(JAVA, 1, 2), series(JAVA, 0, 3, gateway="h")]
     assert changed(gauges.apply(entries, now=0)) == {"f java": 1, "h java": 3}
     assert failed == [("g", "TypeError")]
-    assert changed(gauges.apply([listed(JAVA, 2, 2), beat(2)], now=0)) == {"java": 2}, "the next heartbeat has all counts again"
+    assert changed(gauges.apply(heartbeat(2, {"java": 2}), now=0)) == {"java": 2}, "the next heartbeat has all counts again"
 
 
 @pytest.mark.parametrize("wrong", ["[" * 8_000, "[[]]", '["c","1","g"]', '["c",1,"g","l","n"]', "null", "x" * 9_000])
