@@ -21,7 +21,7 @@ import clientscope.client.connection
 
 _MODULES = (
     kafka.net.connection, kafka.net.inet, kafka.net.manager, kafka.net.selector, kafka.net.transport,
-    clientscope.client.connection, clientscope.client.connection,
+    clientscope.client.connection,
 )  # fmt: skip
 _QUIET_S = 0.1
 """Nothing has come for so long in real time: then the clock jumps, once the brokers have read all that was sent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import pytest
@@ -48,23 +49,9 @@ def test_it_holds_or_does_not(expected: str, query: str) -> None:
     assert holds(query) is (expected == "holds"), parse(query, CLIENTS, NOW_MS)
 
 
-def test_not_judged_is_not_clean() -> None:
-    assert holds("finding:not-judged -finding:none", finding=None)
-    assert holds("finding:none -finding:not-judged", finding=())
-    for query in ("finding:none", "finding:>=info", "finding:<critical", "finding:SK*"):
-        assert not holds(query, finding=None)
-
-
-def test_an_unknown_version_holds_in_no_comparison() -> None:
-    for query in ("software:* version:<9", "software:* version:>=0"):
-        assert not holds(query, version="unknown")
-    assert holds("software:* version:unknown -version:<9", version="unknown")
-
-
-def test_one_of_several_numbers_is_enough() -> None:
-    for query in ("broker:2", "broker:>3", "broker:1 broker:4"):
-        assert holds(query, broker=(1, 2, 4))
-    assert not holds("broker:3", broker=(1, 2, 4))
+@pytest.mark.parametrize(("expected", "changes", "query"), cases(__file__, "holds_of_another.txt"))
+def test_it_holds_of_another_or_does_not(expected: str, changes: str, query: str) -> None:
+    assert holds(query, **ast.literal_eval(changes)) is (expected == "holds")
 
 
 def test_a_mistake_is_shown_at_its_place() -> None:
