@@ -7,7 +7,6 @@ import os
 import random
 import socket
 import struct
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -24,6 +23,7 @@ from frame_bytes import head, in_frame, request_frame
 from http_attacks import connected
 from kafka.protocol.metadata import MetadataResponse
 from kafka.record import MemoryRecordsBuilder
+from listeners import taking
 from observe import WorkerMemory, connection_records, make_topic, metrics, minor_faults, workers
 from patience import LIMIT_S, eventually, until
 
@@ -215,39 +215,23 @@ class Upstream:
     """What a gateway takes for its broker: it ends each connection as it is asked to, and counts those whose other end has gone."""
 
     def __init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self.act = ""
         self.gone = 0
-        threading.Thread(target=self._accept, daemon=True).start()
 
-    def _accept(self) -> None:
+    def serve(self, taken: socket.socket) -> None:
+        act = self.act
         with suppress(OSError):
-            while True:
-                taken, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(taken, self.act), daemon=True).start()
-
-    def _serve(self, taken: socket.socket, act: str) -> None:
-        with suppress(OSError):
-            if act == "closes at once":
-                taken.close()
-            elif act == "resets at once":
+            if act == "resets at once":
                 reset(taken)
-            else:
+            elif act != "closes at once":
                 taken.recv(65536)
                 taken.sendall(struct.pack(">ii", 1_000, 7) + b"y" * 100)  # a tenth of a response
                 if act == "resets within a response":
                     reset(taken)
-                elif act == "closes within a response":
-                    taken.close()
-                else:
+                elif act != "closes within a response":
                     while taken.recv(65536):
                         pass
         self.gone += 1
-        taken.close()
-
-    def close(self) -> None:
-        self._listener.close()
 
 
 @dataclass
@@ -269,9 +253,8 @@ class Rig:
 @pytest.fixture(scope="module")
 def rig(broker: Any, folder: Path) -> Iterator[Rig]:
     upstream = Upstream()
-    with broker.gateway(folder / "ends", upstream=upstream.address) as gateway:
+    with taking(upstream.serve) as address, broker.gateway(folder / "ends", upstream=address) as gateway:
         yield Rig(upstream, gateway, broker.internal)
-    upstream.close()
 
 
 @pytest.mark.parametrize(

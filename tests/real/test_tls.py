@@ -6,11 +6,9 @@ import os
 import shutil
 import socket
 import ssl
-import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from conftest import RunningGateway, running_gateway
 from forked import refused
 from frame_bytes import head, request_frame
 from http_attacks import connected
+from listeners import taking
 from observe import await_count, configurations, connection_records, counts, push_one, read_all, reloaded
 from patience import LIMIT_S, until
 from tls_cluster import TOPIC, Cluster, in_front, raw, tls_cluster, upstream
@@ -249,23 +248,14 @@ class TlsServer:
     def __init__(self, pair: Pair) -> None:
         self.show(pair)
         self.shaken = 0
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
 
     def show(self, pair: Pair) -> None:
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(pair.certificate, pair.key)
 
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                connected, _ = self._listener.accept()
-                with connected, suppress(OSError), self._context.wrap_socket(connected, server_side=True) as wrapped:
-                    self.shaken += bool(wrapped.recv(1))  # in TLS 1.3 a server is done before the client has judged it
-
-    def close(self) -> None:
-        self._listener.close()
+    def serve(self, connected: socket.socket) -> None:
+        with self._context.wrap_socket(connected, server_side=True) as wrapped:
+            self.shaken += bool(wrapped.recv(1))  # in TLS 1.3 a server is done before the client has judged it
 
 
 def test_f13_a_broker_whose_certificate_has_expired_or_is_anothers_is_not_talked_to(
@@ -277,9 +267,10 @@ def test_f13_a_broker_whose_certificate_has_expired_or_is_anothers_is_not_talked
         Authority(tmp_path / "other").sign("broker-of-another-authority"),
     )
     flags = ("--listener-name", "SECURE", *upstream(authority))
+    server = TlsServer(authority.sign("right-broker"))
     with (
-        closing(TlsServer(authority.sign("right-broker"))) as server,
-        running_gateway(cluster.plan.internal, server.address, tmp_path, *flags, listen=cluster.secure) as gateway,
+        taking(server.serve) as address,
+        running_gateway(cluster.plan.internal, address, tmp_path, *flags, listen=cluster.secure) as gateway,
     ):
         asked = server.shaken  # by the gateway itself, at its start
         for number, pair in enumerate(wrong, 1):

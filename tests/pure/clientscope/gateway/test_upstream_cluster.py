@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import socketserver
+import socket
 import struct
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import address_answers as answers
 import pytest
 from jmx_exporter import PAGE, exporter
+from listeners import taking
 
 from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem, SettingsError
@@ -28,31 +28,22 @@ METADATA = answers.metadata(4)
 """Of a broker of the cluster named ``cluster``."""
 
 
-def trickled() -> Iterator[bytes]:
-    for at in range(len(METADATA)):
-        time.sleep(0.05)
-        yield METADATA[at : at + 1]
-
-
 @contextmanager
-def upstream(said: Callable[[], Iterator[bytes]]) -> Iterator[GatewaySettings]:
-    """A server that answers the first request so, and closes."""
+def upstream(*said: bytes, pause_s: float = 0) -> Iterator[GatewaySettings]:
+    """A server that answers the first request so, in pieces, and closes."""
 
-    class Once(socketserver.BaseRequestHandler):
-        def handle(self) -> None:
-            with suppress(OSError):
-                if self.request.recv(4096):
-                    for piece in said():
-                        self.request.sendall(piece)
+    def answer(connection: socket.socket) -> None:
+        if connection.recv(4096):
+            for piece in said:
+                time.sleep(pause_s)
+                connection.sendall(piece)
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Once) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield GatewaySettings(upstream=f"127.0.0.1:{server.server_address[1]}")
-        server.shutdown()
+    with taking(answer) as address:
+        yield GatewaySettings(upstream=address)
 
 
 def test_refuses_another_cluster_and_names_both() -> None:
-    with upstream(lambda: iter([METADATA[:7], METADATA[7:]])) as settings, pytest.raises(SettingsError) as refused:
+    with upstream(METADATA[:7], METADATA[7:]) as settings, pytest.raises(SettingsError) as refused:
         upstream_cluster.require_same_cluster(settings, GatewayPlace("ours", 1, "g", 1, "CLIENT"))
     assert "is a broker of cluster cluster, and --bootstrap-servers are of cluster ours" in str(refused.value)
 
@@ -60,16 +51,16 @@ def test_refuses_another_cluster_and_names_both() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        lambda: iter([METADATA]),
-        lambda: iter([]),
-        lambda: iter([METADATA[:-20]]),
-        lambda: iter([b"HTTP/1.1 400 Bad Request\r\n\r\n"]),
-        lambda: iter([struct.pack(">ii", 40, 0) + bytes(36)]),
-        lambda: iter([struct.pack(">ii", -1, 0)]),
+        METADATA,
+        b"",
+        METADATA[:-20],
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        struct.pack(">ii", 40, 0) + bytes(36),
+        struct.pack(">ii", -1, 0),
     ],
     ids=["same cluster", "closes", "cut off", "HTTP", "zeros", "negative length"],
 )
-def test_starts_before_the_same_cluster_and_one_that_says_nothing(said: Callable[[], Iterator[bytes]]) -> None:
+def test_starts_before_the_same_cluster_and_one_that_says_nothing(said: bytes) -> None:
     with upstream(said) as settings:
         upstream_cluster.require_same_cluster(settings, GatewayPlace("cluster", 1, "g", 1, "CLIENT"))
 
@@ -77,13 +68,13 @@ def test_starts_before_the_same_cluster_and_one_that_says_nothing(said: Callable
 def test_waits_for_no_answer_that_comes_byte_by_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be of another cluster once it was whole."""
     monkeypatch.setattr(upstream_cluster, "_ANSWERED_S", 0.5)
-    with upstream(trickled) as settings:
+    with upstream(*(bytes([each]) for each in METADATA), pause_s=0.05) as settings:
         upstream_cluster.require_same_cluster(settings, GatewayPlace("ours", 1, "g", 1, "CLIENT"))
 
 
 def test_asks_nothing_where_nobody_listens_or_a_client_has_to_authenticate() -> None:
     upstream_cluster.require_same_cluster(GatewaySettings(upstream="127.0.0.1:9"), GatewayPlace("ours", 1, "g", 1, "CLIENT"))
-    with upstream(lambda: iter([METADATA])) as settings:
+    with upstream(METADATA) as settings:
         upstream_cluster.require_same_cluster(settings, GatewayPlace("ours", 1, "g", 1, "CLIENT", "SASL_PLAINTEXT"))
 
 

@@ -7,8 +7,7 @@ import html
 import json
 import logging
 import re
-import socketserver
-import threading
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -19,6 +18,7 @@ import pytest
 import requests
 from alert_receivers import SECRET, command, hang, message, receiver, serving, status
 from every import every
+from listeners import taking
 from made_findings import leak, made
 
 from clientscope.errors import SettingsError
@@ -129,31 +129,27 @@ def test_an_address_that_apprise_does_not_know_is_said_at_the_start() -> None:
 
 
 @contextmanager
-def mail_server() -> Iterator[tuple[int, list[bytes]]]:
+def mail_server() -> Iterator[tuple[str, list[bytes]]]:
     """A server that takes one mail."""
     said: list[bytes] = []
 
-    class Mail(socketserver.StreamRequestHandler):
-        def handle(self) -> None:
-            self.wfile.write(b"220 hello\r\n")
-            in_text = False
-            for line in self.rfile:
-                said.append(line)
-                if in_text and line != b".\r\n":
-                    continue
-                in_text = line.upper().startswith(b"DATA")
-                self.wfile.write(b"354 go on\r\n" if in_text else b"250 ok\r\n")
+    def take(connection: socket.socket) -> None:
+        connection.sendall(b"220 hello\r\n")
+        in_text = False
+        for line in connection.makefile("rb"):
+            said.append(line)
+            if in_text and line != b".\r\n":
+                continue
+            in_text = line.upper().startswith(b"DATA")
+            connection.sendall(b"354 go on\r\n" if in_text else b"250 ok\r\n")
 
-    with socketserver.TCPServer(("127.0.0.1", 0), Mail) as server:
-        thread = threading.Thread(target=server.handle_request, daemon=True)
-        thread.start()
-        yield server.server_address[1], said
-        thread.join(10)
+    with taking(take) as address:
+        yield address, said
 
 
 def test_mail_has_no_header_by_a_client() -> None:
-    with mail_server() as (port, said):
-        url = f"mailto://127.0.0.1:{port}?smtp=127.0.0.1&from=clientscope@example.com&to=oncall@example.com"
+    with mail_server() as (address, said):
+        url = f"mailto://{address}?smtp=127.0.0.1&from=clientscope@example.com&to=oncall@example.com"
         evil = made(name=EVIL, message=EVIL, application=Application(client_id=EVIL, principal=EVIL))
         assert sent_to(url, message(evil)).ok
     header = b"".join(said[: said.index(b"\r\n")])

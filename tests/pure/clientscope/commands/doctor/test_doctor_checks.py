@@ -9,10 +9,9 @@ import shlex
 import socket
 import ssl
 import struct
-import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -24,6 +23,7 @@ from certificates import Authority
 from command_runs import Run
 from golden import is_golden
 from kafka.errors import TopicAuthorizationFailedError, UnknownTopicOrPartitionError
+from listeners import taking
 from places import ROOT
 from rich.console import Console
 from scripted_broker import ScriptedBroker
@@ -318,24 +318,15 @@ def test_what_is_made_of_what_is_found(tmp_path: Path) -> None:
 @contextmanager
 def answering(answer: bytes, tls: ssl.SSLContext | None = None) -> Iterator[int]:
     """A port where each connection gets these bytes for its first ones, then silence."""
-    kept = []
 
-    def serve() -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = server.accept()
-                if tls is not None:
-                    connection = tls.wrap_socket(connection, server_side=True)
-                kept.append(connection)
-                connection.recv(1024)
-                connection.sendall(answer)
+    def serve(connection: socket.socket) -> None:
+        with tls.wrap_socket(connection, server_side=True) if tls else connection as wrapped:
+            wrapped.recv(1024)
+            wrapped.sendall(answer)
+            wrapped.recv(1024)
 
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=serve, daemon=True).start()
-        yield server.getsockname()[1]
-        server.shutdown(socket.SHUT_RDWR)
-    for connection in kept:
-        connection.close()
+    with taking(serve) as address:
+        yield int(address.rpartition(":")[2])
 
 
 @pytest.mark.parametrize("advertises", [True, False])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from command_runs import Run, Said
 from golden import is_golden, session
+from listeners import taking
 
 from clientscope.client.settings import parse
 from clientscope.settings_files import MAX_BYTES
@@ -147,21 +146,8 @@ def test_a_file_that_says_no_is_obeyed_and_that_is_said(push: Run, name: str, co
 def hanging_up() -> Iterator[tuple[str, list[None]]]:
     """An address where every connection is closed at once, and a list as long as their number."""
     accepted: list[None] = []
-
-    def accept() -> None:
-        while True:
-            try:
-                server.accept()[0].close()
-            except OSError:
-                return
-            accepted.append(None)
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        thread = threading.Thread(target=accept, daemon=True)
-        thread.start()
-        yield f"127.0.0.1:{server.getsockname()[1]}", accepted
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join(10)
+    with taking(lambda connection: accepted.append(None)) as address:
+        yield address, accepted
 
 
 def test_a_push_that_fails_is_an_error(push: Run, hanging_up: tuple[str, list[None]]) -> None:
