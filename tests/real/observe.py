@@ -51,6 +51,16 @@ def read_all(bootstrap_servers: str, topic: str, **access: Any) -> list[Any]:
         return messages
 
 
+def newest(bootstrap_servers: str, topic: str) -> dict[bytes, bytes | None]:
+    """The newest value of each key."""
+    return {message.key: message.value for message in read_all(bootstrap_servers, topic)}
+
+
+def read_json(bootstrap_servers: str, topic: str, **access: Any) -> list[dict[str, Any]]:
+    """Every record's value."""
+    return [json.loads(message.value) for message in read_all(bootstrap_servers, topic, **access)]
+
+
 def write(bootstrap_servers: str, topic: str, *records: tuple[bytes, bytes | None], **more: Any) -> list[Any]:
     """Writes pairs of key and value; where Kafka has each."""
     with kafka.KafkaProducer(bootstrap_servers=bootstrap_servers) as producer:
@@ -117,8 +127,7 @@ def own_metrics(bootstrap_servers: str) -> list[OwnMetrics]:
 
 def findings(bootstrap_servers: str, code: str = "") -> list[Finding]:
     """The newest of each finding, of one code or of all."""
-    newest = {message.key: message.value for message in read_all(bootstrap_servers, FINDINGS)}
-    found = [Finding.model_validate_json(value) for value in newest.values() if value is not None]
+    found = [Finding.model_validate_json(value) for value in newest(bootstrap_servers, FINDINGS).values() if value is not None]
     return [each for each in found if code in ("", each.code)]
 
 
@@ -139,8 +148,7 @@ def told_findings(bootstrap_servers: str, code: str) -> list[tuple[str, str]]:
 
 def statuses(bootstrap_servers: str) -> dict[tuple[str, str], dict[str, Any]]:
     """What was last said of each process, query and broker, by kind and id."""
-    newest = {message.key: json.loads(message.value) for message in read_all(bootstrap_servers, STATUS)}
-    return {(each["kind"], each["id"]): each for each in newest.values()}
+    return {(each["kind"], each["id"]): each for each in read_json(bootstrap_servers, STATUS)}
 
 
 def _samples(url: str) -> list[Sample]:

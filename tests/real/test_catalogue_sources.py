@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from clients.java import JavaClient
+from clients.process import locked_go_version
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES, ClientType, Type
@@ -36,9 +37,7 @@ def locked(module: str) -> Path:
     """The folder of a Go module, in the version that the clients are built with."""
     if shutil.which("go") is None:
         pytest.skip("no `go` on PATH: franz-go and Sarama aren't compared")
-    lines = (FIXTURES / "clients" / "go" / "go.mod").read_text().split("\n")
-    (version,) = (words[1] for words in map(str.split, lines) if words[:1] == [module])
-    (folder,) = go_module(module, [version])
+    (folder,) = go_module(module, [locked_go_version(module)])
     return folder
 
 

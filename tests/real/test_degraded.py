@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections import Counter
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -19,7 +18,7 @@ from every import every
 from gauge_rows import of_series
 from gauge_rows import rows as gauge_rows_of
 from made_findings import leak
-from observe import connection_records, make_topic, metrics, page, private_file, push_one, read_all
+from observe import connection_records, make_topic, metrics, page, private_file, push_one, read_all, read_json
 from patience import LIMIT_S, eventually, meanwhile, until
 from programs import running, says
 from replay import rows
@@ -44,7 +43,7 @@ def ready(log: Path, command: list[str], environment: dict[str, str] | None = No
 
 
 def judged(internal: str) -> Counter[str]:
-    return Counter(json.loads(message.value)["client_id"] for message in read_all(internal, RESULTS))
+    return Counter(each["client_id"] for each in read_json(internal, RESULTS))
 
 
 def test_f40_a_full_volume_of_checkpoints_is_named_and_damages_nothing(broker: RunningBroker, tmp_path: Path) -> None:

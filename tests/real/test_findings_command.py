@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from forked import clientscope
 from made_findings import leak, made
-from observe import read_all
+from observe import newest, read_all
 
 from clientscope.findings.decisions import Decision
 from clientscope.findings.record import Finding
@@ -29,7 +29,7 @@ def cluster(broker: Any) -> Iterator[str]:
     """A broker whose topic holds an older version of a finding, two that are open, one that was forgotten, and one that is none."""
     older: dict[str, bytes | None] = {SETTING.fingerprint: made(0xA1A1A1A1, state="resolved").model_dump_json().encode()}
     values: dict[str, bytes | None] = {each.fingerprint: each.model_dump_json().encode() for each in (SETTING, LEAK, GONE)}
-    of_others = {record.key.decode(): None for record in read_all(broker.internal, FINDINGS)}  # other modules' tests have written there
+    of_others = {key.decode(): None for key in newest(broker.internal, FINDINGS)}  # other modules' tests have written there
     with closing(TopicWriter(broker.internal, FINDINGS)) as writer:
         for records in (of_others, older, values, {GONE.fingerprint: None}, {"broken": b"{"}):
             writer.write(records)

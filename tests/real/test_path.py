@@ -23,7 +23,7 @@ import pytest
 from dashboards import queries, rules
 from every import every
 from forked import printed
-from observe import becomes, files_below, java_below, make_topic, metrics, page, push_one, read_all, write
+from observe import becomes, files_below, java_below, make_topic, metrics, newest, page, push_one, read_all, read_json, write
 from patience import LIMIT_S, until
 from real_prometheus import prometheus
 from record_bytes import config_record, setting
@@ -135,8 +135,7 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
 
 def quarantined(installation: Any) -> dict[tuple[str, int, int], Any]:
     """By topic, partition and offset."""
-    rows = [json.loads(m.value) for m in read_all(installation.broker.internal, QUARANTINE)]
-    return {(row["topic"], row["partition"], row["offset"]): row for row in rows}
+    return {(row["topic"], row["partition"], row["offset"]): row for row in read_json(installation.broker.internal, QUARANTINE)}
 
 
 def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(installation: Any) -> None:
@@ -266,8 +265,7 @@ def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
     name = "forget-me-2b9e"
 
     def findings() -> int:
-        newest = {message.key: message.value for message in read_all(installation.broker.internal, FINDINGS)}
-        return sum(name.encode() in (value or b"") for value in newest.values())
+        return sum(name.encode() in (value or b"") for value in newest(installation.broker.internal, FINDINGS).values())
 
     def kept(client_id: str) -> int:
         return sum(in_history(installation, table=table).count(client_id) for table in ("pushes", "connections"))
@@ -285,8 +283,8 @@ def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
     assert f"{CONFIGS}: 1 record replaced by tombstones" in said
     assert re.search(r"pushes: 1 row erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
     assert files_with(installation, name) == []
-    newest = {message.key: message.value for message in read_all(installation.broker.internal, CONFIGS)}
-    assert not any(value is not None and name.encode() in value for value in every(newest.values()))
+    values = newest(installation.broker.internal, CONFIGS).values()
+    assert not any(value is not None and name.encode() in value for value in every(values))
     pushed_by("remembered")
     assert kept(name) == 0
     until(findings, 0, why="what nobody else had leaves the topic with it")
@@ -303,7 +301,7 @@ def test_f35_erasure_waits_for_what_the_job_has_still_to_read(installation: Any)
             value = config_record(setting("acks", "0"), client_id=name, connection_id=8000)
             write(installation.broker.internal, CONFIGS, (key, value))
             erasing = threads.submit(erase_command, installation, "--client-id", name)
-            until(lambda: [m.value for m in read_all(installation.broker.internal, CONFIGS) if m.key == key][-1] is None)
+            until(lambda: newest(installation.broker.internal, CONFIGS)[key] is None)
             assert not erasing.done()
         finally:
             os.kill(jvm, signal.SIGCONT)
@@ -331,8 +329,8 @@ def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -
     assert kept() == [f"{name}-not"], "nobody else"
     on_disk = [pyarrow.parquet.read_table(path, partitioning=None)["principal"] for path in (history / "pushes").glob("date=*/*.parquet")]
     assert not any(name in principals.to_pylist() for principals in every(on_disk))
-    newest = {message.key: message.value for message in read_all(installation.broker.internal, CONFIGS)}
-    assert [newest[b"g/2/%d" % (9000 + number)] is None for number in range(3)] == [True, True, False]
+    values = newest(installation.broker.internal, CONFIGS)
+    assert [values[b"g/2/%d" % (9000 + number)] is None for number in range(3)] == [True, True, False]
 
 
 def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(installation: Any) -> None:

@@ -31,7 +31,7 @@ from kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from observe import command_line, page, private_file, read_all
+from observe import command_line, page, private_file, read_json
 from patience import LIMIT_S, eventually, until
 
 from clientscope.client import KafkaProducer
@@ -283,7 +283,7 @@ def sent(secured: Secured) -> Iterator[None]:
 
 
 def results(secured: Secured, client_id: str) -> list[dict[str, Any]]:
-    found = [json.loads(message.value) for message in read_all(topic=RESULTS, **secured.access("admin", "PLAIN"))]
+    found = read_json(topic=RESULTS, **secured.access("admin", "PLAIN"))
     return [result for result in found if result["client_id"] == client_id]
 
 

@@ -65,7 +65,8 @@ def _node_program() -> Path:
     return target / "main.mjs"
 
 
-def _locked_go_version(module: str) -> str:
+def locked_go_version(module: str) -> str:
+    """The version of a Go module that the clients are built with."""
     lines = (SOURCES / "go" / "go.mod").read_text().split("\n")
     (version,) = (words[1] for words in map(str.split, lines) if words[:1] == [module])
     return version
@@ -141,7 +142,7 @@ class FranzGo(ProcessClient):
 
     def __init__(self, address: str) -> None:
         self.command = [str(_go_programs() / "franz")]
-        self.identity = ("kgo", _locked_go_version("github.com/twmb/franz-go"))
+        self.identity = ("kgo", locked_go_version("github.com/twmb/franz-go"))
         super().__init__(address)
 
 
@@ -153,7 +154,7 @@ class Sarama(ProcessClient):
 
     def __init__(self, address: str) -> None:
         self.command = [str(_go_programs() / "sarama")]
-        self.identity = ("sarama", _locked_go_version("github.com/IBM/sarama"))
+        self.identity = ("sarama", locked_go_version("github.com/IBM/sarama"))
         super().__init__(address)
 
 

@@ -28,6 +28,9 @@ def _producer_settings(how: Produced) -> dict[str, Any]:
     return settings | ({"transactional_id": how.transactional_id} if how.transactional_id else {})
 
 
+_CONSUMES = {"auto_offset_reset": "earliest", "enable_auto_commit": False, "isolation_level": "read_committed"}
+
+
 class KafkaPython(Client):
     name = "kafka-python"
     identity = ("kafka-python", kafka.__version__)
@@ -53,10 +56,9 @@ class KafkaPython(Client):
             return partitions
 
     def consume(self, topic: str, group: str, count: int, at_rest: Call) -> list[Message]:
-        settings = {"group_id": group, "auto_offset_reset": "earliest", "enable_auto_commit": False, "isolation_level": "read_committed"}
         taken: list[Message] = []
         deadline = time.monotonic() + LIMIT_S
-        with knowing_its_topics(kafka.KafkaConsumer(topic, **self._common(), **settings)) as consumer:
+        with knowing_its_topics(kafka.KafkaConsumer(topic, **self._common(), **_CONSUMES, group_id=group)) as consumer:
             while len(taken) < count and time.monotonic() < deadline:
                 for batch in consumer.poll(timeout_ms=200, max_records=count - len(taken)).values():
                     taken += [(m.partition, m.key.decode(), m.value.decode()) for m in batch]
@@ -122,11 +124,10 @@ class Aiokafka(KafkaPython):
         return asyncio.run(go())
 
     def consume(self, topic: str, group: str, count: int, at_rest: Call) -> list[Message]:
-        settings = {"group_id": group, "auto_offset_reset": "earliest", "enable_auto_commit": False, "isolation_level": "read_committed"}
 
         async def go() -> list[Message]:
             taken: list[Message] = []
-            async with aiokafka.AIOKafkaConsumer(topic, **self._common(), **settings) as consumer:
+            async with aiokafka.AIOKafkaConsumer(topic, **self._common(), **_CONSUMES, group_id=group) as consumer:
                 async with asyncio.timeout(LIMIT_S):
                     while len(taken) < count:
                         for batch in (await consumer.getmany(timeout_ms=200, max_records=count - len(taken))).values():
