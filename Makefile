@@ -48,8 +48,8 @@ test-soak: venv  ## F26: twice the load for MINUTES (30); fails where what the j
 	@$(BIN)/python -m bench.stream --seconds 0 --backlog 0 --soak $(or $(MINUTES),30) --flat $(ARGS)
 test-backlog: venv  ## F27: PUSHES (10 million) wait for the job, and new ones come meanwhile; a quarter of an hour, 20 GB of disk
 	@$(BIN)/python -m bench.stream --seconds 0 --backlog $(or $(PUSHES),10000000) $(ARGS)
-docs: docs-rules ## write what docs/ makes of the code anew: the tables of metrics.md, alerts.md, operating.md, readiness.md and telemetry.md, rules.md
-	$(BIN)/python docs/make/metrics.py && $(BIN)/python docs/make/readiness.py && $(BIN)/python docs/make/limits.py && $(BIN)/python docs/make/faults.py && $(BIN)/python docs/make/client_facts.py && $(BIN)/python docs/make/schemas.py
+docs: docs-rules ## write what docs/ makes of the code anew: the tables of metrics.md, alerts.md, operating.md, readiness.md and telemetry.md, lint.md, rules.md
+	$(BIN)/python docs/make/metrics.py && $(BIN)/python docs/make/readiness.py && $(BIN)/python docs/make/limits.py && $(BIN)/python docs/make/faults.py && $(BIN)/python docs/make/lint.py && $(BIN)/python docs/make/client_facts.py && $(BIN)/python docs/make/schemas.py
 docs-rules: venv ## write docs/rules.md anew from the rules
 	$(BIN)/python -m clientscope.commands.rules.docs
 check: venv check-page ## ruff, mypy, import contracts; tsc and Biome on the page

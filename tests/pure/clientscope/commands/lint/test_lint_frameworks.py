@@ -10,7 +10,6 @@ from corpora import FOLDER
 from golden import cases, is_golden
 from hypothesis import given
 from hypothesis import strategies as st
-from lint_docs import DOCS, table
 from lint_reports import judged
 
 from clientscope.catalog.configs import ClientType
@@ -156,6 +155,5 @@ def test_hostile_text_is_bounded(lint: Document, text: str, suffix: str) -> None
     assert lint(f"a.{suffix}", text)["findings"] == []
 
 
-def test_the_table_of_the_page_is_the_data() -> None:
-    assert table() in DOCS.read_text(), "python tests/pure/lint_docs.py writes it anew"
+def test_each_has_its_source() -> None:
     assert all(framework.source.startswith("https://") for framework in frameworks())

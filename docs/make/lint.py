@@ -1,20 +1,22 @@
-"""The examples in docs/lint.md, run by the real command.  ``python tests/pure/lint_docs.py`` writes their output anew."""
+"""Writes the tables of docs/lint.md, and what its examples print, run by the real command.
+
+``python docs/make/lint.py``; a test compares.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
 import shlex
-import sys
 import tempfile
 from pathlib import Path
 
+from clientscope import cli
 from clientscope.catalog.frameworks import frameworks
 from clientscope.logs.events import EVENTS
 
-DOCS = Path(__file__).parent.parent.parent / "docs" / "lint.md"
+FILE = Path(__file__).resolve().parents[1] / "lint.md"
 _FILE = re.compile(r"^```properties\n(# (\S+)\n.*?)^```$", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"(?<=^<!-- frameworks -->\n)(?:\|.*\n)*", re.MULTILINE)
 _EVENTS = re.compile(r"(?<=^<!-- events -->\n)(?:\|.*\n)*", re.MULTILINE)
@@ -27,18 +29,14 @@ _PLAINER = (
 _CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def rendered(text: str, folder: Path) -> str:
-    """The text with what its commands print, run in a folder with its files; `sys.stdout` is taken meanwhile."""
-    for file in _FILE.finditer(text):
-        (folder / file[2]).write_text(file[1])
+def page(text: str) -> str:
+    """The page with its tables as the code has them, and with what its commands print in a folder with its files."""
     text = _TABLE.sub(lambda _: table(), text)
     text = _EVENTS.sub(lambda _: events(), text)
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for file in _FILE.finditer(text):
+            Path(file[2]).write_text(file[1])
         return _CONSOLE.sub(lambda block: f"```console\n{_session(block[1])}```", text)
-    finally:
-        os.chdir(before)
 
 
 def table() -> str:
@@ -69,8 +67,6 @@ def _plainer(prefix: str) -> str:
 
 
 def _session(block: str) -> str:
-    from clientscope import cli
-
     said, status = "", 0
     for line in block.splitlines():
         if not line.startswith("$ "):
@@ -89,6 +85,4 @@ def _session(block: str) -> str:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as made:
-        DOCS.write_text(rendered(DOCS.read_text(), Path(made)))
-    sys.exit()
+    FILE.write_text(page(FILE.read_text()))
