@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 
 from kafka.errors import KafkaError
@@ -73,6 +73,7 @@ class FindingsPublisher:
             self.since_ms = min(now_ms - CONNECTIONS_BACK_MS, noted.since_ms)
             published = read_compacted(kafka, FINDINGS)
             self._findings = FindingsEngine(published, job.policy, job.thresholds, job.conditions, kept, job.reports, settings.max_clients)
+            self._findings.decided(_decisions(self._decisions.read_to_end()))
             self._lock = threading.Lock()
             self._caught_up = False
             self._opened = opened.pop_all()
@@ -92,7 +93,9 @@ class FindingsPublisher:
     def tick(self) -> None:
         """Publishes what has changed; new leaks and our own problems alone until all has been taken in that there was at the start."""
         self._read_statuses()
+        decisions = _decisions(_news(self._decisions, DECISIONS))
         with self._lock:
+            self._findings.decided(decisions)
             self._publish()
             if self._caught_up:
                 self._end_clients(clock.now_ms())
@@ -115,7 +118,6 @@ class FindingsPublisher:
     def _publish(self) -> None:
         now_ms = clock.now_ms()
         try:
-            self._findings.decided({key: _decision(value) for key, value in self._decisions.news().items()})
             changes = self._findings.changes(now_ms) if self._caught_up else self._findings.early(now_ms)
             if changes:
                 values = {key: _json(finding) for key, finding in changes.items()}
@@ -126,12 +128,7 @@ class FindingsPublisher:
 
     def _read_statuses(self) -> None:
         """Reports the receivers of alerts that get none: the job alone writes findings, deliver says so on ``clientscope.status``."""
-        try:
-            news = self._statuses.news()
-        except KafkaError as error:
-            log.warning("%s could not be read, and is read later: %s", STATUS, error)
-            return
-        for key, value in news.items():
+        for key, value in _news(self._statuses, STATUS).items():
             if value is None or not key.startswith('["receiver",'):
                 continue
             with suppress(RecordError):
@@ -181,6 +178,18 @@ def cloud_event(finding: Finding) -> Headers:
         "content-type": "application/json",
     }
     return [(name, value.encode()) for name, value in attributes.items()]
+
+
+def _news(follower: Follower, topic: str) -> dict[str, bytes | None]:
+    try:
+        return follower.news()
+    except (KafkaError, TimeoutError) as error:
+        log.warning("%s could not be read, and is read later: %s", topic, error)
+        return {}
+
+
+def _decisions(values: Mapping[str, bytes | None]) -> dict[str, Decision | None]:
+    return {key: _decision(value) for key, value in values.items()}
 
 
 def _decision(value: bytes | None) -> Decision | None:
