@@ -10,9 +10,11 @@ from pydantic import ConfigDict, Field
 from clientscope.api.common import Listing, Model
 from clientscope.findings.decisions import Resolution
 from clientscope.findings.record import Finding
-from clientscope.results import ResultValue
+from clientscope.records.enums import Origin
+from clientscope.records.result_record import PushResult
 from clientscope.risks import Risk
 from clientscope.severities import Severity
+from clientscope.topic_values import Name, Sentence, Setting, Value
 
 
 class FindingList(Listing):
@@ -75,10 +77,50 @@ class DecisionTaken(Model):
 Verdict = Literal["findings", "clean", "partly_judged", "not_judged"]
 
 
-class ResultRow(ResultValue):
+class Fired(Value):
+    """A rule that fired on a configuration."""
+
+    code: Name
+    name: Name
+    severity: Severity
+    message: Sentence
+    settings: list[Setting]
+
+
+class ResultRow(Value):
     """The verdict of every rule on one configuration, pushed or seen otherwise."""
 
+    topic: Name
+    partition: int
+    offset: int
+    received_ms: int
+    cluster: Name
+    broker: int
+    gateway: Name
+    epoch: int
+    connection: int
+    listener: Name
+    security_protocol: Name
+    address: Name
+    principal: Name | None
+    client_id: Name | None
+    software_name: Name
+    software_version: Name
+    instance_id: Name | None
+    origin: Origin
+    application: str
+    settings: int
+    redacted: int
+    rules: list[Fired]
+    passed: list[Name]
+    not_evaluable: list[Name]
     verdict: Verdict = Field(description="`not_judged` where no rule could judge it: that is not clean.")
+
+
+def result_row(result: PushResult, verdict: Verdict) -> ResultRow:
+    """A result as it may be shown: other programs may write to its topic."""
+    fields = {name: getattr(result, name) for name in ResultRow.model_fields if name != "verdict"}
+    return ResultRow.model_validate({**fields, "verdict": verdict}, from_attributes=True)
 
 
 class Results(Listing):

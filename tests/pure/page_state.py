@@ -53,10 +53,11 @@ def result(
     """What the rules said of a push; those that fired by code, of severity high, or by code and severity."""
     fired = [(each, "high") if isinstance(each, str) else each for each in rules]
     value = {
-        "topic": CONFIGS, "partition": 0, "offset": offset, "received_ms": at_ms, "cluster": "c", "broker": 1, "gateway": "gw", "epoch": 1,
-        "connection": 1, "listener": "CLIENT", "address": "10.0.0.1", "client_id": "app", "software_name": "unknown",
-        "software_version": "unknown", "origin": "pushed", "settings": 1, "redacted": 0, "passed": list(passed), "not_evaluable": [],
-        "rules": [{"code": code, "severity": severity} for code, severity in fired], **fields,
+        "version": 1, "topic": CONFIGS, "partition": 0, "offset": offset, "appended_ms": at_ms, "received_ms": at_ms, "cluster": "c",
+        "broker": 1, "gateway": "gw", "epoch": 1, "connection": 1, "listener": "CLIENT", "security_protocol": "PLAINTEXT",
+        "address": "10.0.0.1", "client_id": "app", "software_name": "unknown", "software_version": "unknown", "origin": "pushed",
+        "application": "[null,\"app\",null]", "settings": 1, "redacted": 0, "passed": list(passed), "client": "gw/1/1",
+        "rules": [{"code": code, "name": "", "severity": severity, "message": ""} for code, severity in fired], **fields,
     }  # fmt: skip
     return TopicRecord(RESULTS, at_ms, b"app", json.dumps(value).encode())
 

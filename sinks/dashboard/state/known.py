@@ -20,9 +20,9 @@ from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.enums import rank_of
 from clientscope.records.principals import authenticated
+from clientscope.records.result_record import PushResult
 from clientscope.records.topics import CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
-from clientscope.results import ResultValue
-from clientscope.topic_values import clean, parse
+from clientscope.topic_values import clean
 from sinks.dashboard.rows.judging import IndexedPush, PushIndex
 from sinks.dashboard.rows.sql import Database
 from sinks.dashboard.state.connections import ConnectionTable, event
@@ -103,28 +103,28 @@ def key_text(key: bytes | None) -> str:
     return key.decode("utf-8", "replace")
 
 
-def judged(value: ResultValue, arrived_ms: int) -> IndexedPush:
+def judged(value: PushResult, arrived_ms: int) -> IndexedPush:
     """The index entry of the push that a result is about."""
-    client_id = value.client_id or ""
+    client_id = clean(value.client_id or "")
     return IndexedPush(
         key=client_key(value.cluster, value.principal, value.address, value.instance_id, value.gateway, value.epoch, value.connection),
         partition=value.partition,
         offset=value.offset,
         pushed_ms=arrived_ms,
         client_id=client_id,
-        address=value.address,
-        principal=authenticated(value.principal) or "",
+        address=clean(value.address),
+        principal=clean(authenticated(value.principal) or ""),
         application=application_of(client_id),
         instance=value.instance_id,
-        software=value.software_name,
-        version=value.software_version,
+        software=clean(value.software_name),
+        version=clean(value.software_version),
         judged=bool(value.rules or value.passed),
         not_judged_by=pack(value.not_evaluable),
         rank=rank_of(value.origin),
     )
 
 
-_Decoded = ClientConnectionRecord | ResultValue | IndexedPush | RecordError | None
+_Decoded = ClientConnectionRecord | PushResult | IndexedPush | RecordError | None
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,7 @@ class Known:
         if isinstance(value, IndexedPush):
             self._index.put(value)
             return False  # what is shown of it changes with its result
-        if isinstance(value, ResultValue):
+        if isinstance(value, PushResult):
             self._index.put(judged(value, record.timestamp_ms))
             return self._pushes.apply(value, record.timestamp_ms)
         if record.topic in (CONFIGS, RESULTS):
@@ -302,7 +302,7 @@ def _decoded(record: TopicRecord) -> _Decoded:
         if record.topic == CONFIGS:
             return None if record.value is None else push(record)
         if record.topic == RESULTS:
-            return None if record.value is None else parse(ResultValue, record.value)
+            return None if record.value is None else decode(PushResult, record.value)
     except RecordError as error:
         return error
     return None

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from clientscope.api.clients import UnjudgedRule
-from clientscope.api.findings import ResultRow, Verdict
+from clientscope.api.findings import ResultRow, Verdict, result_row
 from clientscope.records.enums import Origin
-from clientscope.results import ResultValue
+from clientscope.records.result_record import PushResult
 from udfs.rules.engine.rule import NOT_EVALUABLE
 from udfs.rules.registry import EVERY_RULE
 
@@ -60,7 +60,7 @@ class PushTable:
         self._minutes: dict[int, Counter[tuple[str, str]]] = {}
         self._day: Counter[tuple[str, str]] = Counter()
 
-    def apply(self, value: ResultValue, arrived_ms: int) -> bool:
+    def apply(self, value: PushResult, arrived_ms: int) -> bool:
         """Takes one result.  Returns whether anything changed.
 
         Args:
@@ -71,7 +71,7 @@ class PushTable:
             return False
         self._seen[source] = None
         _trim(self._seen, self._seen_limit)
-        result = ResultRow(**dict(value), verdict=_verdict(value))
+        result = result_row(value, _verdict(value))
         for table in (self._newest, self._pushed) if value.origin == Origin.PUSHED else (self._newest,):
             table[source] = (arrived_ms, result)
             _trim(table, self._limit)
@@ -115,7 +115,7 @@ class PushTable:
         """Rules that fired in the last day."""
         return sum(count for (kind, _), count in self._day.items() if kind == "severity")
 
-    def _count(self, value: ResultValue, arrived_ms: int) -> None:
+    def _count(self, value: PushResult, arrived_ms: int) -> None:
         minute: Counter[tuple[str, str]] = Counter({("origin", value.origin): 1})
         minute["judged", "any"] += bool(value.rules or value.passed)
         self.pushes[value.origin] += self.is_counting
@@ -134,7 +134,7 @@ def _pushes(counted: Counter[tuple[str, str]]) -> int:
     return counted["origin", Origin.PUSHED]
 
 
-def _verdict(value: ResultValue) -> Verdict:
+def _verdict(value: PushResult) -> Verdict:
     if value.rules:
         return "findings"
     if not value.passed:

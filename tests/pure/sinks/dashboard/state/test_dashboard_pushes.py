@@ -7,16 +7,17 @@ from typing import Any
 import page_state
 import pytest
 
-from clientscope.results import ResultValue
+from clientscope.records.codec import decode
+from clientscope.records.result_record import PushResult
 from sinks.dashboard.state.pushes import DAY_MS, PushTable
 
 NOW = 10 * DAY_MS
 
 
-def result(offset: int, *outcomes: str, **fields: Any) -> ResultValue:
+def result(offset: int, *outcomes: str, **fields: Any) -> PushResult:
     codes = {outcome: [f"AN{i}" for i, each in enumerate(outcomes) if each == outcome] for outcome in ("passed", "not_evaluable")}
     codes["rules"] = [f"AN{i}" for i, outcome in enumerate(outcomes) if outcome == "fired"]
-    return ResultValue.model_validate_json(page_state.result(offset, at_ms=NOW, **{**codes, **fields}).value or b"")
+    return decode(PushResult, page_state.result(offset, at_ms=NOW, **{**codes, **fields}).value)
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ BAD = [
     (TopicRecord(CONNECTIONS, NOW, b"gw", b'{"version":2}'), "unknown_version"),
     (TopicRecord(CONNECTIONS, NOW, b"gw", None), "no_value"),
     (TopicRecord(CONNECTIONS, NOW, b"gw", b'{"version":1}'), "invalid_kind"),
-    (TopicRecord(RESULTS, NOW, b"app", b"null"), "fields"),
+    (TopicRecord(RESULTS, NOW, b"app", b"null"), "not_an_object"),
     (TopicRecord(RESULTS, NOW, b"app", b'{"topic":"\\ud800"}'), "not_json"),
 ]
 
