@@ -109,7 +109,7 @@ FORGET_MS = 30 * 24 * 60 * 60_000
 """An application that hasn't pushed for so long is forgotten."""
 
 _FORGET_CLIENT_MS = 60 * 60_000
-"""A client that isn't connected is forgotten so long after its push; its application isn't."""
+"""A client is forgotten so long after it has left, or after its push where that isn't known; its application isn't."""
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,10 @@ class PushedClients:
 
     def is_forgotten(self, push: JudgedPush, now_ms: int) -> bool:
         """Whether it is time to forget the client of a push."""
-        return now_ms - push.appended_ms > _FORGET_CLIENT_MS and not self.is_live(push.client)
+        if now_ms - push.appended_ms <= _FORGET_CLIENT_MS or self.is_live(push.client):
+            return False
+        left_ms = self._liveness.left_ms(push.there, push)  # it pushes once, and connects again after its gateway has restarted
+        return left_ms is None or now_ms - left_ms > _FORGET_CLIENT_MS
 
     def forget(self, now_ms: int) -> tuple[list[JudgedPush], list[OneApplication]]:
         """Forgets clients that are gone for long, and those beyond the bounds; returns the clients, and the applications, that were
