@@ -341,6 +341,8 @@ class Where:
     def seen(self, push: JudgedPush) -> None:
         """A push has it there."""
         at = push.position
+        if self.last_seen_at is None and push.appended_ms < self.last_seen_ms:
+            return  # by the topic there was a newer one, which compaction may have taken away
         self.last_seen_ms = max(self.last_seen_ms, push.appended_ms)
         if self.last_seen_at is None or at.is_after(self.last_seen_at):
             self.last_seen_at = at

@@ -197,3 +197,13 @@ def test_end_of_a_suppression_alerts_though_its_client_has_left(restarts: bool) 
     assert alerts(fleet) == []
     fleet.later(48 * HOUR)
     assert alerts(fleet) == [("AN101", "new", 1)]
+
+
+def test_finding_stays_open_though_the_newest_push_that_had_it_was_replaced_by_one_that_can_not_be_judged(fleet: Fleet) -> None:
+    for instance, settings in ((1, BAD), (2, GOOD), (3, BAD), (3, {"linger.ms": "5"})):
+        fleet.close(fleet.client(instance, settings))
+        fleet.later()
+    before = fleet.one("AN101")
+    fleet.restart()
+    after = fleet.one("AN101")
+    assert (before.state, before.reopened) == (after.state, after.reopened) == ("open", 1)
