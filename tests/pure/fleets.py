@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -14,7 +16,7 @@ from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
-from clientscope.records.codec import decode
+from clientscope.records.codec import decode, encode
 from clientscope.records.config_record import RecordedSetting
 from clientscope.records.enums import Kind, Origin
 from clientscope.records.input_record import InputRecord
@@ -24,7 +26,7 @@ from streaming.findings.clients import MOST_CLIENTS
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
 from streaming.findings.fact_reports import FactReport, FactReports
-from streaming.findings.inputs import Erased, whereabouts
+from streaming.findings.inputs import EngineInput, Erased, whereabouts
 from udfs.kernels.live import live
 
 NOW = 1_800_000_000_000
@@ -52,6 +54,15 @@ def shown(finding: Finding) -> dict[str, str | None]:
 def alerted(finding: Finding) -> tuple[int, str] | None:
     """How often it asked for a notification, and why the last time."""
     return finding.alert and (finding.alert.number, finding.alert.why)
+
+
+def essentials(finding: Finding) -> dict[str, Any]:
+    """All but how often it was written, what is worked out at the moment of writing, and who was named for less than the time between."""
+    said = finding.model_dump(exclude={"revision", "ended_ms", "clients"})
+    connected = [client for client in finding.clients if client.disconnected_ms is None]
+    if finding.kind == "fleet":  # clients are compared every ten seconds and at a start, so a restart may see it sooner
+        said |= {"first_seen_ms": None, "opened_ms": None, "alert": alerted(finding)}
+    return said | {"ended": finding.ended_ms is not None, "connected": connected}
 
 
 class Fleet:
@@ -212,11 +223,21 @@ class Fleet:
         """All pushes, as the engine gets them."""
         return pushed(self.pushes)
 
+    def topics(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """All pushes and tombstones, and what happened to connections, for `oracle`."""
+        erased = [each for offset, *tombstone in self._tombstones for each in tombstones([tombstone], offset)]
+        return as_json([*self.results(), *erased]), as_json(connected(self.events))
+
     def _happens(self, connection: int, kind: Kind, epoch: int, **fields: Any) -> None:
         self._epoch = max(epoch, self._epoch)
         record = connection_record(len(self.events), kind=kind, connection_id=connection, gateway_epoch=epoch, **fields)
         self.events.append((self.now, record))
         self.engine.apply(connected(self.events[-1:], len(self.events) - 1))
+
+
+def as_json(inputs: Iterable[EngineInput]) -> list[dict[str, Any]]:
+    """The values that the engine gets these of; of a tombstone what it says."""
+    return [asdict(each) if isinstance(each, Erased) else json.loads(encode(each)) for each in inputs]
 
 
 def _inputs(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import oracle
 from fleets import connected
 
 from streaming.gauges import Changes, GaugeEntry, Gauges
@@ -66,6 +67,10 @@ class Topic:
     def take(self, gauges: Gauges, entries: Iterable[GaugeEntry]) -> None:
         """Takes what the job writes of a batch."""
         self.write(gauges.apply(list(entries), now=0))
+
+    def recorded(self) -> dict[str, dict[str, Any]]:
+        """What its values say, as `oracle.gauges` does."""
+        return oracle.recorded_gauges({key: json.loads(value) for key, value in self.values.items()})
 
     def series(self) -> list[dict[str, Any]]:
         """The values of series."""

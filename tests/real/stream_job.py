@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from observe import children, is_gone, metrics, private_file, write
+from outcome import Place, comes_out
 from patience import LIMIT_S, until
 from record_bytes import config_record, setting
-from replay import Place, comes_out
 
 from clientscope.demo.fleet import Fleet
 from clientscope.digest import DigestKey
@@ -26,7 +26,7 @@ class StreamJob:
 
     Attributes:
         page: where it has its metrics and probes, with a slash at its end.
-        skipped: places of records that are none, for `comes_out_as_replayed`.
+        skipped: places of records that are none, for `comes_out`.
 
     Args:
         flags: what each start of it has.
@@ -85,6 +85,6 @@ class StreamJob:
         """A metric's samples that aren't 0, by the values of their labels."""
         return {key[1:]: number for key, number in metrics(f"{self.page}metrics").items() if key[0] == name and number}
 
-    def comes_out_as_replayed(self) -> None:
+    def comes_out(self) -> None:
         """Waits until everything that was written has come out, and compares."""
         comes_out(self.servers, self.history, KEY, self.skipped)

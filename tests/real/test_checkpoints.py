@@ -19,8 +19,8 @@ from forked import clientscope
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import PolicyViolationError
 from observe import java_below, page, read_all, write
+from outcome import Input, rows
 from patience import eventually, until
-from replay import Input, rows
 from stream_job import StreamJob
 
 from clientscope import topics
@@ -107,7 +107,7 @@ def test_a_newer_job_replaces_the_older_one_which_stops_all_its_queries(rig: Rig
     written.write(100)
     rig.start("first")
     rig.ready("first")
-    rig.comes_out_as_replayed()
+    rig.comes_out()
     rig.page = f"http://127.0.0.1:{free_port()}/"
     rig.start("second")
     rig.ready("second")
@@ -116,7 +116,7 @@ def test_a_newer_job_replaces_the_older_one_which_stops_all_its_queries(rig: Rig
     assert "Traceback" not in rig.log("first"), rig.log("first")
     assert "takes over from clientscope stream, process" in rig.log("second")
     written.write(50)
-    rig.comes_out_as_replayed()
+    rig.comes_out()
 
     # One that stands still while it is replaced finds out as soon as it goes on.
     second = rig.processes.pid("second")
@@ -130,7 +130,7 @@ def test_a_newer_job_replaces_the_older_one_which_stops_all_its_queries(rig: Rig
     assert ended(rig, "second") == 0
     assert f"replaced by clientscope stream, process {rig.processes.pid('third')} on " in rig.log("second")
     written.write(50)
-    rig.comes_out_as_replayed()
+    rig.comes_out()
     status, said = rig.run("checkpoints", "list")
     assert (status, f"run by clientscope stream, process {rig.processes.pid('third')} on " in said) == (0, True), said
 
@@ -167,7 +167,7 @@ def test_f23_queries_with_damaged_checkpoints_begin_anew_where_they_were(rig: Ri
     with rig.running("first"):
         for number in (60, 40, 30):  # more than one batch
             written.write(number)
-            rig.comes_out_as_replayed()
+            rig.comes_out()
     damages: dict[str, Callable[[Path], None]] = {
         "live": cut, "history_connections": changed, "history_pushes": gone_back,
     }  # fmt: skip
@@ -176,7 +176,7 @@ def test_f23_queries_with_damaged_checkpoints_begin_anew_where_they_were(rig: Ri
         damage(before[query])
     written.write(30)
     with rig.running("second"):
-        rig.comes_out_as_replayed()
+        rig.comes_out()
         anew = {query for query, checkpoint in before.items() if rig.checkpoint(query) != checkpoint}
         assert anew == damages.keys()
         for query in anew:
@@ -187,7 +187,7 @@ def test_f23_queries_with_damaged_checkpoints_begin_anew_where_they_were(rig: Ri
     without_all(rig.folder / "checkpoints")
     written.write(20)
     with rig.running("third"):  # it begins where each query began last, and history passes over what it has
-        rig.comes_out_as_replayed()
+        rig.comes_out()
 
 
 def test_f24_records_that_expired_unread_are_counted_and_passed_over(rig: Rig) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from conftest import RunningBroker
 from observe import private_file, write
+from outcome import Input, comes_out
 from patience import until
 from record_bytes import config_record
-from replay import Input, comes_out
 from standalone import for_submit, secret, standalone
 from stream_job import KEY
 
@@ -27,7 +27,7 @@ SEED = 23
 
 @pytest.mark.long
 def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(own: RunningBroker, tmp_path: Path) -> None:
-    """`replay` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
+    """`outcome` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
     chance = random.Random(SEED)  # noqa: S311 - moments that can be had again
     digest_key = private_file(tmp_path / "digest.key", KEY.secret)
     for_submit(tmp_path / "submit")

@@ -19,9 +19,9 @@ from gauge_rows import of_series
 from gauge_rows import rows as gauge_rows_of
 from made_findings import leak
 from observe import connection_records, make_topic, metrics, page, private_file, push_one, read_all, read_json
+from outcome import rows
 from patience import LIMIT_S, eventually, meanwhile, until
 from programs import running, says
-from replay import rows
 from stream_job import StreamJob
 
 from clientscope.client.raw import RawClient

@@ -1,6 +1,6 @@
 """F47: only the query that fails is parked: a full disk of history, INTERNAL away, records that are gone unread.
 
-One broker and one job run through all of it, under load. An oracle replays the input without Spark (`replay`).
+One broker and one job run through all of it, under load. `outcome` holds it to its input without Spark.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from degraded import Volume, volume
 from every import every
 from kafka.admin import ConfigResource, ConfigResourceType
 from observe import java_below, metrics, page, read_all, told_findings
+from outcome import rows
 from patience import eventually, until
-from replay import rows
 from steady_load import SteadyLoad, latencies
 from stream_job import StreamJob
 
@@ -109,7 +109,7 @@ def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job:
         job.disk.relieve()
         assert eventually(job.is_ready), job.probe("readyz")
     assert eventually(lambda: job.said_parked("resolved")), told_findings(job.servers, "OP005")
-    job.comes_out_as_replayed()
+    job.comes_out()
     job.processes.check()
 
 
@@ -131,7 +131,7 @@ def test_f47_a_job_outlives_internal_and_continues_by_itself(job: JobOnASmallDis
         job.started.start()
         assert eventually(job.is_ready), job.probe("readyz")
         writes(load, 50)
-    job.comes_out_as_replayed()
+    job.comes_out()
     job.processes.check()
 
 

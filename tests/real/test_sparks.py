@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from conftest import RunningBroker, with_topics
 from observe import private_file
+from outcome import Input, comes_out
 from patience import until
-from replay import Input, comes_out
 from standalone import OTHER_SPARKS, SPARK, for_submit, secret, standalone
 from stream_job import KEY
 
@@ -50,7 +50,7 @@ def with_sasl(folder: Path) -> tuple[EmbeddedBroker, RunningBroker, str]:
 
 @pytest.mark.parametrize("minor", [each.minor for each in RELEASES])
 def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor: str) -> None:
-    """`replay` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
+    """`outcome` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
     key, password = private_file(tmp_path / "digest.key", KEY.secret), private_file(tmp_path / "kafka.password", PASSWORD)
     for_submit(tmp_path / "submit", release(minor).jars)
     started, broker, secured = with_sasl(tmp_path / "broker")

@@ -15,8 +15,8 @@ from conftest import RunningBroker
 from forked import printed
 from hadoop import hdfs, yarn
 from observe import private_file, read_all
+from outcome import Input, comes_out, results
 from patience import until
-from replay import Input, comes_out, results
 from standalone import SPARK, Standalone, for_submit
 from stream_job import KEY, StreamJob
 
@@ -52,7 +52,7 @@ def test_f22_in_a_store_kills_lose_nothing_and_the_commands_read_it(
         written = Input(own.internal, SEED)
         written.write(200)
         with job.running():
-            job.comes_out_as_replayed()
+            job.comes_out()
             for _ in range(2):
                 written.write(chance.randrange(50, 200))
                 time.sleep(chance.uniform(0, 3))
@@ -60,7 +60,7 @@ def test_f22_in_a_store_kills_lose_nothing_and_the_commands_read_it(
                 job.start()
                 job.ready()
             written.write(50)
-            job.comes_out_as_replayed()
+            job.comes_out()
             before = results(own.internal)
             published = len(read_all(own.internal, RESULTS))
             said = printed("history", "maintain", "--history-dir", str(job.history))  # while the job appends to it

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fleets import MINUTE, SECOND, Fleet, alerted
+from fleets import MINUTE, SECOND, Fleet, essentials
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from clientscope.findings.decisions import Decision
-from clientscope.findings.record import Finding
 from clientscope.records.enums import Origin
 from streaming.findings.book import COUNTS_EVERY_MS
 
@@ -87,17 +86,6 @@ class Story:
     def _leave(self, client: int) -> None:
         if client in self._running:
             self.fleet.close(self._running.pop(client)[0], self._epoch)
-
-
-def essentials(finding: Finding) -> dict[str, Any]:
-    """All but how often it was written, what is worked out at the moment of writing, and who was named for less than the time between."""
-    said = finding.model_dump(exclude={"revision", "ended_ms", "clients"})
-    for place in said["places"]:
-        place["last_seen_ms"] //= SECOND  # where a push was without it in between, a restart may make it a millisecond later
-    connected = [client for client in finding.clients if client.disconnected_ms is None]
-    if finding.kind == "fleet":  # clients are compared every ten seconds and at a start, so a restart may see it sooner
-        said |= {"first_seen_ms": None, "opened_ms": None, "alert": alerted(finding)}
-    return said | {"ended": finding.ended_ms is not None, "connected": connected}
 
 
 def last_seen(said: dict[str, dict[str, Any]]) -> dict[str, int]:

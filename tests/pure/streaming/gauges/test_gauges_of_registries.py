@@ -9,16 +9,16 @@ from collections import Counter
 from dataclasses import dataclass
 from uuid import UUID
 
+import oracle
 import pytest
+from fleets import as_json, connected
 from gauge_rows import Topic, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
-from clientscope.records.codec import decode, encode
-from clientscope.records.connection_record import ClientConnectionRecord
-from clientscope.records.enums import Kind
+from clientscope.records.codec import encode
 from clientscope.session.state import Identity
 from streaming.gauges import Gauges
 from streaming.gauges import series as table
@@ -79,22 +79,6 @@ def shown(topic: Topic) -> Truth:
     return found
 
 
-def replayed(values: list[bytes]) -> Truth:
-    """The oracle: the records one after the other, as they came."""
-    epochs: dict[str, int] = {}
-    found: dict[tuple[str, str], int] = {}
-    for value in values:
-        record = decode(ClientConnectionRecord, value)
-        gateway = record.gateway_id
-        farewell = record.kind == Kind.HEARTBEAT and record.heartbeat_interval_ms == 0
-        if record.gateway_epoch > epochs.get(gateway, -1) or farewell:
-            epochs[gateway] = record.gateway_epoch
-            found = {key: count for key, count in found.items() if key[0] != gateway}
-        if record.gateway_epoch == epochs[gateway] and not farewell:
-            found |= {(gateway, count.client_software_name): count.open_connections for count in record.counts}
-    return Counter({key: count for key, count in found.items() if count})
-
-
 @settings(deadline=None)
 @given(first=steps, second=steps, before=steps, skews=st.tuples(CLOCKS, CLOCKS, CLOCKS), data=st.data())
 def test_f18_repeated_late_and_skewed_records_change_nothing(
@@ -128,17 +112,17 @@ def test_f22_a_job_that_is_killed_anywhere_says_what_the_log_says(
     ]
     log = [value for each in lives for value in each.values]
     gauges, topic = Gauges({}, now=0), Topic()
-    read = 0
-    while read < len(log):
-        end = read + data.draw(st.integers(1, 20))
-        batch = [(value, START_MS + read) for value in log[read:end]]
+    taken: list[tuple[int, bytes]] = []
+    while len(taken) < len(log):
+        batch = [(value, START_MS + len(taken)) for value in log[len(taken) :][: data.draw(st.integers(1, 20))]]
         if data.draw(st.booleans()):
             changes = gauges.apply(rows(batch), now=0)
             topic.write({key: value for key, value in changes.items() if data.draw(st.booleans())})
             gauges = Gauges(topic.values, now=0)
         topic.take(gauges, rows(batch))
-        read = end
-        assert shown(topic) == replayed(log[:read])
+        taken += [(at_ms, value) for value, at_ms in batch]
+        shown(topic)
+        assert topic.recorded() == oracle.gauges(as_json(connected(taken)))
 
 
 @settings(deadline=None)
