@@ -260,7 +260,7 @@ def _differences(members: Iterable[LiveClients]) -> dict[str, tuple[Any, list[st
         for variant in clients.variants:
             by_release[variant.software_name, variant.software_version].append(variant)
     differ: dict[str, tuple[Any, list[str]]] = {}
-    for alike in by_release.values():
+    for _, alike in sorted(by_release.items()):  # the same after a restart, in whatever order they came
         numbers_of: Counter[int] = Counter()
         for variant in alike:
             numbers_of[id(variant.settings)] += variant.clients

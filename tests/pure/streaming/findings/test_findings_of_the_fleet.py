@@ -41,6 +41,19 @@ def test_instances_that_differ_are_reported_once_no_more_of_them_start(fleet: Fl
     assert fleet.state("AN310") == "resolved"
 
 
+def test_difference_within_two_releases_reads_the_same_in_whatever_order_they_came() -> None:
+    said = []
+    for releases in (("3.9.0", "4.0.0"), ("4.0.0", "3.9.0")):
+        fleet = Fleet()
+        for number, release in enumerate(releases * 2):
+            acks = "all" if number < 2 else "0" if release == "4.0.0" else "1"
+            names = {"client_address": f"10.0.0.{number}", "client_software_version": release}
+            fleet.client(number + 1, SETTINGS | {"acks": acks}, f"orders-{number}", **names)
+        fleet.later(11 * MINUTE)
+        said.append(fleet.one("AN310").evidence)
+    assert said[0] == said[1]
+
+
 def test_members_of_a_group_are_compared_whatever_their_client_id(fleet: Fleet) -> None:
     for name, value in (("a", "100"), ("b", "500")):
         fleet.client(ord(name), {"group.id": "g", "max.poll.records": value}, name, client_address=f"10.0.0.{ord(name)}")
