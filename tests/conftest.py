@@ -48,6 +48,7 @@ LONGEST = (
 
 LONG_PURE = (
     "test_gauges_of_registries", "test_findings_after_restarts", "test_findings_retention",
+    "test_findings_incremental", "test_a_week_twice",
     "test_f44_invented_ids", "test_f37_random_names",
     "test_alerts_alertmanager", "test_alerts_docs", "test_deploy_compose", "test_topic_watch", "test_quality", "test_budget",
     "test_tier", "test_architecture", "test_connections_played", "test_udfs_decode",
