@@ -48,11 +48,10 @@ class Input:
     """Writes records of both topics, by a seed; one in a hundred is no record.
 
     Attributes:
-        good, poisoned: the values written, by place.
+        poisoned: the values that are no record, by place.
     """
 
     def __init__(self, bootstrap_servers: str, seed: int) -> None:
-        self.good: dict[Place, bytes] = {}
         self.poisoned: dict[Place, bytes] = {}
         self._random = random.Random(seed)  # noqa: S311 - an input that can be had again
         self._servers = bootstrap_servers
@@ -67,10 +66,11 @@ class Input:
                 key, poisoned = b"%d" % self._written, self._written % 100 == 50
                 for topic, good in ((CONFIGS, self._push()), (CONNECTIONS, self._beat())):
                     value = self._poison(good) if poisoned else good
-                    sent.append((producer.send(topic, key=key, value=value), self.poisoned if poisoned else self.good, value))
-            for future, kept, value in sent:
+                    sent.append((producer.send(topic, key=key, value=value), poisoned, value))
+            for future, poisoned, value in sent:
                 where = future.get(LIMIT_S)
-                kept[where.topic, where.partition, where.offset] = value
+                if poisoned:
+                    self.poisoned[where.topic, where.partition, where.offset] = value
 
     def _push(self) -> bytes:
         acks = self._random.choice(["0", "1", "all"])

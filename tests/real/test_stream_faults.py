@@ -24,7 +24,7 @@ from conftest import RunningBroker, running_broker
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import MessageSizeTooLargeError
 from observe import children, command_line, java_below, metrics, told_findings, write
-from outcome import Input, Place, quarantined, results, rows
+from outcome import Input, Place, quarantined
 from patience import LIMIT_S, until
 from record_bytes import config_record
 from stream_job import KEY, StreamJob
@@ -122,10 +122,6 @@ def test_f20_one_record_in_a_hundred_is_none_and_no_query_is_started_again(job: 
     assert {value["reason"] for value in reported.values()} == {"not_json", "unknown_version", "too_large"}
     assert b"" in poisoned.values()
     assert any(value and not value.strip(b"\0") for value in poisoned.values())
-    good = job.input.good.keys()
-    assert rows(job.history, "pushes").keys() | rows(job.history, "connections").keys() == good
-    assert results(job.servers).keys() == {place for place in good if place[0] == CONFIGS}
-
     # Counted once a batch is done: its records are on the topic by then.
     until(
         lambda: job.counted("clientscope_stream_quarantined_total"), Counter((value["reason"], each[0]) for each, value in reported.items())

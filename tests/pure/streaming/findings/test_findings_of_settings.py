@@ -60,22 +60,6 @@ def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_a
     assert not fleet.findings("AN101")
 
 
-def test_it_stays_open_while_any_client_that_is_connected_fails(fleet: Fleet) -> None:
-    bad = fleet.client(1, BAD)
-    fleet.client(2, BAD, "orders-2", client_address="10.0.0.2")
-    fleet.later()
-    for instance in (3, 4):
-        fleet.client(instance, GOOD, f"orders-{instance}", client_address=f"10.0.0.{instance}")
-    fleet.later()
-    assert fleet.counted("AN101") == ("open", 2)
-    fleet.push("orders-2", instance=2, settings=GOOD, client_address="10.0.0.2")
-    fleet.later()
-    assert fleet.counted("AN101") == ("open", 1)
-    fleet.close(bad)
-    fleet.later(SECOND)
-    assert fleet.state("AN101") == "resolved"
-
-
 def test_what_could_not_be_judged_resolves_nothing(fleet: Fleet) -> None:
     fleet.client(1, {"acks": "all", "max.in.flight.requests.per.connection": "5", "enable.idempotence": "false", "retries": "9"})
     fleet.write()
