@@ -146,7 +146,7 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
+TestHistories.settings = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def test_places_clients_and_connections_that_make_room_leave_the_counts_right(monkeypatch: pytest.MonkeyPatch) -> None:
