@@ -53,6 +53,22 @@ CREDENTIAL = (
 )
 """Words within a key that say that its value is a credential."""
 
+
+def _mistyped(word: str) -> str:
+    """An expression of a word with one letter too many, wrong, missing, or swapped with the next one."""
+    parts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    return "|".join(
+        [f"{before}[a-z0-9]{after}" for before, after in parts]
+        + [f"{before}[a-z0-9]?{after[1:]}" for before, after in parts[:-1]]
+        + [f"{before}{after[1]}{after[0]}{after[2:]}" for before, after in parts[:-2]]
+    )
+
+
+# Words of which no other word is one letter away. An expression, since no search for near names is cheap enough for hostile pushes.
+_MISTYPED_WORDS = "|".join(map(_mistyped, ("password", "passphrase", "secret", "credential")))
+MISTYPED = rf"(?:^|[. ])(?:(?:{_MISTYPED_WORDS})s?[0-9]*|sasl\.(?:{_mistyped('jaas')})\.config)(?:[. ]|$)"
+"""Such a word with one typing error, and Kafka's one name with ``jaas``, which alone is near to too many."""
+
 ABOUT_CREDENTIAL = (
     # Its place, its provider, its properties.
     r"(?:url|uri|urls|endpoint|file|files|filename|path|location|directory|class|provider|providers|source|store)$"
@@ -76,7 +92,7 @@ _LONGEST_REMEMBERED = 128
 _LOWER_UPPER = re.compile("([a-z0-9])([A-Z])")
 _UPPER_WORD = re.compile("([A-Z])([A-Z][a-z])")
 _EXCLUDED = tuple((state, re.compile(pattern)) for state, pattern in EXCLUDED)
-_CREDENTIAL, _ABOUT_CREDENTIAL, _IDENTIFIER = re.compile(CREDENTIAL), re.compile(ABOUT_CREDENTIAL), re.compile(IDENTIFIER)
+_CREDENTIAL, _ABOUT_CREDENTIAL, _IDENTIFIER = re.compile(f"{CREDENTIAL}|{MISTYPED}"), re.compile(ABOUT_CREDENTIAL), re.compile(IDENTIFIER)
 _CLASS_LISTS, _CLASS_WORDS = re.compile(CLASS_LISTS), re.compile(CLASS_WORDS)
 
 

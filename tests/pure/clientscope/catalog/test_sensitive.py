@@ -149,6 +149,7 @@ PATTERNS = {
     "jaas": sensitive_values.JAAS,
     "template": TEMPLATE,
     "credential": sensitive_keys.CREDENTIAL,
+    "mistyped": sensitive_keys.MISTYPED,
     "about_credential": sensitive_keys.ABOUT_CREDENTIAL,
     "identifier": sensitive_keys.IDENTIFIER,
     "name_assignment": sensitive_names.NAME_ASSIGNMENT,
@@ -158,6 +159,7 @@ PATTERNS = {
 PIECES = (
     *("a", " ", ":", "=", "<", "$", "@", "A1a", "{{", "${", "%A", "sig=", "xoxb-", "user_", "SG.", "User:", "${a:-"),
     *("://", "://a:", "://${", "password=", "password ", "eyJ", "aaaaaaaa.eyJ", "-----BEGIN ", "jdbc:oracle:a:", "LoginModule "),
+    *(".passwor", ".passwordd."),
 )
 
 
