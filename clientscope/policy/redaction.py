@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args, overload
 
-from clientscope.catalog.sensitive import Tier, reason, tier, under_hidden_key
+from clientscope.catalog.known_keys import is_custom
+from clientscope.catalog.sensitive import Tier, is_credential, reason, tier, under_hidden_key
 from clientscope.catalog.sensitive_names import FIELDS, LEAKED_AS, LONGEST_REMEMBERED, hidden_name, judge_key_text, judge_name
 from clientscope.digest import DigestKey
 from clientscope.policy.interface import ClientConfig
@@ -21,6 +23,7 @@ _SETTINGS_REMEMBERED = 65_536
 _LONGEST_SETTING = 1_024
 """Characters of a setting that is remembered."""
 _BY_KEY_PART = frozenset((ValueState.KEY_PREFIX, ValueState.KEY_INFIX))
+_PLAIN = re.compile(r"(?i:true|false)|-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 Record = TypeVar("Record")
 """Any dataclass with fields of `FIELDS`."""
@@ -105,11 +108,18 @@ class Left(NamedTuple):
 
     Attributes:
         reasons: for which nothing is redacted.
-        keys: that KIP-1324 excludes by their beginning and whose values are no secrets, unless they look so.
+        keys: how keys end that KIP-1324 excludes by their names and whose values are no secrets, unless they look so.
     """
 
     reasons: frozenset[ValueState] = frozenset()
-    keys: frozenset[str] = frozenset()
+    keys: tuple[str, ...] = ()
+
+    def leaves(self, state: ValueState, key: str, value: str, config_type: int) -> bool:
+        """Whether a value stays; a truth value and a number do, too, of a setting that libraries know, and that isn't a credential."""
+        if state not in _BY_KEY_PART:
+            return state in self.reasons
+        is_plain = _PLAIN.fullmatch(value) is not None and not is_custom(key) and not is_credential(key, config_type)
+        return key.endswith(self.keys) or is_plain
 
 
 NOTHING = Left()
@@ -128,7 +138,7 @@ def judged(setting: RecordedSetting, key: DigestKey | None, place: int, left: Le
         state, length = ValueState[said.reason.upper()], said.length
     else:
         state, length = reason(setting.key, value, of_type), len(value.encode("utf-8", "replace"))
-        if state in left.reasons or (state in _BY_KEY_PART and setting.key in left.keys):
+        if left is not NOTHING and left.leaves(state, setting.key, value, of_type):
             state = ValueState.PRESENT
     key_state = judge_key_text(setting.key)
     shown = key_state is ValueState.PRESENT

@@ -6,8 +6,8 @@ from typing import Any
 
 from record_bytes import binaries, config_record, setting
 
-from clientscope.commands.lint.shown import LEFT, LEFT_KEYS
-from clientscope.policy.redaction import ClientNames, Left, judged_record
+from clientscope.commands.lint.shown import LEFT
+from clientscope.policy.redaction import ClientNames, judged_record
 from clientscope.records.codec import decode
 from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.enums import ValueState
@@ -41,7 +41,7 @@ def outcome(rule: Rule, case: Case) -> Judgement:
     """What the rule says of the case, and its severity where it gives several; of a file's as of a file."""
     if case.complete:
         record = decode(ClientConfigRecord, record_of(case))
-        push = Push(judged_record(record, ClientNames(), Left(LEFT, frozenset(LEFT_KEYS))), complete=True)
+        push = Push(judged_record(record, ClientNames(), LEFT), complete=True)
     else:
         push = push_of(record_of(case))
     judged = dict(judge(push, (rule,)))

@@ -85,7 +85,9 @@ def software_known_bad(push: Push) -> Judgement:
     fired = always or _unsupported(it) or (surely and misdirects)
     named = it.dialect is not None and (it.dialect.name != "java" or bool(it.release))
     undecided = produces and ((not surely and (misdirects or not_applied)) or _maybe_fixed(it))
-    return judged(fired, fired or (named and not undecided), HIGH if always else MEDIUM)
+    # Its other bugs have nothing to do with a setting.
+    settings = push.evidence(("enable.idempotence",)) if surely and not_applied else []
+    return judged(fired, fired or (named and not undecided), HIGH if always else MEDIUM, settings)
 
 
 @judges("AN308")

@@ -106,7 +106,7 @@ class FileSetting:
 
     Attributes:
         key: as the file has it, or Kafka's name for one that isn't in it.
-        value: the effective one, or its placeholder; None if it isn't known.
+        value: as in the file, or else the effective one, or its placeholder; None if it isn't known.
         origin: ``set``, or ``default`` for one that the client library brings.
         line: where it is set; None for what isn't in the file.
         note: what is said of it; None for nothing.
@@ -406,19 +406,21 @@ def _finding(
 
 
 def _setting(judged: SettingOf, placed: Placed | None, secret: bool) -> FileSetting:
-    name = placed.name if placed else judged.key
+    name, note = placed.name if placed else judged.key, judged.note
     if secret:
         raw = placed.value if placed and placed.value is not None else ""
         value: str | None = shown.redacted(raw, judged.reason or "sensitive")
     else:
-        text = judged.value if judged.value is not None or placed is None else placed.value
+        text = placed.value if placed else judged.value
         value = None if text is None else shown.plain(text)
+        if text and judged.value and text.lower() != judged.value.lower():
+            note = note or f"in effect: {shown.plain(judged.value)}"
     origin = "set" if placed and not placed.is_default else "default"
-    return FileSetting(shown.key(name), value, origin, placed.line if placed else None, judged.note)
+    return FileSetting(shown.key(name), value, origin, placed.line if placed else None, note)
 
 
 def _secret(placed: Placed, kafka_name: str) -> bool:
-    return shown.is_secret(placed.name, placed.value or "", kafka_name) or shown.is_secret(placed.name, placed.source, kafka_name)
+    return shown.is_secret(placed.name, placed.value or "", kafka_name) or shown.is_secret("", placed.source)
 
 
 def _source(placed: Placed) -> str:

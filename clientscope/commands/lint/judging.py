@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from clientscope.catalog.configs import TYPES, ClientType, Type
 from clientscope.catalog.dialects.dialect import Dialect
-from clientscope.commands.lint.shown import LEFT, LEFT_KEYS, MESSAGES, OF_PUSHES_ALONE, documentation
-from clientscope.policy.redaction import ClientNames, Left, judged_record, type_name
+from clientscope.commands.lint.shown import LEFT, MESSAGES, OF_PUSHES_ALONE, documentation
+from clientscope.policy.redaction import ClientNames, judged_record, type_name
 from clientscope.profiles import Profile, Thresholds, of_addresses
 from clientscope.records.config_record import ClientConfigRecord
 from clientscope.records.enums import Origin
@@ -95,7 +95,7 @@ class RuleTexts:
 TOGETHER = frozenset({"CF104", "CF108"})
 """Rules about several settings that contradict each other."""
 
-_UNKNOWN_NAME = "CF101"
+_UNKNOWN_NAME, _OF_SOFTWARE = "CF101", "AN307"
 
 
 def severity_of(verdict: FileVerdict, about: Sequence[SettingOf]) -> str:
@@ -135,7 +135,7 @@ def judge(subjects: Sequence[Subject], thresholds: Thresholds, by_address: bool 
 
 def _verdicts(subject: Subject, thresholds: Thresholds) -> list[FileVerdict]:
     """The verdicts as if the file's client had pushed it, redacted."""
-    judged = judged_record(_record(subject), _NAMES, Left(LEFT, frozenset(LEFT_KEYS)))
+    judged = judged_record(_record(subject), _NAMES, LEFT)
     push = Push(judged, thresholds, complete=subject.prefixed is None, client_type=subject.client_type)
     return [_verdict(push, rule, judgement) for rule, judgement in rules.judge(push, _CREDENTIALS if subject.loose else _RULES)]
 
@@ -143,8 +143,9 @@ def _verdicts(subject: Subject, thresholds: Thresholds) -> list[FileVerdict]:
 def _verdict(push: Push, rule: Rule, judgement: Judgement) -> FileVerdict:
     severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
     settings = tuple(judgement.settings or ()) if judgement.outcome == FIRED else ()
-    # If the settings are incomplete, a verdict that rests on none of them may change with settings elsewhere.
-    outcome = NOT_EVALUABLE if judgement.outcome == FIRED and not settings and not push.complete else judgement.outcome
+    # If the settings are incomplete, a verdict that rests on none of them may change with settings elsewhere, unless it is about software.
+    may_change = judgement.outcome == FIRED and not settings and not push.complete and rule.code != _OF_SOFTWARE
+    outcome = NOT_EVALUABLE if may_change else judgement.outcome
     message = rule.said_of(push, outcome)
     return FileVerdict(rule.code, severity, OUTCOMES[outcome], MESSAGES.get(rule.code, message) if outcome == FIRED else message, settings)
 

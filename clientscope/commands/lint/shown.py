@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES, Type
 from clientscope.catalog.sensitive_values import is_login_module, judge_value, shape_of
+from clientscope.policy.redaction import Left
 from clientscope.records.enums import ValueState
 
 _NAME = re.compile(r"[A-Za-z0-9_.\[\]%>-]{1,200}")
@@ -18,8 +19,12 @@ LONGEST = 120
 
 def is_secret(name: str, value: str, kafka_name: str = "") -> bool:
     """Whether a setting's value may be one: whatever the catalogue of sensitive settings says, under the name as written or Kafka's."""
-    reasons = {sensitive.reason(key, value, TYPES.get(key, Type.STRING)) for key in {name, kafka_name or name}}
-    return bool(reasons - LEFT - {ValueState.PRESENT})
+    for key in {name, kafka_name or name}:
+        config_type = TYPES.get(key, Type.STRING)
+        state = sensitive.reason(key, value, config_type)
+        if state is not ValueState.PRESENT and not LEFT.leaves(state, key, value, config_type):
+            return True
+    return False
 
 
 def redacted(value: str, reason: str) -> str:
@@ -70,16 +75,17 @@ _SECTIONS = {
 OF_PUSHES_ALONE = frozenset({"SK003", "SK005"})
 """``security.protocol`` and settings of an application belong in a file; that a client pushes them is what these rules are about."""
 
-LEFT = frozenset({ValueState.CUSTOM, ValueState.TYPE})
-"""What is kept back from a push without being a secret, and stays where it is in a file: the rules read names of classes."""
-
-LEFT_KEYS = (
-    "security.protocol", "security_protocol", "sasl.mechanism", "sasl.mechanisms", "sasl_mechanism", "ssl_check_hostname",
-    "ssl.endpoint.identification.algorithm", "enable.ssl.certificate.verification", "sasl.oauthbearer.method",
-    "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor",
-    "sasl.login.refresh.window.jitter", "sasl.kerberos.min.time.before.relogin",
+LEFT = Left(
+    frozenset({ValueState.CUSTOM, ValueState.TYPE}),
+    (
+        "security.protocol", "security_protocol", "sasl.mechanism", "sasl.mechanisms", "sasl_mechanism", "ssl_check_hostname",
+        "ssl.endpoint.identification.algorithm", "enable.ssl.certificate.verification", "sasl.oauthbearer.method",
+        "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor",
+        "sasl.login.refresh.window.jitter", "sasl.kerberos.min.time.before.relogin",
+    ),
 )  # fmt: skip
-"""Settings about security whose values the libraries check, and that aren't secrets: numbers, truth values, and a few words."""
+"""What is kept back from a push without being a secret, and stays where it is in a file: the rules read names of classes, and libraries
+check the numbers, truth values and words of these settings about security."""
 
 
 def documentation(code: str, sections: Mapping[str, str]) -> Mapping[str, str]:
