@@ -10,6 +10,7 @@ from datetime import date
 from typing import NamedTuple
 
 from clientscope.catalog.configs import ClientType
+from clientscope.catalog.sensitive_values import judge_value
 from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.judging import OF_ONE_CLIENT, FileVerdict, RuleTexts, Subject, severity_of
 from clientscope.commands.lint.placed import LINE_END, Placed, Region
@@ -19,6 +20,7 @@ from clientscope.logs.events import EventKind
 from clientscope.profiles.client_patterns import ClientPattern, PatternSubject
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import ENDLESS, Suppression, suppressing
+from clientscope.records.enums import ValueState
 from clientscope.severities import SEVERITIES
 from udfs.kernels.applications import of_client
 from udfs.rules.engine.push import SettingOf
@@ -389,11 +391,11 @@ def _finding(
     region, source = None, ""
     stand = [read.placed(judged.key, subject) for judged in about]
     for judged, placed in zip(about, stand, strict=True):
-        secret = rule.is_leak or judged.reason is not None or (placed is not None and _secret(placed, judged.key))
+        secret = rule.is_leak or judged.reason is not None or (placed is not None and _is_secret(placed, judged.key))
         setting = _setting(judged, placed, secret)
         if placed and region is None and not placed.is_default:
             # A setting in the file can be changed there, so the finding is mainly about it; defaults come after it.
-            region, source = placed.region, "" if secret else _source(placed)
+            region, source = placed.region, "" if secret or setting.key != placed.name else _source(placed)
             settings.insert(0, setting)
         else:
             settings.append(setting)
@@ -406,7 +408,7 @@ def _finding(
 
 
 def _setting(judged: SettingOf, placed: Placed | None, secret: bool) -> FileSetting:
-    name, note = placed.name if placed else judged.key, judged.note
+    name, note = shown.key(placed.name, placed.source) if placed else shown.key(judged.key), judged.note
     if secret:
         raw = placed.value if placed and placed.value is not None else ""
         value: str | None = shown.redacted(raw, judged.reason or "sensitive")
@@ -416,11 +418,12 @@ def _setting(judged: SettingOf, placed: Placed | None, secret: bool) -> FileSett
         if text and judged.value and text.lower() != judged.value.lower():
             note = note or f"in effect: {shown.plain(judged.value)}"
     origin = "set" if placed and not placed.is_default else "default"
-    return FileSetting(shown.key(name), value, origin, placed.line if placed else None, note)
+    return FileSetting(name, value, origin, placed.line if placed else None, note)
 
 
-def _secret(placed: Placed, kafka_name: str) -> bool:
-    return shown.is_secret(placed.name, placed.value or "", kafka_name) or shown.is_secret("", placed.source)
+def _is_secret(placed: Placed, kafka_name: str) -> bool:
+    in_source = judge_value(placed.source) in (ValueState.VALUE_SHAPE, ValueState.LOOKS_RANDOM)
+    return in_source or shown.is_secret(placed.name, placed.value or "", kafka_name)
 
 
 def _source(placed: Placed) -> str:

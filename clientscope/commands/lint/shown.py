@@ -7,24 +7,39 @@ from collections.abc import Mapping
 
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import TYPES, Type
+from clientscope.catalog.known_keys import is_custom
 from clientscope.catalog.sensitive_values import is_login_module, judge_value, shape_of
+from clientscope.catalog.settings import libraries
 from clientscope.policy.redaction import Left
 from clientscope.records.enums import ValueState
 
 _NAME = re.compile(r"[A-Za-z0-9_.\[\]%>-]{1,200}")
+
+_SHORT = re.compile(r"|[A-Za-z][A-Za-z_.,:-]{0,31}|[+-]?[0-9][0-9.,_]{0,19}[A-Za-z%]{0,5}|(?:[0-9.]{1,9}[a-z]{1,2}){1,4}")
+"""Words, a number with its unit or without, and a duration such as ``1m30s``."""
+_TEXTS = (Type.STRING, Type.LIST, Type.CLASS)
 
 LONGEST = 120
 """Characters of a value, or of a line; the rest is cut."""
 
 
 def is_secret(name: str, value: str, kafka_name: str = "") -> bool:
-    """Whether a setting's value may be one: whatever the catalogue of sensitive settings says, under the name as written or Kafka's."""
+    """Whether a setting's value may be one: whatever the catalogue of sensitive settings says, under the name as written or Kafka's, and a
+    text in place of a number or a word, since that may be anything."""
     for key in {name, kafka_name or name}:
         config_type = TYPES.get(key, Type.STRING)
         state = sensitive.reason(key, value, config_type)
         if state is not ValueState.PRESENT and not LEFT.leaves(state, key, value, config_type):
             return True
-    return False
+    return not _SHORT.fullmatch(value) and not _may_be_text(kafka_name or name, value)
+
+
+def _may_be_text(key: str, value: str) -> bool:
+    """Whether a library has a setting of this name that takes this text among others, or all take any."""
+    found = [setting for library in libraries().values() if (setting := library.setting(key))]
+    every = [setting.ever(kind) for setting in found for kind in setting.kinds]
+    texts = [facts.allowed for facts in every if facts.type in _TEXTS]
+    return any(each and each.takes(value) for each in texts) or (len(texts) == len(every) > 0 and not any(texts))
 
 
 def redacted(value: str, reason: str) -> str:
@@ -49,9 +64,13 @@ def client_name(text: str, field: str = "client_id") -> str:
     return plain(sensitive.shown(text, field))
 
 
-def key(name: str) -> str:
-    """A setting's name, if it looks like one: a properties file with a key or a password pasted in has names that are the secret."""
-    if _NAME.fullmatch(name) and judge_value(name) is ValueState.PRESENT:
+def key(name: str, source: str = "") -> str:
+    """A setting's name, if it looks like one: a properties file with a key or a password pasted in has names that are the secret.
+
+    Args:
+        source: the setting as the file has it; an unknown name without a value may be a name and a value with nothing between.
+    """
+    if not (name == source and is_custom(name)) and _NAME.fullmatch(name) and judge_value(name) is ValueState.PRESENT:
         return name
     return f"‹a name of {_bytes(name)} bytes›"
 

@@ -61,6 +61,40 @@ def test_no_secret_is_ever_shown(here: Path, run: Run, output_format: str, diale
     assert CANARY.lower() not in (out + err).lower()
 
 
+ODD = {
+    "linger.ms": f"5 secret {CANARY}",
+    "batch.size": f"{CANARY}pw",
+    "acks": f"{CANARY}pw",
+    "compression.type": f"gzip {CANARY}",
+    "enable.idempotence": CANARY,
+    "group.protocol": f"{CANARY}pw",
+    "heartbeat.interval.ms": "30000",
+    "session.timeout.ms": "30000",
+    "group.id": "a",
+    "my.own": f"secret {CANARY}",
+    "sasl.login.refresh.window.factor": CANARY,
+}
+"""Values in place of numbers and words, of which one may be a secret."""
+
+
+@pytest.mark.parametrize("output_format", FORMATS)
+def test_text_in_place_of_a_number_or_a_word_is_not_quoted(here: Path, run: Run, output_format: str) -> None:
+    # A separator that was forgotten makes the whole line a name.
+    forgotten = f"password{CANARY}\nlinger.ms{CANARY}\nlinger.ms{CANARY}\npassword {CANARY}\n"
+    (here / "a.properties").write_text(properties(ODD) + forgotten)
+    (here / "b.yaml").write_text("".join(f"{name}: {value}\n" for name, value in ODD.items()))
+    (here / "c.json").write_text(json.dumps(ODD))
+    _, out, err = run("a.properties", "b.yaml", "c.json", "--output-format", output_format, "--statistics")
+    assert {"AN201", "AN311", "CF101", "CF103", "SK001"} <= set(re.findall(r"\b[A-Z]{2}\d{3}\b", out))
+    assert CANARY not in out + err
+
+
+@pytest.mark.parametrize("value", ["gzpi", "5ms", "1m30s", "300,000", "yes", "org.example.Own"])
+def test_short_word_or_number_is_quoted(here: Path, run: Run, value: str) -> None:
+    (here / "a.properties").write_text(f"acks=all\nretries={value}\n")
+    assert f"retries = {value}]" in run("a.properties", "--output-format", "concise").out
+
+
 HOSTILE = {
     "client.id": "x\\n::error file=a::pwned\\r\\n##[error]pwned\\u001b[31mred\\u0007\\u202e",
     "acks": "0",

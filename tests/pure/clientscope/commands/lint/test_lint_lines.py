@@ -23,7 +23,7 @@ def test_finding_is_at_the_line_of_the_setting_that_it_names_first(lint: Documen
         if found["line"] is None:
             continue
         about = found["settings"][0]
-        is_hidden = "redacted" in about["value"] and found["code"] in ("SK001", "SK002", "SK004", "CF101", "CF109")
+        is_hidden = "redacted" in about["value"] and rule.code in ("AN311", "CF109", "SK001", "SK002", "SK004", "SK005")
         assert f"{about['key']}={about['value']}" == lines[found["line"] - 1] or is_hidden
         assert about["origin"] == "set" and about["line"] == found["line"]
         named = [name for name in re.findall(r"[\w.]*\w", found["message"]) if name in settings]
