@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from clientscope.risks import Risk
 from udfs.rules import batching, combinations, connections, delivery, groups, keys, leaks, reading, software, values
-from udfs.rules.engine.rule import DECLARED, Rule
+from udfs.rules.engine.rule import DECLARED, Needs, Rule
 
 if TYPE_CHECKING:
     from clientscope.findings.record import Finding  # its models take a tenth of the start of a command that needs none
@@ -26,6 +26,9 @@ RULES = tuple(rule for rule in EVERY_RULE if not rule.of_fleet)
 
 FLEET_RULES = tuple(rule for rule in EVERY_RULE if rule.of_fleet)
 """Judged over time and across the fleet (`streaming.findings`); no push's result lists them."""
+
+if UNJUDGED := [rule.code for rule in FLEET_RULES if rule.needs not in (Needs.FLEET, Needs.WIRE)]:
+    raise ValueError(f"{', '.join(UNJUDGED)}: neither bounds, nor a wrong value, nor a function with @judges")
 
 LIMITS = {rule.code: tuple(rule.limits) for rule in EVERY_RULE}
 """Every code → the names of its thresholds: what a profile may change."""

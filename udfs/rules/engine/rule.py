@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.settings import numbers
 from clientscope.catalog.vocabulary import KnownSoftware
-from clientscope.risks import Risk
-from clientscope.severities import Severity
+from clientscope.risks import RISKS, Risk
+from clientscope.severities import SEVERITIES, Severity
 from udfs.rules.engine.push import Push, SettingOf
 
 NOT_APPLICABLE, NOT_EVALUABLE, PASSED, FIRED = -1, 0, 1, 2
@@ -119,7 +119,7 @@ class Case:
 
 
 def _case(redacted: Sequence[str] = (), client_id: str = "orders-1", **of: Any) -> Case:
-    outcome, word = next(each for each in enumerate(("nothing", *OUTCOMES), NOT_APPLICABLE) if each[1] in of)
+    ((outcome, word),) = (each for each in enumerate(("nothing", *OUTCOMES), NOT_APPLICABLE) if each[1] in of)
     settings = of.pop(word) | dict.fromkeys(redacted)
     return Case(outcome, settings, client_id=client_id or None, **of)
 
@@ -238,13 +238,21 @@ class Rule:
         return judged(text == self.wrong, text is not None and (not self.right or text in (self.wrong, *self.right)))
 
 
+def _one_of(known: Sequence[str], word: str) -> str:
+    if word not in known:
+        raise ValueError(f"{word!r} is none of {', '.join(known)}")
+    return word
+
+
 _MADE: Mapping[str, Callable[[Any], Any]] = {
+    "severity": partial(_one_of, SEVERITIES),
+    "risks": lambda of: tuple(_one_of(RISKS, each) for each in of),
     "client_types": lambda of: frozenset(map(ClientType, of)),
     "needs": Needs,
     "dialects": frozenset,
     "instead": lambda of: tuple(Instead(**each) for each in of),
     "cases": lambda of: tuple(_case(**each) for each in of),
-    **dict.fromkeys(("risks", "sources", "keys", "right"), tuple),
+    **dict.fromkeys(("sources", "keys", "right"), tuple),
 }
 """Attribute → what is made of its value in TOML."""
 
@@ -252,20 +260,38 @@ _MADE: Mapping[str, Callable[[Any], Any]] = {
 def _declared(code: str, said: dict[str, Any]) -> Rule:
     """The rule of a table; see `Rule`."""
     bounds, limits = said.pop("bounds", {}), said.pop("limits", {})
-    return Rule(
-        code,
-        messages=tuple(said.pop(outcome) for outcome in OUTCOMES),
-        limits={**bounds, **limits},
-        bounds=tuple(bounds),
-        **{key: _MADE[key](value) if key in _MADE else value for key, value in said.items()},
-    )
+    messages = tuple(said.pop(outcome) for outcome in OUTCOMES)
+    for key in _MADE.keys() & said.keys():
+        try:
+            said[key] = _MADE[key](said[key])
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{key}: {error}") from None
+    made = Rule(code, messages=messages, limits={**bounds, **limits}, bounds=tuple(bounds), **said)
+    for outcome in range(len(OUTCOMES)):
+        made.message(outcome)  # a KeyError for a threshold that isn't there
+    return made
+
+
+def declared(name: str, text: str) -> dict[str, Rule]:
+    """Code → rule, of a file of them.
+
+    Raises:
+        ValueError: with the file's name, the rule's code and the field that is wrong.
+    """
+    made = {}
+    for code, said in tomllib.loads(text).items():
+        try:
+            made[code] = _declared(code, said)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{name}: {code}: {error}{' is missing' * isinstance(error, KeyError)}") from None
+    return made
 
 
 DECLARED: Mapping[str, Rule] = {
-    code: _declared(code, said)
+    code: rule
     for file in files("udfs.rules").iterdir()
     if file.name.endswith(".toml")
-    for code, said in tomllib.loads(file.read_text("utf-8")).items()
+    for code, rule in declared(file.name, file.read_text("utf-8")).items()
 }
 """Code → its rule."""
 

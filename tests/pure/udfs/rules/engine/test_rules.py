@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from clientscope.catalog.dialects import DIALECTS
 from clientscope.catalog.vocabulary import KEYS
 from clientscope.severities import SEVERITIES
 from udfs.rules import registry as rules
-from udfs.rules.engine.rule import FIRED, FUNCTIONS, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, PASSED, Needs, Rule
+from udfs.rules.engine.rule import FIRED, FUNCTIONS, NOT_APPLICABLE, NOT_EVALUABLE, OUTCOMES, PASSED, Needs, Rule, declared
 
 EACH = pytest.mark.parametrize("rule", rules.EVERY_RULE, ids=lambda rule: rule.code)
 FLEET = {"AN309", "AN310", *(f"AN{number}" for number in range(401, 409))}
@@ -93,3 +96,48 @@ def test_a_function_is_beside_its_rule() -> None:
     assert set(beside) == {module.__name__.rpartition(".")[2] for module in rules.MODULES}
     assert set(beside) == {path.stem for path in folder.glob("*.py")} - {"__init__", "registry"}
     assert all(codes <= files[subject] for subject, codes in every(beside.items()))
+
+
+TABLE = """[AN999]
+name = "a"
+title = "a"
+severity = "high"
+risks = ["loss"]
+not_evaluable = "a"
+passed = "a"
+fired = "a: {minimum}"
+what = "a"
+why = "a"
+example = "a"
+use_instead = "a"
+sources = ["https://example.org/"]
+bounds = { minimum = 1 }
+keys = ["linger.ms"]
+cases = [{ fired = { "linger.ms" = "0" } }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("severity = ", "sevrity = ", "unexpected keyword argument 'sevrity'"),
+        ('"high"', '"hihg"', "severity: 'hihg' is none of info, low, medium, high, critical"),
+        ('["loss"]', '["los"]', "risks: 'los' is none of loss, duplicates, stall, cost, secret, drift"),
+        ("passed = ", "pased = ", "'passed' is missing"),
+        ('title = "a"\n', "", "missing 1 required positional argument: 'title'"),
+        ("{minimum}", "{minimun}", "'minimun' is missing"),
+        ("{ fired = ", "{ software = 1, fird = ", "cases: not enough values to unpack (expected 1, got 0)"),
+        ("[{ fired", '[{ sofware = "a", fired', "cases: Case.__init__() got an unexpected keyword argument 'sofware'"),
+        ("keys = ", 'needs = "flet"\nkeys = ', "needs: 'flet' is not a valid Needs"),
+    ],
+)
+def test_mistake_in_a_table_is_said_with_its_place(right: str, wrong: str, said: str) -> None:
+    assert declared("x.toml", TABLE)["AN999"].bounds == ("minimum",)
+    with pytest.raises(ValueError, match=rf"^x\.toml: AN999: .*{re.escape(said)}"):
+        declared("x.toml", TABLE.replace(right, wrong, 1))
+
+
+def test_rule_without_its_function_is_an_error() -> None:
+    text = "import udfs.rules.batching; from udfs.rules.engine.rule import FUNCTIONS; FUNCTIONS.pop('AN109'); import udfs.rules.registry"
+    ended = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert ended.stderr.splitlines()[-1] == "ValueError: AN109: neither bounds, nor a wrong value, nor a function with @judges"
