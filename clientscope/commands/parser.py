@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 from collections.abc import Iterable
+from functools import partial
 
 from clientscope import __version__
 from clientscope.commands import sources
@@ -28,7 +30,7 @@ def parser(entries: Iterable[Command | CommandGroup] = ENTRIES) -> argparse.Argu
         prog="clientscope",
         description="Shows which clients connect to your Kafka, in which versions, and how they are configured.",
         epilog=_EPILOG,
-        formatter_class=sources.help_formatter,
+        formatter_class=sources.HelpFormatter,
         allow_abbrev=False,
     )
     made.add_argument("--version", action="version", version=f"clientscope {__version__}")
@@ -38,14 +40,13 @@ def parser(entries: Iterable[Command | CommandGroup] = ENTRIES) -> argparse.Argu
 
 
 def _add_all(commands: argparse._SubParsersAction[argparse.ArgumentParser], entries: Iterable[Command | CommandGroup]) -> None:
+    add = partial(commands.add_parser, allow_abbrev=False, formatter_class=sources.HelpFormatter)
     for entry in entries:
         if isinstance(entry, Command):
-            text = (entry.settings.__doc__ or "").strip()
-            below = commands.add_parser(
-                entry.words[-1], help=text, description=text, allow_abbrev=False, formatter_class=sources.help_formatter
-            )
+            text = inspect.getdoc(entry.settings) or ""
+            below = add(entry.words[-1], help=text, description=text)
             sources.add_flags(below, entry.settings)
             below.set_defaults(_command=entry)
         else:
-            group = commands.add_parser(entry.name, help=entry.text, description=entry.text, epilog=entry.status, allow_abbrev=False)
+            group = add(entry.name, help=entry.text, description=entry.text, epilog=entry.status)
             _add_all(group.add_subparsers(metavar="WHAT", required=True), entry.commands)

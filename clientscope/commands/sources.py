@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
+import textwrap
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -63,9 +65,28 @@ def variable(cls: type[Settings], name: str, field: FieldInfo) -> str:
     return ENV_PREFIX + re.sub(r"[.-]", "_", f"{section}_{key}".upper())
 
 
-def help_formatter(prog: str) -> argparse.HelpFormatter:
+class HelpFormatter(argparse.HelpFormatter):
     """Formatter for a parser that `add_flags` fills: a setting's meaning in a line, its default and variable in the next."""
-    return argparse.RawTextHelpFormatter(prog, max_help_position=38, width=120)
+
+    def __init__(self, prog: str) -> None:
+        width = min(shutil.get_terminal_size((120, 0)).columns, 120)
+        # The longest variable is 68 characters.
+        super().__init__(prog, max_help_position=38 if width > 105 else 12, width=width)
+
+    def add_usage(self, usage: str | None, actions: Iterable[argparse.Action], groups: Iterable[Any], prefix: str | None = None) -> None:
+        """Names no flag but -h; all follow one by one."""
+        super().add_usage(usage, [each for each in actions if not each.option_strings or each.dest == "help"], groups, prefix)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return [part for line in text.splitlines() for part in _wrapped(line, width) or [""]]
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "".join(f"{indent}{line}\n" for line in self._split_lines(text, width))
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def add_flags(parser: argparse.ArgumentParser, cls: type[Settings]) -> None:

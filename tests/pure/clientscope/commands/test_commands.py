@@ -101,6 +101,13 @@ FILES = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.parametrize("words", [[], ["findings"], *(each.words for each in COMMANDS)], ids=" ".join)
+def test_help_is_as_wide_as_the_terminal(words: list[str], monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
+    for columns in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert max(map(len, clientscope(*words, "--help").printed.splitlines())) <= columns
+
+
 @ALL
 def test_an_unknown_flag_and_an_invalid_value(command: Command, clientscope: Run) -> None:
     for line in ([*command.words, *_required(command), "--no-such-flag"], *_each(command)):
