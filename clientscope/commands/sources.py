@@ -65,11 +65,16 @@ def variable(cls: type[Settings], name: str, field: FieldInfo) -> str:
     return ENV_PREFIX + re.sub(r"[.-]", "_", f"{section}_{key}".upper())
 
 
+def columns() -> int:
+    """Columns of the terminal, up to 120; and 120 in a pipe."""
+    return min(shutil.get_terminal_size((120, 0)).columns, 120)
+
+
 class HelpFormatter(argparse.HelpFormatter):
     """Formatter for a parser that `add_flags` fills: a setting's meaning in a line, its default and variable in the next."""
 
     def __init__(self, prog: str) -> None:
-        width = min(shutil.get_terminal_size((120, 0)).columns, 120)
+        width = columns()
         # The longest variable is 68 characters.
         super().__init__(prog, max_help_position=38 if width > 105 else 12, width=width)
 
@@ -78,13 +83,14 @@ class HelpFormatter(argparse.HelpFormatter):
         super().add_usage(usage, [each for each in actions if not each.option_strings or each.dest == "help"], groups, prefix)
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        return [part for line in text.splitlines() for part in _wrapped(line, width) or [""]]
+        return [part for line in text.splitlines() for part in wrapped(line, width) or [""]]
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "".join(f"{indent}{line}\n" for line in self._split_lines(text, width))
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def wrapped(line: str, width: int) -> list[str]:
+    """A line in several, which begin below its first word."""
     indent = " " * (len(line) - len(line.lstrip()))
     return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import TypedDict
@@ -15,11 +14,11 @@ from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.setting_names import own_name
 from clientscope.catalog.settings import Facts, KnownSetting, Library, Release, libraries
 from clientscope.commands.explain import ExplainSettings
+from clientscope.commands.sources import columns, wrapped
 from clientscope.errors import SettingsError
 from clientscope.records.enums import ValueState
 from udfs.rules.registry import EVERY_RULE
 
-_WIDTH = 110
 _LONGEST = 128
 
 
@@ -139,18 +138,18 @@ def text(each: ExplainedSetting) -> Iterator[str]:
     alias = f", another name of {each['alias']}" if each["alias"] else ""
     yield f"{each['name']} of {each['library']}{other}{alias}"
     if each["documentation"]:
-        yield textwrap.fill(each["documentation"], _WIDTH, initial_indent="  ", subsequent_indent="  ")
+        yield from wrapped(f"  {each['documentation']}", columns())
     if each["sensitive"]:
         yield "  Its value is sensitive: it is not recorded."
     for kinds, periods in each["history"].items():
         yield f"  {kinds}"
         for period in periods:
-            since = f"since {period['since']}" if period["since"] else f"{each['releases_read'][0]} and before"
-            yield f"    {since}: {_said(period)}"
+            since = period["since"] or f"{each['releases_read'][0]} or earlier"
+            yield f"    since {since}: {_said(period)}"
     if not each["history"]:
         yield "  The release doesn't have it."
     if each["rules"]:
-        yield textwrap.fill(f"Rules: {', '.join(each['rules'])}", _WIDTH, initial_indent="  ", subsequent_indent="    ")
+        yield from wrapped(f"  Rules: {', '.join(each['rules'])}", columns())
     yield f"  Releases read: {each['releases_read'][0]} to {each['releases_read'][1]}"
 
 
@@ -158,11 +157,13 @@ def _said(period: ExplainedPeriod) -> str:
     if period["removed"]:
         return "gone"
     default = "no default" if period["default"] is None else f"default {period['default'] or 'empty'}"
-    parts = [period["type"] or "", default, f"allowed {period['allowed']}" if period["allowed"] else ""]
-    return ", ".join(filter(None, [*parts, "deprecated" if period["deprecated"] else ""]))
+    parts = [period["type"] or "", default, f"allowed: {period['allowed']}" if period["allowed"] else ""]
+    return "; ".join(filter(None, [*parts, "deprecated" if period["deprecated"] else ""]))
 
 
 def _hint(key: str, wanted: Sequence[Dialect]) -> str:
+    if any(key.upper() == rule.code for rule in EVERY_RULE):
+        return f"that is a rule: clientscope rules {key}"
     names = sorted({name for each in wanted for name in libraries()[each.name].names})
     near = get_close_matches(key[:_LONGEST], names, n=3, cutoff=0.7)
     return f"did you mean {' or '.join(near)}?" if near else "give a setting as the library's documentation has it, such as linger.ms"

@@ -130,7 +130,7 @@ def _section(rule: Rule) -> str:
     if rule.keys:
         facts.append("keys: " + ", ".join(f"`{key}`" for key in rule.keys))
     if rule.limits:
-        facts.append("thresholds: " + ", ".join(f"`{name}` = {value:g}" for name, value in rule.limits.items()))
+        facts.append("thresholds: " + ", ".join(f"`{name}` = {value:.8g}" for name, value in rule.limits.items()))
     return "\n".join(
         [
             f'<a id="{rule.code.lower()}"></a>', "", f"## {rule.code} {rule.name}", "",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 from collections.abc import Sequence
 from difflib import get_close_matches
 
@@ -13,6 +12,7 @@ from rich.table import Table
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.commands.rules import RulesSettings
 from clientscope.commands.rules.docs import as_json, client_types, messages, needs, risks
+from clientscope.commands.sources import columns, wrapped
 from clientscope.errors import SettingsError
 from clientscope.query import RULES, matches
 from clientscope.report.api import parsed
@@ -20,8 +20,6 @@ from clientscope.report.listing import Listed, is_narrow, show
 from clientscope.report.text import plain, table
 from udfs.rules.engine.rule import OUTCOMES, Rule
 from udfs.rules.registry import EVERY_RULE
-
-_WIDTH = 100
 
 FIELDS = ("code", "severity", "risks", "name", "title", "client_types", "dialects", "needs", "keys", "since")
 """Fields of a rule, as JSON has them."""
@@ -147,7 +145,7 @@ def _explain(rule: Rule) -> None:
         "needs": needs(rule),
     }
     facts["keys"] = ", ".join(rule.keys)
-    facts["thresholds"] = ", ".join(f"{name}={value:g}" for name, value in rule.limits.items())
+    facts["thresholds"] = ", ".join(f"{name}={value:.8g}" for name, value in rule.limits.items())
     facts["since"] = rule.since
     _section("Facts", *(f"{name}: {fact}" for name, fact in facts.items() if fact))
     _section("Source", *rule.sources)
@@ -156,4 +154,4 @@ def _explain(rule: Rule) -> None:
 def _section(heading: str, *paragraphs: str) -> None:
     print(f"\n{heading}")
     for paragraph in paragraphs:
-        print(textwrap.fill(paragraph, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False))
+        print(*wrapped(f"  {paragraph}", columns()), sep="\n")

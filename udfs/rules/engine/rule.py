@@ -147,7 +147,7 @@ class Instead:
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if float(value).is_integer() else f"{value:.3g}"
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.0%}" if value < 1 else f"{value:.3g}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,6 +48,8 @@ def test_a_release_has_what_holds_in_it(clientscope: Run) -> None:
     [
         ("auto.include.jmx.reporter --software java", 0, ["since 4.0.0: gone", "deprecated"]),
         ("linger.msec", 2, ["did you mean linger.ms"]),
+        ("an101", 2, ["hint: that is a rule: clientscope rules an101"]),
+        ("acks --software java", 0, ["since 2.0.0 or earlier: string; default 1; allowed: all, -1, 0 or 1\n", "since 3.0.0: string;"]),
     ],
 )
 def test_a_setting_that_is_gone_or_that_nobody_knows(words: str, status: int, said: list[str], clientscope: Run) -> None:

@@ -37,7 +37,7 @@ def test_numbers_are_found_in_sentences() -> None:
 @pytest.mark.parametrize("rule", WITH_LIMITS, ids=lambda rule: rule.code)
 def test_every_number_is_a_threshold_of_the_profile(rule: Rule, profile: Profile) -> None:
     limits = {**rule.limits, **profile.limits.get(rule.code, {})}
-    thresholds = {f"{value:.0f}" if float(value).is_integer() else f"{value:.3g}" for value in limits.values()}
+    thresholds = {f"{value:.0f}" if float(value).is_integer() else f"{value * 100:.0f}" for value in limits.values()}
     for outcome in range(3):
         message = rule.message(outcome, profile.limits.get(rule.code, {}))
         assert not {"{", "}"} & set(message)
