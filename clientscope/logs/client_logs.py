@@ -214,22 +214,23 @@ class JavaLogs:
 
     def __init__(self) -> None:
         self._open: list[_Message] = []
+        self._unused: dict[str, int] = {}
+        """Names that clients don't know whose settings aren't in the log; of use where those of no client are."""
+        self._found = False
 
     def read(self, number: int, text: LoggedLine) -> Iterator[LoggedClient]:
         """Takes a line, and gives clients of which no more is to come."""
         line = text.line
         if (stripped := line.rstrip()).endswith(" values:") and _NAME.fullmatch(name := stripped[:-8].rpartition(" ")[2]):
             yield from self._begin(number, text, name, stripped)
-        elif self._open:
-            setting = setting_of(line)
-            if setting is not None and self._add(number, text, *setting):
-                pass
-            elif "ersion" in line and (version := _JAVA_VERSION.search(line)):
-                yield from self._end_with(text, origin(line), version[1])
-            else:
-                if "supplied but" in line and (unused := _UNUSED.search(line)):
-                    self._add_unused(number, text, origin(line[: unused.start()]), unused[1] or unused[2])
-                self._pass(text, origin(line[:1_000]))
+        elif self._open and (setting := setting_of(line)) is not None and self._add(number, text, *setting):
+            pass
+        elif self._open and "ersion" in line and (version := _JAVA_VERSION.search(line)):
+            yield from self._end_with(text, origin(line), version[1])
+        else:
+            if "supplied but" in line and (unused := _UNUSED.search(line)):
+                self._add_unused(number, text, origin(line[: unused.start()]), unused[1] or unused[2])
+            self._pass(text, origin(line[:1_000]))
         if text.complete:
             for message in self._open:
                 message.foreign += message.fields == text.process
@@ -238,6 +239,8 @@ class JavaLogs:
         """Gives the rest, once the log has ended."""
         while self._open:
             yield from self._finished(self._open.pop(0))
+        if self._unused and not self._found:
+            yield LoggedClient("java", None, min(self._unused.values()), unused=self._unused)
 
     def _begin(self, number: int, text: LoggedLine, name: str, stripped: str) -> Iterator[LoggedClient]:
         before = origin(stripped[: -8 - len(name)][:1_000])
@@ -267,8 +270,9 @@ class JavaLogs:
 
     def _add_unused(self, number: int, text: LoggedLine, start: str, names: str) -> None:
         message = next((each for each in reversed(self._open) if each.process is not None and each.is_of(text, start)), None)
-        if message is not None and len(message.client.unused) < MAX_SETTINGS:
-            message.client.unused |= dict.fromkeys(names.split(", "), number)
+        known = self._unused if message is None else message.client.unused
+        if len(known) < MAX_SETTINGS:
+            known |= dict.fromkeys(names.split(", "), number)
 
     def _pass(self, text: LoggedLine, start: str) -> None:
         for message in self._open:
@@ -285,14 +289,14 @@ class JavaLogs:
             message.foreign += 1
             yield from self._finished(message)
 
-    @staticmethod
-    def _finished(message: _Message) -> Iterator[LoggedClient]:
+    def _finished(self, message: _Message) -> Iterator[LoggedClient]:
         client = message.client
         _correct(client)
         followed = message.foreign > 0 and not client.contradicted
         client.whole = followed and message.last >= (_LAST.get(client.client_type, "") if client.client_type else "")
         own = _OF_CONNECTORS if client.role == _CONNECTOR else TYPES
         if any(key in own for key in (*client.settings, *client.contradicted)):
+            self._found = True
             yield client
 
 

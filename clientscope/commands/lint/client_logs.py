@@ -120,7 +120,7 @@ def _read(path: str, client: LoggedClient, starts: int, principal: str | None) -
     subject = (
         Subject({key: value for key, value in values.items() if key in was_given or key in unused}, *who)
         if client.whole and not client.role
-        else Subject(values, *who, {key: key for key in values}, observed=True)
+        else Subject(values, *who, {key: key for key in values}, observed=bool(client.settings))
     )
     placed = {
         key: Placed(
@@ -134,7 +134,7 @@ def _read(path: str, client: LoggedClient, starts: int, principal: str | None) -
     if client.contradicted:
         names = ", ".join(shown.key(key) for key in sorted(client.contradicted)[:3])
         notes.append((client.line, f"{names}: more than one value is logged, so these settings and defaults are not judged"))
-    elif not client.whole:
+    elif not client.whole and client.settings:
         notes.append((client.line, "the log ends before the last setting, so defaults are not judged"))
     naming = ("name", "group.id") if client.role else ("client.id",)
     named = next((client.settings[key].value for key in naming if key in client.settings), "")
