@@ -194,6 +194,7 @@ class FileReport:
         notes: other remarks about it, with the line.
         skipped: why it wasn't judged; empty if it was.
         instance: the client, where the file is a log of several.
+        count: files that it stands for.
     """
 
     path: str
@@ -204,6 +205,7 @@ class FileReport:
     notes: tuple[tuple[int, str], ...] = ()
     skipped: str = ""
     instance: Instance | None = None
+    count: int = 1
 
 
 @dataclass(frozen=True)

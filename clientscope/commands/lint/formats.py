@@ -73,7 +73,7 @@ def summary(report: LintReport) -> str:
         parts.append(f"{suppressed} suppressed")
     parts.append(f"{counted(report.count('passed'), 'check')} passed")
     parts.append(f"– {report.count('not_evaluable')} could not be judged")
-    if skipped := len(report.files) - len(judged):
+    if skipped := sum(file.count for file in report.files if file.skipped):
         parts.append(f"{counted(skipped, 'file')} skipped")
     if report.errors:
         parts.append(f"{counted(len(report.errors), 'file')} not read")

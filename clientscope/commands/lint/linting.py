@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -128,8 +129,8 @@ def _read(settings: LintSettings) -> tuple[list[Read], list[FileReport], list[st
     reads: list[Read] = []
     skipped: list[FileReport] = []
     errors: list[str] = []
-    found = 0
-    for file in reading.find(settings.paths):
+    found, passed_over = 0, Counter[str]()
+    for file in reading.find(settings.paths, passed_over):
         found += 1
         try:
             file_format = file.format(settings.format)
@@ -158,4 +159,8 @@ def _read(settings: LintSettings) -> tuple[list[Read], list[FileReport], list[st
             f"no file to lint in {', '.join(shown.plain(path) for path in settings.paths)}",
             f"a directory is searched for {', '.join(f'*{suffix}' for suffix in reading.SUFFIXES)}",
         )
+    if passed_over:
+        kinds = " and ".join(formats.counted(*each[::-1]) for each in sorted(passed_over.items()))
+        why = f"{kinds}, since a directory is searched for files of settings alone; name those that are to be read"
+        skipped.append(FileReport(", ".join(settings.paths), skipped=why, count=passed_over.total()))
     return reads, skipped, errors

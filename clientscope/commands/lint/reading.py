@@ -10,6 +10,7 @@ import codecs
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,6 +188,8 @@ SUFFIXES = {
 _LOG = re.compile(r"\.log(?:[._-]\d[\d._-]*)*(?:\.gz)?$", re.I)
 """How the name of a client's own log ends, rotated or not."""
 
+_SOURCE = {".py", ".java", ".kt", ".scala", ".groovy", ".go", ".js", ".ts", ".cs", ".rs", ".rb", ".php", ".sh"}
+
 _ENVIRONMENT = re.compile(r"\.env(?:\.[\w.-]+)?")
 """Compose's file of variables, and those of its stages (``.env.prod``)."""
 
@@ -290,22 +293,26 @@ class File:
         return found or FileReport(self.shown, skipped=f"{why}, and no credential is in it")
 
 
-def find(given: Iterable[str]) -> Iterator[File]:
-    """The files that are meant, each once; those of a directory in the order of their names."""
+def find(given: Iterable[str], passed_over: Counter[str]) -> Iterator[File]:
+    """The files that are meant, each once; those of a directory in the order of their names.
+
+    Args:
+        passed_over: counts logs and source code of directories.
+    """
     seen: set[Path] = set()
     for text in given:
         if text == STDIN:
             yield File(None, "<stdin>", True)
             continue
         path = Path(text)
-        found = ((inside, False) for inside in _within(path)) if path.is_dir() else iter([(path, True)])
+        found = ((inside, False) for inside in _within(path, passed_over)) if path.is_dir() else iter([(path, True)])
         for each, named in found:
             if (identity := each.absolute()) not in seen:
                 seen.add(identity)
                 yield File(each, shown_path(each), named)
 
 
-def _within(folder: Path) -> Iterator[Path]:
+def _within(folder: Path, passed_over: Counter[str]) -> Iterator[Path]:
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
         for name in sorted(names):
@@ -313,6 +320,8 @@ def _within(folder: Path) -> Iterator[Path]:
             is_settings = not name.startswith(".") and path.suffix.lower() in SUFFIXES
             if (is_settings or _ENVIRONMENT.fullmatch(name)) and path.is_file():
                 yield path
+            elif _LOG.search(name) or path.suffix.lower() in _SOURCE:
+                passed_over["log" if _LOG.search(name) else "source file"] += 1
 
 
 def shown_path(path: Path) -> str:

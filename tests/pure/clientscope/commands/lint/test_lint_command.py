@@ -41,6 +41,7 @@ def linted(run: Run) -> Callable[..., set[str]]:
 
 
 FILES = {
+    "src/app.log": "no setting",
     "good.properties": GOOD,
     "bad.properties": BAD,
     "wrong.json": '{"acks": hunter2}',
