@@ -98,7 +98,7 @@ LEFT = Left(
     frozenset({ValueState.CUSTOM, ValueState.TYPE}),
     (
         "security.protocol", "security_protocol", "sasl.mechanism", "sasl.mechanisms", "sasl_mechanism", "ssl_check_hostname",
-        "ssl.endpoint.identification.algorithm", "enable.ssl.certificate.verification", "sasl.oauthbearer.method",
+        "ssl.endpoint.identification.algorithm", "enable.ssl.certificate.verification", "ssl.verification_mode", "sasl.oauthbearer.method",
         "sasl.login.refresh.buffer.seconds", "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor",
         "sasl.login.refresh.window.jitter", "sasl.kerberos.min.time.before.relogin",
     ),
