@@ -93,10 +93,6 @@ def _delivery_too_short(push: Push) -> bool:
     return push.is_set("delivery.timeout.ms") and delivery < one_try and delivery < 2**31 - 1
 
 
-def _delivery_above_transaction(push: Push) -> bool:
-    return push.is_set("delivery.timeout.ms") and push.number("delivery.timeout.ms") > push.number("transaction.timeout.ms")
-
-
 def _fetch_below_message(push: Push) -> bool:
     sent = push.number("max.request.size")
     return push.is_set("fetch.max.bytes") and push.number("fetch.max.bytes") < (1_000_000 if math.isnan(sent) else sent)
@@ -163,7 +159,8 @@ _OF_PRODUCERS = (
     ),
     Refusal(
         {_LIBRDKAFKA: (1, 4)}, _PRODUCER, ("delivery.timeout.ms", "transaction.timeout.ms", _TRANSACTIONS),
-        "message.timeout.ms must be at most transaction.timeout.ms", _all(_set(_TRANSACTIONS), _delivery_above_transaction),
+        "message.timeout.ms must be at most transaction.timeout.ms",
+        _all(_set(_TRANSACTIONS), _above("delivery.timeout.ms", "transaction.timeout.ms", "delivery.timeout.ms")),
     ),
     Refusal(
         {_LIBRDKAFKA: (1, 0)}, _PRODUCER, ("linger.ms", "delivery.timeout.ms"), "message.timeout.ms must be more than linger.ms",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from clientscope.catalog.configs import ClientType
-from clientscope.catalog.settings import numbers
-from clientscope.catalog.vocabulary import UNKNOWN, KnownSoftware
+from clientscope.catalog.settings import Release, numbers
+from clientscope.catalog.vocabulary import UNKNOWN
 from clientscope.readiness.served import known_releases, served
 from udfs.rules.engine.push import Push, SettingOf
 from udfs.rules.engine.rule import HIGH, MEDIUM, Judgement, judged, judges
@@ -29,62 +29,32 @@ def client_id_anonymous(push: Push) -> Judgement:
     return judged(made_up and not push.text("application.id"), True)
 
 
-_FIXED_IN = {(3, 9): 2, (4, 0): 2, (4, 1): 2}
+_FIXED_IN: dict[Release, int] = {(3, 9): 2, (4, 0): 2, (4, 1): 2}
 """Release → the patch that has KAFKA-19012's fix; later releases have it from the start."""
 
 
-def _java(it: KnownSoftware) -> bool:
-    return it.is_of("java") and bool(it.release)
-
-
-def _confluents(it: KnownSoftware) -> bool:
-    return it.version.endswith(("-ccs", "-ce"))
-
-
-def _in_range(it: KnownSoftware) -> bool:
-    patch = it.release[2] if len(it.release) > 2 else 0
-    return (
-        _java(it)
-        and len(it.release) > 1
-        and (2, 8) <= it.release < (4, 2)
-        and patch < _FIXED_IN.get((it.release[0], it.release[1]), patch + 1)
-    )
-
-
-def _misdirects(it: KnownSoftware) -> bool:
-    return _in_range(it) and not _confluents(it)
-
-
-def _maybe_fixed(it: KnownSoftware) -> bool:
-    return _in_range(it) and _confluents(it)
-
-
-def _idempotence_not_applied(it: KnownSoftware) -> bool:
-    return _java(it) and it.release[:3] in {(3, 0, 0), (3, 1, 0)}
-
-
-def _unsupported(it: KnownSoftware) -> bool:
-    return _java(it) and it.release < (2, 1)
-
-
-def _refused(it: KnownSoftware) -> bool:
-    # A release here is at least 2.0.0.
-    return _java(it) and it.dialect is not None and it.dialect.numbers_of(it.version) < (0, 11)
+def _misdirects(release: Release) -> bool:
+    patch = release[2] if len(release) > 2 else 0
+    return len(release) > 1 and (2, 8) <= release < (4, 2) and patch < _FIXED_IN.get(release[:2], patch + 1)
 
 
 @judges("AN307")
 def software_known_bad(push: Push) -> Judgement:
     # By the software's name and version, and whether the client produces.
     it = push.software
-    misdirects = _misdirects(it)
+    release = it.release if it.is_of("java") else ()
+    may_be_fixed = it.version.endswith(("-ccs", "-ce"))  # Confluent's
+    misdirects = _misdirects(release) and not may_be_fixed
     # Where acks turns idempotence off by itself, it makes no difference that it is off.
-    not_applied = _idempotence_not_applied(it) and push.text("acks") not in ("0", "1")
+    not_applied = release[:3] in {(3, 0, 0), (3, 1, 0)} and push.text("acks") not in ("0", "1")
     produces = push.may_be(ClientType.PRODUCER) or push.may_be(ClientType.STREAMS)
     surely = produces and (push.client_type is not None or push.shared)
-    always = _refused(it) or (surely and not_applied and not push.is_set("enable.idempotence"))
-    fired = always or _unsupported(it) or (surely and misdirects)
-    named = it.dialect is not None and (it.dialect.name != "java" or bool(it.release))
-    undecided = produces and ((not surely and (misdirects or not_applied)) or _maybe_fixed(it))
+    # A release is at least 2.0.0, and a version may be older.
+    refused = bool(release) and it.dialect is not None and it.dialect.numbers_of(it.version) < (0, 11)
+    always = refused or (surely and not_applied and not push.is_set("enable.idempotence"))
+    fired = always or () < release < (2, 1) or (surely and misdirects)
+    named = it.dialect is not None and bool(release or it.dialect.name != "java")
+    undecided = produces and ((not surely and (misdirects or not_applied)) or (may_be_fixed and _misdirects(release)))
     # Its other bugs have nothing to do with a setting.
     settings = push.evidence(("enable.idempotence",)) if surely and not_applied else []
     return judged(fired, fired or (named and not undecided), HIGH if always else MEDIUM, settings)

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -19,6 +18,7 @@ from clientscope.commands.lint.findings import FileFinding, FileReport, FileSett
 from clientscope.commands.lint.judging import RuleTexts
 from clientscope.commands.lint.placed import Region
 from clientscope.commands.lint.shown import plain
+from clientscope.commands.sources import wrapped
 from clientscope.profiles.suppressions import ENDLESS
 from clientscope.severities import SEVERITIES
 
@@ -113,10 +113,8 @@ def _block(finding: FileFinding, colour: bool) -> Iterator[str]:
 
 def _wrapped(paragraph: str) -> list[str]:
     """A rule's paragraph, whole: in lines on a terminal, and else in one that can be searched."""
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 0
-    if columns < _NARROWEST:
-        return [paragraph]
-    return textwrap.wrap(paragraph, columns, subsequent_indent="     ", break_long_words=False, break_on_hyphens=False)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 0
+    return [paragraph] if width < _NARROWEST else wrapped(paragraph, width)
 
 
 def _line(finding: FileFinding, first: FileSetting) -> tuple[str, str]:

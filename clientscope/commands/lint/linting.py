@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -129,7 +128,7 @@ def _read(settings: LintSettings) -> tuple[list[Read], list[FileReport], list[st
     reads: list[Read] = []
     skipped: list[FileReport] = []
     errors: list[str] = []
-    found, passed_over = 0, Counter[str]()
+    found, passed_over = 0, list[str]()
     for file in reading.find(settings.paths, passed_over):
         found += 1
         try:
@@ -160,7 +159,6 @@ def _read(settings: LintSettings) -> tuple[list[Read], list[FileReport], list[st
             f"a directory is searched for {', '.join(f'*{suffix}' for suffix in reading.SUFFIXES)}",
         )
     if passed_over:
-        kinds = " and ".join(formats.counted(*each[::-1]) for each in sorted(passed_over.items()))
-        why = f"{kinds}, since a directory is searched for files of settings alone; name those that are to be read"
-        skipped.append(FileReport(", ".join(settings.paths), skipped=why, count=passed_over.total()))
+        why = f"{len(passed_over)} logs and source files, since a directory is searched for settings alone; name those that are to be read"
+        skipped.append(FileReport(", ".join(settings.paths), skipped=why, count=len(passed_over)))
     return reads, skipped, errors

@@ -10,7 +10,6 @@ import codecs
 import os
 import re
 import sys
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -293,11 +292,11 @@ class File:
         return found or FileReport(self.shown, skipped=f"{why}, and no credential is in it")
 
 
-def find(given: Iterable[str], passed_over: Counter[str]) -> Iterator[File]:
+def find(given: Iterable[str], passed_over: list[str]) -> Iterator[File]:
     """The files that are meant, each once; those of a directory in the order of their names.
 
     Args:
-        passed_over: counts logs and source code of directories.
+        passed_over: gets the names of logs and source files in directories.
     """
     seen: set[Path] = set()
     for text in given:
@@ -312,7 +311,7 @@ def find(given: Iterable[str], passed_over: Counter[str]) -> Iterator[File]:
                 yield File(each, shown_path(each), named)
 
 
-def _within(folder: Path, passed_over: Counter[str]) -> Iterator[Path]:
+def _within(folder: Path, passed_over: list[str]) -> Iterator[Path]:
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _LEFT_OUT)
         for name in sorted(names):
@@ -321,7 +320,7 @@ def _within(folder: Path, passed_over: Counter[str]) -> Iterator[Path]:
             if (is_settings or _ENVIRONMENT.fullmatch(name)) and path.is_file():
                 yield path
             elif _LOG.search(name) or path.suffix.lower() in _SOURCE:
-                passed_over["log" if _LOG.search(name) else "source file"] += 1
+                passed_over.append(name)
 
 
 def shown_path(path: Path) -> str:

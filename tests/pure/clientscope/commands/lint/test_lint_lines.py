@@ -50,7 +50,8 @@ def test_bug_of_a_release_is_at_no_setting(lint: Document, text: str) -> None:
     ("code", "line"),
     [
         ("AN312", "enable.ssl.certificate.verification=false"), ("AN312", "spring.kafka.properties.ssl.endpoint.identification.algorithm="),
-        ("AN312", "output.kafka.ssl.verification_mode=none"), ("AN311", "sasl.login.retry.backoff.ms=1.5"), ("CF102", "sasl.login.refresh.window.factor=2.5"),
+        ("AN312", "output.kafka.ssl.verification_mode=none"),
+        ("AN311", "sasl.login.retry.backoff.ms=1.5"), ("CF102", "sasl.login.refresh.window.factor=2.5"),
     ],
 )  # fmt: skip
 def test_number_or_truth_value_of_a_known_setting_is_no_secret(lint: Document, code: str, line: str) -> None:
