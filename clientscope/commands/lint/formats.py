@@ -353,16 +353,16 @@ def sarif_document(report: LintReport) -> str:
 
 
 def _sarif_rule(rule: RuleTexts) -> dict[str, Any]:
-    documentation = rule.documentation
-    what = documentation.get("What", rule.name).replace("``", "`")
+    sections = {name: text.replace("``", "`") for name, text in rule.documentation.items()}
+    what = sections.get("What", rule.name)
     made: dict[str, Any] = {
         "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": rule.name.replace("_", " ")},
         "fullDescription": {"text": what},
         "help": {
-            "text": "\n\n".join(f"{name}: {text.replace('``', '`')}" for name, text in documentation.items()) or what,
-            "markdown": "\n\n".join(f"**{name}**\n\n{text.replace('``', '`')}" for name, text in documentation.items()) or what,
+            "text": "\n\n".join(f"{name}: {text}" for name, text in sections.items()) or what,
+            "markdown": "\n\n".join(f"**{name}**\n\n{text}" for name, text in sections.items()) or what,
         },
         "helpUri": rule.link,
         "defaultConfiguration": {"level": _SARIF_LEVELS[rule.severity]},

@@ -143,10 +143,10 @@ def _explain(rule: Rule) -> None:
         "of": client_types(rule),
         "libraries": ", ".join(document["dialects"] or ["all"]),
         "needs": needs(rule),
+        "keys": ", ".join(rule.keys),
+        "thresholds": ", ".join(f"{name}={value:.8g}" for name, value in rule.limits.items()),
+        "since": rule.since,
     }
-    facts["keys"] = ", ".join(rule.keys)
-    facts["thresholds"] = ", ".join(f"{name}={value:.8g}" for name, value in rule.limits.items())
-    facts["since"] = rule.since
     _section("Facts", *(f"{name}: {fact}" for name, fact in facts.items() if fact))
     _section("Source", *rule.sources)
 
