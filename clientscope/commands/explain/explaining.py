@@ -64,7 +64,8 @@ def run(settings: ExplainSettings) -> int:
     if settings.output == "json":
         print(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        print("\n\n".join("\n".join(text(each)) for each in found))
+        lines = (line for each in found for line in ("", *text(each)))
+        print("\n".join(part for line in lines for part in wrapped(line, columns()) or [""]).strip())
     return 0
 
 
@@ -133,12 +134,12 @@ def _period(since: Release, facts: Facts | None) -> ExplainedPeriod:
 
 
 def text(each: ExplainedSetting) -> Iterator[str]:
-    """Its lines."""
+    """Its lines, of any width."""
     other = f", {each['kafka_name']} of Kafka" if each["kafka_name"] != each["name"] else ""
     alias = f", another name of {each['alias']}" if each["alias"] else ""
     yield f"{each['name']} of {each['library']}{other}{alias}"
     if each["documentation"]:
-        yield from wrapped(f"  {each['documentation']}", columns())
+        yield f"  {each['documentation']}"
     if each["sensitive"]:
         yield "  Its value is sensitive: it is not recorded."
     for kinds, periods in each["history"].items():
@@ -149,7 +150,7 @@ def text(each: ExplainedSetting) -> Iterator[str]:
     if not each["history"]:
         yield "  The release doesn't have it."
     if each["rules"]:
-        yield from wrapped(f"  Rules: {', '.join(each['rules'])}", columns())
+        yield f"  Rules: {', '.join(each['rules'])}"
     yield f"  Releases read: {each['releases_read'][0]} to {each['releases_read'][1]}"
 
 

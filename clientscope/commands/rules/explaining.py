@@ -131,7 +131,7 @@ def _table(rules: Sequence[Rule], wide: bool) -> Table | None:
 
 def _explain(rule: Rule) -> None:
     document = as_json(rule)
-    print(f"{rule.code} {rule.name}: {document['title']}")
+    print(*wrapped(f"{rule.code} {rule.name}: {document['title']}", columns()), sep="\n")
     _section("What", document["what"])
     _section("Why", document["why"])
     _section("Example", document["example"])

@@ -108,6 +108,17 @@ def test_help_is_as_wide_as_the_terminal(words: list[str], monkeypatch: pytest.M
         assert max(map(len, clientscope(*words, "--help").printed.splitlines())) <= columns
 
 
+@pytest.mark.parametrize("words", ["rules AN201", "explain compression.type"])
+def test_explanation_is_as_wide_as_the_terminal(words: str, monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
+    widths = {}
+    for columns in (60, 80, 120, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = clientscope(*words.split()).printed.splitlines()
+        widths[columns] = max(len(line) for line in lines if "://" not in line)
+    assert all(width <= min(columns, 120) for columns, width in widths.items())
+    assert widths[60] < widths[80] < widths[120] == widths[200]
+
+
 @ALL
 def test_an_unknown_flag_and_an_invalid_value(command: Command, clientscope: Run) -> None:
     for line in ([*command.words, *_required(command), "--no-such-flag"], *_each(command)):
