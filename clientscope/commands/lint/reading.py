@@ -42,9 +42,11 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
         SettingsError: the content isn't of its format, or is too much, and has no credential either.
     """
     principal, content = settings.principal or None, _in_utf8(content)
-    if file_format in ("properties", "text") and b"\0" in content:  # JSON and YAML may be UTF-16
-        raise SettingsError(f"{shown.plain(name)} is not a text file in UTF-8", "give files with settings, or logs; save it as UTF-8")
     try:
+        if file_format in ("properties", "text") and b"\0" in content:  # JSON and YAML may be UTF-16
+            raise SettingsError(  # noqa: TRY301  # what is found in its lines comes first
+                f"{shown.plain(name)} is not a text file in UTF-8", "give files with settings, or logs; save it as UTF-8"
+            )
         read_as = next((each for suffix, each in _WITHIN_TEXT.items() if name.endswith(suffix)), "text")
         placed = places.read(shown.plain(name), content, read_as if file_format == "text" else file_format)
         if file_format == "properties" and any(
@@ -110,7 +112,8 @@ def _judged(subjects: Sequence[judging.Subject]) -> set[str]:
 
 
 def _lines(content: bytes) -> list[str]:
-    return LINE_END.split(content.decode("utf-8", "replace"))
+    """Without NUL, which a crash leaves in a file, and UTF-16 has beside each letter."""
+    return LINE_END.split(content.replace(b"\0", b"").decode("utf-8", "replace"))
 
 
 def _subjects(counted: Mapping[str, Placed], settings: FileSettings, own: bool) -> tuple[tuple[judging.Subject, ...], str]:
@@ -283,13 +286,15 @@ class File:
         """What is too large to be a client's settings: its credentials alone, line by line.
 
         Raises:
-            SettingsError: it is much larger, or no text.
+            SettingsError: it is much larger, or no text and has none.
         """
-        if self.path is None or b"\0" in begins or self.path.stat().st_size > MOST_SEARCHED:
-            raise SettingsError(f"{self.shown} is larger than {MAX_BYTES} bytes", "expected: a client's settings")
         why = f"it is larger than {MAX_BYTES} bytes"
-        found = of_text(self.shown, log_files.lines(self.path), principal, why)
-        return found or FileReport(self.shown, skipped=f"{why}, and no credential is in it")
+        searched = self.path is not None and self.path.stat().st_size <= MOST_SEARCHED
+        if searched and (found := of_text(self.shown, log_files.lines(self.path), principal, why)):
+            return found
+        if not searched or b"\0" in begins:
+            raise SettingsError(f"{self.shown} is larger than {MAX_BYTES} bytes", "expected: a client's settings")
+        return FileReport(self.shown, skipped=f"{why}, and no credential is in it")
 
 
 def find(given: Iterable[str], passed_over: list[str]) -> Iterator[File]:

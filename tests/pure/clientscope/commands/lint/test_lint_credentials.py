@@ -87,11 +87,28 @@ def test_it_says_why_nothing_else_is_judged(lint: Document) -> None:
 
 
 def test_what_is_no_text_is_said(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "key.jks").write_bytes(b"\xfe\xed\0\0password=canary")
+    (tmp_path / "key.jks").write_bytes(b"\xfe\xed\0\0\0\2key")
     (tmp_path / "nul.properties").write_bytes(b"\0" * 5_000)
     for name in ("key.jks", "nul.properties"):
         said = run(str(tmp_path / name))
         assert said.status == 2 and "is not a text file" in said.err
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\0" * 5_000 + b"acks=all\nsasl.password=canary-9x\n",
+        b"HOME=/root\0SASL_PASSWORD=canary-9x\0",
+        "sasl.password: canary-9x".encode("utf-16-le"),
+        b"a=" + b"x" * (2 << 20) + b"\0\nsasl.password=canary-9x",
+    ],
+    ids=["what a crash left", "an environment", "UTF-16 without a mark", "much"],
+)
+@pytest.mark.parametrize("name", ["a.properties", "a.yaml", "a.json", "environ"])
+def test_a_credential_is_found_beside_bytes_of_no_text(content: bytes, name: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    said = run(str(tmp_path / name), "--fail-on", "critical")
+    assert (said.status, "canary" in said.out + said.err) == (1, False)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
