@@ -39,17 +39,25 @@ _OF_REQUESTS = ("assword", "ecret", "hmac", "oginModule")
 
 _KEY = re.compile(
     r"(?:(?P<key>(?:env:)?(?<![A-Za-z])[A-Za-z][\w.\[\]-]{0,119}+)\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|:=|=|:)"
-    r"|(?:--|\bENV )(?P<option>[A-Za-z][\w-]{0,60})(?:=|\s))\s{0,40}"
+    r"|(?:--|\bENV )(?P<option>[A-Za-z][\w-]{0,60})(?:=|\s(?!\s{0,40}-)))\s{0,40}"
 )
 """A name, and what separates it from its value: ``key =``, ``"key":``, ``key: str =``, ``["key"] =``, ``--key``, ``$env:key =``."""
 _VALUE = re.compile(
-    r"(?:[fbrFBR@]{0,2}\\?\"(?P<double>[^\"\\]{1,1024})\\?\"|[fbrFBR]{0,2}\\?'(?P<single>[^'\\]{1,1024})\\?'|`(?P<tick>[^`\\]{1,1024})`"
+    r"(?:[fbrFBR@]{0,2}\\?\"(?P<double>[^\"\\]{1,1024})[\"\\]|[fbrFBR]{0,2}\\?'(?P<single>[^'\\]{1,1024})['\\]|`(?P<tick>[^`\\]{1,1024})`"
+    r"|[\"'](?P<cut>[^\s\"'\\+.,);][^\"'\\]{0,1023})$"
     r"|(?P<plain>[^\s\"',;&(){}\[\]<>|`](?:[^\s\"',;&(){}\[\]<>|`]|[,|](?=[^\s\"',;&(){}\[\]<>|`])(?![\w.-]{1,119}\s{0,8}[=:])){0,1023}))"
     r"(?P<next>\()?"
 )
-"""A value; without quotes it ends at white space and marks, and at a comma or a bar behind which there is no more of it."""
+"""A value; without quotes it ends at white space and marks, and at a comma or a bar behind which there is no more of it.
+
+A text that nothing closes counts, since a file may be cut off; so does what stands before a backslash.
+"""
 _APART = (
-    re.compile(r"<(?P<key>[A-Za-z][\w.-]{0,119})>(?P<value>[^<>]{1,1024})</"),
+    re.compile(
+        r"<(?:[\w-]{0,20}(?:key|name)>|[^<>]{0,80}\b(?:key|name)\s{0,8}=\s{0,8}[\"'])?(?P<key>[A-Za-z][\w.-]{0,119}+)"
+        r"(?:[\"'][^<>]{0,80}|</[\w-]{1,40})?>\s{0,80}(?:<[\w-]{0,20}value>\s{0,80})?(?:<!\[CDATA\[)?(?P<value>[^<>]{1,1024}?)(?:\]\]>|</)"
+    ),
+    re.compile(r"\bvalue=[\"'](?P<value>[^\"'<>]{1,1024})[\"']\s{1,8}(?:key|name)=[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']"),
     re.compile(
         r"(?:\b|[\"'])(?:name|key)[\"']?\s{0,8}[=:]\s{0,8}[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']\s{0,8},?\s{0,8}"
         r"[\"']?value[\"']?\s{0,8}[=:]\s{0,8}[\"'](?P<value>[^\"'\\]{1,1024})[\"']"
@@ -62,14 +70,16 @@ _APART = (
 _USER = re.compile(r"\bcurl\b.{0,400}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:(?P<value>[^\s\"'|;)]{1,1024})")
 _USER_OF_MODULE = re.compile(r"\buser_[\w.@-]{1,64}\s{0,8}=\s{0,8}\\?[\"'](?P<value>[^\"'\\]{1,1024})")
 """A user's password as an option, and in the lines of a login module that follow its name."""
-_OPENING = re.compile(
-    rf"{_KEY.pattern}(?:\"\"\"|'''|<<[-~]?\w{{1,40}}|(?:\||(?<![=-])>)[-+]?)\s*$"
-    r"|(?:<name>|\bname=[\"'])(?P<element>[\w.-]{1,119})(?:</name>|[\"']\s{0,8}>)\s*$"
+_TEXT_FOLLOWS = re.compile(rf"{_KEY.pattern}(?:\"\"\"|'''|<<[-~]?\w{{1,40}}|(?:\||(?<![=-])>)[-+]?)$")
+_VALUE_FOLLOWS = re.compile(
+    r"(?:\w\(\s{0,8}|<\w{1,40}>|<[^<>]{1,80}\b(?:key|name)=)?[\"']?(?:(?<![^\s\"'\[(,=])--?|(?<![\w-]))(?P<key>[A-Za-z][\w.\[\]-]{0,119}+)"
+    r"(?:[\"'\]]{0,2}\s{0,8}[:=,]{0,2}|</\w{1,40}>|[\"']\s{0,8}>)[\s\\`]{0,8}$"
 )
-"""A name whose value is on the next line: a text of several lines, a heredoc, an element."""
-_OPENS = ('"""', "'''", "|", "|-", "|+", ">", ">-", ">+")
+"""A name whose value is on the next line: a text of several lines or a heredoc; a value in quotes, in an element, or of an option."""
+_LONGEST_NAME = 256
+"""Characters at the end of a line in which such a name is looked for."""
 _STATEMENT = re.compile(r"[\w.-]{1,119}\s{0,8}[=:]\s{0,8}[^=\s]|.{0,200}(?:\w\(|LoginModule\b)")
-"""What isn't a value on a line of its own: a name with one, a call, or a module, which is looked at as a line."""
+"""What isn't a text on a line of its own: a name with a value, a call, or a module, which is looked at as a line."""
 _ASSIGNED = re.compile(
     r"\s*(?:(?:export\s+|-\s+|ENV\s+|set\s+)?[A-Za-z][\w.]{0,119}=(?:\S*[^\s,])?|[A-Z][A-Z0-9_]{0,119}:\s{1,8}[a-z0-9][\w-]*)\s*"
 )
@@ -119,23 +129,22 @@ class Search:
 
     def __init__(self) -> None:
         self.found: list[Placed] = []
-        self._opened = ""
-        """The name whose value the next line has."""
+        self._before = ""
+        """The name whose value the next line has, as it would stand before that on one line."""
         self._of_module = False
         """Whether the options of a login module follow."""
 
     def add(self, number: int, line: str) -> None:
         """Takes a line."""
-        opened, self._opened = self._opened, ""
+        before, self._before = self._before, ""
         if len(self.found) >= MOST:
             return
-        if opened or self._of_module:
-            self.found += self._following(opened, number, line)
+        if before or self._of_module:
+            self._keep(self._following(before, number, line))
         for start in range(0, len(line), LONGEST - _OVERLAP):
             piece = line[start : start + LONGEST]
             if len(self.found) < MOST and _HINT.search(piece):
-                moved = (_placed(each.name, each.value or "", number, start + each.region.column - 1) for each in _in_line(number, piece))
-                self.found += [each for each in moved if each not in self.found]
+                self._keep(_placed(each.name, each.value or "", number, start + each.region.column - 1) for each in _in_line(number, piece))
                 self._open(piece)
 
     def add_of_request(self, number: int, line: str) -> None:
@@ -151,19 +160,29 @@ class Search:
             self.add(number, line)
             yield line
 
+    def _keep(self, found: Iterable[Placed]) -> None:
+        self.found += [each for each in found if each not in self.found]
+
     def _open(self, line: str) -> None:
         if is_login_module(line):
             self._of_module = True
         self._of_module &= ";" not in line
-        if line.rstrip().endswith(_OPENS) or "<<" in line:
-            match = _OPENING.search(line)
-            name = match["key"] or match["option"] or match["element"] if match else ""
-            self._opened = name if name and _by_name(name) else ""
+        end = line.rstrip()[-_LONGEST_NAME:]
+        if (match := _TEXT_FOLLOWS.search(end)) and _by_name(name := match["key"] or match["option"]):
+            self._before = f'{name}="'
+        elif (match := _VALUE_FOLLOWS.search(end)) and _by_name(match["key"]):
+            self._before = match[0].rstrip("\\` ") + " "
 
-    def _following(self, opened: str, number: int, line: str) -> Iterator[Placed]:
-        text = line.strip().removeprefix("<value>").removesuffix("</value>").strip("\"'")
-        if opened and text and not _STATEMENT.match(text) and not _is_about(opened, text) and _is_literal(text, False, line):
-            yield _placed(opened, text, number, line.index(text))
+    def _following(self, before: str, number: int, line: str) -> Iterator[Placed]:
+        text = line.lstrip()
+        if before.lstrip("\"'").startswith("-"):  # an option; its value may be the next item of a list
+            text = text.removeprefix("- ")
+        elif text[:1] not in ("<", '"', "'") and (not before.endswith('"') or _STATEMENT.match(text)):
+            before = ""
+        start = len(line) - len(text)
+        for each in _named(number, before + text[:LONGEST]) if before else ():
+            if (at := each.region.column - 1 - len(before)) >= 0:
+                yield _placed(each.name, each.value or "", number, start + at)
         for match in _USER_OF_MODULE.finditer(line) if self._of_module else ():
             if _is_literal(match["value"], False, line):
                 yield _placed("password", match["value"], number, match.start("value"))
