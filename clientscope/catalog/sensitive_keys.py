@@ -44,7 +44,7 @@ CLASS_WORDS = (
 """Ends of a key whose value may be the name of a class, of any library."""
 
 CREDENTIAL = (
-    r"passw(?:or)?d|passphrase|passcode|pwd(?:[0-9. ]|$)|(?:^|[. ])(?:pass|pw)[0-9]*(?:[. ]|$)"
+    r"passw(?:or)?d|passphrase|passcode|pwd(?:[0-9. ]|$)|(?:^|[. ])(?:pass|pw|(?:dest|src)?(?:store|key|trust)pass)[0-9]*(?:[. ]|$)"
     r"|secret|credential|jaas"
     # Much else has to do with tokens.
     r"|token[0-9]*(?:\.(?:id|value|secret|key|prod|production|staging|stage|test|dev|old|new|primary|secondary))?(?: |$)"

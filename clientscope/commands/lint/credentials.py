@@ -31,17 +31,22 @@ _SHORTEST_NUMBER, _MOST_WORDS = 6, 2
 LONGEST, _OVERLAP = 8_192, 1_024
 """Characters of a line that are looked at together, of a longer one part by part; and by how many the parts overlap."""
 
-_HINT = re.compile(r"(?i)pass|pwd|secret|token|key|credential|jaas|loginmodule|://|@|-----begin|eyJ|LS0t|[a-z0-9+/_.-]{16}")
-"""What any line has that is worth a closer look."""
+_NAMED = re.compile(r"pass|pw|secret|token|key|cred|jaas|login|user.?info|auth|curl|mysql|plain|sha_?(?:256|512)|securestring")
+"""What a line has in small letters that has a credential's name, or a command or a mechanism that takes one."""
+_HINT = re.compile(rf"{_NAMED.pattern}|://|@|-----begin|eyj|ls0t|[a-z0-9+/_.-]{{16}}")
+"""What any line has in small letters that is worth a closer look; to ignore their case takes much longer."""
 
 _OF_REQUESTS = ("assword", "ecret", "hmac", "oginModule")
 """What a line of the request logger has that is worth a closer look: keys and tokens are in most of them."""
 
 _KEY = re.compile(
     r"(?:(?P<key>(?:env:)?(?<![A-Za-z])[A-Za-z][\w.\[\]-]{0,119}+)\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|:=|=|:)"
-    r"|(?:--|\bENV )(?P<option>[A-Za-z][\w-]{0,60})(?:=|\s(?!\s{0,40}-)))\s{0,40}"
+    r"|(?:(?<![^\s\"'\[(,=])--?|\bENV )(?P<option>[A-Za-z][\w.-]{0,60})(?:=|[\"']?[\s,](?!\s{0,40}-)))\s{0,40}"
 )
-"""A name, and what separates it from its value: ``key =``, ``"key":``, ``key: str =``, ``["key"] =``, ``--key``, ``$env:key =``."""
+"""A name, and what separates it from its value: ``key =``, ``"key":``, ``key: str =``, ``["key"] =``, ``--key``, ``$env:key =``.
+
+An option's value is the next word, or the next item of a list.
+"""
 _VALUE = re.compile(
     r"(?:[fbrFBR@]{0,2}\\?\"(?P<double>[^\"\\]{1,1024})[\"\\]|[fbrFBR]{0,2}\\?'(?P<single>[^'\\]{1,1024})['\\]|`(?P<tick>[^`\\]{1,1024})`"
     r"|[\"'](?P<cut>[^\s\"'\\+.,);][^\"'\\]{0,1023})$"
@@ -59,23 +64,39 @@ _APART = (
     ),
     re.compile(r"\bvalue=[\"'](?P<value>[^\"'<>]{1,1024})[\"']\s{1,8}(?:key|name)=[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']"),
     re.compile(
-        r"(?:\b|[\"'])(?:name|key)[\"']?\s{0,8}[=:]\s{0,8}[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']\s{0,8},?\s{0,8}"
-        r"[\"']?value[\"']?\s{0,8}[=:]\s{0,8}[\"'](?P<value>[^\"'\\]{1,1024})[\"']"
+        r"\b(?i:(?:parameter)?(?:name|key))[\"']?\s{0,8}[=:]\s{0,8}[\"']?(?P<key>[A-Za-z][\w.-]{0,119}+)[\"']?\s{0,8},?\s{0,8}"
+        r"[\"']?(?i:(?:parameter)?value)[\"']?\s{0,8}[=:]\s{0,8}[\"']?(?P<value>[^\"'\\\s,}]{1,1024})"
     ),
     re.compile(r"\"(?P<key>[A-Za-z][\w.-]{0,119})\"\s{0,8}:\s{0,8}\[\s{0,8}\"(?P<value>[^\"\\\s]{16,1024})\"\s{0,8}\]"),
     re.compile(r"\blogin\s{1,8}\S{1,120}\s{1,8}(?P<key>password)\s{1,8}(?P<value>[^\s\"']{1,1024})"),
-    re.compile(r"\w\(\s{0,8}[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']\s{0,8},\s{0,8}[\"'](?P<value>[^\"'\\]{1,1024})[\"']\s{0,8}[),]"),
+    re.compile(
+        r"(?:(?:\w\(|\{)\s{0,8}[\"']|[\"'](?=[\w-]{1,60}\.))(?P<key>[A-Za-z][\w.-]{0,119}+)[\"']\s{0,8},\s{0,8}"
+        r"[\"'](?P<value>[^\"'\\]{1,1024})[\"']\s{0,8}(?:[),.}]|$)"
+    ),
+    re.compile(
+        r"(?<![\w.])(?P<key>[A-Za-z][\w.-]{0,119}+)(?:(?<=_CONFIG)\s{0,8},|[\"']\s{1,8}(?:->|to)\s)\s{0,8}"
+        r"[\"'](?P<value>[^\"'\\]{1,1024})[\"']"
+    ),
 )
-"""A name and a value in markup, as members of an object, alone in a list (as Keycloak has it), in .netrc, as arguments of a call."""
-_USER = re.compile(r"\bcurl\b.{0,400}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:(?P<value>[^\s\"'|;)]{1,1024})")
+"""A name and a value in markup, as members of an object, alone in a list (as Keycloak has it), in .netrc, as arguments of a call or as a
+pair, behind a constant of Kafka's (``SslConfigs.SSL_KEY_PASSWORD_CONFIG``)."""
+_USER = re.compile(
+    r"(?:curl\b.{0,400}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:|sshpass\s{1,8}-p\s{0,8}[\"']?"
+    r"|login\b.{0,400}?\s-p\s{1,8}[\"']?"
+    r"|mysql(?:admin|dump)?\b.{0,400}?[\s\"']-p[\"']?|ConvertTo-SecureString\s{1,8}(?:-String\s{1,8})?[\"']"
+    r"|(?:plain|(?:scram_)?(?i:sha)_?(?:256|512))\s{0,8},\s{0,8}(?:<<)?\"[^\"\s]{1,64}\"(?:>>)?\s{0,8},\s{0,8}(?:<<)?\")"
+    r"(?P<value>[^\s\"'|;)]{1,1024})"
+)
 _USER_OF_MODULE = re.compile(r"\buser_[\w.@-]{1,64}\s{0,8}=\s{0,8}\\?[\"'](?P<value>[^\"'\\]{1,1024})")
-"""A user's password as an option, and in the lines of a login module that follow its name."""
+"""A password that no name stands before, as an option or behind a mechanism; and in the lines of a login module that follow its name."""
 _TEXT_FOLLOWS = re.compile(rf"{_KEY.pattern}(?:\"\"\"|'''|<<[-~]?\w{{1,40}}|(?:\||(?<![=-])>)[-+]?)$")
 _VALUE_FOLLOWS = re.compile(
-    r"(?:\w\(\s{0,8}|<\w{1,40}>|<[^<>]{1,80}\b(?:key|name)=)?[\"']?(?:(?<![^\s\"'\[(,=])--?|(?<![\w-]))(?P<key>[A-Za-z][\w.\[\]-]{0,119}+)"
+    r"(?:\w\(\s{0,8}|<\w{1,40}>|<[^<>]{1,80}\b(?:key|name)=|[\"']?\b(?i:(?:parameter)?(?:key|name))[\"']?\s{0,8}[:=]\s{0,8})?"
+    r"[\"']?(?:(?<![^\s\"'\[(,=])--?|(?<![\w-]))(?P<key>[A-Za-z][\w.\[\]-]{0,119}+)"
     r"(?:[\"'\]]{0,2}\s{0,8}[:=,]{0,2}|</\w{1,40}>|[\"']\s{0,8}>)[\s\\`]{0,8}$"
 )
 """A name whose value is on the next line: a text of several lines or a heredoc; a value in quotes, in an element, or of an option."""
+_BEGINS = re.compile(r"[<\"']|(?<![:=]\s)value\b")
 _LONGEST_NAME = 256
 """Characters at the end of a line in which such a name is looked for."""
 _STATEMENT = re.compile(r"[\w.-]{1,119}\s{0,8}[=:]\s{0,8}[^=\s]|.{0,200}(?:\w\(|LoginModule\b)")
@@ -84,7 +105,7 @@ _ASSIGNED = re.compile(
     r"\s*(?:(?:export\s+|-\s+|ENV\s+|set\s+)?[A-Za-z][\w.]{0,119}=(?:\S*[^\s,])?|[A-Z][A-Z0-9_]{0,119}:\s{1,8}[a-z0-9][\w-]*)\s*"
 )
 """A line that is one variable, as in YAML too, or one property, and its value; behind an argument of a call there is a comma."""
-_REFERENCE = re.compile(r"=*[A-Za-z_][A-Za-z_.]*|[A-Za-z_]\w*(?:\.[\w-]+){2,}")
+_REFERENCE = re.compile(r"=*[A-Za-z_][A-Za-z_.]*|(?:Get|New|Read|Convert(?:To|From))-[A-Z]\w*|[A-Za-z_]\w*(?:\.[\w-]+){2,}")
 """In code, without quotes: the name of what holds the value, or is compared with it; Terraform's has hyphens within."""
 _NAMES = re.compile(r"[a-z][a-z_-]*(?:,[a-z][a-z_-]*)*")
 _PROSE = re.compile(r"(?i)\b(?:an?|the|your?|my|this|is|has|have|must|be|to|of|for|not|and|or|with|please|enter)\b")
@@ -103,7 +124,10 @@ _SAMPLE = re.compile(rf"(?i)(?:{_SAMPLE_TEXT}|\W*)[-_.]?(?:\d|123)?|([a-z])\1{{2
 """What stands where a credential belongs, for a reader to replace; and a version, of a package that is named like one."""
 _SAMPLE_USER = re.compile(rf"(?i)(?<=[/\s\"'\[])[\w.\[-]{{0,64}}:(?:{_SAMPLE_TEXT})\d?\]{{0,2}}@")
 """The same before a host: ``user:password@``, and ``[user[:password]]@`` as a synopsis."""
-_ELSEWHERE = re.compile(r"(?:/[a-z0-9_.-]+)+/?(?::r[ow])?|urn:[\w:.-]+|!(?:vault|secret|reference|env\w*|Ref|Sub|GetAtt|ImportValue)")
+_ELSEWHERE = re.compile(
+    r"(?:env|fd|file|pass):.*|(?:/[a-z0-9_.-]+)+/?(?::r[ow])?|urn:[\w:.-]+"
+    r"|!(?:vault|secret|reference|env\w*|Ref|Sub|GetAtt|ImportValue)"
+)
 """A path, also of a volume, or a tag of YAML; only with small letters, since random text in base64 may have slashes."""
 _JAAS_PASSWORD = re.compile(r"password\s{0,8}=\s{0,8}\\?[\"']([^\"'\\]{1,1024})")
 _REFERRING = re.compile(
@@ -143,9 +167,10 @@ class Search:
             self._keep(self._following(before, number, line))
         for start in range(0, len(line), LONGEST - _OVERLAP):
             piece = line[start : start + LONGEST]
-            if len(self.found) < MOST and _HINT.search(piece):
+            if len(self.found) < MOST and _HINT.search(piece.lower()):
                 self._keep(_placed(each.name, each.value or "", number, start + each.region.column - 1) for each in _in_line(number, piece))
-                self._open(piece)
+                if _NAMED.search(piece.lower()):
+                    self._open(piece)
 
     def add_of_request(self, number: int, line: str) -> None:
         """Takes a line of a broker's request logger, of which each value counts once: the same comes again and again."""
@@ -177,7 +202,7 @@ class Search:
         text = line.lstrip()
         if before.lstrip("\"'").startswith("-"):  # an option; its value may be the next item of a list
             text = text.removeprefix("- ")
-        elif text[:1] not in ("<", '"', "'") and (not before.endswith('"') or _STATEMENT.match(text)):
+        elif not _BEGINS.match(before + text, len(before)) and (not before.endswith('"') or _STATEMENT.match(text)):
             before = ""
         start = len(line) - len(text)
         for each in _named(number, before + text[:LONGEST]) if before else ():
@@ -216,9 +241,14 @@ def is_credential(placed: Placed) -> bool:
 
 
 def is_text(placed: Placed) -> bool:
-    """Whether a value is a script, a document or a list, whose lines are looked at one by one."""
+    """Whether a value is a script or a document, whose lines are looked at one by one."""
     several = placed.region.line != placed.region.end_line
     return several and not _by_name(placed.name) and not is_login_module(placed.value or "")
+
+
+def is_command(placed: Placed) -> bool:
+    """Whether a value may be a command, or is a list, whose words say what the next one is."""
+    return placed.source.endswith("]") or " -" in (placed.value or "")
 
 
 def _is_about(name: str, value: str) -> bool:
@@ -247,7 +277,7 @@ def _in_line(number: int, line: str) -> Iterator[Placed]:
             yield _placed(name, line[start:].rstrip(), number, start)
         return
     rest = line
-    for each in _named(number, line):
+    for each in _named(number, line) if _NAMED.search(line.lower()) else ():
         yield each
         rest = rest.replace(each.value or "", "")
     if shape_of(_SAMPLE_USER.sub("@", rest), without=_BY_NAME):
@@ -266,7 +296,7 @@ def _named(number: int, line: str) -> Iterator[Placed]:
         parts = re.split("[,|]", found[group]) if group == "plain" else (found[group],)
         if not _is_about(key, found[group]) and any(_is_literal(part, is_plain, line) for part in parts if part):
             yield _placed(key, found[group], number, found.start(group))
-    for found in _USER.finditer(line) if "curl" in line else ():
+    for found in _USER.finditer(line):
         if _is_literal(found["value"], False, line):
             yield _placed("password", found["value"], number, found.start("value"))
     for apart in _APART:

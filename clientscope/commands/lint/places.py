@@ -43,6 +43,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 _MOST_VISITS = 3 * MAX_SETTINGS
 """Of nodes: a setting has a mapping or a list around it."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
+_NAME = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
 _ASSIGNED = re.compile(r"([\"']?)([A-Z][A-Z0-9_]*)=([^\r\n]*)\1", re.ASCII)
 
 
@@ -157,7 +158,8 @@ class _Walk:
         """Name and value of an item that is a container's variable."""
         parts = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
         name, value = parts.get("name"), parts.get("value")
-        is_variable = isinstance(name, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode) and _VARIABLE.fullmatch(name.value)
+        pattern = _NAME if len(parts) == 2 else _VARIABLE  # the two alone may have any name
+        is_variable = isinstance(name, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode) and pattern.fullmatch(name.value)
         return (name, value) if is_variable else None
 
     def _value(self, node: Any) -> str | None:

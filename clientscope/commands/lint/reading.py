@@ -92,11 +92,15 @@ def _loose(placed: Sequence[Placed], subjects: Sequence[judging.Subject], conten
     """The credentials that are no setting of one of the clients: of other settings, and of what is none, such as comments."""
     judged = _judged(subjects)
     placed = [each for each in placed if each.name in judged or not credentials.is_text(each)]
-    yield from (each for each in placed if each.name not in judged and credentials.is_credential(each))
+    found = [each for each in placed if each.name not in judged and credentials.is_credential(each)]
+    yield from found
+    settled = {each.region for each in found}
     on_line: dict[int, list[Region]] = {}
     for each in placed:
-        for line in range(each.region.line, each.region.end_line + 1) if each.value is not None else ():  # a list of objects hides nothing
-            on_line.setdefault(line, []).append(each.region)
+        # What is wholly looked at; a list of objects hides nothing.
+        if each.region in settled or each.name in judged or not (each.value is None or credentials.is_command(each)):
+            for line in range(each.region.line, each.region.end_line + 1):
+                on_line.setdefault(line, []).append(each.region)
     for each in credentials.in_lines(_lines(content)):
         if not any(_overlap(each.region, region) for region in on_line.get(each.line, ())):
             yield each

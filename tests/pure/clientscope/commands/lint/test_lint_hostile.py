@@ -176,8 +176,30 @@ def test_a_file_of_unknown_names_hides_no_other_files_mistake(here: Path, run: R
     assert notes.count("not looked up: more than 1,024 names are unknown") == 3_000 - 1_024, "so many of each file"
 
 
-@pytest.mark.parametrize("piece", ["ab", "a_", "a.b-", "foo_bar_", "password.", "QUJD", "a1"])
-def test_a_name_that_never_ends_takes_few_steps_for_each_character(piece: str) -> None:
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "ab",
+        "a_",
+        "a.b-",
+        "foo_bar_",
+        "password.",
+        "QUJD",
+        "a1",
+        "<a name=",
+        "name=a,",
+        "name: a ",
+        'plain, "a", ',
+        "f('a', ",
+        "--pw ",
+        "<a ",
+    ],
+)
+def test_a_line_that_never_ends_takes_few_steps_for_each_character(piece: str) -> None:
     """Files of 64 MiB are searched; by some 1,700 steps a character one would take minutes."""
     text = (piece * 1_000)[:1_000]
-    assert steps(credentials._KEY.pattern, text) <= 100 * len(text)
+    for pattern in (credentials._KEY, *credentials._APART):
+        assert steps(pattern.pattern, text) <= 100 * len(text)
+    end = text[: credentials._LONGEST_NAME]
+    for pattern in (credentials._TEXT_FOLLOWS, credentials._VALUE_FOLLOWS):
+        assert steps(pattern.pattern, end) <= 100 * len(end)
