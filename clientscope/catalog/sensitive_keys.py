@@ -49,7 +49,7 @@ CREDENTIAL = (
     # Much else has to do with tokens.
     r"|token[0-9]*(?:\.(?:id|value|secret|key|prod|production|staging|stage|test|dev|old|new|primary|secondary))?(?: |$)"
     r"|(?:api|access|account|shared|private|master|signing|encryption|license|subscription|auth)\.?key(?:[0-9. ]|$)"
-    r"|keystore\.key(?: |$)|key\.pem(?: |$)|user\.?info(?:[. ]|$)|basic\.auth(?: |$)"
+    r"|keystore\.key(?: |$)|key\.pem(?: |$)|user\.?info(?:[. ]|$)|basic\.auth(?: |$)|(?:^| )auths\.[^ ]{1,200}\.auth(?: |$)|/\.auth(?: |$)"
 )
 """Words within a key that say that its value is a credential."""
 

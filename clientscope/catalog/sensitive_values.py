@@ -94,7 +94,12 @@ SHAPES = {
     "databricks": Shape("dapi", r"(?:\b|_)dapi[0-9a-f]{32}(?:\b|_)"),
     "digitalocean": Shape("do[opr]_v1_", r"(?:\b|_)do[opr]_v1_[0-9a-f]{64}"),
     "package_index": Shape("npm_|pypi-", r"(?:\b|_)npm_[A-Za-z0-9]{36}|(?:\b|_)pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{16}"),
-    "docker": Shape("dckr_pat_", r"(?:\b|_)dckr_pat_[A-Za-z0-9_-]{27}"),
+    # What docker login has made of a user and a password, in base64: there is a colon.
+    "docker": Shape(
+        "dckr_pat_|auth",
+        r"(?:\b|_)dckr_pat_[A-Za-z0-9_-]{27}|\"auth\\?\"\s{0,8}:\s{0,8}\\?\"(?:[I-Za-f][A-Za-z0-9+/]{3}){0,64}"
+        r"(?:O[g-v]|[I-Za-f][DTjz][o-r]|[I-Za-f][A-Za-z0-9+/][AEIMQUYcgkosw048]6)[A-Za-z0-9+/]{3}",
+    ),
     "grafana": Shape("glsa_", r"(?:\b|_)glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"),
     "new_relic": Shape("NRAK-", r"(?:\b|_)NRAK-[A-Z0-9]{27}"),
     "telegram": Shape(":AA", r"(?:\b|_)[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),

@@ -14,11 +14,12 @@ from functools import lru_cache
 from clientscope.catalog import sensitive
 from clientscope.catalog.configs import Type
 from clientscope.catalog.dialects.java import JAVA
+from clientscope.catalog.disguises import readings
 from clientscope.catalog.placeholders import is_filled_in, is_placeholder
 from clientscope.catalog.sensitive import Tier
 from clientscope.catalog.sensitive_values import is_login_module, shape_of
 from clientscope.commands.lint.judging import Subject
-from clientscope.commands.lint.placed import Placed, Region
+from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.records.enums import ValueState
 
 ALONE = "only credentials are judged here"
@@ -111,8 +112,8 @@ _NAMES = re.compile(r"[a-z][a-z_-]*(?:,[a-z][a-z_-]*)*")
 _PROSE = re.compile(r"(?i)\b(?:an?|the|your?|my|this|is|has|have|must|be|to|of|for|not|and|or|with|please|enter)\b")
 """A word that a sentence has and a password of words hasn't."""
 _NOT_LETTERS = re.compile(r"[-_.]")
-_CONSTANT = re.compile(r"_?[A-Z][A-Z0-9]*_[A-Z0-9_]*(?::[A-Z][A-Z0-9_]*)?|\{[^{}]*\}")
-"""The name of a variable, or those of a user's and a password's; in braces, what belongs there."""
+_CONSTANT = re.compile(r"_?[A-Z][A-Z0-9]*_[A-Z0-9_]*(?::[A-Z][A-Z0-9_]*)?|\{[^{}\":]*\}|\[[A-Z_]+\d*\]")
+"""The name of a variable, or those of a user's and a password's; in braces or brackets, what belongs there."""
 _SAMPLE_TEXT = (
     r"(?:(?:please[-_. ]?)?change[-_. ]?(?:me|it|this)[!.]?)+|replace[-_.]?me"
     r"|(?:your|my|the|some|test|example|dummy|fake|sample|invalid)?[-_. ]?(?:p[a@][s$]{2}(?:w[o0]rd|wd|phrase)?|pwd|s[e3]cret|token|key"
@@ -129,6 +130,7 @@ _ELSEWHERE = re.compile(
     r"|!(?:vault|secret|reference|env\w*|Ref|Sub|GetAtt|ImportValue)"
 )
 """A path, also of a volume, or a tag of YAML; only with small letters, since random text in base64 may have slashes."""
+_RUN = re.compile(r"[A-Za-z0-9+/]{32,}")
 _JAAS_PASSWORD = re.compile(r"password\s{0,8}=\s{0,8}\\?[\"']([^\"'\\]{1,1024})")
 _REFERRING = re.compile(
     r"(?i)(?:ref|refs|secrets\[\d+\]|items\[\d+\]|encryptedData|secretKeys)\.|password[-_]?keys?$|(?:existing|tls|pull)[-_]?secrets?$|(?-i:[a-z]Secret)\.key$"
@@ -234,7 +236,7 @@ def is_credential(placed: Placed) -> bool:
     value = (placed.value or "").strip()
     if not value or is_placeholder(value) or is_sample(value) or _ELSEWHERE.fullmatch(value):
         return False
-    if shape_of(_SAMPLE_USER.sub("@", value)) is not None:
+    if shape_of(_SAMPLE_USER.sub("@", value)) is not None or any(_encoded(value)):
         return True
     names = placed.name.endswith("secrets") and _NAMES.fullmatch(value)  # of Compose's secrets, a service's list
     return _by_name(placed.name) and not names and not is_filled_in(value) and not _is_about(placed.name, value)
@@ -282,6 +284,13 @@ def _in_line(number: int, line: str) -> Iterator[Placed]:
         rest = rest.replace(each.value or "", "")
     if shape_of(_SAMPLE_USER.sub("@", rest), without=_BY_NAME):
         yield _placed("line", line.strip(), number, len(line) - len(line.lstrip()))
+    elif rest == line:
+        yield from (_placed("password", run[0], number, run.start()) for run in _encoded(line))
+
+
+def _encoded(text: str) -> Iterator[re.Match[str]]:
+    """What stands in a text in base64 and has a credential, such as a file of a Secret."""
+    return (run for run in _RUN.finditer(text) if any(in_lines(LINE_END.split(plain)) for plain in readings(run[0])))
 
 
 def _named(number: int, line: str) -> Iterator[Placed]:

@@ -198,7 +198,7 @@ def test_a_file_of_unknown_names_hides_no_other_files_mistake(here: Path, run: R
 def test_a_line_that_never_ends_takes_few_steps_for_each_character(piece: str) -> None:
     """Files of 64 MiB are searched; by some 1,700 steps a character one would take minutes."""
     text = (piece * 1_000)[:1_000]
-    for pattern in (credentials._KEY, *credentials._APART):
+    for pattern in (credentials._KEY, credentials._RUN, *credentials._APART):
         assert steps(pattern.pattern, text) <= 100 * len(text)
     end = text[: credentials._LONGEST_NAME]
     for pattern in (credentials._TEXT_FOLLOWS, credentials._VALUE_FOLLOWS):
