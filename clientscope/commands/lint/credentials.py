@@ -108,7 +108,7 @@ _ASSIGNED = re.compile(
 """A line that is one variable, as in YAML too, or one property, and its value; behind an argument of a call there is a comma."""
 _REFERENCE = re.compile(r"=*[A-Za-z_][A-Za-z_.]*|(?:Get|New|Read|Convert(?:To|From))-[A-Z]\w*|[A-Za-z_]\w*(?:\.[\w-]+){2,}")
 """In code, without quotes: the name of what holds the value, or is compared with it; Terraform's has hyphens within."""
-_NAMES = re.compile(r"[a-z][a-z_-]*(?:,[a-z][a-z_-]*)*")
+_NAMES = re.compile(r"[a-z][a-z0-9_-]*(?:,[a-z][a-z0-9_-]*)*")
 _PROSE = re.compile(r"(?i)\b(?:an?|the|your?|my|this|is|has|have|must|be|to|of|for|not|and|or|with|please|enter)\b")
 """A word that a sentence has and a password of words hasn't."""
 _NOT_LETTERS = re.compile(r"[-_.]")
@@ -119,14 +119,14 @@ _SAMPLE_TEXT = (
     r"|(?:your|my|the|some|test|example|dummy|fake|sample|invalid)?[-_. ]?(?:p[a@][s$]{2}(?:w[o0]rd|wd|phrase)?|pwd|s[e3]cret|token|key"
     r"|(?:api|auth|secret)[-_ ]?(?:key|token))"
     r"|example|sample|dummy|fake|test|foo|bar|foobar|todo|tbd|str(?:ing)?|bytes|none|null|nil|undefined|true|false"
-    r"|required|optional|hidden|redacted"
+    r"|required|optional|hidden|redacted|read|write"
 )
 _SAMPLE = re.compile(rf"(?i)(?:{_SAMPLE_TEXT}|\W*)[-_.]?(?:\d|123)?|([a-z])\1{{2,}}|[~^<>=]{{1,2}}\d[\w.-]*")
 """What stands where a credential belongs, for a reader to replace; and a version, of a package that is named like one."""
 _SAMPLE_USER = re.compile(rf"(?i)(?<=[/\s\"'\[])[\w.\[-]{{0,64}}:(?:{_SAMPLE_TEXT})\d?\]{{0,2}}@")
 """The same before a host: ``user:password@``, and ``[user[:password]]@`` as a synopsis."""
 _ELSEWHERE = re.compile(
-    r"(?:env|fd|file|pass):.*|(?:/[a-z0-9_.-]+)+/?(?::r[ow])?|urn:[\w:.-]+"
+    r"(?:env|fd|file|pass):.*|(?:/[a-z0-9_.-]+)+/?(?::r[ow])?|(?:secret|kv|database)/[\w./-]+|urn:[\w:.-]+"
     r"|!(?:vault|secret|reference|env\w*|Ref|Sub|GetAtt|ImportValue)"
 )
 """A path, also of a volume, or a tag of YAML; only with small letters, since random text in base64 may have slashes."""
@@ -134,13 +134,20 @@ _RUN = re.compile(r"[A-Za-z0-9+/]{32,}")
 _JAAS_PASSWORD = re.compile(r"password\s{0,8}=\s{0,8}\\?[\"']([^\"'\\]{1,1024})")
 _REFERRING = re.compile(
     r"(?i)(?:ref|refs|secrets\[\d+\]|items\[\d+\]|encryptedData|secretKeys)\.|password[-_]?keys?$|(?:existing|tls|pull)[-_]?secrets?$|(?-i:[a-z]Secret)\.key$"
-    r"|from-secret|passwordless|proxy_pass|mkpasswd"
+    r"|agent-inject"
 )
-"""Names of what has a secret's name, such as below Kubernetes' ``secretKeyRef``, or only sounds like one."""
+"""Names of what has a secret's name, such as below Kubernetes' ``secretKeyRef`` or in Vault's annotations."""
+_SOUNDS = re.compile(
+    r"(?i)from-secret|passwordless|proxy_pass|mkpasswd|pass[-_.]?(?:through|ed\b|failed)"
+    r"|\b(?:[bes]o[st]|pad|unk|mask|sep|cls|image|delimiter)_token$"
+)
+"""Words in names that only sound like a credential's; so have the tokens that a text for a model is made of."""
+_EXPRESSIONS = ("expr", "pattern", "].record")
+"""Ends of names, in small letters, of PromQL and of layouts of logs, in which ``token="x"`` is a label, or what comes before a value."""
 _BY_NAME = ("assignment", "named", "option", "userinfo")
 """Shapes that are a name with a value behind it, which is looked for above, or too little for a line of prose."""
 _OF_OTHERS = re.compile(
-    r"(?i)(?:names?|refs?|files?|paths?|dir|location|mount|type|class|enabled|flow|policy|algorithms?|requirement|preference|attachment"
+    r"(?i)(?:names?|refs?|files?|paths?|dir|location|mount|type|class|enabled|flow|policy|pattern|algorithms?|requirement|preference|attachment"
     r"|ur[il]|id|version|length|size|count|ttl|expir\w*|description|title|summary|flag|examples?|placeholder|label|hint|prompt)$"
 )
 """Ends of names that say something about a credential, and aren't one."""
@@ -236,10 +243,12 @@ def is_credential(placed: Placed) -> bool:
     value = (placed.value or "").strip()
     if not value or is_placeholder(value) or is_sample(value) or _ELSEWHERE.fullmatch(value):
         return False
-    if shape_of(_SAMPLE_USER.sub("@", value)) is not None or any(_encoded(value)):
+    if shape_of(_SAMPLE_USER.sub("@", value), _BY_NAME if placed.name.lower().endswith(_EXPRESSIONS) else ()) or any(_encoded(value)):
         return True
-    names = placed.name.endswith("secrets") and _NAMES.fullmatch(value)  # of Compose's secrets, a service's list
-    return _by_name(placed.name) and not names and not is_filled_in(value) and not _is_about(placed.name, value)
+    names = _NAMES if placed.name.endswith("secrets") else _REFERENCE  # of Compose's secrets, a service's list; or of tokens
+    if placed.name.lower().endswith(("secrets", "token")) and names.fullmatch(value):
+        return False
+    return _by_name(placed.name) and not is_filled_in(value) and not _is_about(placed.name, value)
 
 
 def is_text(placed: Placed) -> bool:
@@ -268,6 +277,7 @@ def _by_name(name: str) -> bool:
     """Whether a name is one that a credential has."""
     if _OF_OTHERS.search(name) or _REFERRING.search(name):
         return False
+    name = _SOUNDS.sub("", name)
     state = sensitive.reason(name, "x", Type.STRING)
     return state is not ValueState.PRESENT and sensitive.tier(state, name, Type.STRING, None) is Tier.CREDENTIAL
 
@@ -297,6 +307,8 @@ def _named(number: int, line: str) -> Iterator[Placed]:
     """The values in a line that have a credential's name."""
     for match in _KEY.finditer(line):  # a value isn't passed over: ``INFO: password=…`` and quoted text have pairs within
         key = match["key"] or match["option"]
+        if key.lower().endswith(_EXPRESSIONS):
+            break
         found = _VALUE.match(line, match.end()) if _by_name(key) else None
         if found is None or found["next"]:
             continue
