@@ -32,7 +32,7 @@ _SHORTEST_NUMBER, _MOST_WORDS = 6, 2
 LONGEST, _OVERLAP = 8_192, 1_024
 """Characters of a line that are looked at together, of a longer one part by part; and by how many the parts overlap."""
 
-_NAMED = re.compile(r"pass|pw|secret|token|key|cred|jaas|login|user.?info|auth|curl|mysql|plain|sha_?(?:256|512)|securestring")
+_NAMED = re.compile(r"pass|pw|secret|token|key|cred|jaas|login|user.?info|auth|curl|identified|mysql|plain|sha_?(?:256|512)|securestring")
 """What a line has in small letters that has a credential's name, or a command or a mechanism that takes one."""
 _HINT = re.compile(rf"{_NAMED.pattern}|://|@|-----begin|eyj|ls0t|[a-z0-9+/_.-]{{16}}")
 """What any line has in small letters that is worth a closer look; to ignore their case takes much longer."""
@@ -42,14 +42,15 @@ _OF_REQUESTS = ("assword", "ecret", "hmac", "oginModule")
 
 _KEY = re.compile(
     r"(?:(?P<key>(?:env:)?(?<![A-Za-z])[A-Za-z][\w.\[\]-]{0,119}+)\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|:=|=|:)"
-    r"|(?:(?<![^\s\"'\[(,=])--?|\bENV )(?P<option>[A-Za-z][\w.-]{0,60})(?:=|[\"']?[\s,](?!\s{0,40}-)))\s{0,40}"
+    r"|(?:(?<![^\s\"'\[(,=])--?|\bENV )(?P<option>[A-Za-z][\w.-]{0,60})"
+    r"(?:=|(?:[\"'],(?=\s{0,40}[\"'])|[\"']?\s|,)(?!\s{0,40}[\"']?-)))\s{0,40}"
 )
 """A name, and what separates it from its value: ``key =``, ``"key":``, ``key: str =``, ``["key"] =``, ``--key``, ``$env:key =``.
 
 An option's value is the next word, or the next item of a list.
 """
 _VALUE = re.compile(
-    r"(?:[fbrFBR@]{0,2}\\?\"(?P<double>[^\"\\]{1,1024})[\"\\]|[fbrFBR]{0,2}\\?'(?P<single>[^'\\]{1,1024})['\\]|`(?P<tick>[^`\\]{1,1024})`"
+    r"(?:[fbrFBR@]{0,2}\\?(?:\"\"\"|\")(?P<double>[^\"\\]{1,1024})[\"\\]|[fbrFBR]{0,2}\\?'(?P<single>[^'\\]{1,1024})['\\]|`(?P<tick>[^`\\]{1,1024})`"
     r"|[\"'](?P<cut>[^\s\"'\\+.,);][^\"'\\]{0,1023})$"
     r"|(?P<plain>[^\s\"',;&(){}\[\]<>|`](?:[^\s\"',;&(){}\[\]<>|`]|[,|](?=[^\s\"',;&(){}\[\]<>|`])(?![\w.-]{1,119}\s{0,8}[=:])){0,1023}))"
     r"(?P<next>\()?"
@@ -63,27 +64,33 @@ _APART = (
         r"<(?:[\w-]{0,20}(?:key|name)>|[^<>]{0,80}\b(?:key|name)\s{0,8}=\s{0,8}[\"'])?(?P<key>[A-Za-z][\w.-]{0,119}+)"
         r"(?:[\"'][^<>]{0,80}|</[\w-]{1,40})?>\s{0,80}(?:<[\w-]{0,20}value>\s{0,80})?(?:<!\[CDATA\[)?(?P<value>[^<>]{1,1024}?)(?:\]\]>|</)"
     ),
-    re.compile(r"\bvalue=[\"'](?P<value>[^\"'<>]{1,1024})[\"']\s{1,8}(?:key|name)=[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']"),
+    re.compile(
+        r"\bvalue[\"']?\s{0,8}[=:]\s{0,8}[\"'](?P<value>[^\"'<>]{1,1024})[\"']\s{0,8},?\s{0,8}"
+        r"[\"']?(?:key|name)[\"']?\s{0,8}[=:]\s{0,8}[\"'](?P<key>[A-Za-z][\w.-]{0,119})[\"']"
+    ),
     re.compile(
         r"\b(?i:(?:parameter)?(?:name|key))[\"']?\s{0,8}[=:]\s{0,8}[\"']?(?P<key>[A-Za-z][\w.-]{0,119}+)[\"']?\s{0,8},?\s{0,8}"
         r"[\"']?(?i:(?:parameter)?value)[\"']?\s{0,8}[=:]\s{0,8}[\"']?(?P<value>[^\"'\\\s,}]{1,1024})"
     ),
     re.compile(r"\"(?P<key>[A-Za-z][\w.-]{0,119})\"\s{0,8}:\s{0,8}\[\s{0,8}\"(?P<value>[^\"\\\s]{16,1024})\"\s{0,8}\]"),
-    re.compile(r"\blogin\s{1,8}\S{1,120}\s{1,8}(?P<key>password)\s{1,8}(?P<value>[^\s\"']{1,1024})"),
+    re.compile(
+        r"(?:\blogin\s{1,8}[^\s]{1,120}\s{1,8}|^\s{0,8}(?=password\s{1,8}[^\s]{1,1024}\s{0,8}$))"
+        r"(?P<key>password)\s{1,8}(?P<value>[^\s\"']{1,1024})"
+    ),
     re.compile(
         r"(?:(?:\w\(|\{)\s{0,8}[\"']|[\"'](?=[\w-]{1,60}\.))(?P<key>[A-Za-z][\w.-]{0,119}+)[\"']\s{0,8},\s{0,8}"
         r"[\"'](?P<value>[^\"'\\]{1,1024})[\"']\s{0,8}(?:[),.}]|$)"
     ),
     re.compile(
         r"(?<![\w.])(?P<key>[A-Za-z][\w.-]{0,119}+)(?:(?<=_CONFIG)\s{0,8},|[\"']\s{1,8}(?:->|to)\s)\s{0,8}"
-        r"[\"'](?P<value>[^\"'\\]{1,1024})[\"']"
+        r"(?:\"\"\"|[\"'])(?P<value>[^\"'\\]{1,1024})[\"']"
     ),
 )
 """A name and a value in markup, as members of an object, alone in a list (as Keycloak has it), in .netrc, as arguments of a call or as a
 pair, behind a constant of Kafka's (``SslConfigs.SSL_KEY_PASSWORD_CONFIG``)."""
 _USER = re.compile(
     r"(?:curl\b.{0,400}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:|sshpass\s{1,8}-p\s{0,8}[\"']?"
-    r"|login\b.{0,400}?\s-p\s{1,8}[\"']?"
+    r"|addauth\s{1,8}digest\s{1,8}[^\s:]{1,64}:|IDENTIFIED\s{1,8}BY\s{1,8}[\"']|login\b.{0,400}?\s-p\s{1,8}[\"']?"
     r"|mysql(?:admin|dump)?\b.{0,400}?[\s\"']-p[\"']?|ConvertTo-SecureString\s{1,8}(?:-String\s{1,8})?[\"']"
     r"|(?:plain|(?:scram_)?(?i:sha)_?(?:256|512))\s{0,8},\s{0,8}(?:<<)?\"[^\"\s]{1,64}\"(?:>>)?\s{0,8},\s{0,8}(?:<<)?\")"
     r"(?P<value>[^\s\"'|;)]{1,1024})"
@@ -133,7 +140,7 @@ _ELSEWHERE = re.compile(
 _RUN = re.compile(r"[A-Za-z0-9+/]{32,}")
 _JAAS_PASSWORD = re.compile(r"password\s{0,8}=\s{0,8}\\?[\"']([^\"'\\]{1,1024})")
 _REFERRING = re.compile(
-    r"(?i)(?:ref|refs|secrets\[\d+\]|items\[\d+\]|encryptedData|secretKeys)\.|password[-_]?keys?$|(?:existing|tls|pull)[-_]?secrets?$|(?-i:[a-z]Secret)\.key$"
+    r"(?i)(?:ref|refs|secrets\[\d+\]|items\[\d+\]|encryptedData|secretKeys)\.|password[-_]?keys?$|(?:existing|tls|pull)[-_]?secrets?$|passwords?[-_]?secret\w*$|(?-i:[a-z]Secret)\.key$"
     r"|agent-inject"
 )
 """Names of what has a secret's name, such as below Kubernetes' ``secretKeyRef`` or in Vault's annotations."""
@@ -148,7 +155,7 @@ _BY_NAME = ("assignment", "named", "option", "userinfo")
 """Shapes that are a name with a value behind it, which is looked for above, or too little for a line of prose."""
 _OF_OTHERS = re.compile(
     r"(?i)(?:names?|refs?|files?|paths?|dir|location|mount|type|class|enabled|flow|policy|pattern|algorithms?|requirement|preference|attachment"
-    r"|ur[il]|id|version|length|size|count|ttl|expir\w*|description|title|summary|flag|examples?|placeholder|label|hint|prompt)$"
+    r"|ur[il]|id|version|properties|length|size|count|ttl|expir\w*|description|title|summary|flag|examples?|placeholder|label|hint|prompt)$"
 )
 """Ends of names that say something about a credential, and aren't one."""
 
