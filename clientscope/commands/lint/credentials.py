@@ -41,7 +41,7 @@ _OF_REQUESTS = ("assword", "ecret", "hmac", "oginModule")
 """What a line of the request logger has that is worth a closer look: keys and tokens are in most of them."""
 
 _KEY = re.compile(
-    r"(?:(?P<key>(?:env:)?(?<![A-Za-z])[A-Za-z][\w.\[\]-]{0,119}+)\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|:=|=|:)"
+    r"(?:(?P<key>(?:env:)?(?<![A-Za-z])[A-Za-z][\w.\[\]-]{0,119}+)\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|[:?]?=|:)"
     r"|(?:(?<![^\s\"'\[(,=])--?|\bENV )(?P<option>[A-Za-z][\w.-]{0,60})"
     r"(?:=|(?:[\"'],(?=\s{0,40}[\"'])|[\"']?\s|,)(?!\s{0,40}[\"']?-)))\s{0,40}"
 )
@@ -50,7 +50,7 @@ _KEY = re.compile(
 An option's value is the next word, or the next item of a list.
 """
 _VALUE = re.compile(
-    r"(?:[fbrFBR@]{0,2}\\?(?:\"\"\"|\")(?P<double>[^\"\\]{1,1024})[\"\\]|[fbrFBR]{0,2}\\?'(?P<single>[^'\\]{1,1024})['\\]|`(?P<tick>[^`\\]{1,1024})`"
+    r"(?:[fbrFBR@]{0,2}\\?(?:\"\"\"|\")(?P<double>[^\"\\]{1,1024})[\"\\]|[fbrFBR]{0,2}\\?(?:'''|')(?P<single>[^'\\]{1,1024})['\\]|`(?P<tick>[^`\\]{1,1024})`"
     r"|[\"'](?P<cut>[^\s\"'\\+.,);][^\"'\\]{0,1023})$"
     r"|(?P<plain>[^\s\"',;&(){}\[\]<>|`](?:[^\s\"',;&(){}\[\]<>|`]|[,|](?=[^\s\"',;&(){}\[\]<>|`])(?![\w.-]{1,119}\s{0,8}[=:])){0,1023}))"
     r"(?P<next>\()?"
@@ -82,12 +82,13 @@ _APART = (
         r"[\"'](?P<value>[^\"'\\]{1,1024})[\"']\s{0,8}(?:[),.}]|$)"
     ),
     re.compile(
-        r"(?<![\w.])(?P<key>[A-Za-z][\w.-]{0,119}+)(?:(?<=_CONFIG)\s{0,8},|[\"']\s{1,8}(?:->|to)\s)\s{0,8}"
+        r"(?<![\w.])(?P<key>[A-Za-z][\w.-]{0,119}+)"
+        r"(?:(?<=_CONFIG)\s{0,8},|[\"']\s{1,8}(?:->|to)\s|[\"'\])]{0,3}\s{1,8}(?:or|\|\||\?\?)\s)\s{0,8}"
         r"(?:\"\"\"|[\"'])(?P<value>[^\"'\\]{1,1024})[\"']"
     ),
 )
 """A name and a value in markup, as members of an object, alone in a list (as Keycloak has it), in .netrc, as arguments of a call or as a
-pair, behind a constant of Kafka's (``SslConfigs.SSL_KEY_PASSWORD_CONFIG``)."""
+pair, as a default, behind a constant of Kafka's (``SslConfigs.SSL_KEY_PASSWORD_CONFIG``)."""
 _USER = re.compile(
     r"(?:curl\b.{0,400}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:|sshpass\s{1,8}-p\s{0,8}[\"']?"
     r"|addauth\s{1,8}digest\s{1,8}[^\s:]{1,64}:|IDENTIFIED\s{1,8}BY\s{1,8}[\"']|login\b.{0,400}?\s-p\s{1,8}[\"']?"
@@ -133,7 +134,7 @@ _SAMPLE = re.compile(rf"(?i)(?:{_SAMPLE_TEXT}|\W*)[-_.]?(?:\d|123)?|([a-z])\1{{2
 _SAMPLE_USER = re.compile(rf"(?i)(?<=[/\s\"'\[])[\w.\[-]{{0,64}}:(?:{_SAMPLE_TEXT})\d?\]{{0,2}}@")
 """The same before a host: ``user:password@``, and ``[user[:password]]@`` as a synopsis."""
 _ELSEWHERE = re.compile(
-    r"(?:env|fd|file|pass):.*|(?:/[a-z0-9_.-]+)+/?(?::r[ow])?|(?:secret|kv|database)/[\w./-]+|urn:[\w:.-]+"
+    r"(?:env|fd|file|pass):.*|(?:/[a-z0-9_.-]+)+/?(?::r[ow])?|(?:secret|kv|database)/[\w./-]+|urn:[\w:.-]+|process\.env\.\w+"
     r"|!(?:vault|secret|reference|env\w*|Ref|Sub|GetAtt|ImportValue)"
 )
 """A path, also of a volume, or a tag of YAML; only with small letters, since random text in base64 may have slashes."""
@@ -141,11 +142,11 @@ _RUN = re.compile(r"[A-Za-z0-9+/]{32,}")
 _JAAS_PASSWORD = re.compile(r"password\s{0,8}=\s{0,8}\\?[\"']([^\"'\\]{1,1024})")
 _REFERRING = re.compile(
     r"(?i)(?:ref|refs|secrets\[\d+\]|items\[\d+\]|encryptedData|secretKeys)\.|password[-_]?keys?$|(?:existing|tls|pull)[-_]?secrets?$|passwords?[-_]?secret\w*$|(?-i:[a-z]Secret)\.key$"
-    r"|agent-inject"
+    r"|agent-inject|data\[\d+\]\.secretKey$"
 )
 """Names of what has a secret's name, such as below Kubernetes' ``secretKeyRef`` or in Vault's annotations."""
 _SOUNDS = re.compile(
-    r"(?i)from-secret|passwordless|proxy_pass|mkpasswd|pass[-_.]?(?:through|ed\b|failed)"
+    r"(?i)from-secret|forgot[-_.]?password|passwordless|proxy_pass|mkpasswd|pass[-_.]?(?:through|ed\b|failed)"
     r"|\b(?:[bes]o[st]|pad|unk|mask|sep|cls|image|delimiter)_token$"
 )
 """Words in names that only sound like a credential's; so have the tokens that a text for a model is made of."""
@@ -155,7 +156,7 @@ _BY_NAME = ("assignment", "named", "option", "userinfo")
 """Shapes that are a name with a value behind it, which is looked for above, or too little for a line of prose."""
 _OF_OTHERS = re.compile(
     r"(?i)(?:names?|refs?|files?|paths?|dir|location|mount|type|class|enabled|flow|policy|pattern|algorithms?|requirement|preference|attachment"
-    r"|ur[il]|id|version|properties|length|size|count|ttl|expir\w*|description|title|summary|flag|examples?|placeholder|label|hint|prompt)$"
+    r"|ur[il]|id|version|properties|vault|length|size|count|ttl|expir\w*|description|title|summary|flag|examples?|placeholder|label|hint|prompt)$"
 )
 """Ends of names that say something about a credential, and aren't one."""
 
