@@ -70,7 +70,7 @@ _APART = (
     ),
     re.compile(
         r"\b(?i:(?:parameter)?(?:name|key))[\"']?\s{0,8}[=:]\s{0,8}[\"']?(?P<key>[A-Za-z][\w.-]{0,119}+)[\"']?\s{0,8},?\s{0,8}"
-        r"[\"']?(?i:(?:parameter)?value)[\"']?\s{0,8}[=:]\s{0,8}[\"']?(?P<value>[^\"'\\\s,}]{1,1024})"
+        r"[\"']?(?i:(?:parameter)?value)[\"']?\s{0,8}[=:]\s{0,8}[\"']?(?P<value>[^\"'\\\s,})]{1,1024})"
     ),
     re.compile(r"\"(?P<key>[A-Za-z][\w.-]{0,119})\"\s{0,8}:\s{0,8}\[\s{0,8}\"(?P<value>[^\"\\\s]{16,1024})\"\s{0,8}\]"),
     re.compile(
@@ -105,7 +105,7 @@ _VALUE_FOLLOWS = re.compile(
     r"(?:[\"'\]]{0,2}\s{0,8}[:=,]{0,2}|</\w{1,40}>|[\"']\s{0,8}>)[\s\\`]{0,8}$"
 )
 """A name whose value is on the next line: a text of several lines or a heredoc; a value in quotes, in an element, or of an option."""
-_BEGINS = re.compile(r"[<\"']|(?<![:=]\s)value\b")
+_BEGINS = re.compile(r"(?:[<\"']|(?<![:=]\s)value\b)(?!.{0,200}LoginModule)")
 _LONGEST_NAME = 256
 """Characters at the end of a line in which such a name is looked for."""
 _STATEMENT = re.compile(r"[\w.-]{1,119}\s{0,8}[=:]\s{0,8}[^=\s]|.{0,200}(?:\w\(|LoginModule\b)")
@@ -134,7 +134,7 @@ _SAMPLE = re.compile(rf"(?i)(?:{_SAMPLE_TEXT}|\W*)[-_.]?(?:\d|123)?|([a-z])\1{{2
 _SAMPLE_USER = re.compile(rf"(?i)(?<=[/\s\"'\[])[\w.\[-]{{0,64}}:(?:{_SAMPLE_TEXT})\d?\]{{0,2}}@")
 """The same before a host: ``user:password@``, and ``[user[:password]]@`` as a synopsis."""
 _ELSEWHERE = re.compile(
-    r"(?:env|fd|file|pass):.*|(?:/[a-z0-9_.-]+)+/?(?::r[ow])?|(?:secret|kv|database)/[\w./-]+|urn:[\w:.-]+|process\.env\.\w+"
+    r"(?:env|fd|file|pass):.*|(?:/[a-z0-9_.-]+)+/?(?::r[ow])?|(?:secret|kv|database)/[\w./-]+|urn:[\w:.-]+|[\w.$]+LoginModule\s*|process\.env\.\w+"
     r"|!(?:vault|secret|reference|env\w*|Ref|Sub|GetAtt|ImportValue)"
 )
 """A path, also of a volume, or a tag of YAML; only with small letters, since random text in base64 may have slashes."""
