@@ -157,7 +157,7 @@ class _Walk:
     def _variable(self, node: Any) -> tuple[Any, Any] | None:
         """Name and value of an item that is a container's variable."""
         parts = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
-        name, value = parts.get("name"), parts.get("value")
+        name, value = parts.get("name", parts.get("key")), parts.get("value")
         pattern = _NAME if len(parts) == 2 else _VARIABLE  # the two alone may have any name
         is_variable = isinstance(name, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode) and pattern.fullmatch(name.value)
         return (name, value) if is_variable else None
