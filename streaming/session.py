@@ -180,9 +180,12 @@ def configuration(settings: StreamSettings, master: str) -> dict[str, str]:
         "spark.sql.ui.retainedExecutions": "100",
         # A checkpoint keeps the number that it began with, whatever this is.
         "spark.sql.shuffle.partitions": str(_shuffle_partitions(master)),
-        # The queries have some hundreds of generated classes.  With the default of 100 they displace each other: each batch compiles its
-        # own anew, and so does the JVM's compiler.
-        "spark.sql.codegen.cache.maxEntries": "2000",
+        # A live batch has some dozens of rows: to generate code for them anew in each task costs more than it saves.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        # A task writes to its Python worker in small pieces. Over TCP each task waits 40 ms in the middle of them, until the worker's side
+        # acknowledges (Nagle's algorithm and delayed acknowledgements). Spark 4.1 and later; earlier ones know TCP alone.
+        "spark.python.unix.domain.socket.enabled": "true",
         # Each step of a kernel costs some microseconds, whatever it is for: of 1,000 pushes nearly half of the time. A fifth of what a task
         # reads of a backlog. By bytes too, since a record on the topic may have a megabyte.
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(release(pyspark.__version__).arrow_batch),
