@@ -6,10 +6,12 @@ its command line and properties win, and settings of the JVM itself are in deplo
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyspark
 from pyspark.sql import SparkSession
@@ -78,11 +80,22 @@ def session(settings: StreamSettings, jars: Iterable[Path] = ()) -> SparkSession
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.extraJavaOptions": " ".join((*JVM, f"-Dlog4j2.configurationFile={LOG4J.as_uri()}")),
         "spark.python.daemon.module": DAEMON,
+        "spark.python.unix.domain.socket.dir": _private_folder(),
         "spark.jars": ",".join(map(str, jars)),
     }
     if settings.master.startswith("local"):
         own |= local_file_system(jars)
     return _built(SparkSession.builder.master(settings.master), own | configuration(settings, settings.master))
+
+
+def _private_folder() -> str:
+    """For the sockets of Python workers, of which nothing is asked but who may write to them. It goes when the process ends.
+
+    A socket's address has 103 characters on macOS, of which the user's own temporary folder takes half.
+    """
+    folder = TemporaryDirectory(prefix="clientscope-", dir="/tmp")  # nobody else may enter it
+    atexit.register(folder.cleanup)
+    return folder.name
 
 
 def local_file_system(jars: Iterable[Path]) -> dict[str, str]:

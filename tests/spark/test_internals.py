@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import getpass
 import json
 import logging
 import os
@@ -201,6 +202,16 @@ def test_workers_pass_over_what_was_imported_and_keep_what_they_free(spark: Spar
 
     (row,) = spark.range(1).select(pandas_udf(found, "string")("id").alias("found")).collect()
     assert row["found"] == f"True system {256 << 20} {32 << 20}"
+
+
+@pytest.mark.skipif(pyspark.__version__ < "4.1", reason="it knows TCP alone")
+def test_workers_are_reached_where_nobody_else_may_enter(spark: SparkSession) -> None:
+    def found(values: pd.Series) -> pd.Series:
+        return values.map(lambda _: os.environ["PYTHON_WORKER_FACTORY_SOCK_DIR"])
+
+    (row,) = spark.range(1).select(pandas_udf(found, "string")("id").alias("path")).collect()
+    folder = Path(row["path"])
+    assert (folder.stat().st_mode & 0o777, folder.owner()) == (0o700, getpass.getuser())
 
 
 @pytest.mark.parametrize(
