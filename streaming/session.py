@@ -80,11 +80,10 @@ def session(settings: StreamSettings, jars: Iterable[Path] = ()) -> SparkSession
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.extraJavaOptions": " ".join((*JVM, f"-Dlog4j2.configurationFile={LOG4J.as_uri()}")),
         "spark.python.daemon.module": DAEMON,
-        "spark.python.unix.domain.socket.dir": _private_folder(),
         "spark.jars": ",".join(map(str, jars)),
     }
     if settings.master.startswith("local"):
-        own |= local_file_system(jars)
+        own |= {**local_file_system(jars), "spark.python.unix.domain.socket.dir": _private_folder()}
     return _built(SparkSession.builder.master(settings.master), own | configuration(settings, settings.master))
 
 
