@@ -376,7 +376,7 @@ class Book:
         elif is_due(entry, record, now_ms):
             changes[entry.fingerprint] = record
         # What may fail to be written, is written later, or ends without a push that says so.
-        waits = entry.fingerprint in changes or is_behind(entry, record) or (entry.standing.is_open and entry.standing.quiet_since_ms)
+        waits = entry.fingerprint in changes or is_behind(entry, record) or entry.ends_by_itself
         (self._waiting.add if waits else self._waiting.discard)(entry.fingerprint)
 
     def _is_of_clients_that_left(self, entry: FindingEntry) -> bool:

@@ -3,8 +3,8 @@
 Its life is one pure function, `advance`: the entry that it is given stays as it is, and nothing is read but its arguments.
 
 - *open*: connected clients have it, or no newer push is without it.
-- *resolved*: newer pushes are without it everywhere and no connected client has it.  What is found by comparing, and what concerns
-  clientscope's own operation, resolves as soon as it is no longer so.
+- *resolved*: newer pushes are without it everywhere and no connected client has had it for `GRACE_MS`.  What is found by
+  comparing, and what concerns clientscope's own operation, resolves as soon as it is no longer so.
 - *stopped*: the same for a secret, which must still be rotated.  A secret also stops when no connected client has had it for
   `QUIET_MS`.
 - *closed*: a person's decision holds.
@@ -54,6 +54,7 @@ from streaming.findings import ordered
 from streaming.findings.clients import LiveClients
 from streaming.findings.inputs import ClientNames, JudgedPush, LogPosition, There, whereabouts
 from streaming.findings.ordered import order
+from streaming.findings.presence import GRACE_MS
 from streaming.findings.problems import TEXTS, RuleText
 from streaming.limits import Limit, Overflow
 
@@ -252,20 +253,26 @@ def _state(entry: FindingEntry, is_live: bool, now_ms: int) -> State:
         return "closed"
     if entry.kind in ("fleet", "operation"):
         return "open" if entry.present else "resolved"
-    if is_live or not entry.passed:
+    if is_live or not entry.passed or _may_be_back(entry, now_ms):
         return "open"
     return "stopped" if entry.kind == "leak" else "resolved"
 
 
+def _may_be_back(entry: FindingEntry, now_ms: int) -> bool:
+    """Whether who had it may only be connecting anew, as when a gateway restarts: an end would be taken back, with an alert."""
+    since_ms = entry.standing.quiet_since_ms
+    return entry.kind == "setting" and entry.standing.is_open and since_ms is not None and now_ms - since_ms < GRACE_MS
+
+
 def _quiet_since_ms(entry: FindingEntry, is_live: bool, now_ms: int) -> int | None:
-    if entry.kind != "leak" or is_live:
+    if entry.kind not in ("leak", "setting") or is_live:
         return None
     return now_ms if entry.standing.quiet_since_ms is None else entry.standing.quiet_since_ms
 
 
 def _lifecycle_places(entry: FindingEntry, quiet_since_ms: int | None, now_ms: int) -> dict[Place, Where]:
     """Its places; a secret that has been quiet for long enough counts as passed in all of them, as by a push without it."""
-    if quiet_since_ms is None or now_ms - quiet_since_ms < QUIET_MS or entry.passed:
+    if entry.kind != "leak" or quiet_since_ms is None or now_ms - quiet_since_ms < QUIET_MS or entry.passed:
         return entry.places
     return {place: replace(where, passed_ms=max(where.passed_ms, where.last_seen_ms + 1)) for place, where in entry.places.items()}
 
@@ -571,6 +578,12 @@ class FindingEntry:
             del self.evidence[0]
             full.exceeded()
         return True
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether it ends once no connected client has had it for so long, and nothing else has to happen."""
+        standing = self.standing
+        return standing.is_open and standing.quiet_since_ms is not None and (self.kind == "leak" or self.passed)
 
     @property
     def passed(self) -> bool:

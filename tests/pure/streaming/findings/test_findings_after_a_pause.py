@@ -143,6 +143,7 @@ def test_finding_that_was_back_meanwhile_alerts_once_a_client_is_there_that_has_
     fleet.push(connection=first, instance=1, settings=GOOD)
     fleet.close(first)
     fleet.later()
+    fleet.later()
     assert (fleet.state("AN101"), alerts(fleet)) == ("resolved", [("AN101", "new", 1)])
     fleet.close(fleet.client(2, BAD, "orders-2"))
     fleet.now += 7 * MINUTE

@@ -17,6 +17,7 @@ from clientscope.profiles.suppressions import Suppression
 from clientscope.severities import SEVERITIES
 from streaming.findings.entry import QUIET_MS, FindingEntry, FindingStanding, Holders, Policy, Where, advance, restored
 from streaming.findings.inputs import JudgedPush, whereabouts
+from streaming.findings.presence import GRACE_MS
 
 NOW = 1_800_000_000_000
 TODAY = datetime.fromtimestamp(NOW / 1000, UTC).date()
@@ -25,6 +26,7 @@ PLACE = (APPLICATION, "")
 MEDIUM, HIGH = SEVERITIES.index("medium"), SEVERITIES.index("high")
 NEW = FindingStanding()
 OPEN = FindingStanding(is_open=True, opened_ms=NOW - 500, alert=Alert(number=1, why="new", at_ms=NOW - 500), worst_alerted=MEDIUM)
+QUIET, LEFT = (replace(OPEN, quiet_since_ms=NOW - since_ms) for since_ms in (GRACE_MS, GRACE_MS - 1))
 RESOLVED = replace(OPEN, is_open=False, ended_ms=NOW - 100)
 
 
@@ -91,7 +93,8 @@ CASES = (
     Case("a worse severity is notified of", entry(standing=OPEN, severity=HIGH), HAS, "open", "worse"),
     Case("it stays open without clients until a push is without it", entry(standing=OPEN), NO_CLIENTS, "open", None),
     Case("it stays open while a connected client has it", entry(**PASSED, standing=OPEN), HAS, "open", None),
-    Case("it resolves when pushes are without it", entry(**PASSED, standing=OPEN), NO_CLIENTS, "resolved", None, ended_ms=NOW - 200),
+    Case("it resolves when pushes are without it", entry(**PASSED, standing=QUIET), NO_CLIENTS, "resolved", None, ended_ms=NOW - 200),
+    Case("but not while who had it may be connecting anew", entry(**PASSED, standing=LEFT), NO_CLIENTS, "open", None),
     Case("it ends once", entry(**PASSED, standing=RESOLVED), NO_CLIENTS, "resolved", None, ended_ms=NOW - 100),
     Case(
         "what is back is opened again, when it was first seen again",

@@ -138,6 +138,7 @@ def test_a_setting_that_is_kept_back_without_being_a_secret_is_no_leak(fleet: Fl
     fleet.later(SECOND)
     fleet.push(instance=1, settings=CLEAN)
     fleet.write()
+    fleet.later()
     assert fleet.state("SK003") == "resolved"
 
 

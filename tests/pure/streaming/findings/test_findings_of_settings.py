@@ -38,10 +38,10 @@ def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_a
     fleet.close(first)
     fleet.later(HOUR)
     assert fleet.state("AN101") == "open", "that its client has gone resolves nothing"
-    second = fleet.client(2, GOOD)
-    fleet.write()
+    second, passed_ms = fleet.client(2, GOOD), fleet.now
+    fleet.later()
     found = fleet.one("AN101")
-    assert (found.state, found.ended_ms, found.client_count) == ("resolved", fleet.now, 0)
+    assert (found.state, found.ended_ms, found.client_count) == ("resolved", passed_ms, 0)
     fleet.later(HOUR)
     third = fleet.client(3, BAD)
     fleet.write()
@@ -53,7 +53,7 @@ def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_a
     fleet.later(HOUR)
     assert fleet.state("AN101") == "open", "nor does what passed before it"
     fleet.push(instance=3, settings=GOOD)
-    for days in (0, 29):
+    for days in (1, 28):
         fleet.later(days * 24 * HOUR)
         assert fleet.state("AN101") == "resolved"
     fleet.later(2 * 24 * HOUR)
@@ -134,6 +134,7 @@ def test_what_a_client_pushes_beats_what_was_seen_of_its_requests(fleet: Fleet) 
     fleet.later(SECOND)
     pushing = fleet.client(1, GOOD)
     fleet.later(SECOND)
+    fleet.later()
     assert fleet.state("AN101") == "resolved"
     fleet.seen(BAD)  # which comes later, and changes nothing
     fleet.later()

@@ -243,3 +243,17 @@ def test_a_client_that_a_log_showed_counts_as_connected_for_a_moment_and_its_fin
         fleet.push(**{**XRAY, "gateway_epoch": epoch}, settings={"acks": acks})
         fleet.later()
         assert fleet.state("AN101") == state
+
+
+def test_gateway_that_restarts_takes_no_finding_back(fleet: Fleet) -> None:
+    """Of an application of which a newer push is without it: only who is connected still has it."""
+    fleet.client(1, {"acks": "0"})
+    fleet.client(2, {"acks": "all"}, "orders-2", client_address="10.0.0.2")
+    fleet.later()
+    before = fleet.one("AN101")
+    fleet.heartbeat(epoch=2)
+    fleet.later(SECOND)
+    fleet.connect(epoch=2)
+    fleet.later(SECOND)
+    after = fleet.one("AN101")
+    assert (before.state, before.client_count, before.alert) == (after.state, after.client_count, after.alert) == ("open", 1, before.alert)
