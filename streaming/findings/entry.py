@@ -230,7 +230,6 @@ def advance(
     advanced = replace(
         entry,
         severity=_worst(entry),
-        places=_lifecycle_places(entry, quiet_since_ms, now_ms),
         known=named(entry, holders),
         lately={},
         worst_lately=-1,
@@ -253,28 +252,19 @@ def _state(entry: FindingEntry, is_live: bool, now_ms: int) -> State:
         return "closed"
     if entry.kind in ("fleet", "operation"):
         return "open" if entry.present else "resolved"
-    if is_live or not entry.passed or _may_be_back(entry, now_ms):
+    since_ms = entry.standing.quiet_since_ms
+    quiet_ms = 0 if since_ms is None else now_ms - since_ms
+    has_ended = entry.passed or (entry.kind == "leak" and quiet_ms >= QUIET_MS)
+    may_be_back = entry.kind == "setting" and entry.standing.is_open and quiet_ms < GRACE_MS
+    if is_live or not has_ended or may_be_back:
         return "open"
     return "stopped" if entry.kind == "leak" else "resolved"
-
-
-def _may_be_back(entry: FindingEntry, now_ms: int) -> bool:
-    """Whether who had it may only be connecting anew, as when a gateway restarts: an end would be taken back, with an alert."""
-    since_ms = entry.standing.quiet_since_ms
-    return entry.kind == "setting" and entry.standing.is_open and since_ms is not None and now_ms - since_ms < GRACE_MS
 
 
 def _quiet_since_ms(entry: FindingEntry, is_live: bool, now_ms: int) -> int | None:
     if entry.kind not in ("leak", "setting") or is_live:
         return None
     return now_ms if entry.standing.quiet_since_ms is None else entry.standing.quiet_since_ms
-
-
-def _lifecycle_places(entry: FindingEntry, quiet_since_ms: int | None, now_ms: int) -> dict[Place, Where]:
-    """Its places; a secret that has been quiet for long enough counts as passed in all of them, as by a push without it."""
-    if entry.kind != "leak" or quiet_since_ms is None or now_ms - quiet_since_ms < QUIET_MS or entry.passed:
-        return entry.places
-    return {place: replace(where, passed_ms=max(where.passed_ms, where.last_seen_ms + 1)) for place, where in entry.places.items()}
 
 
 def _worst(entry: FindingEntry) -> int:
