@@ -33,7 +33,7 @@ test-long: $(REAL) sparks  ## many repetitions, long statistics, memory over min
 test-turn: $(REAL)  ## one shard of these two, by the commit's turn: CI's, of at most four minutes, and never red
 	$(BIN)/python -P tests/shard.py --turn
 mutants: .mutmut/.ready  ## how many of COUNT (200) small changes to the parts that decide the tests notice
-	PYTHONPATH=.mutmut $(BIN)/python tools/mutants.py $(COUNT)
+	PYTHONPATH=$(CURDIR)/.mutmut $(BIN)/python tools/mutants.py $(COUNT)
 .mutmut/.ready: | venv  # beside the environment: it is no dependency of anything
 	@$(BIN)/pip install --quiet --disable-pip-version-check --target .mutmut mutmut==3.8.1 && rm -rf .mutmut/pytest* .mutmut/_pytest* .mutmut/pluggy* && touch $@
 test-pythons: venv prometheus  ## the pure tests on each other Python that is here (3.11 to 3.13)
