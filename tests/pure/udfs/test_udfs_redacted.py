@@ -109,9 +109,19 @@ def test_keys_of_secrets_that_the_record_contains_are_written() -> None:
     assert [row["written"] for row in rows] == [["token"], None]
 
 
-@pytest.mark.parametrize(("length", "state"), [(0, ValueState.LOOKS_RANDOM), (1, ValueState.VALUE_SHAPE)])
-def test_under_a_key_that_is_hidden_too_an_empty_password_is_no_credential(length: int, state: ValueState) -> None:
-    by_gateway = setting("password.q7Rk2ZpX9vLm4TnB8sWc6YdH", None, state=ValueState.KEY_WORD, length=length)
+@pytest.mark.parametrize(
+    ("key", "of_type", "length", "state"),
+    [
+        ("password.q7Rk2ZpX9vLm4TnB8sWc6YdH", Type.STRING, 0, ValueState.LOOKS_RANDOM),
+        ("password.q7Rk2ZpX9vLm4TnB8sWc6YdH", Type.STRING, 1, ValueState.VALUE_SHAPE),
+        ("orders.q7Rk2ZpX9vLm4TnB8sWc6YdH", Type.PASSWORD, 1, ValueState.VALUE_SHAPE),
+        ("orders.q7Rk2ZpX9vLm4TnB8sWc6YdH", Type.CLASS, 1, ValueState.LOOKS_RANDOM),
+    ],
+)
+def test_under_a_key_that_is_hidden_too_a_password_is_a_credential_unless_it_is_empty(
+    key: str, of_type: Type, length: int, state: ValueState
+) -> None:
+    by_gateway = setting(key, None, of_type, state=ValueState.TYPE, length=length)
     (record,) = redacted(config_record(by_gateway))
     assert [(item["value_state"], item["value_length"]) for item in record["configs"]] == [(state, length)]
 

@@ -19,6 +19,8 @@ def restarted(fleet: Fleet) -> Fleet:
 
 
 def test_f46_a_leak_missing_from_the_next_push_is_reported_with_its_severity(fleet: Fleet) -> None:
+    fleet.close(fleet.client(1, CLEAN))
+    fleet.now += SECOND
     connection = fleet.client(1, LEAK)
     fleet.now += 10
     fleet.push(connection=connection, instance=1, settings=CLEAN)

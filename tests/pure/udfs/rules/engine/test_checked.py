@@ -54,10 +54,10 @@ def test_whatever_a_library_takes_can_be_said(dialect: object) -> None:
 
 
 def test_a_value_that_is_none_of_the_words_is_said_with_them() -> None:
-    wrong = push(application__id="a", upgrade__from="banana")
+    wrong = push(application__id="a", processing__guarantee="banana")
     assert wrong.client_type is ClientType.STREAMS
     (found,) = [each for rule, each in judge(wrong, RULES) if rule.code == "CF103"]
-    assert found.outcome == FIRED
+    assert (found.outcome, [each.note for each in found.settings]) == (FIRED, ["allowed: at_least_once or exactly_once_v2"])
 
 
 def test_who_has_many_unknown_names_takes_nothing_from_the_others() -> None:

@@ -181,6 +181,7 @@ def seen(found: Sequence[SettingOf]) -> dict[str, tuple[str | None, str]]:
 @settings(deadline=None)
 @example(Push("apache-kafka-java", "4.4.0", (("linger.ms", "0", False), ("max.in.flight.requests.per.connection", "9" * 19, False))), True)
 @example(Push("librdkafka", "2.8.0", (("acks", "1", False), ("socket.timeout.ms", "7", False))), False)
+@example(Push("librdkafka", "2.8.0", (("acks", "1", False),)), False)
 @example(Push("kgo", "1.21.5", (("DisableIdempotentWrite", "TRUE", False),)), True)
 @given(pushes(), st.booleans())
 def test_effective_values_and_origins_are_the_references(made: Push, complete: bool) -> None:
