@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 
 TEMPLATE = (
-    r"\$\{[^{}:]*(?::-?)?\}|\$\{(?:env|strimzienv|sys|system|vault|secretsmanager):[^{}]*\}|\$\{[a-z][a-z0-9]*:[^{}:/]*[:/][^{}]*\}"
+    r"\$\{[^{}:]*(?::-?|:\?[^{}]*)?\}|\$\{(?:env|strimzienv|sys|system|vault|secretsmanager):[^{}]*\}|\$\{[a-z][a-z0-9]*:[^{}:/]*[:/][^{}]*\}"
     r"|\$\{\{[^{}]*\}\}|\$\([A-Za-z_.]+\)|\$[A-Z_][A-Z0-9_]+|\$[0-9]\b|\{\{[^{}]*\}\}|%\{[A-Za-z_]+\}|%[A-Z_]+%|<[^<>]*>|\*{3,}|[xX]{3,}|\.{3,}"
     r"|\[(?i:hidden|redacted)(?: [0-9a-f]{1,16})?\]|\{[A-Z][A-Z_.-]+\}"
 )
 """Placeholders of values that come from elsewhere, or were removed."""
 
 _NOTHING = (
-    r"(?i:redacted|null|none|true|false|your[-_. ][-_. a-z]+)"
+    r"(?i:redacted|null|none|true|false|your[-_. ][-_. a-z]+)|%[sqv]"
     # Kafka calls its requests' numbers api keys.
     r"|(?:SASL_)?(?:PLAINTEXT|SSL)|Produce|Fetch|Metadata|ListOffsets|FindCoordinator|JoinGroup|ApiVersions|CreateTopics|DescribeConfigs|SaslHandshake"
 )

@@ -41,7 +41,7 @@ _OF_REQUESTS = ("assword", "ecret", "hmac", "oginModule")
 """What a line of the request logger has that is worth a closer look: keys and tokens are in most of them."""
 
 _KEY = re.compile(
-    r"(?:(?P<key>(?:env:)?(?<![A-Za-z])[A-Za-z][\w.\[\]-]{0,119}+)\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|[:?]?=|:)"
+    r"(?:(?P<key>(?:env:)?(?<![A-Za-z])[A-Za-z][\w.\[\]-]{0,119}+)\\?[\"'\]]{0,2}(?::\s?[A-Za-z_]\w{0,30}(?=\s{0,8}=\s))?\s{0,40}(?:=>|[:?]?=|:(?!\?))"
     r"|(?:(?<![^\s\"'\[(,=])--?|\bENV )(?P<option>[A-Za-z][\w.-]{0,60})"
     r"(?:=|(?:[\"'],(?=\s{0,40}[\"'])|[\"']?\s|,)(?!\s{0,40}[\"']?-)))\s{0,40}"
 )
@@ -50,7 +50,7 @@ _KEY = re.compile(
 An option's value is the next word, or the next item of a list.
 """
 _VALUE = re.compile(
-    r"(?:[fbrFBR@]{0,2}\\?(?:\"\"\"|\")(?P<double>[^\"\\]{1,1024})[\"\\]|[fbrFBR]{0,2}\\?(?:'''|')(?P<single>[^'\\]{1,1024})['\\]|`(?P<tick>[^`\\]{1,1024})`"
+    r"(?:[fbrFBR@]{0,2}\\?(?:\"\"\"|\")(?P<double>[^\"\\]{1,1024})[\"\\]|[fbrFBR]{0,2}\\?(?:'''|')(?P<single>[^'\\]{1,1024})['\\]|`(?P<tick>[^`\\\s]{1,1024})`"
     r"|[\"'](?P<cut>[^\s\"'\\+.,);][^\"'\\]{0,1023})$"
     r"|(?P<plain>[^\s\"',;&(){}\[\]<>|`](?:[^\s\"',;&(){}\[\]<>|`]|[,|](?=[^\s\"',;&(){}\[\]<>|`])(?![\w.-]{1,119}\s{0,8}[=:])){0,1023}))"
     r"(?P<next>\()?"
@@ -91,7 +91,7 @@ _APART = (
 pair, as a default, behind a constant of Kafka's (``SslConfigs.SSL_KEY_PASSWORD_CONFIG``)."""
 _USER = re.compile(
     r"(?:curl\b.{0,400}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:|sshpass\s{1,8}-p\s{0,8}[\"']?"
-    r"|addauth\s{1,8}digest\s{1,8}[^\s:]{1,64}:|IDENTIFIED\s{1,8}BY\s{1,8}[\"']|login\b.{0,400}?\s-p\s{1,8}[\"']?"
+    r"|addauth\s{1,8}digest\s{1,8}[^\s:]{1,64}:|(?:IDENTIFIED\s{1,8}BY|\b(?:USER|ROLE|WITH|LOGIN)\b[^'\"]{0,120}?\bPASSWORD)\s{1,8}[\"']|login\b.{0,400}?\s-p\s{1,8}[\"']?"
     r"|mysql(?:admin|dump)?\b.{0,400}?[\s\"']-p[\"']?|ConvertTo-SecureString\s{1,8}(?:-String\s{1,8})?[\"']"
     r"|(?:plain|(?:scram_)?(?i:sha)_?(?:256|512))\s{0,8},\s{0,8}(?:<<)?\"[^\"\s]{1,64}\"(?:>>)?\s{0,8},\s{0,8}(?:<<)?\")"
     r"(?P<value>[^\s\"'|;)]{1,1024})"
@@ -141,7 +141,7 @@ _ELSEWHERE = re.compile(
 _RUN = re.compile(r"[A-Za-z0-9+/]{32,}")
 _JAAS_PASSWORD = re.compile(r"password\s{0,8}=\s{0,8}\\?[\"']([^\"'\\]{1,1024})")
 _REFERRING = re.compile(
-    r"(?i)(?:ref|refs|secrets\[\d+\]|items\[\d+\]|encryptedData|secretKeys)\.|password[-_]?keys?$|(?:existing|tls|pull)[-_]?secrets?$|passwords?[-_]?secret\w*$|(?-i:[a-z]Secret)\.key$"
+    r"(?i)(?:ref|refs|secrets\[\d+\]|items\[\d+\]|encryptedData|secretKeys|passwordSecret)\.|password[-_]?keys?$|(?:existing|tls|pull)[-_]?secrets?$|passwords?[-_]?secret\w*$|(?-i:[a-z]Secret)\.key$"
     r"|agent-inject|data\[\d+\]\.secretKey$"
 )
 """Names of what has a secret's name, such as below Kubernetes' ``secretKeyRef`` or in Vault's annotations."""
