@@ -89,6 +89,8 @@ _APART = (
 )
 """A name and a value in markup, as members of an object, alone in a list (as Keycloak has it), in .netrc, as arguments of a call or as a
 pair, as a default, behind a constant of Kafka's (``SslConfigs.SSL_KEY_PASSWORD_CONFIG``)."""
+_MARKUP = ("<", "name=", "value=")
+"""What a name and a value in markup begin with, where a word is a value and no name of a variable."""
 _USER = re.compile(
     r"(?:curl\b.{0,400}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:|sshpass\s{1,8}-p\s{0,8}[\"']?"
     r"|addauth\s{1,8}digest\s{1,8}[^\s:]{1,64}:|(?:IDENTIFIED\s{1,8}BY|\b(?:USER|ROLE|WITH|LOGIN)\b[^'\"]{0,120}?\bPASSWORD)\s{1,8}[\"']|login\b.{0,400}?\s-p\s{1,8}[\"']?"
@@ -330,7 +332,7 @@ def _named(number: int, line: str) -> Iterator[Placed]:
             yield _placed("password", found["value"], number, found.start("value"))
     for apart in _APART:
         for found in apart.finditer(line):
-            if _by_name(found["key"]) and _is_literal(found["value"], False, line) and not _REFERENCE.fullmatch(found["value"]):
+            if _by_name(found["key"]) and _is_literal(found["value"], not found[0].startswith(_MARKUP), line):
                 yield _placed(found["key"], found["value"], number, found.start("value"))
 
 
