@@ -11,7 +11,6 @@ from clientscope.commands.lint import credentials, shown
 from clientscope.commands.lint.findings import Happened, Instance, Read
 from clientscope.commands.lint.judging import Subject
 from clientscope.commands.lint.placed import Placed, Region
-from clientscope.errors import SettingsError
 from clientscope.logs.client_logs import JavaLogs, LibrdkafkaLogs, LoggedClient, LoggedSetting, texts
 from clientscope.logs.events import EventLog
 from clientscope.profiles.client_patterns import PatternSubject
@@ -40,11 +39,7 @@ def clients(lines: Iterable[str], events: EventLog | None = None) -> Iterator[Lo
 
 
 def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
-    """What is to be judged: each different configuration once, at its last start.
-
-    Raises:
-        SettingsError: there is none.
-    """
+    """What is to be judged: each different configuration once, at its last start; nothing where there is none, nor a credential."""
     # A log can most easily be made to hold clients that aren't whole, so they take no room from the others.
     different: dict[bool, dict[tuple[object, ...], tuple[LoggedClient, int]]] = {True: {}, False: {}}
     left_out = 0
@@ -65,10 +60,6 @@ def reads(path: str, lines: Iterable[str], principal: str | None) -> list[Read]:
     found = [*different[True].values(), *different[False].values()]
     settled = {setting.line for client, _ in found for setting in client.settings.values()}
     loose, subjects = credentials.subjects((each for each in search.found if each.line not in settled), principal)
-    if not found and not loose and not events.found:
-        raise SettingsError(
-            f"{path}: no client's settings in this log", "Java clients log them at INFO when they start, librdkafka's with debug=conf"
-        )
     made = [_read(path, client, starts, principal) for client, starts in found]
     if loose:
         notes = ((1, f"{credentials.ALONE}: lines that log no client's settings"),)

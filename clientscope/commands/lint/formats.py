@@ -45,11 +45,20 @@ def full(report: LintReport, colour: bool) -> Iterator[str]:
 
 
 def concise(report: LintReport, colour: bool) -> Iterator[str]:
-    """``path:line:column: CODE severity sentence``, and one line for all."""
+    """``path:line:column: CODE severity sentence``, what isn't judged, and one line for all."""
     for finding in report.findings:
         place = f"{plain(finding.path)}:{finding.line}:{finding.column}"
         yield f"{place}: {_painted(f'{finding.rule.code} {finding.severity}', finding.severity, colour)} {sentence(finding)}"
+    skipped: dict[str, list[FileReport]] = {}
+    for file in report.files:
+        if file.skipped:
+            skipped.setdefault(file.skipped, []).append(file)
+    yield from (_skipped(first, f" and {len(others):,} more" * bool(others)) for first, *others in skipped.values())
     yield summary(report)
+
+
+def _skipped(file: FileReport, more: str = "") -> str:
+    return f"– {plain(file.path)}{more}: not judged: {plain(file.skipped)}"
 
 
 def statistics(report: LintReport) -> Iterator[str]:
@@ -155,7 +164,7 @@ def _about(file: FileReport) -> Iterator[str]:
         by = f"{until}by {plain(suppression.where)}: {plain(suppression.reason)}"
         yield f"note: {path}:{finding.line}: {finding.rule.code} is suppressed {by}"
     if file.skipped:
-        yield f"– {path}: not judged: {plain(file.skipped)}"
+        yield _skipped(file)
         return
     passed, unjudged = (sum(each == outcome for each in file.outcomes.values()) for outcome in ("passed", "not_evaluable"))
     who = ", ".join(file.client_types) or "client type not known"

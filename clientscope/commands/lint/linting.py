@@ -24,6 +24,9 @@ CLEAN, FOUND, WRONG = 0, 1, 2
 """Exit statuses: nothing at or above ``--fail-on``; something; wrong use, or a file that couldn't be read."""
 
 
+_SILENT = "no client's settings are in this log: Java clients log them at INFO when they start, librdkafka's with debug=conf"
+
+
 def run(settings: LintSettings, today: date | None = None, token: str | None = None) -> int:
     """Prints the rules' findings on the files; returns the command's exit status.
 
@@ -135,7 +138,9 @@ def _read(settings: LintSettings) -> tuple[list[Read], list[FileReport], list[st
             file_format = file.format(settings.format)
             if file_format == "log":
                 file.require_end()
-                reads += client_logs.reads(shown.plain(file.shown), log_files.lines(file.path), settings.principal or None)
+                of_log = client_logs.reads(shown.plain(file.shown), log_files.lines(file.path), settings.principal or None)
+                reads += of_log
+                skipped += [] if of_log else [FileReport(file.shown, skipped=_SILENT)]
                 continue
             content = file.content()
             if len(content) > MAX_BYTES:

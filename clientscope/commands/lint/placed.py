@@ -18,7 +18,6 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 TOO_MANY = f"it has more than {MAX_SETTINGS} settings"
 TOO_DEEP = "it has too many levels"
-NO_SETTINGS = "expected: names and values, such as client.id"
 
 
 class Region(NamedTuple):

@@ -23,7 +23,6 @@ from clientscope.commands.lint.placed import (
     LINE_END,
     MAX_LEVELS,
     MAX_SETTINGS,
-    NO_SETTINGS,
     TOO_DEEP,
     TOO_MANY,
     LineStarts,
@@ -67,8 +66,6 @@ def yaml_settings(content: bytes) -> Iterator[Placed]:
         while loader.check_node():
             yield from walk.document(loader.get_node(), number)
             number += 1
-        if not walk.found:
-            raise Malformed(NO_SETTINGS)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise Malformed(f"line {mark.line + 1}, column {mark.column + 1}" if mark else "it can't be parsed") from None
@@ -91,14 +88,9 @@ def _check_levels(content: bytes) -> None:
 
 
 class _Walk:
-    """Settings of composed documents. Aliases are followed, each time anew, so what is visited is counted.
-
-    Attributes:
-        found: whether a document was a mapping.
-    """
+    """Settings of composed documents. Aliases are followed, each time anew, so what is visited is counted."""
 
     def __init__(self, loader: Any, lines: LineStarts) -> None:
-        self.found = False
         self._loader = loader
         self._lines = lines
         self._visits = 0
@@ -107,7 +99,6 @@ class _Walk:
         """Those of one document; one that is no mapping has none."""
         self._visited()
         if isinstance(root, yaml.MappingNode):
-            self.found = True
             yield from self._mapping(root, f"[{number}]." if number else "", 0, False)
 
     def _mapping(self, node: Any, prefix: str, level: int, shared: bool) -> Iterator[Placed]:
@@ -294,17 +285,26 @@ def _utf8(text: str) -> str:
     return text.encode("iso-8859-1").decode("utf-8", "replace")
 
 
+_TEXT = r'"(?:[^"\\\n]|\\.)*"'
+_COMMENT, _LAST_COMMA = re.compile(rf"{_TEXT}|//[^\n]*"), re.compile(rf"{_TEXT}|,(?=\s*[}}\]])")
+"""What .NET's appsettings.json may have beside JSON; or a text, which may look like it."""
+
+
+def _blank(found: re.Match[str]) -> str:
+    return found[0] if found[0][0] == '"' else " " * len(found[0])
+
+
 def _json(content: bytes) -> Iterator[Placed]:
+    text = content.decode(json.detect_encoding(content))
+    plain = _LAST_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
     try:
-        loaded = json.loads(content)
+        loaded = json.loads(plain)
     except json.JSONDecodeError as error:
         raise Malformed(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
     except ValueError:
         raise Malformed("it has a number of too many digits") from None
-    if not isinstance(loaded, dict):
-        raise Malformed(NO_SETTINGS)
-    text = content.decode(json.detect_encoding(content))
-    yield from _JsonScanner(text).object(_skip(text, 0), "", 0)
+    if isinstance(loaded, dict):
+        yield from _JsonScanner(plain).object(_skip(plain, 0), "", 0)
 
 
 class _JsonScanner:

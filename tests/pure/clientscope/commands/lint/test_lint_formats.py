@@ -164,6 +164,7 @@ CONCISE = """\
 conf/orders.properties:3:14: AN110 medium Batches are small. [batch.size = 100, linger.ms = 5 by default]
 conf/orders.properties:4:7: AN101 high Nothing is acknowledged: set acks=all. [acks = 0]
 conf/orders.properties:5:18: SK001 critical A credential stands here: take it out. [sasl.jaas.config = ‹redacted, 58 bytes, jaas›]
+– log4j.properties: not judged: no setting of a Kafka client (java) in it
 3 findings in 2 files (1 critical, 1 high, 1 medium); 1 suppressed; 1 check passed; – 1 could not be judged; 1 file skipped; 1 file not read
 """
 

@@ -203,3 +203,26 @@ def test_a_line_that_never_ends_takes_few_steps_for_each_character(piece: str) -
     end = text[: credentials._LONGEST_NAME]
     for pattern in (credentials._TEXT_FOLLOWS, credentials._VALUE_FOLLOWS):
         assert steps(pattern.pattern, end) <= 100 * len(end)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '[{"acks": "0"}]'),
+        ("a.json", "null"),
+        ("a.yml", ""),
+        ("a.yml", "---\n- hosts: all\n---\nb\n"),
+        ("a.log", "all is well\n"),
+    ],
+)
+def test_what_was_read_and_has_no_settings_is_no_error(here: Path, run: Run, name: str, text: str) -> None:
+    (here / name).write_text(text)
+    said = run(name, "--output-format", "concise")
+    assert (said.status, said.err, said.out.startswith(f"– {name}: not judged: no ")) == (0, "", True)
+
+
+def test_json_may_have_comments_and_a_last_comma(here: Path, run: Run) -> None:
+    text = '{ // as .NET reads it: "a\n  "acks": "0", // "never"\n  "bootstrap.servers": "http://a,]",\n}\n'
+    (here / "appsettings.json").write_text(text)
+    said = run("appsettings.json", "--output-format", "concise")
+    assert said.out.startswith("appsettings.json:2:11: AN101 high"), said

@@ -162,7 +162,6 @@ def test_lists_and_documents_of_yaml() -> None:
         ("a: [hunter2", "yaml", "x is not YAML: line"),
         ("a: " + "[" * 100_000, "yaml", "too many levels"),
         ("\n".join(" " * level + "a:" for level in range(900)), "yaml", "too many levels"),
-        ("- a: 1\n---\nb\n", "yaml", "expected: names and values"),
         ("---\n" * 100_000, "yaml", f"more than {MAX_SETTINGS} settings"),
         (
             "a: &a {}\nb: &b {<<: [" + "*a," * 50_000 + "]}\nc: {<<: [" + "*b," * 50_000 + "]}\n",
