@@ -24,7 +24,6 @@ from clientscope.commands.lint import FileSettings, credentials, findings, judgi
 from clientscope.commands.lint.findings import FileReport, Read
 from clientscope.commands.lint.placed import LINE_END, Placed, Region
 from clientscope.errors import SettingsError
-from clientscope.logs import files as log_files
 from clientscope.settings_files import FORMATS, MAX_BYTES
 
 _WITHIN_TEXT = {".py": "python", ".xml": "xml"}
@@ -294,8 +293,10 @@ class File:
         """
         why = f"it is larger than {MAX_BYTES} bytes"
         searched = self.path is not None and self.path.stat().st_size <= MOST_SEARCHED
-        if searched and (found := of_text(self.shown, log_files.lines(self.path), principal, why)):
-            return found
+        if self.path is not None and searched:
+            with self.path.open(encoding="utf-8", errors="replace") as file:  # all may be one line
+                if found := of_text(self.shown, (line.rstrip("\n") for line in file), principal, why):
+                    return found
         if not searched or b"\0" in begins:
             raise SettingsError(f"{self.shown} is larger than {MAX_BYTES} bytes", "expected: a client's settings")
         return FileReport(self.shown, skipped=f"{why}, and no credential is in it")

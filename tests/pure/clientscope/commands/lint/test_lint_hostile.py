@@ -226,3 +226,9 @@ def test_json_may_have_comments_and_a_last_comma(here: Path, run: Run) -> None:
     (here / "appsettings.json").write_text(text)
     said = run("appsettings.json", "--output-format", "concise")
     assert said.out.startswith("appsettings.json:2:11: AN101 high"), said
+
+
+def test_a_credential_is_found_anywhere_in_one_endless_line(here: Path, run: Run) -> None:
+    (here / "a.json").write_text("[" + '"word", ' * 200_000 + '{"sasl.password": "Zq5canary9"}]')
+    said = run("a.json", "--output-format", "concise")
+    assert (said.status, "SK001 critical" in said.out, "canary" in said.out) == (1, True, False)
