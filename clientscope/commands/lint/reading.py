@@ -49,9 +49,9 @@ def read(name: str, content: bytes, file_format: str, settings: FileSettings) ->
         read_as = next((each for suffix, each in _WITHIN_TEXT.items() if name.endswith(suffix)), "text")
         placed = places.read(shown.plain(name), content, read_as if file_format == "text" else file_format)
         if file_format == "properties" and any(
-            each.name.endswith("{") or each.name.startswith("[[") or each.value == "{" for each in placed
+            each.name.endswith("{") or each.name.startswith(("[[", "<")) or each.value == "{" for each in placed
         ):
-            file_format = "text"  # HOCON, a pipeline of Logstash, Telegraf's TOML
+            file_format = "text"  # HOCON, a pipeline of Logstash, Telegraf's TOML, the XML of an App.config
             placed = places.read(shown.plain(name), content, file_format)
     except SettingsError as error:
         if found := of_text(name, _lines(content), principal, str(error)):

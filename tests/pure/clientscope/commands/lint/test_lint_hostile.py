@@ -228,6 +228,11 @@ def test_json_may_have_comments_and_a_last_comma(here: Path, run: Run) -> None:
     assert said.out.startswith("appsettings.json:2:11: AN101 high"), said
 
 
+def test_a_credential_is_found_in_dotnets_markup(here: Path, run: Run) -> None:
+    (here / "App.config").write_text('<configuration>\n  <add key="SaslPassword" value="Zq5canary9"/>\n</configuration>\n')
+    assert run("App.config", "--output-format", "concise").out.startswith("App.config:2:34: SK001 critical")
+
+
 def test_a_credential_is_found_anywhere_in_one_endless_line(here: Path, run: Run) -> None:
     (here / "a.json").write_text("[" + '"word", ' * 200_000 + '{"sasl.password": "Zq5canary9"}]')
     said = run("a.json", "--output-format", "concise")
