@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from fleets import HOUR, NOW, SECOND, Fleet, alerted, shown
+from fleets import HOUR, MINUTE, NOW, SECOND, Fleet, alerted, shown
 
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import ClientPattern
@@ -107,6 +107,15 @@ def test_junk_on_the_topic_stops_nothing(fleet: Fleet, junk: bytes) -> None:
     fleet.write()
     del fleet.published["x"]
     assert fleet.state("AN101") == "open"
+
+
+def test_one_of_two_of_the_same_name_is_forgotten_an_hour_after_it_has_left(fleet: Fleet) -> None:
+    gone, _ = fleet.client(1), fleet.client(2)
+    fleet.later(2 * HOUR)
+    fleet.close(gone)
+    for minutes, remembered in ((5, 2), (60, 1)):
+        fleet.later(minutes * MINUTE)
+        assert fleet.engine.sizes()["clients"] == remembered
 
 
 def test_a_client_that_has_gone_is_forgotten_after_an_hour_and_what_it_had_wrong_is_not(fleet: Fleet) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from every import every
-from fleets import HOUR, MINUTE, SECOND, Fleet, connected, shown
+from fleets import HOUR, MINUTE, NOW, SECOND, Fleet, connected, shown
 from record_bytes import connection_record
 
 from clientscope.findings.conditions import Condition, gateway_subject, given_up_alerts, lost_gateway
@@ -150,6 +150,14 @@ def test_a_client_that_reconnects_in_a_storm_and_ends_it(fleet: Fleet) -> None:
     ]
     fleet.later(10 * MINUTE)
     assert fleet.state("AN404") == "resolved"
+
+
+@pytest.mark.parametrize("minutes", [(0, 5), (5, 0)])
+def test_closings_five_minutes_apart_are_no_storm_in_either_order(fleet: Fleet, minutes: tuple[int, int]) -> None:
+    for minute in minutes:
+        fleet.now = NOW + minute * MINUTE
+        closes(fleet, ["10.0.0.1"] * 60, every_ms=0, gateway_id=f"gw-{minute}")
+    assert not fleet.findings("AN404")
 
 
 @pytest.mark.parametrize(
