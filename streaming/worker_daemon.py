@@ -12,6 +12,7 @@ Spark runs it as ``python -m streaming.worker_daemon pyspark.worker`` (``spark.p
 from __future__ import annotations
 
 import gc
+import socket
 
 import pandas as pd  # noqa: F401
 import pyspark.sql.pandas.types
@@ -21,7 +22,19 @@ from pyspark import daemon
 import streaming.transforms  # noqa: F401
 from clientscope import core_dumps
 
+_of_pyspark = daemon.worker
+
+
+def worker(sock: socket.socket, authenticated: bool) -> int:
+    """PySpark's own, but silent where the JVM wants no more of it, as when a query is stopped: a Unix socket says so at once."""
+    try:
+        return int(_of_pyspark(sock, authenticated))
+    except BrokenPipeError:
+        return 1
+
+
 if __name__ == "__main__":
+    daemon.worker = worker
     core_dumps.forbid()
     gc.collect()
     gc.freeze()
