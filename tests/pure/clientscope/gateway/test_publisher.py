@@ -88,7 +88,8 @@ def test_a_push_is_published_at_once(sent: queue.SimpleQueue[bytes], monkeypatch
     monkeypatch.setattr(module, "_GATHER_S", 600.0)
     metrics = GatewayMetrics()
     publisher = Publisher("", metrics.count)
-    settings = GatewaySettings(bootstrap_servers="127.0.0.1:1", listen="127.0.0.1:2", upstream="127.0.0.1:3")
+    address = "127.0.0.1:1"  # nobody is asked there
+    settings = GatewaySettings(bootstrap_servers=address, listen=address, upstream=address, policy_deadline_ms=60_000)
 
     async def case() -> bytes:
         with closing(SpawnedTemplate()) as template:
