@@ -111,8 +111,8 @@ class Left(NamedTuple):
         keys: how keys end that KIP-1324 excludes by their names and whose values are no secrets, unless they look so.
     """
 
-    reasons: frozenset[ValueState] = frozenset()
-    keys: tuple[str, ...] = ()
+    reasons: frozenset[ValueState]
+    keys: tuple[str, ...]
 
     def leaves(self, state: ValueState, key: str, value: str, config_type: int) -> bool:
         """Whether a value stays; a truth value and a number do, too, of a setting that libraries know, and that isn't a credential."""
@@ -122,10 +122,7 @@ class Left(NamedTuple):
         return key.endswith(self.keys) or is_plain
 
 
-NOTHING = Left()
-
-
-def judged(setting: RecordedSetting, key: DigestKey | None, place: int, left: Left = NOTHING) -> RecordedSetting:
+def judged(setting: RecordedSetting, key: DigestKey | None, place: int, left: Left | None = None) -> RecordedSetting:
     """A setting as it may be written down, whoever has judged it before.
 
     Where the key is the secret, the digest is the key's: one leak is one secret, and those of two clients with the same value are two.
@@ -138,7 +135,7 @@ def judged(setting: RecordedSetting, key: DigestKey | None, place: int, left: Le
         state, length = ValueState[said.reason.upper()], said.length
     else:
         state, length = reason(setting.key, value, of_type), len(value.encode("utf-8", "replace"))
-        if left is not NOTHING and left.leaves(state, setting.key, value, of_type):
+        if left is not None and left.leaves(state, setting.key, value, of_type):
             state = ValueState.PRESENT
     key_state = judge_key_text(setting.key)
     shown = key_state is ValueState.PRESENT
@@ -171,13 +168,13 @@ class JudgedRecord(NamedTuple):
     written: tuple[str, ...] = ()
 
 
-def judged_record(record: ClientConfigRecord, names: ClientNames, left: Left = NOTHING) -> JudgedRecord:
+def judged_record(record: ClientConfigRecord, names: ClientNames, left: Left | None = None) -> JudgedRecord:
     """Judges all that is in a record again, by the one judge.
 
     Digests are under the record's own key where we have it, and there is none where we don't: so those of one record are all under one.
     """
     named = names.of_record(record)
-    if left is NOTHING and not record.repeated and _stays(record):
+    if left is None and not record.repeated and _stays(record):
         return JudgedRecord(named)
     key = names.key
     own = key

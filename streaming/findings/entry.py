@@ -378,14 +378,14 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class FindingStanding:
-    """The state of a finding in its life, as of the last `streaming.findings.lifecycle.advance`.  Times are ms since the epoch.
+    """The state of a finding in its life, as of the last `advance`.  Times are ms since the epoch.
 
     Attributes:
         is_open: whether it is open; a secret that was there again between two looks counts as opened and stopped.
         opened_ms: when it was last opened; 0 before the first time.
         ended_ms: when it then ended; 0 while it is open.
         reopened: how often it came back.
-        quiet_since_ms: since when no connected client has it; of leaks.
+        quiet_since_ms: since when no connected client has it; of leaks and settings.
         alert: the last notification that it asked for; None for none.
         worst_alerted: the worst severity of those since it was last opened; -1 for none.
     """

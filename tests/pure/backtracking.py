@@ -103,6 +103,7 @@ class _Matcher:
             return bool(argument[0] <= ord(character) <= argument[1])
         kinds = {
             code.CATEGORY_SPACE: character.isspace(),
+            code.CATEGORY_NOT_SPACE: not character.isspace(),
             code.CATEGORY_DIGIT: character.isdigit(),
             code.CATEGORY_WORD: character.isalnum() or character == "_",
         }

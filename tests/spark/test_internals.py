@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyspark
 import pytest
+from programs import ran
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 from py4j.protocol import Py4JError
 from pyspark import daemon
@@ -212,6 +213,14 @@ def test_workers_are_reached_where_nobody_else_may_enter(spark: SparkSession) ->
     (row,) = spark.range(1).select(pandas_udf(found, "string")("id").alias("path")).collect()
     folder = Path(row["path"])
     assert (folder.stat().st_mode & 0o777, folder.owner()) == (0o700, getpass.getuser())
+
+
+def test_a_worker_of_which_nobody_reads_any_more_says_nothing() -> None:
+    """As when a query is stopped within a batch."""
+    code = "import socket; from streaming.worker_daemon import worker; ours, theirs = socket.socketpair(); theirs.close()"
+    environment = {**os.environ, "PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE": "1"}  # as Spark sets it
+    ended = ran(sys.executable, "-c", f"{code}; print(worker(ours, True))", env=environment)
+    assert (ended.stdout, "Traceback" in ended.stderr) == ("1\n", False), ended.stderr
 
 
 @pytest.mark.parametrize(

@@ -285,7 +285,7 @@ def _utf8(text: str) -> str:
     return text.encode("iso-8859-1").decode("utf-8", "replace")
 
 
-_TEXT = r'"(?:[^"\\\n]|\\.)*"'
+_TEXT = r'"(?:[^"\\\n]|\\.)*+"?'  # also one that nothing ends, so that none begins within it
 _COMMENT, _LAST_COMMA = re.compile(rf"{_TEXT}|//[^\n]*"), re.compile(rf"{_TEXT}|,(?=\s*[}}\]])")
 """What .NET's appsettings.json may have beside JSON; or a text, which may look like it."""
 

@@ -291,15 +291,15 @@ class File:
         Raises:
             SettingsError: it is much larger, or no text and has none.
         """
+        refusal = SettingsError(f"{self.shown} is larger than {MAX_BYTES} bytes", "expected: a client's settings")
+        if self.path is None or self.path.stat().st_size > MOST_SEARCHED:
+            raise refusal
         why = f"it is larger than {MAX_BYTES} bytes"
-        searched = self.path is not None and self.path.stat().st_size <= MOST_SEARCHED
-        if self.path is not None and searched:
-            with self.path.open(encoding="utf-8", errors="replace") as file:  # all may be one line
-                if found := of_text(self.shown, (line.rstrip("\n") for line in file), principal, why):
-                    return found
-        if not searched or b"\0" in begins:
-            raise SettingsError(f"{self.shown} is larger than {MAX_BYTES} bytes", "expected: a client's settings")
-        return FileReport(self.shown, skipped=f"{why}, and no credential is in it")
+        with self.path.open(encoding="utf-8", errors="replace") as file:  # all may be one line
+            found = of_text(self.shown, (line.rstrip("\n") for line in file), principal, why)
+        if found is None and b"\0" in begins:
+            raise refusal
+        return found or FileReport(self.shown, skipped=f"{why}, and no credential is in it")
 
 
 def find(given: Iterable[str], passed_over: list[str]) -> Iterator[File]:

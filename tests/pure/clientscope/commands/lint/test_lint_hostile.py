@@ -11,7 +11,7 @@ from backtracking import steps
 from command_runs import Run
 from every import every
 
-from clientscope.commands.lint import credentials
+from clientscope.commands.lint import blocks, credentials, places
 
 FORMATS = ("full", "concise", "json", "sarif", "github")
 CANARY = "c4n4ry"
@@ -203,6 +203,18 @@ def test_a_line_that_never_ends_takes_few_steps_for_each_character(piece: str) -
     end = text[: credentials._LONGEST_NAME]
     for pattern in (credentials._TEXT_FOLLOWS, credentials._VALUE_FOLLOWS):
         assert steps(pattern.pattern, end) <= 100 * len(end)
+
+
+@pytest.mark.parametrize("piece", ['\\"', '"', "\\", ", ", ",", "//", "// "])
+def test_a_text_that_nothing_ends_takes_few_steps_for_each_character(piece: str) -> None:
+    text = ('"' + piece * 600)[:600]
+    for pattern in (places._COMMENT.pattern, places._LAST_COMMA.pattern, f"(?x){blocks._TOKEN.pattern}"):
+        taken = left = 0
+        while left < len(text):
+            taken += steps(pattern, text[left:])
+            found = re.search(pattern, text[left:])
+            left = left + found.end() if found else len(text)
+        assert taken <= 100 * len(text)
 
 
 @pytest.mark.parametrize(
