@@ -13,7 +13,7 @@ from clientscope.digest import DigestKey, identifier
 from clientscope.profiles import Thresholds
 
 JUDGING = ("clientscope", "udfs")
-"""The packages that rules, and what they know, are in. That other things are there too costs a reading more after an upgrade."""
+"""The packages of the rules, and of what they know. Whatever else is in them costs a needless judging after an upgrade, and no more."""
 
 
 def fingerprint(thresholds: Thresholds, digest_key: DigestKey | None) -> str:

@@ -255,6 +255,7 @@ def _state(entry: FindingEntry, is_live: bool, now_ms: int) -> State:
     since_ms = entry.standing.quiet_since_ms
     quiet_ms = 0 if since_ms is None else now_ms - since_ms
     has_ended = entry.passed or (entry.kind == "leak" and quiet_ms >= QUIET_MS)
+    # Who had it may only be connecting anew, as when a gateway restarts: its end would be taken back, with an alert.
     may_be_back = entry.kind == "setting" and entry.standing.is_open and quiet_ms < GRACE_MS
     if is_live or not has_ended or may_be_back:
         return "open"

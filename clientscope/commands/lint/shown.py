@@ -35,7 +35,7 @@ def is_secret(name: str, value: str, kafka_name: str = "") -> bool:
 
 
 def _may_be_text(key: str, value: str) -> bool:
-    """Whether a library has a setting of this name that takes this text among others, or all take any."""
+    """Whether the setting of this name takes this text in one of the libraries, or any text in all of them."""
     found = [setting for library in libraries().values() if (setting := library.setting(key))]
     every = [setting.ever(kind) for setting in found for kind in setting.kinds]
     texts = [facts.allowed for facts in every if facts.type in _TEXTS]
