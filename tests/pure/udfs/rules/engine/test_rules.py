@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from every import every
+from programs import ran
 from rule_batches import outcome
 
 from clientscope.catalog.configs import DEFAULT_KEYS
@@ -139,5 +139,5 @@ def test_mistake_in_a_table_is_said_with_its_place(right: str, wrong: str, said:
 
 def test_rule_without_its_function_is_an_error() -> None:
     text = "import udfs.rules.batching; from udfs.rules.engine.rule import FUNCTIONS; FUNCTIONS.pop('AN109'); import udfs.rules.registry"
-    ended = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    ended = ran(sys.executable, "-c", text, status=1)
     assert ended.stderr.splitlines()[-1] == "ValueError: AN109: neither bounds, nor a wrong value, nor a function with @judges"
