@@ -7,9 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
-from typing import Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -25,128 +23,6 @@ from streaming.job_checkpoints import Checkpoints
 from streaming.job_metrics import JobMetrics
 from streaming.spark import last_report
 
-
-# Pure: events in, decisions out; times are seconds of a clock that never goes back.
-#
-#     running ── failed ──► parked ── its pause is over ──► trying ── a batch is done, or it stays up ──► running
-#                             ▲                               │
-#                             └─────────── failed ────────────┘
-class Restarts:
-    """When to start again what has failed: the pause doubles from a second to a minute, without end."""
-
-    def __init__(self, first_s: float = 1.0, longest_s: float = 60.0) -> None:
-        self._backoff = Backoff(first_s, longest_s)
-        self._failures = 0
-
-    @property
-    def repeated(self) -> bool:
-        """Whether it has failed at the same place more than once."""
-        return self._failures > 1
-
-    def failed(self, now: float, progressed: bool) -> float:
-        """When to try again.
-
-        Args:
-            progressed: whether a batch was finished since it was last started.
-        """
-        self._failures = 1 if progressed else self._failures + 1
-        return now + self._backoff.seconds(self._failures - 1)
-
-
-class QueryPhase(Enum):
-    """What a query is in."""
-
-    RUNNING = "running"
-    PARKED = "parked"
-    TRYING = "trying"
-
-
-@dataclass(frozen=True)
-class NextStep:
-    """What to do now.
-
-    Attributes:
-        start: start it again.
-        search: search the record that its workers die of, before it is started again.
-        finding: True to say as a finding that it is parked, False that it isn't; None to say nothing new.
-    """
-
-    start: bool = False
-    search: bool = False
-    finding: bool | None = None
-
-
-class Parking:
-    """One query's state.
-
-    Args:
-        settles_s: so long after a start it counts as running where it has had nothing to do.
-        pause_s: the first pause after a failure.
-    """
-
-    def __init__(self, settles_s: float = 15.0, pause_s: float = 1.0) -> None:
-        self.phase = QueryPhase.RUNNING
-        self.failure = Failure("")
-        self._settles_s = settles_s
-        self._restarts = Restarts(pause_s)
-        self._started_s: float | None = None
-        self._at_s = 0.0
-        self._said: bool | None = None
-
-    @property
-    def settled(self) -> bool:
-        """Whether it runs and that has been said: nothing comes of looking at it."""
-        return self.phase is QueryPhase.RUNNING and self._said is False
-
-    def started(self, now: float) -> None:
-        """Notes that the query was started again."""
-        self.phase, self._started_s = QueryPhase.TRYING, now
-
-    def failed(self, now: float, failure: Failure, finished: bool) -> NextStep:
-        """Notes that the query has failed, at its start or later.
-
-        Args:
-            finished: whether it has finished a batch since it was last started.
-        """
-        self._at_s = self._restarts.failed(now, finished or self.phase is QueryPhase.RUNNING)
-        self.phase, self.failure, self._started_s = QueryPhase.PARKED, failure, None
-        repeated = self._restarts.repeated
-        return NextStep(search=repeated and failure.fatal_record, finding=self._news(repeated or failure.lasting or None))
-
-    def waited(self, now: float) -> NextStep:
-        """A second has passed while it is parked."""
-        return NextStep(start=now >= self._at_s)
-
-    def looked(self, now: float, finished: bool, idle: bool) -> NextStep:
-        """A second has passed while it runs.
-
-        Args:
-            finished: as above.
-            idle: whether no batch is under way; the end of one under way is unknown.
-        """
-        if self._started_s is None:
-            self._started_s = now
-        if finished or (idle and now - self._started_s >= self._settles_s):
-            self.phase = QueryPhase.RUNNING
-            return NextStep(finding=self._news(False))
-        return NextStep()
-
-    def hurry(self) -> None:
-        """What it failed by is gone, it seems: the next look starts it."""
-        self._at_s = 0.0
-
-    def pause_s(self, now: float) -> float:
-        """How long it still waits."""
-        return max(0.0, self._at_s - now)
-
-    def _news(self, parked: bool | None) -> bool | None:
-        """Once for each change: findings have no use for the rest."""
-        if parked is None or parked is self._said:
-            return None
-        self._said = parked
-        return parked
-
-
 log = logging.getLogger(__name__)
 
 
@@ -154,8 +30,9 @@ class BeginsAnew(EnvironmentProblem):
     """Why a query that runs is stopped and started again, though it has not failed."""
 
 
-class Running(Protocol):
-    """A query that was started, and what goes with it."""
+@dataclass
+class Running:
+    """A query that was started, and what goes with it; nothing does with a plain one."""
 
     query: StreamingQuery
 
@@ -169,36 +46,25 @@ class Running(Protocol):
         """Called once the query has ended."""
 
 
-@dataclass
-class Plain:
-    """A query that nothing goes with."""
-
-    query: StreamingQuery
-
-    def tick(self) -> None:
-        """Nothing."""
-
-    def measure(self, metrics: JobMetrics) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""
-
-
 class Watched:
-    """One query: does what `Parking` decides.  `look` is for one thread, its own; it may wait for Kafka there.
+    """One query. Where it fails it is parked, and started again after a pause that doubles from a second to a minute, without end.
+
+    `look` is for one thread, its own; it may wait for Kafka there.
 
     Args:
         start: starts it; raises what it likes where it can't.
         before_again: called with why it failed, before it is started again; raises where it can't continue yet, or ClientscopeError where
             a person is needed.
         search: called where workers die again and again; finds and puts away the record that does it, and returns whether it has.
-        parked: called with whether it is parked and why, where findings are to say so.
+        parked: called with whether it is parked and why, once for each change that a finding is to say.
+        settles_s: so long after a start it counts as running where it has had nothing to do.
+        pause_s: the first pause after a failure.
 
     Attributes:
-        running: None while it is parked.
+        running: None while it waits for its next start.
         begun: whether it has read its source since it was last started.
         restarts: how often it was started again.
+        well: whether it runs, for all that is known: once a batch is done, or it has stayed up. From any thread.
     """
 
     def __init__(
@@ -208,35 +74,37 @@ class Watched:
         before_again: Callable[[Failure], None] = lambda failure: None,
         search: Callable[[Failure], bool] = lambda failure: False,
         parked: Callable[[bool, Failure], None] = lambda *_: None,
-        parking: Parking | None = None,
+        settles_s: float = 15.0,
+        pause_s: float = 1.0,
     ) -> None:
         self.name = name
         self.restarts = 0
         self.begun = False
+        self.well = True
         self.running: Running | None = start()
         self._start, self._before_again, self._search, self._parked = start, before_again, search, parked
-        self._parking = parking or Parking()
+        self._settles_s = settles_s
+        self._backoff = Backoff(pause_s, 60.0)
+        self._failure = Failure("")
+        self._failures = 0
+        self._started_s: float | None = None
+        self._again_s = 0.0
+        self._said: bool | None = None
         self._refused: ClientscopeError | None = None
         self._to_search = False
 
     @property
     def problem(self) -> str:
         """Why it is parked and what to do, in a line; empty where it runs. From any thread."""
-        failure = self._parking.failure
-        return "" if self._parking.phase is QueryPhase.RUNNING else f"{self.name} is parked and retried: {failure.cause}; {failure.hint}"
-
-    @property
-    def well(self) -> bool:
-        """Whether it runs, for all that is known. From any thread."""
-        return self._parking.phase is QueryPhase.RUNNING
+        return "" if self.well else f"{self.name} is parked and retried: {self._failure.cause}; {self._failure.hint}"
 
     def look(self, now: float) -> None:
-        """To be called every second; never raises."""
+        """To be called every second, with seconds of a clock that never goes back; never raises."""
         running = self.running
         if running is None:
             if self._to_search:
                 self._searched()
-            if self._parking.waited(now).start:
+            if now >= self._again_s:
                 self._start_again(now)
         elif self._refused is not None:
             refused, self._refused = self._refused, None
@@ -248,7 +116,7 @@ class Watched:
 
     def hurry(self) -> None:
         """Starts it again at the next look, where it waits: what it failed by is gone. From any thread."""
-        self._parking.hurry()
+        self._again_s = 0.0
 
     def refuse(self, why: ClientscopeError) -> None:
         """Refuses that the query continues: it is parked at the next check. From any thread."""
@@ -263,9 +131,14 @@ class Watched:
             log.exception("query %s is stopped", self.name)
             self._ended(running, error, now)
             return
-        if self.begun and not self._parking.settled:  # each question to Spark costs the queries time
-            idle = not running.query.status["isTriggerActive"]
-            self._follow(self._parking.looked(now, _has_finished(running.query), idle))
+        if not self.begun or (self.well and self._said is False):  # each question to Spark costs the queries time
+            return
+        self._started_s = now if self._started_s is None else self._started_s
+        # While a batch is under way it isn't known how that ends.
+        stays_up = now - self._started_s >= self._settles_s and not running.query.status["isTriggerActive"]
+        if stays_up or _has_finished(running.query):
+            self.well = True
+            self._say(False)
 
     def _stop(self, running: Running) -> None:
         try:
@@ -277,7 +150,7 @@ class Watched:
         self._failed(why, now, _has_finished(running.query))  # said first: to stop it may take as long as its batch
         if running.query.isActive:
             self._stop(running)
-        self.running, self.begun = None, False
+        self.running, self.begun, self._started_s = None, False, None
         try:
             running.close()
         except Exception:
@@ -286,8 +159,8 @@ class Watched:
     def _searched(self) -> None:
         self._to_search = False
         try:
-            if self._search(self._parking.failure):
-                self._parking.hurry()
+            if self._search(self._failure):
+                self.hurry()
         except ClientscopeError as error:
             self._failed(error, time.monotonic(), finished=False)
         except Exception as error:
@@ -295,30 +168,38 @@ class Watched:
 
     def _start_again(self, now: float) -> None:
         try:
-            self._before_again(self._parking.failure)
+            self._before_again(self._failure)
             self.running = self._start()
         except Exception as error:
             self._failed(error, now, finished=False)
         else:
-            self._refused = None
+            self._refused, self._started_s = None, now
             self.restarts += 1
-            self._parking.started(now)
             log.warning("query %s is started again", self.name)
 
     def _failed(self, why: str | BaseException, now: float, finished: bool) -> None:
-        failure, before = understood(why), self._parking.failure
-        step = self._parking.failed(now, failure, finished)
+        """
+        Args:
+            finished: whether it has finished a batch since it was last started: then it has not failed at the same place again.
+        """
+        failure, before = understood(why), self._failure
+        self._failures = 1 if finished or self.well else self._failures + 1
+        pause_s = self._backoff.seconds(self._failures - 1)
+        self._failure, self.well, self._again_s = failure, False, now + pause_s
         said = failure.cause if failure.cause == before.cause else why  # its stack trace once, not each minute
         if isinstance(why, BeginsAnew):
             log.warning("query %s begins anew: %s", self.name, why)
         else:
-            log.error("query %s failed, and is started again in %.0f s: %s", self.name, self._parking.pause_s(now), said)
-        self._follow(step)
+            log.error("query %s failed, and is started again in %.0f s: %s", self.name, pause_s, said)
+        is_repeated = self._failures > 1
+        self._to_search = self._to_search or (is_repeated and failure.fatal_record)
+        if is_repeated or failure.lasting:
+            self._say(True)
 
-    def _follow(self, step: NextStep) -> None:
-        self._to_search = self._to_search or step.search
-        if step.finding is not None:
-            self._parked(step.finding, self._parking.failure)
+    def _say(self, parked: bool) -> None:
+        if parked is not self._said:
+            self._said = parked
+            self._parked(parked, self._failure)
 
 
 def _has_read(query: StreamingQuery) -> bool:
@@ -427,14 +308,14 @@ class Supervisor:
     ) -> Watched:
         # History may have nothing to write for so long, and fails only then.
         settles_s = _SETTLES_S if name in self._live else _SETTLES_S + 2 * history_interval_s
-        parking = Parking(settles_s, self._look_s)
         return Watched(
             name,
             partial(self._start, name, start),
             partial(self._prepare, name),
             partial(search, name),
             partial(self._is_parked, name),
-            parking,
+            settles_s,
+            self._look_s,
         )
 
     def _start(self, query: str, start: Callable[[], Running]) -> Running:

@@ -20,7 +20,7 @@ from streaming.queries.history import start_history
 from streaming.queries.query import JobContext, JobQuery
 from streaming.reporting_clients import COLUMNS, ReportingClients
 from streaming.spark import to_table
-from streaming.supervision import Plain
+from streaming.supervision import Running
 from udfs.kernels.client_facts import REASONS, TOPICS
 
 _REPORTED = FactReport._fields[2:]
@@ -33,7 +33,7 @@ def _step(job: JobContext, records: DataFrame) -> DataFrame:
     return transforms.telemetry(records, job.digest_key)
 
 
-class ClientFactsQuery(Plain):
+class ClientFactsQuery(Running):
     """The query, and the newest facts of each client that reports, which begin anew at each start."""
 
     def __init__(self, job: JobContext) -> None:

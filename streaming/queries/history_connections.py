@@ -10,15 +10,15 @@ from clientscope.records.topics import CONNECTIONS, QUARANTINE
 from streaming import transforms
 from streaming.queries.history import start_history
 from streaming.queries.query import JobContext, JobQuery
-from streaming.supervision import Plain
+from streaming.supervision import Running
 
 
 def _step(job: JobContext, records: DataFrame) -> DataFrame:
     return transforms.connections(records, job.digest_key)
 
 
-def _start(job: JobContext) -> Plain:
-    return Plain(start_history(job, "history_connections", _step, reasons(ClientConnectionRecord)))
+def _start(job: JobContext) -> Running:
+    return Running(start_history(job, "history_connections", _step, reasons(ClientConnectionRecord)))
 
 
 QUERY = JobQuery(

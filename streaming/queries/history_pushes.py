@@ -10,15 +10,15 @@ from clientscope.records.topics import CONFIGS, QUARANTINE
 from streaming import transforms
 from streaming.queries.history import start_history
 from streaming.queries.query import JobContext, JobQuery
-from streaming.supervision import Plain
+from streaming.supervision import Running
 
 
 def _step(job: JobContext, records: DataFrame) -> DataFrame:
     return transforms.pushes(records, job.digest_key)
 
 
-def _start(job: JobContext) -> Plain:
-    return Plain(start_history(job, "history_pushes", _step, reasons(ClientConfigRecord)))
+def _start(job: JobContext) -> Running:
+    return Running(start_history(job, "history_pushes", _step, reasons(ClientConfigRecord)))
 
 
 QUERY = JobQuery(

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming import StreamingQuery
 
 from clientscope.clock import now_ms
 from clientscope.errors import RecordError
@@ -43,6 +42,7 @@ from streaming.publish_gauges import EndsAsked, GaugesPublisher
 from streaming.queries.query import JobContext, JobQuery, source, start
 from streaming.sources import sink_options
 from streaming.spark import last_report, read_to
+from streaming.supervision import Running
 from udfs.fingerprint import fingerprint
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ class Reported(NamedTuple):
     ends: Mapping[TopicPartition, int]
 
 
-class LiveQuery:
+class LiveQuery(Running):
     """The query, the engines behind it, and the thread in which they follow it."""
 
     def __init__(self, job: JobContext) -> None:
@@ -113,7 +113,7 @@ class LiveQuery:
             beginning = job.checkpoints.begin("live")
             rows = passed(job, _in_few_tasks(source(job, "live", beginning, with_keys=True)))
             writer = rows.writeStream.format("kafka").options(**sink_options(kafka), **_LARGE_REQUESTS)
-            self.query: StreamingQuery = start(writer, "live", beginning.location, _INTERVAL_S)
+            self.query = start(writer, "live", beginning.location, _INTERVAL_S)
             self._stopping = threading.Event()
             self._thread = threading.Thread(target=self._follow, name="engines", daemon=True)
             self._thread.start()

@@ -84,6 +84,44 @@ def test_f47_it_is_never_given_up(script: Script) -> None:
     assert script.said[-1][0] is False
 
 
+def test_pauses_double_up_to_a_minute_and_begin_anew_after_progress(script: Script) -> None:
+    now, pauses = 0.0, []
+    for finished in (*[False] * 8, True):
+        script.query.fail("broken", finished)
+        script.look(now)
+        waited = next(seconds for seconds in range(1, 99) if script.look(now + seconds) or script.watching.running)
+        pauses.append(waited)
+        now += waited
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 1]
+
+
+def test_without_anything_to_do_it_counts_as_running_after_a_while_but_not_within_a_batch(script: Script) -> None:
+    script.query.fail("broken")
+    script.look(0.0, 1.0)
+    script.query.status = {"isTriggerActive": True, "message": "Processing new data"}
+    script.query.finishes("triggerExecution")
+    script.look(2.0, 200.0)
+    assert not script.watching.well
+    script.query.status["isTriggerActive"] = False
+    script.look(15.9)
+    assert not script.watching.well
+    script.look(16.0)
+    assert script.watching.well
+
+
+def test_what_an_earlier_job_said_of_it_is_over_once_and_what_is_wrong_is_said_once_it_fails_again(script: Script) -> None:
+    script.query.finishes()
+    script.look(0.0, 1.0)
+    script.query.fail("broken", finished=True)
+    script.look(2.0, 3.0)
+    assert script.said == [(False, "it failed")], "once is an accident"
+    script.query.fail("broken")
+    script.look(3.0, 5.0)
+    script.query.finishes()
+    script.look(6.0, 7.0)
+    assert [parked for parked, _ in script.said] == [False, True, False]
+
+
 def test_nothing_ticks_before_the_query_has_read_its_source(script: Script) -> None:
     watching, first = script.watching, script.query
     first.status = {"isTriggerActive": False, "message": "Initializing sources"}
@@ -205,6 +243,10 @@ def test_workers_that_die_twice_at_the_same_place_make_a_search_and_what_it_find
     script.look(1.0)
     script.look(1.1)
     assert (len(script.started), searches) == (3, [2]), "before the pause of two seconds is over"
+    for at, finished in ((1.2, True), (2.2, False)):
+        script.query.fail(DIED if finished else "broken", finished)
+        script.look(at, at + 1.0)
+    assert searches == [2], "once at another place, and for another reason"
 
 
 @pytest.mark.parametrize("outcome", [False, TimeoutError("no broker"), ValueError("a bug")])
