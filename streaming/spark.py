@@ -1,6 +1,25 @@
-"""What the job uses of Spark for which PySpark has no public name, and what happens without each.
+"""What the job uses of Spark for which PySpark has no public name. Read from Spark 3.5.9, 4.0.5, 4.1.4 and 4.2.0.
 
-Read from Spark 3.5.9, 4.0.5, 4.1.4 and 4.2.0."""
+What for, and what happens where a release has one no more, or means something else by it:
+
+- ``PythonStreamingQueryListenerWrapper``: each batch's report, as one call. The job doesn't start.
+- ``SparkSession._jvm``: whether the connector is there; the JVM's memory on ``/metrics``. The job doesn't start.
+- ``SparkContext._ensure_initialized``: settings of spark-submit, before there is a session. The job doesn't start under spark-submit.
+- ``DataStreamWriter._spark``: an equal share of the cores for each query. No query starts.
+- ``sql.streaming.queryId``: history's rows once, though a batch is written twice. History is parked: it refuses to write without.
+- ``DataFrame._collect_as_arrow``: rows on the driver before Spark 4.0. History is parked on Spark 3.5.
+- ``StreamingQueryProgress._jdict``: offsets in reports before Spark 4.2. How far queries are behind is unknown on Spark 4.0 and 4.1.
+
+And elsewhere:
+
+- ``spark.python.daemon.module`` and ``pyspark.daemon`` (`streaming.worker_daemon`): workers that have imported everything before the first
+  record. The first record after a quiet minute waits some three seconds longer, and each task collects more garbage.
+- ``spark.sql.streaming.checkpointFileManagerClass`` (`streaming.session`): checkpoints without a process for each file. No query starts.
+- ``Current Committed Offsets`` and ``Current Available Offsets`` in a failure's text (`streaming.failures`): where a query begins anew
+  whose records are gone, and which batch has a record that kills. It begins where it was seconds before, and such records aren't found.
+- Error conditions and exceptions' texts (`streaming.failures`): the cause of a failure in words, and whether to search a record that kills.
+  The failure's first line is reported, and the query is retried; a record that kills is not searched.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +27,7 @@ import json
 import logging
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyspark
@@ -247,89 +266,3 @@ class BatchReports:
         """Py4J's name for which interface that is."""
 
         implements = (LISTENER,)
-
-
-class Internal(NamedTuple):
-    """One of them.
-
-    Attributes:
-        name: Spark's own.
-        used_in: the module.
-        purpose: what the job has by it.
-        without: what happens where a release has it no more, or means something else by it.
-    """
-
-    name: str
-    used_in: str
-    purpose: str
-    without: str
-
-
-INTERNALS = (
-    Internal(
-        "spark.python.daemon.module, pyspark.daemon.manager",
-        "streaming.worker_daemon",
-        "Python workers that have imported everything before the first record",
-        "the first record after a quiet minute waits some three seconds longer, and each task collects more garbage",
-    ),
-    Internal(
-        "spark.sql.streaming.checkpointFileManagerClass",
-        "streaming.session",
-        "checkpoints on file systems without a process for each file",
-        "no query starts: the class is not found",
-    ),
-    Internal(
-        "PythonStreamingQueryListenerWrapper",
-        "streaming.spark",
-        "each batch's report, as one call",
-        "the job doesn't start",
-    ),
-    Internal(
-        "sql.streaming.queryId",
-        "streaming.spark",
-        "history's rows once, though a batch is written twice",
-        "history's queries are parked: they refuse to write without it",
-    ),
-    Internal(
-        "DataStreamWriter._spark",
-        "streaming.spark",
-        "an equal share of the cores for each query",
-        "no query starts",
-    ),
-    Internal(
-        "SparkContext._ensure_initialized",
-        "streaming.spark",
-        "settings of spark-submit, before there is a session",
-        "the job doesn't start under spark-submit",
-    ),
-    Internal(
-        "SparkSession._jvm",
-        "streaming.spark",
-        "whether the connector is there; the JVM's memory on /metrics",
-        "the job doesn't start",
-    ),
-    Internal(
-        "DataFrame._collect_as_arrow",
-        "streaming.spark",
-        "rows on the driver before Spark 4.0",
-        "history is parked on Spark 3.5",
-    ),
-    Internal(
-        "StreamingQueryProgress._jdict",
-        "streaming.spark",
-        "offsets in progress reports before Spark 4.2",
-        "how far queries are behind is unknown on Spark 4.0 and 4.1, and the job reports queries that can't be read",
-    ),
-    Internal(
-        "Current Committed Offsets and Current Available Offsets in a failure's text",
-        "streaming.failures",
-        "where a query begins anew whose records are gone, and which batch has a record that kills",
-        "it begins where it was some seconds before, and such records are not found",
-    ),
-    Internal(
-        "error conditions and exceptions' texts",
-        "streaming.failures",
-        "the cause of a failure in words, and whether to search a record that kills",
-        "the failure's first line is reported, and the query is retried; a record that kills is not searched",
-    ),
-)

@@ -1,15 +1,12 @@
-"""Spark's internals are used in one module, and each is in its list."""
+"""Spark's internals are used in one module."""
 
 from __future__ import annotations
 
 import ast
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
 from places import ROOT
-
-from streaming.spark import INTERNALS
 
 _PACKAGES = ("clientscope", "udfs", "streaming", "sinks")
 _PRIVATE = ("_jvm", "_jsc", "_jdf", "_jsq", "_jconf", "_jsparkSession", "_spark", "_sc", "_collect_as_arrow", "_ensure_initialized")
@@ -29,10 +26,3 @@ def test_nothing_else_reaches_into_spark() -> None:
     assert {name.rpartition(" ")[2] for name in private_names(inside)} == {
         "_jvm", "_spark", "_collect_as_arrow", "_ensure_initialized",
     }  # fmt: skip
-
-
-def test_each_internal_says_what_happens_without_it() -> None:
-    for each in INTERNALS:
-        assert each.purpose and each.without, each.name
-        assert importlib.util.find_spec(each.used_in), each.name
-    assert len({each.name for each in INTERNALS}) == len(INTERNALS)
