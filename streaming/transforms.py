@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, functions
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody knows it
 from pyspark.sql.functions import pandas_udf
 from pyspark.sql.pandas.types import from_arrow_type
@@ -24,43 +23,20 @@ from udfs.kernels import live as kernels
 from udfs.kernels.client_facts import CLIENT, COLUMNS, TOPICS, rows_of_facts
 from udfs.kernels.quarantine import FIELDS, with_evidence
 
-arrow_udf: Any = getattr(functions, "arrow_udf", None)
-
 Kernel = Callable[..., pa.Array]
 """From one array for each column to one of as many rows."""
 
 
 def computed(rows: DataFrame, kept: Sequence[str], name: str, kernel: Kernel, arrow_type: pa.DataType, argument: str) -> DataFrame:
-    """Some columns of the rows, and one that the kernel computes: by `column` where Spark has that, else by `mapped`.
+    """Some columns of the rows, and one that the kernel computes, by ``mapInArrow``: no value becomes a Python object, and lists cost no
+    more than texts. It is evaluated once, since Spark pushes no filter below it.
 
     Args:
-        kept: the columns that stay.
+        kept: the columns that stay; they go through Python too.
         name: of the new column.
         arrow_type: what the kernel returns.
         argument: the name of the column it takes.
     """
-    if arrow_udf is None:
-        return mapped(rows, kept, name, kernel, arrow_type, argument)
-    return rows.select(*kept, column(kernel, arrow_type, argument).alias(name))
-
-
-def column(kernel: Kernel, arrow_type: pa.DataType, argument: str) -> Column:
-    """The kernel over a column, evaluated once: no value becomes a Python object, and lists cost no more than texts. Needs Spark 4.1.
-
-    Args:
-        arrow_type: what the kernel returns.
-        argument: the name of the column it takes.
-    """
-
-    def call(values: pa.Array) -> pa.Array:
-        return kernel(values)
-
-    # Declared non-deterministic: the optimiser would otherwise push a filter on the result below, and call the kernel twice.
-    return arrow_udf(call, from_arrow_type(arrow_type)).asNondeterministic()(argument)
-
-
-def mapped(rows: DataFrame, kept: Sequence[str], name: str, kernel: Kernel, arrow_type: pa.DataType, argument: str) -> DataFrame:
-    """`computed` by ``mapInArrow``: the kept columns go through Python too, and Spark pushes no filter below it."""
 
     def call(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -73,7 +49,7 @@ def mapped(rows: DataFrame, kept: Sequence[str], name: str, kernel: Kernel, arro
 
 
 def pandas_column(kernel: Kernel, arrow_type: pa.DataType, *arguments: str | Column) -> Column:
-    """The same through pandas, of one or more columns: binary ones, and integers without null.
+    """What the kernel computes, through pandas, of one or more columns: binary ones, and integers without null.
 
     Flat columns stay in Arrow's memory. Nested ones become Python objects: Spark converts those an element at a time.
     """
@@ -86,6 +62,7 @@ def pandas_column(kernel: Kernel, arrow_type: pa.DataType, *arguments: str | Col
         return pd.DataFrame({field.name: _in_pandas(result.field(field.name)) for field in result.type}, copy=False)
 
     function = call_for_struct if pa.types.is_struct(arrow_type) else call
+    # Declared non-deterministic: the optimiser would otherwise push a filter on the result below, and call the kernel twice.
     return pandas_udf(function, from_arrow_type(arrow_type)).asNondeterministic()(*arguments)
 
 

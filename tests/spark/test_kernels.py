@@ -1,4 +1,4 @@
-"""A kernel as an arrow_udf, by mapInArrow, and as a pandas UDF: the same rows."""
+"""A kernel by mapInArrow, and as a pandas UDF: the same rows."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ def test_each_way_has_the_kernels_rows(spark: SparkSession) -> None:
 
 def check(spark: SparkSession, function: transforms.Kernel, arrow_type: pa.DataType, values: list[bytes | None]) -> None:
     rows = spark.createDataFrame([(value,) for value in values], "value binary").coalesce(1)
-    by_pandas = rows.select(transforms.pandas_column(function, arrow_type, "value").alias("found"))
-    ways = [transforms.computed(rows, [], "found", function, arrow_type, "value"), by_pandas]
-    ways.append(transforms.mapped(rows, ["value"], "found", function, arrow_type, "value").select("found"))
+    by_arrow = transforms.computed(rows, ["value"], "found", function, arrow_type, "value").select("found")
+    ways = [by_arrow, rows.select(transforms.pandas_column(function, arrow_type, "value").alias("found"))]
     expected = function(pa.array(values, pa.binary())).to_pylist()
     for way in ways:
         assert [row.asDict(recursive=True)["found"] for row in way.collect()] == expected
@@ -36,7 +35,6 @@ def test_what_a_kernel_is_given_at_once_is_bounded_however_large_records_are(spa
     rows = spark.range(600).coalesce(1).select(F.expr(f"cast(repeat('x', {large}) as binary)").alias("value"))
     ways = {
         "computed": transforms.computed(rows, [], "bytes", size, pa.int64(), "value"),
-        "mapped": transforms.mapped(rows, [], "bytes", size, pa.int64(), "value"),
         "pandas": rows.select(transforms.pandas_column(size, pa.int64(), "value").alias("bytes")),
     }
     most = {name: way.agg(F.max("bytes")).first()[0] for name, way in ways.items()}
