@@ -110,11 +110,10 @@ class HeartbeatParts(Generic[Part]):
         self._pending = {number: pending for number, pending in self._pending.items() if number > first}
         return list(known.values())
 
-    def forget_oldest(self) -> bool:
-        """Makes room where more than `MOST_HEARTBEATS` wait; returns whether that was needed."""
-        if is_full := len(self._pending) > MOST_HEARTBEATS:
+    def forget_oldest(self) -> None:
+        """Makes room where more than `MOST_HEARTBEATS` wait."""
+        if len(self._pending) > MOST_HEARTBEATS:
             del self._pending[min(self._pending)]
-        return is_full
 
 
 @dataclass(slots=True, eq=False)

@@ -30,7 +30,7 @@ class Limit:
         most: how many fit.
         of: of what, in the plural, as a sentence has it.
         beyond: what happens to those that don't fit.
-        severity: of OP004; None where nothing is lost but time or precision, which is no finding.
+        severity: of OP004.
         advice: what to do, in the finding.
         does: what the job does with those that fit.
     """
@@ -39,7 +39,7 @@ class Limit:
     most: int
     of: str
     beyond: str
-    severity: Severity | None = "high"
+    severity: Severity = "high"
     advice: str = LOWER_THE_QUOTA
     does: str = "remembers"
 
@@ -77,8 +77,6 @@ class Overflow:
     def condition(self, now_ms: int) -> Condition | None:
         """OP004 of this limit; None if there is nothing to report."""
         limit, subject = self.limit, f"table of {self.limit.name}"
-        if limit.severity is None:
-            return None
         if self._new:
             self._new, self._last_ms = False, now_ms
         elif not self._begun:  # the process before may have reported it, and its report ends as one of this process does

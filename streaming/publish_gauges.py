@@ -102,11 +102,9 @@ class GaugesPublisher:
                 metrics.passed_over(topic, number)
             metrics.state("live", *self._gauges.size())
             metrics.silence_paused(self._clock.waits)
-            limits = *self._gauges.limits, self._clock.full
-            metrics.limits(limits)
-            for each in limits:
-                if (condition := each.condition(now_ms())) is not None:
-                    self._conditions.report(condition)
+            metrics.limits([self._gauges.full])
+            if (condition := self._gauges.full.condition(now_ms())) is not None:
+                self._conditions.report(condition)
 
     def close(self) -> None:
         """Ends it."""

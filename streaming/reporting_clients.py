@@ -20,7 +20,7 @@ RECENT_MS = 15 * 60_000
 """A client reports for so long after a push: three intervals of Kafka's default."""
 
 REPORTING = Limit(
-    "reporting_clients", 20_000, "client instances that push metrics", "those of whoever has most are not counted in `/metrics`", None
+    "reporting_clients", 20_000, "client instances that push metrics", "those of whoever has most are not counted in `/metrics`", "low"
 )
 
 MOST_SERIES = 200

@@ -12,7 +12,7 @@ from clientscope.findings.conditions import Conditions
 from clientscope.profiles import Thresholds
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
-from streaming.gauges import Gauges, ReadClock
+from streaming.gauges import Gauges
 from streaming.limits import Limit
 from streaming.reporting_clients import REPORTING
 
@@ -23,13 +23,13 @@ _PART = re.compile(r"(<!-- limits -->\n).*?(<!-- end -->)", re.DOTALL)
 def limits() -> list[Limit]:
     """Every one, in the order of the queries."""
     engine, gauges = FindingsEngine({}, Policy(), Thresholds(), Conditions()), Gauges({}, 0.0)
-    return [each.limit for each in (*engine.limits, *gauges.limits, ReadClock().full)] + [REPORTING]
+    return [each.limit for each in (*engine.limits, gauges.full)] + [REPORTING]
 
 
 def table() -> str:
     """A line for each."""
     lines = ["| `limit` | at most | when it is reached | OP004 |", "|---|---|---|---|"]
-    lines += [f"| `{each.name}` | {each.most:,} {each.of} | {each.beyond} | {each.severity or 'no'} |" for each in limits()]
+    lines += [f"| `{each.name}` | {each.most:,} {each.of} | {each.beyond} | {each.severity} |" for each in limits()]
     return "\n".join(lines) + "\n"
 
 

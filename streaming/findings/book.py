@@ -21,7 +21,7 @@ from clientscope.severities import SEVERITIES
 from clientscope.topic_values import parse
 from streaming.findings import ordered
 from streaming.findings.clients import OneApplication, PushedClients
-from streaming.findings.entry import EVIDENCE, PLACES, REACHED, FindingEntry, Holders, Place, Policy, advance, identity, restored
+from streaming.findings.entry import PLACES, FindingEntry, Holders, Place, Policy, advance, identity, restored
 from streaming.findings.fleet import Found
 from streaming.findings.inputs import JudgedPush
 from streaming.findings.problems import Problem, Secrets, problems
@@ -198,7 +198,7 @@ class Book:
         self._decisions: dict[str, Decision] = {}
         self._evicted: set[str] = set()
         self._room = Room()
-        self._full = {limit.name: Overflow(limit) for limit in (FINDINGS, PLACES, REACHED, EVIDENCE)}
+        self._full = {limit.name: Overflow(limit) for limit in (FINDINGS, PLACES)}
         for key, text in (published or {}).items():
             try:
                 entry = restored(parse(Finding, text))
@@ -422,8 +422,7 @@ class Book:
         entry.seen(push.appended_ms)
         if problem.kind == "leak":
             written = problem.settings[0]["key"] in push.written
-            if entry.reached(push.gateway, f"clientscope.configs-{push.partition}@{push.offset}" if written else None):
-                self._full[REACHED.name].left_out(push.tenant)
+            entry.reached(push.gateway, f"clientscope.configs-{push.partition}@{push.offset}" if written else None)
             self._rotated(problem, push)
         application.found(entry.fingerprint, place[1])
         self._dirty.add(entry.fingerprint)
@@ -438,7 +437,7 @@ class Book:
             if earlier is None or earlier.last_seen_ms >= push.appended_ms:
                 continue
             sentence = f"Another value is pushed under {problem.key} since: perhaps it was rotated; its issuer knows."
-            if earlier.note(sentence, self._full[EVIDENCE.name]):
+            if earlier.note(sentence):
                 self._dirty.add(earlier.fingerprint)
 
     def _passes(self, application: OneApplication, push: JudgedPush, has: set[str]) -> None:

@@ -97,13 +97,8 @@ CLIENTS = Limit(
 
 APPLICATIONS = Limit("applications", MOST_APPLICATIONS, "applications", "the same, with all clients of those that are forgotten")
 
-STARTS = Limit(
-    "starts",
-    8,
-    "configurations of an application's starts",
-    "the oldest is forgotten: starting with it once more counts as a change (AN401)",
-    None,
-)
+MOST_STARTS = 8
+"""Configurations of an application's starts. The oldest is forgotten: starting with it once more counts as a change (AN401)."""
 
 FORGET_MS = 30 * 24 * 60 * 60_000
 """An application that hasn't pushed for so long is forgotten."""
@@ -165,7 +160,7 @@ class PushedClients:
 
     def __init__(self, liveness: Liveness, most: int = MOST_CLIENTS) -> None:
         self._full = Overflow(replace(CLIENTS, most=most))
-        self._applications_full, self._starts_full = Overflow(APPLICATIONS), Overflow(STARTS)
+        self._applications_full = Overflow(APPLICATIONS)
         self.applications: dict[str, OneApplication] = {}
         self.moved: Callable[[JudgedPush, bool], None] = lambda push, is_live: None
         self._liveness = liveness
@@ -181,7 +176,7 @@ class PushedClients:
     @property
     def limits(self) -> tuple[Overflow, ...]:
         """What had to be forgotten because it was too much."""
-        return self._full, self._applications_full, self._starts_full
+        return self._full, self._applications_full
 
     def application(self, key: str) -> OneApplication:
         """The one of this key, which is remembered from now on."""
@@ -219,9 +214,7 @@ class PushedClients:
         insort(
             starts, PushStart(push.appended_ms, push.settings, push.client, push.ordered_ms, push.rank), key=lambda start: start.ordered_ms
         )
-        if len(starts) > STARTS.most:
-            del starts[0]
-            self._starts_full.left_out(push.tenant)
+        del starts[:-MOST_STARTS]
         # A producer and a consumer may share a client.id: who pushes other keys is another client. What was seen of requests is never
         # compared with what a client says.
         for number in range(len(starts) - 1, 0, -1):

@@ -19,11 +19,12 @@ from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.request_settings import BETWEEN
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles import Thresholds
+from clientscope.records.input_record import InputRecord
 from streaming.findings import fleet
 from streaming.findings.book import Book
 from streaming.findings.clients import OneApplication, PushedClients
 from streaming.findings.fact_reports import COMPARED, INTERVAL_MS, REMEMBERED_MS, FactName, FactReports, Worst
-from streaming.findings.inputs import ConnectionChange, JudgedPush, Settings, There
+from streaming.findings.inputs import JudgedPush, Settings, There
 from streaming.findings.presence import Liveness
 from streaming.findings.upgrades import RequestedVersions
 from streaming.limits import Overflow
@@ -327,9 +328,9 @@ class Comparisons:
     @property
     def limits(self) -> tuple[Overflow, ...]:
         """What its bounds left out."""
-        return self._judges.full, self._requested.full, self._reports.full, self._reports.topics_full
+        return self._requested.full, self._reports.full, self._reports.topics_full
 
-    def happened(self, event: ConnectionChange) -> None:
+    def happened(self, event: InputRecord) -> None:
         """Takes in an event of a connection, in any order."""
         self._requested.happened(event)
 
@@ -378,10 +379,9 @@ class Comparisons:
     def _closings(self, now_ms: int) -> dict[str, fleet.Closings]:
         """What each application closed."""
         found: dict[str, fleet.Closings] = {}
-        counts = self._liveness.closed(now_ms)
-        key_of = {who: application_key(who[0], of_client(who[1]), None) for who in counts}
-        for who, count in counts.items():
-            found.setdefault(key_of[who], fleet.Closings(Counter(), Counter())).by[who] += count
-        for who, where, count in self._liveness.closed_at(now_ms):
-            found[key_of[who]].at[where] += count
+        for (who, where), count in self._liveness.closed(now_ms).items():
+            application = application_key(who[0], of_client(who[1]), None)
+            closed = found.setdefault(application, fleet.Closings(Counter(), Counter()))
+            closed.by[who] += count
+            closed.at[where] += count
         return found

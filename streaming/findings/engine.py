@@ -14,6 +14,7 @@ from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import fingerprint
 from clientscope.profiles import Thresholds
 from clientscope.records.enums import Kind
+from clientscope.records.input_record import InputRecord
 from clientscope.records.result_record import PushResult
 from clientscope.records.topics import CONFIGS, FINDINGS
 from streaming.findings import fleet
@@ -22,7 +23,7 @@ from streaming.findings.clients import MOST_CLIENTS, OneApplication, PushedClien
 from streaming.findings.comparisons import Comparisons
 from streaming.findings.entry import FindingEntry, Policy
 from streaming.findings.fact_reports import FactReports
-from streaming.findings.inputs import AppendTimes, ConnectionChange, EngineInput, Erased, InputReader, JudgedPush, LogPosition
+from streaming.findings.inputs import AppendTimes, EngineInput, Erased, JudgedPush, LogPosition, PushReader
 from streaming.findings.presence import CONNECTIONS_PER_CLIENT, Liveness
 from streaming.findings.retention import Kept
 from streaming.limits import Limit, Overflow, PassedOver
@@ -82,7 +83,7 @@ class FindingsEngine:
         self.clients = PushedClients(self._liveness, most_clients)
         self.book = Book(self.clients, policy, published)
         self.book.failed = self._finding_failed
-        self._reader = InputReader(self._liveness.known)
+        self._reader = PushReader(self._liveness.known)
         self._unsearched = Overflow(SEARCHED_NAMES)
         self._conditions = conditions
         self.passed_over = PassedOver("the engine of findings", conditions)
@@ -159,7 +160,7 @@ class FindingsEngine:
     def limits(self) -> tuple[Overflow, ...]:
         """What its bounds left out."""
         parts = self.clients.limits, self.book.limits, self._liveness.limits
-        return *(each for part in parts for each in part), self.kept.full, self._reader.full, self._unsearched, *self._comparisons.limits
+        return *(each for part in parts for each in part), self.kept.full, self._unsearched, *self._comparisons.limits
 
     def sizes(self) -> dict[str, int]:
         """How much is kept of what."""
@@ -184,7 +185,7 @@ class FindingsEngine:
         elif isinstance(found, Erased):
             self._ended(found.client, _position(found))
         else:
-            self._happened(self._reader.connection(found.connection, found.client, found.appended_ms))
+            self._happened(found)
 
     def _pushed(self, result: PushResult, ordered_ms: int) -> None:
         push = self._reader.push(result, ordered_ms)
@@ -284,13 +285,14 @@ class FindingsEngine:
             self.book.pushed(application, push, push)
         self.book.passes(application, push)
 
-    def _happened(self, event: ConnectionChange) -> None:
+    def _happened(self, event: InputRecord) -> None:
+        record = event.connection
         self._liveness.apply(event)
         self._comparisons.happened(event)
         self.clients.heard()
         self.kept.happened(event)
-        if event.kind == Kind.HEARTBEAT:
-            subject = gateway_subject(event.cluster, event.broker, event.gateway)
+        if record.kind == Kind.HEARTBEAT:
+            subject = gateway_subject(record.cluster_id, record.broker_id, record.gateway_id)
             self.book.condition(fingerprint("OP001", "", subject), Condition("OP001", subject, False, "high", "", event.appended_ms))
 
     def _report(self, without: str = "") -> None:

@@ -56,7 +56,7 @@ from streaming.findings.inputs import ClientNames, JudgedPush, LogPosition, Ther
 from streaming.findings.ordered import order
 from streaming.findings.presence import GRACE_MS
 from streaming.findings.problems import TEXTS, RuleText
-from streaming.limits import Limit, Overflow
+from streaming.limits import Limit
 
 _UNKNOWN = RuleText("", "", "")
 
@@ -309,9 +309,11 @@ PLACES = Limit(
     "of the application that has the most of them some are forgotten",
 )
 
-EVIDENCE = Limit("evidence", 20, "notes on one finding", "the finding has the newest", None)
+MOST_EVIDENCE = 20
+"""Notes on one finding, the newest."""
 
-REACHED = Limit("reached", 50, "records and gateways that one secret reached", "the finding names the newest", None)
+MOST_REACHED = 50
+"""Records, and gateways, that one secret reached: the newest."""
 
 
 @dataclass
@@ -550,24 +552,19 @@ class FindingEntry:
         """Whether it was there, however briefly, without a check that opened it."""
         return not self.standing.is_open and (self.back_ms > 0 or not self.standing.opened_ms)
 
-    def reached(self, gateway: str, written_to: str | None) -> bool:
-        """How far a secret got; whether that is named in place of an earlier one."""
+    def reached(self, gateway: str, written_to: str | None) -> None:
+        """How far a secret got."""
         known, new = (self.redacted_at, gateway) if written_to is None else (self.written_to, written_to)
-        if new in known:
-            return False
-        known.append(new)
-        is_full = len(known) > REACHED.most
-        del known[: -REACHED.most]
-        return is_full
+        if new not in known:
+            known.append(new)
+            del known[:-MOST_REACHED]
 
-    def note(self, sentence: str, full: Overflow) -> bool:
-        """Something else that is known of it; whether that is new.  The oldest makes room, and counts in ``full``."""
+    def note(self, sentence: str) -> bool:
+        """Something else that is known of it; whether that is new."""
         if sentence in self.evidence:
             return False
         self.evidence.append(sentence)
-        if len(self.evidence) > EVIDENCE.most:
-            del self.evidence[0]
-            full.exceeded()
+        del self.evidence[:-MOST_EVIDENCE]
         return True
 
     @property

@@ -21,7 +21,6 @@ from streaming.findings.clients import LiveClients, PushStart, Variant
 from streaming.findings.inputs import Settings
 from streaming.findings.presence import ClosedAt, Who
 from streaming.findings.problems import Problem
-from streaming.limits import Limit, Overflow
 from udfs.rules.engine.rule import FIRED, HIGH, MEDIUM, Rule
 from udfs.rules.registry import FLEET_RULES
 
@@ -35,8 +34,6 @@ MOST_NAMED = 5
 _MINUTE_MS, _HOUR_MS = 60_000, 3_600_000
 _CHOICES = {"acks", "auto.offset.reset", "compression.type", "group.protocol", "isolation.level", "partition.assignment.strategy"}
 _COMPARED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE)
-
-JUDGED = Limit("judged", 100_000, "applications whose limits of a rule are known", "they are looked up in the profiles again", None)
 
 Live = Mapping[str, LiveClients]
 """Of each application its clients that are connected."""
@@ -77,22 +74,14 @@ class Judges:
     """The rules about the fleet, with the limits of the profile that applies to each application."""
 
     def __init__(self, thresholds: Thresholds) -> None:
-        self.full = Overflow(JUDGED)
         self._thresholds = thresholds
-        self._chosen: dict[tuple[str, str], Mapping[str, float] | None] = {}
-
-    def limits(self, rule: Rule, application: str) -> Mapping[str, float] | None:
+        self.limits = lru_cache(maxsize=100_000)(self._limits)
         """The rule's limits for an application; None where the rule is off."""
-        if (rule.code, application) not in self._chosen:
-            principal, client_id, group, *_ = json.loads(application)
-            profile = self._thresholds.profiles[self._thresholds.choose(principal, group, client_id)]
-            limits = {**rule.limits, **profile.limits.get(rule.code, {})}
-            self._chosen[rule.code, application] = None if rule.code in profile.off else limits
-            if len(self._chosen) > JUDGED.most:
-                self.full.exceeded()
-                self._chosen.clear()
-                return self.limits(rule, application)
-        return self._chosen[rule.code, application]
+
+    def _limits(self, rule: Rule, application: str) -> Mapping[str, float] | None:
+        principal, client_id, group, *_ = json.loads(application)
+        profile = self._thresholds.profiles[self._thresholds.choose(principal, group, client_id)]
+        return None if rule.code in profile.off else {**rule.limits, **profile.limits.get(rule.code, {})}
 
 
 def drift(live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:

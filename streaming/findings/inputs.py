@@ -7,18 +7,17 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter, itemgetter
+from sys import intern
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 from clientscope.gauges import GatewayKey
-from clientscope.records.client_key import Tenant, instance_of, is_anonymous, tenant_of
+from clientscope.records.client_key import Tenant, instance_of, tenant_of
 from clientscope.records.codec import adapter
-from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.enums import Origin, rank_of
 from clientscope.records.input_record import InputRecord
 from clientscope.records.principals import authenticated
 from clientscope.records.result_record import FiredRule, PushResult
 from clientscope.records.topics import CONFIGS
-from streaming.limits import Limit, Overflow
 
 T = TypeVar("T")
 
@@ -45,7 +44,8 @@ Settings = Mapping[str, Any]
 
 def whereabouts(cluster: str, principal: str | None, client_id: str | None, address: str) -> There:
     """Those of a client; without authentication they have no principal."""
-    return There(cluster, authenticated(principal), client_id, address)
+    principal = authenticated(principal)
+    return There(intern(cluster), principal and intern(principal), client_id, address)
 
 
 class LogPosition(NamedTuple):
@@ -153,118 +153,57 @@ class JudgedPush:
         return self.there.address
 
 
-class ConnectionChange(NamedTuple):
-    """What happened to a connection, or a gateway's heartbeat; ``kind`` as in `clientscope.records.enums.Kind`.
-
-    Attributes:
-        interval_ms: of kind heartbeat: until the next one; 0 where there will be none.
-    """
-
-    appended_ms: int
-    kind: str
-    sequence: int
-    cluster: str
-    broker: int
-    gateway: str
-    epoch: int
-    connection: int
-    address: str
-    principal: str | None
-    client_id: str | None
-    client: str = ""
-    software_name: str | None = None
-    software_version: str | None = None
-    requested: bytes | None = None
-    interval_ms: int = 0
+MOST_SHARED = 50_000
+"""Verdicts and settings that are held once for all pushes that have them; beyond it all begin anew, and what is in use lives on."""
 
 
-TEXTS = Limit(
-    "texts",
-    50_000,
-    "texts that several pushes have in common",
-    "all are forgotten, and made again as they come: pushes before and after share no memory",
-    None,
-)
-
-
-class InputReader:
-    """Makes pushes and events of records.  What is equal becomes one object, so that memory grows with a fleet's configurations.
+class PushReader:
+    """Makes pushes of results. What is equal becomes one object, so that memory grows with a fleet's configurations.
 
     Args:
         known: returns equal whereabouts that are kept already, or what it was given.
     """
 
-    def __init__(self, known: Callable[[There], There] = lambda there: there, most_texts: int = TEXTS.most) -> None:
-        self.full = Overflow(TEXTS)
+    def __init__(self, known: Callable[[There], There] = lambda there: there) -> None:
         self._whereabouts = known
-        self._most_texts = most_texts
-        self._known: dict[Hashable, Any] = {}
+        self._shared: dict[Hashable, Any] = {}
 
     def push(self, result: PushResult, ordered_ms: int = 0) -> JudgedPush:
         """What the engine keeps of a push."""
-        cluster, principal = self._same(result.cluster), result.principal and self._same(result.principal)
-        tenant = tenant_of(principal, result.address)
         rules, configuration = _RULES.dump_json(result.rules), _CONFIGURATION.dump_json(dict(result.configuration or {}))
         return JudgedPush(
             client=result.client,
             appended_ms=result.appended_ms,
             partition=result.partition,
             offset=result.offset,
-            there=self._whereabouts(whereabouts(cluster, principal, result.client_id, result.address)),
+            there=self._whereabouts(whereabouts(result.cluster, result.principal, result.client_id, result.address)),
             broker=result.broker,
-            gateway=self._same(result.gateway),
-            epoch=self._same(result.epoch),
+            gateway=intern(result.gateway),
+            epoch=result.epoch,
             connection=result.connection,
-            principal=principal,
-            software_name=self._same(result.software_name),
-            software_version=self._same(result.software_version),
-            application=self._same(result.application),
-            verdicts=self._known_as(rules, result.rules),
-            unjudged=self._known_as(result.not_evaluable, frozenset(result.not_evaluable)),
-            settings=self._known_as(configuration, result.configuration or {}),
+            principal=result.principal and intern(result.principal),
+            software_name=intern(result.software_name),
+            software_version=intern(result.software_version),
+            application=intern(result.application),
+            verdicts=self._once(rules, result.rules),
+            unjudged=self._once(result.not_evaluable, frozenset(result.not_evaluable)),
+            settings=self._once(configuration, result.configuration or {}),
             written=result.written,
             size=len(configuration) + len(rules),
-            tenant=tenant if is_anonymous(tenant) else self._same(tenant),
+            tenant=intern(tenant_of(result.principal, result.address)),
             origin=result.origin,
-            client_type=self._same(result.client_type),
+            client_type=result.client_type,
             member=result.member,
             transactional=result.transactional,
             ordered_ms=max(ordered_ms, result.appended_ms),
         )
 
-    def connection(self, record: ClientConnectionRecord, client: str, appended_ms: int) -> ConnectionChange:
-        """What the engine takes in of what happened to a client's connection."""
-        return ConnectionChange(
-            appended_ms=appended_ms,
-            kind=record.kind,
-            sequence=record.sequence,
-            cluster=self._same(record.cluster_id),
-            broker=record.broker_id,
-            gateway=self._same(record.gateway_id),
-            epoch=record.gateway_epoch,
-            connection=record.connection_id,
-            address=record.client_address,
-            principal=record.principal and self._same(record.principal),
-            client_id=record.client_id,
-            client=client,
-            software_name=record.client_software_name,
-            software_version=record.client_software_version,
-            requested=record.requested,
-            interval_ms=record.heartbeat_interval_ms,
-        )
-
-    def _same(self, value: T) -> T:
-        return self._known_as((type(value), value), value)
-
-    def _known_as(self, key: Hashable, value: T) -> T:
+    def _once(self, key: Hashable, value: T) -> T:
         """The same object for the same key, whichever came first."""
-        known = self._known.get(key)
-        if known is None:
-            if len(self._known) >= self._most_texts:
-                self.full.exceeded()
-                self._known.clear()  # what is in use lives on; what comes again is made once more
-            known = self._known[key] = value
-        return known
+        if len(self._shared) > MOST_SHARED:
+            self._shared.clear()
+        shared: T = self._shared.setdefault(key, value)
+        return shared
 
 
 _RULES, _CONFIGURATION = adapter(tuple[FiredRule, ...]), adapter(dict[str, Any])

@@ -14,6 +14,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from sys import intern
 from typing import NamedTuple, cast
 
 from clientscope.catalog.configs import ClientType
@@ -22,9 +23,11 @@ from clientscope.findings.conditions import gateway_subject
 from clientscope.gauges import GatewayKey
 from clientscope.presence import FORGOTTEN_MS, MOST_GATEWAYS, MOST_RANGES, GatewayProcess, Presence
 from clientscope.records.client_key import tenant_of
+from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.enums import Kind
+from clientscope.records.input_record import InputRecord
 from streaming.findings import ordered
-from streaming.findings.inputs import ClientNames, ConnectionChange, JudgedPush, There, whereabouts
+from streaming.findings.inputs import ClientNames, JudgedPush, There, whereabouts
 from streaming.limits import Limit, Overflow
 
 GRACE_MS = 30_000
@@ -34,27 +37,17 @@ _WINDOW_MS = 5 * 60_000
 
 _SLICE_MS = 10_000
 
-MOST_NAMES = 1_000
-
-MOST_ORIGINS = 2_000
+MOST_CLOSINGS = 2_000
 
 MOST_CLOSED = 100_000
 
 MOST_LEFT = 100_000
 
-NAMES = Limit(
-    "closing_clients",
-    MOST_NAMES,
-    "client.ids of one principal that close connections within ten seconds",
-    "AN404 counts the others together, as a client without client.id",
-    "low",
-)
-
-ORIGINS = Limit(
-    "closing_origins",
-    MOST_ORIGINS,
-    "brokers, addresses and releases at which clients close connections within ten seconds",
-    "AN404 counts these connections, and doesn't name where they were closed",
+CLOSINGS = Limit(
+    "closings",
+    MOST_CLOSINGS,
+    "clients of one principal, and places, that close connections within ten seconds",
+    "AN404 counts the others together, as a client without client.id, and doesn't name where",
     "low",
 )
 
@@ -75,66 +68,59 @@ Who = tuple[str | None, str | None]
 
 
 class ClosedAt(NamedTuple):
-    """Where connections were closed, and by what; ``software`` is a name and a version."""
+    """Where connections were closed, and by what; ``software`` is a name and a version. All are empty where that is left out."""
 
-    broker: int
+    broker: int | str
     address: str
     software: str
 
 
+_LEFT_OUT = ClosedAt("", "", "")
+
+Closings = Counter[tuple[Who, ClosedAt]]
+"""How many connections each client closed where."""
+
+
 class ClosingRates:
-    """How many connections each client closed in the last five minutes.  Times are ms since the epoch, of Kafka's clock."""
+    """What was closed in the last five minutes.  Times are ms since the epoch, of Kafka's clock."""
 
     def __init__(self) -> None:
-        self.full, self.origins_full = Overflow(NAMES), Overflow(ORIGINS)
-        self._slices: dict[int, Counter[Who]] = {}
-        self._origins: dict[int, Counter[tuple[Who, ClosedAt]]] = {}
+        self.full = Overflow(CLOSINGS)
+        self._slices: dict[int, Closings] = {}
         self._newest_ms = 0
-        self._names: Counter[str | None] = Counter()  # of each principal, since the last slice began
+        self._different: Counter[str | None] = Counter()  # of each principal, since the last slice began
 
-    def count(self, event: ConnectionChange) -> None:
+    def count(self, event: InputRecord) -> None:
         """A connection was closed."""
-        begin = event.appended_ms // _SLICE_MS * _SLICE_MS
+        record, begin = event.connection, event.appended_ms // _SLICE_MS * _SLICE_MS
+        principal = record.principal
         if begin > self._newest_ms:
             self._newest_ms = begin
-            self._names.clear()
+            self._different.clear()
             self._end(begin)
         if begin <= self._newest_ms - _WINDOW_MS:
             return
-        counts, who = self._slices.setdefault(begin, Counter()), (event.principal, event.client_id)
-        if who not in counts:
-            if self._names[event.principal] >= MOST_NAMES:
-                who = event.principal, None
-                self.full.left_out(tenant_of(event.principal, event.address))
+        software = " ".join(filter(None, (record.client_software_name, record.client_software_version)))
+        closed = (principal, record.client_id), ClosedAt(record.broker_id, record.client_address, software)
+        counts = self._slices.setdefault(begin, Counter())
+        if closed not in counts:
+            if self._different[principal] < MOST_CLOSINGS:
+                self._different[principal] += 1
             else:
-                self._names[event.principal] += 1
-        counts[who] += 1
-        software = " ".join(filter(None, (event.software_name, event.software_version)))
-        origins, origin = self._origins.setdefault(begin, Counter()), (who, ClosedAt(event.broker, event.address, software))
-        if origin in origins or len(origins) < MOST_ORIGINS:
-            origins[origin] += 1
-        else:
-            self.origins_full.left_out(tenant_of(event.principal, event.address))
+                closed = (principal, None), _LEFT_OUT
+                self.full.left_out(tenant_of(principal, record.client_address))
+        counts[closed] += 1
 
-    def origins(self, now_ms: int) -> Iterator[tuple[Who, ClosedAt, int]]:
-        """Where each client closed how many of them, within the five minutes before; the same place may come several times."""
+    def at(self, now_ms: int) -> Closings:
+        """Within the five minutes before."""
         self._end(now_ms)
-        for counts in self._origins.values():
-            for (who, at), count in counts.items():
-                yield who, at, count
-
-    def at(self, now_ms: int) -> Counter[Who]:
-        """By client, within the five minutes before."""
-        self._end(now_ms)
-        total: Counter[Who] = Counter()
+        total: Closings = Counter()
         for counts in self._slices.values():
             total.update(counts)
         return total
 
     def _end(self, now_ms: int) -> None:
-        for begin in [begin for begin in self._slices if begin <= now_ms - _WINDOW_MS]:
-            del self._slices[begin]
-            self._origins.pop(begin, None)
+        self._slices = {begin: counts for begin, counts in self._slices.items() if begin > now_ms - _WINDOW_MS}
 
 
 class Departures:
@@ -145,14 +131,15 @@ class Departures:
         self._closed: dict[tuple[GatewayKey, int, int], int] = {}
         self._left: dict[There, int] = {}
 
-    def closed(self, event: ConnectionChange) -> None:
+    def closed(self, gateway: GatewayKey, event: InputRecord) -> None:
         """A connection was closed."""
-        self._closed[(event.cluster, event.broker, event.gateway), event.epoch, event.connection] = event.appended_ms
-        while next(iter(self._closed.values())) < event.appended_ms - 2 * GRACE_MS:
+        record, at_ms = event.connection, event.appended_ms
+        self._closed[gateway, record.gateway_epoch, record.connection_id] = at_ms
+        while next(iter(self._closed.values())) < at_ms - 2 * GRACE_MS:
             del self._closed[next(iter(self._closed))]
         if len(self._closed) > MOST_CLOSED:
             del self._closed[next(iter(self._closed))]
-            self.closed_full.left_out(tenant_of(event.principal, event.address))
+            self.closed_full.left_out(tenant_of(record.principal, record.client_address))
 
     def closed_ms(self, push: JudgedPush) -> int | None:
         """When the connection was closed that a client pushed on; None where that isn't known, or was more than a minute ago."""
@@ -249,7 +236,6 @@ class Liveness:
             self._ranges_full,
             self._gateways_full,
             self._rates.full,
-            self._rates.origins_full,
             self._departures.closed_full,
             self._departures.left_full,
         )
@@ -264,24 +250,26 @@ class Liveness:
         """How much is known of closed connections."""
         return self._presence.ranges
 
-    def apply(self, event: ConnectionChange) -> None:
+    def apply(self, event: InputRecord) -> None:
         """Takes in one."""
-        process = self._presence.process((event.cluster, event.broker, event.gateway), event.epoch, event.appended_ms)
+        record = event.connection
+        key, number = (record.cluster_id, record.broker_id, record.gateway_id), record.connection_id
+        process = self._presence.process(key, record.gateway_epoch, event.appended_ms)
         if process is None:
             return
-        if event.kind == Kind.HEARTBEAT:
-            self._presence.heard(process, event.sequence, event.interval_ms, event.appended_ms)
-        elif event.kind != Kind.CLOSED:
-            if process.takes(event.connection, event.sequence):
-                self._drop(process, event.connection)
+        if record.kind == Kind.HEARTBEAT:
+            self._presence.heard(process, record.sequence, record.heartbeat_interval_ms, event.appended_ms)
+        elif record.kind != Kind.CLOSED:
+            if process.takes(number, record.sequence):
+                self._drop(process, number)
                 if self._total >= self._most:
                     self._make_room()
-                self._put(process, event)
-        elif self._presence.close(process, event.connection):
+                self._put(process, record)
+        elif self._presence.close(process, number):
             self._rates.count(event)
-            self._leave(self._drop(process, event.connection), event.appended_ms)
-            self._touched.append((process.key, event.connection))  # though it was never known as open: its client's grace ends
-            self._departures.closed(event)
+            self._leave(self._drop(process, number), event.appended_ms)
+            self._touched.append((process.key, number))  # though it was never known as open: its client's grace ends
+            self._departures.closed(process.key, event)
 
     def forget(self, now_ms: int) -> None:
         """Ends what is open at gateways of which no heartbeat has come for a day."""
@@ -343,13 +331,9 @@ class Liveness:
                 counts[owner] += client.count
         return counts
 
-    def closed(self, now_ms: int) -> Counter[Who]:
-        """How many connections each client closed in the last five minutes."""
+    def closed(self, now_ms: int) -> Closings:
+        """What was closed in the last five minutes."""
         return self._rates.at(now_ms)
-
-    def closed_at(self, now_ms: int) -> Iterator[tuple[Who, ClosedAt, int]]:
-        """Where, and how many there."""
-        return self._rates.origins(now_ms)
 
     def _make_room(self) -> None:
         """Forgets connections of the tenants that have the most."""
@@ -364,16 +348,16 @@ class Liveness:
             gateway, number = cast(tuple[GatewayKey, int], each.key)
             self._drop(self._presence.processes[gateway], number)
 
-    def _put(self, process: GatewayProcess[OpenConnections], event: ConnectionChange) -> None:
-        there = whereabouts(event.cluster, event.principal, event.client_id, event.address)
+    def _put(self, process: GatewayProcess[OpenConnections], record: ClientConnectionRecord) -> None:
+        there = whereabouts(record.cluster_id, record.principal, record.client_id, record.client_address)
         client = self._clients.get(there)
         if client is None:
-            client = self._clients[there] = OpenConnections(there, event.principal)
+            client = self._clients[there] = OpenConnections(there, record.principal and intern(record.principal))
             self._moved[there] = None
             self._departures.back(there)
         client.count += 1
-        process.open[event.connection] = event.sequence, client
-        self._touched.append((process.key, event.connection))
+        process.open[record.connection_id] = record.sequence, client
+        self._touched.append((process.key, record.connection_id))
         self._total += 1
 
     def _drop(self, process: GatewayProcess[OpenConnections], connection: int) -> There | None:

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.records.client_key import Tenant, instance_of
-from streaming.findings.inputs import ConnectionChange, JudgedPush
+from clientscope.records.input_record import InputRecord
+from streaming.findings.inputs import JudgedPush
 from streaming.limits import Limit, Overflow
 
 DAY_MS = 24 * 60 * 60_000
@@ -113,7 +114,7 @@ class Kept:
             self._records[push.client] = Record(push.tenant, push.application, seen_ms, pushed_ms)
         self._of_tenant[push.tenant] += 1
 
-    def happened(self, event: ConnectionChange) -> None:
+    def happened(self, event: InputRecord) -> None:
         """A connection record was read."""
         self._newest_ms = max(self._newest_ms, event.appended_ms)
         if (known := self._records.get(event.client)) is not None and event.appended_ms > known.seen_ms:

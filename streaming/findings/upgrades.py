@@ -10,16 +10,15 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from clientscope.catalog.releases import api_name
 from clientscope.errors import SettingsError
 from clientscope.findings.fingerprints import application_key
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, removed_in, target_release
 from clientscope.readiness.seen import SeenClients, uses
+from clientscope.records.input_record import InputRecord
 from clientscope.records.requested_versions import unpack
 from streaming.findings.fleet import UPGRADE, Found, Judges, Live, found_in
-from streaming.findings.inputs import ConnectionChange
 from streaming.limits import Limit, Overflow
 from udfs.kernels.applications import of_client
 
@@ -48,19 +47,6 @@ log = logging.getLogger(__name__)
 Versions = frozenset[tuple[int, int]]
 
 
-class _Recorded(NamedTuple):
-    """A connection's event, under a record's names."""
-
-    kind: str
-    cluster_id: str
-    client_address: str
-    principal: str | None
-    client_id: str | None
-    client_software_name: str
-    client_software_version: str
-    requested: bytes
-
-
 class RequestedVersions:
     """What clients requested lately, and which applications stop working at the release of their profile. Times are ms since the epoch."""
 
@@ -72,20 +58,10 @@ class RequestedVersions:
         self._found: dict[str, Found] = {}
         self._targets: dict[str, str | None] = {}
 
-    def happened(self, event: ConnectionChange) -> None:
+    def happened(self, event: InputRecord) -> None:
         """Takes in an event of a connection, in any order."""
-        record = _Recorded(
-            event.kind,
-            event.cluster,
-            event.address,
-            event.principal,
-            event.client_id,
-            event.software_name or "",
-            event.software_version or "",
-            event.requested or b"",
-        )
         before = self._seen.dropped["seen_clients"]
-        self._changed |= self._seen.apply(record, event.appended_ms)
+        self._changed |= self._seen.apply(event.connection, event.appended_ms)
         if dropped := self._seen.dropped["seen_clients"] - before:
             self.full.exceeded("some of those who have the most", dropped)
 

@@ -23,7 +23,7 @@ from clientscope.presence import MOST_GATEWAYS, Presence
 from clientscope.records.codec import decode, read_key
 from clientscope.records.series import series_key
 from streaming.gauges.gateway import Appended, Changes, GatewaySeries
-from streaming.gauges.heartbeats import HEARTBEATS_PENDING, GaugeEntry
+from streaming.gauges.heartbeats import GaugeEntry
 from streaming.gauges.read_clock import RETURN_S, ReadClock
 from streaming.limits import Limit, Overflow
 
@@ -45,6 +45,9 @@ _KEY: Any = GatewayKey | SeriesKey
 class Gauges:
     """What is known of all gateways.  Without I/O; times are seconds of a clock that never goes back, as `ReadClock` has it.
 
+    Attributes:
+        full: counts gateways without room.
+
     Args:
         published: the topic's newest values by key, as ``clientscope.kafka.compacted.read_compacted`` returns them.
         now: when that was; the gateways found there get the benefit of the doubt from then on.
@@ -65,8 +68,8 @@ class Gauges:
     ) -> None:
         self._lost, self._home, self._failed = lost, home, failed
         self._gateways: dict[GatewayKey, GatewaySeries] = {}
-        self._full, self._incomplete = Overflow(GATEWAYS), Overflow(HEARTBEATS_PENDING)
-        self._presence: Presence[None] = Presence(no_room=lambda key: self._full.exceeded(gateway_subject(*key)[:200]))
+        self.full = Overflow(GATEWAYS)
+        self._presence: Presence[None] = Presence(no_room=lambda key: self.full.exceeded(gateway_subject(*key)[:200]))
         rows: dict[GatewayKey, GatewayGauge] = {}
         series: dict[GatewayKey, list[tuple[bytes, Gauge]]] = {}
         for key, text in published.items():
@@ -83,7 +86,7 @@ class Gauges:
             own, counts = rows.get(place), series.get(place, [])
             epoch = max(value.epoch for value in (*([own] if own else ()), *(value for _, value in counts)))
             if (process := self._presence.process(place, epoch, 1000 * now)) is not None:
-                known = self._gateways[place] = GatewaySeries(self._presence, process, self._incomplete)
+                known = self._gateways[place] = GatewaySeries(self._presence, process)
                 if own is not None:
                     known.load_row(own)
                 for of_series, value in counts:
@@ -106,7 +109,7 @@ class Gauges:
                 continue
             try:
                 if (gateway := self._gateways.get(key)) is None:
-                    gateway = self._gateways[key] = GatewaySeries(self._presence, process, self._incomplete)
+                    gateway = self._gateways[key] = GatewaySeries(self._presence, process)
                 gateway.apply(process, of_gateway, appended or (lambda *_: now))
                 changes |= gateway.changes()
             except Exception as error:
@@ -147,11 +150,6 @@ class Gauges:
         """The name of a gateway's host, by its last heartbeat; empty if that isn't known."""
         known = self._gateways.get((cluster, broker, gateway))
         return known.host if known is not None else ""
-
-    @property
-    def limits(self) -> tuple[Overflow, ...]:
-        """What its bounds left out."""
-        return self._full, self._incomplete
 
     def size(self) -> tuple[int, int]:
         """Rows of the state, and the bytes that its series take."""

@@ -14,7 +14,6 @@ from clientscope.records.codec import adapter
 from clientscope.records.series import series_key
 from streaming.gauges.heartbeats import MINUTE_MS, ConnectionRate, GaugeEntry
 from streaming.gauges.series import Beyond, SeriesCount, SeriesTable, names
-from streaming.limits import Overflow
 
 _FUTURE_MS = 5 * MINUTE_MS
 _PAST_MS = 24 * 60 * MINUTE_MS
@@ -30,13 +29,10 @@ class GatewaySeries:
 
     Attributes:
         partition: of its last heartbeat; None before the first.
-
-    Args:
-        incomplete: counts heartbeats that are forgotten before all of their parts have come.
     """
 
-    def __init__(self, presence: Presence[None], process: GatewayProcess[None], incomplete: Overflow) -> None:
-        self._presence, self._incomplete = presence, incomplete
+    def __init__(self, presence: Presence[None], process: GatewayProcess[None]) -> None:
+        self._presence = presence
         self._key = json.dumps(process.key, separators=(",", ":"), ensure_ascii=False)
         self._stale: set[bytes] = set()  # series of older epochs that the topic still names
         self._published: GatewayGauge | None = None
@@ -134,8 +130,8 @@ class GatewaySeries:
             for listener, more in chain.from_iterable(of_part.items() for of_part in parts):
                 sums[listener] = sums.get(listener, Beyond()).plus(more)
             self.series.complete(first, first + len(parts), sums, clamped(entry.timestamp_ms, entry.appended_ms))
-        elif process.parts.forget_oldest():
-            self._incomplete.exceeded()
+        else:
+            process.parts.forget_oldest()
 
     def _record(self, entry: GaugeEntry) -> GatewayGauge:
         """The gateway's own record, from one heartbeat."""

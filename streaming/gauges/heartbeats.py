@@ -6,19 +6,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from clientscope.presence import MOST_HEARTBEATS
 from clientscope.records.enums import Kind
 from clientscope.records.input_record import InputRecord
-from streaming.limits import Limit
 
 MINUTE_MS = 60_000
-HEARTBEATS_PENDING = Limit(
-    "heartbeats",
-    MOST_HEARTBEATS,
-    "heartbeats of one gateway that wait for parts",
-    "the oldest is forgotten; the next whole one has all of it",
-    None,
-)
 _BETWEEN_SAMPLES_MS = 1_000
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from streaming.gauges.heartbeats import GaugeEntry
-from streaming.limits import Limit, Overflow
 
 RETURN_S = 45.0
 """For how long a gateway may stay silent once Kafka is back: kafka-python waits up to 36 s before it connects again."""
@@ -16,8 +15,6 @@ RETURN_S = 45.0
 MOST_LOOKS = 512
 """Answers that are kept of partitions that are not read to their ends. Beyond, every second one of the older half is dropped, but for the
 first one since Kafka was back: it says which records are older than that."""
-
-LOOKS = Limit("read_clock", MOST_LOOKS, "seconds for which the gauges are behind", "silence is measured to two seconds, then four", None)
 
 _SLOW_S = 2.0
 _GAP_S = 10.0
@@ -44,12 +41,10 @@ class ReadClock:
     Attributes:
         returned: the clock's time when Kafka was back; 0 at the start, since it may have been away before. Gateways whose records are
             not newer may need `RETURN_S` until they write again.
-        full: counts how often answers were dropped.
     """
 
     def __init__(self) -> None:
         self.returned = 0.0
-        self.full = Overflow(LOOKS)
         self._counted, self._runs_from = 0.0, math.inf
         self._newest = 0.0
         self._asked = -math.inf
@@ -91,7 +86,6 @@ class ReadClock:
         ends = {partition: max(end, newest.get(partition, 0)) for partition, end in ends.items()}
         self._looks.append(_Look(self.now(before), self.now(after), ends))
         if len(self._looks) > MOST_LOOKS:
-            self.full.exceeded()
             back = bisect_right(self._looks, self.returned, key=lambda look: look.after) - 1
             dropped = set(range(1, MOST_LOOKS // 2, 2)) - {back}
             self._looks = [look for place, look in enumerate(self._looks) if place not in dropped]

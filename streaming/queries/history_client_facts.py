@@ -39,7 +39,7 @@ class ClientFactsQuery(Running):
     def __init__(self, job: JobContext) -> None:
         self._lock = threading.Lock()
         self._clients = ReportingClients()
-        self._reports = job.reports
+        self._reports, self._conditions = job.reports, job.conditions
         super().__init__(start_history(job, "history_client_facts", _step, REASONS, self._written, [TOPICS.name]))
 
     def measure(self, metrics: JobMetrics) -> None:
@@ -47,6 +47,8 @@ class ClientFactsQuery(Running):
         metrics.client_facts(self._families)
         with self._lock:
             metrics.limits([self._clients.full])
+            if (condition := self._clients.full.condition(now_ms())) is not None:
+                self._conditions.report(condition)
 
     def _families(self) -> list[Metric]:
         with self._lock:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fleets import HOUR, MINUTE, SECOND, Fleet
+from fleets import HOUR, MINUTE, SECOND, Fleet, left_out
 
 from clientscope.profiles import Profile, Thresholds
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.thresholds import ProfileChoice
 from clientscope.records.enums import Kind
 from streaming.findings import upgrades
-from streaming.findings.inputs import ConnectionChange
 
 OLD = ((3, 0), (0, 2), (1, 3))
 NEW = ((18, 3), (3, 9), (0, 9), (1, 12))
@@ -106,8 +105,7 @@ def test_one_application_has_one_finding_with_a_line_for_each_kind_of_client(fle
 
 def test_clients_beyond_the_bound_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upgrades, "MOST_CLIENTS", 10)
-    requested = upgrades.RequestedVersions()
+    fleet = Fleet()
     for number in range(30):
-        who = "10.0.0.1", "User:a", f"app{number}x", "", "java", "1"
-        requested.happened(ConnectionChange(number, Kind.PRESENT, number, "c", 1, "g", 1, number, *who, b"\0\1\0\3"))
-    assert requested.full.count >= 20
+        uses(fleet, number, *OLD, client_id=f"app{number}x")
+    assert left_out(fleet.engine)["requesting_clients"] >= 20
