@@ -19,10 +19,10 @@ from clientscope.garbage import settle
 from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.records.codec import encode
+from clientscope.records.input_record import InputRecord
 from clientscope.records.topics import CONNECTIONS
 from clientscope.session.state import Identity
 from streaming.gauges import Gauges
-from streaming.gauges.heartbeats import gauge_entries
 
 GATEWAYS, VERSIONS, HEARTBEAT_S = 1_000, 100, 5
 _START_MS = 1_700_000_000_000
@@ -58,7 +58,7 @@ def main() -> int:
     spent: list[tuple[float, float, float]] = []
     for second, values in enumerate(batches(options.seconds)):
         kernel_s, made = _timed(lambda values=values: passed(CONNECTIONS, values))  # type: ignore[misc]
-        reading_s, entries = _timed(lambda made=made: list(gauge_entries(taken(made))))  # type: ignore[misc]
+        reading_s, entries = _timed(lambda made=made: [each for each in taken(made) if isinstance(each, InputRecord)])  # type: ignore[misc]
         engine_s, _ = _timed(lambda entries=entries: gauges.apply(entries, now=0))  # type: ignore[misc]
         if second == HEARTBEAT_S:  # each gateway's second heartbeat is read
             settle()  # as the job does

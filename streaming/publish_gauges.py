@@ -9,7 +9,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -23,9 +23,7 @@ from clientscope.kafka.compacted import read_compacted
 from clientscope.kafka.writer import TopicWriter, partition_of
 from clientscope.records.input_record import InputRecord
 from clientscope.records.topics import CONNECTIONS, GAUGES
-from streaming.findings.inputs import EngineInput
-from streaming.gauges import Changes, GaugeEntry, Gauges, ReadClock
-from streaming.gauges.heartbeats import gauge_entries
+from streaming.gauges import Changes, Gauges, ReadClock
 from streaming.job_metrics import JobMetrics
 from streaming.limits import PassedOver
 
@@ -68,14 +66,12 @@ class GaugesPublisher:
             self._writer.close()
             raise
 
-    def take(self, inputs: Iterable[EngineInput]) -> None:
+    def take(self, inputs: Sequence[InputRecord]) -> None:
         """Takes in what is new, and writes what follows."""
-        found, at = list(gauge_entries(each for each in inputs if isinstance(each, InputRecord))), time.monotonic()
-        if not found:
-            return
+        at = time.monotonic()
         with self._lock:
-            self._publish(self._gauges.apply(found, self._clock.now(at), partial(self._clock.appended, at=at)))
-            self._clock.applied(found)
+            self._publish(self._gauges.apply(inputs, self._clock.now(at), partial(self._clock.appended, at=at)))
+            self._clock.applied(inputs)
             self._expire()
 
     def tick(self, asked: EndsAsked | None, read_to: Mapping[int, int]) -> None:
@@ -120,9 +116,10 @@ class GaugesPublisher:
         host = self._gauges.host(cluster, broker, gateway)
         self._conditions.report(lost_gateway(cluster, broker, gateway, host, now_ms()))
 
-    def _failed(self, entry: GaugeEntry, error: Exception) -> None:
-        batch = f"A batch of gateway {json.dumps(entry.gateway)} from record {entry.offset} of partition {entry.partition} of {CONNECTIONS}"
-        self._passed_over.add(CONNECTIONS, batch, error, entry.appended_ms)
+    def _failed(self, first: InputRecord, error: Exception) -> None:
+        gateway = json.dumps(first.connection.gateway_id)
+        batch = f"A batch of gateway {gateway} from record {first.offset} of partition {first.partition} of {CONNECTIONS}"
+        self._passed_over.add(CONNECTIONS, batch, error, first.appended_ms)
 
     def _publish(self, changes: Changes) -> None:
         self._unwritten |= changes

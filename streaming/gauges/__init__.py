@@ -1,6 +1,6 @@
 """The gauges: from the counts that gateways report to the records of ``clientscope.gauges``.
 
-The driver keeps the content of the topic and no other state. It reads the topic at its start, takes in entries, and writes what differs.
+The driver keeps the content of the topic and no other state. It reads the topic at its start, takes in records, and writes what differs.
 A restart forgets which series were at zero and which gateways were gone. This only matters to a record that arrives out of order across the
 restart; that gateway's next heartbeat, or its silence, corrects it.
 
@@ -21,13 +21,14 @@ from clientscope.findings.conditions import gateway_subject
 from clientscope.gauges import GatewayGauge, GatewayKey, Gauge, SeriesKey
 from clientscope.presence import MOST_GATEWAYS, Presence
 from clientscope.records.codec import decode, read_key
+from clientscope.records.enums import Kind
+from clientscope.records.input_record import InputRecord
 from clientscope.records.series import series_key
 from streaming.gauges.gateway import Appended, Changes, GatewaySeries
-from streaming.gauges.heartbeats import GaugeEntry
 from streaming.gauges.read_clock import RETURN_S, ReadClock
 from streaming.limits import Limit, Overflow
 
-__all__ = ["Changes", "GaugeEntry", "Gauges", "ReadClock"]
+__all__ = ["Changes", "Gauges", "ReadClock"]
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ class Gauges:
         lost: called with the cluster, broker and id of each gateway that is lost.
         home: in which of the topic's partitions a producer puts a gateway's next record, by the gateway's id. Once the topic has more
             partitions, that is another one than before. None where it has one.
-        failed: called with an entry of a batch in which what a gateway said can't be taken in; the gateway's next heartbeat has all counts
+        failed: called with a record of a batch in which what a gateway said can't be taken in; the gateway's next heartbeat has all counts
             again. None raises the error.
     """
 
@@ -64,7 +65,7 @@ class Gauges:
         now: float,
         lost: Callable[[str, int, str], None] = lambda *_: None,
         home: Callable[[bytes, Sequence[int]], int] | None = None,
-        failed: Callable[[GaugeEntry, Exception], None] | None = None,
+        failed: Callable[[InputRecord, Exception], None] | None = None,
     ) -> None:
         self._lost, self._home, self._failed = lost, home, failed
         self._gateways: dict[GatewayKey, GatewaySeries] = {}
@@ -92,19 +93,21 @@ class Gauges:
                 for of_series, value in counts:
                     known.load_series(of_series, value)
 
-    def apply(self, entries: Iterable[GaugeEntry], now: float, appended: Appended | None = None) -> Changes:
+    def apply(self, inputs: Iterable[InputRecord], now: float, appended: Appended | None = None) -> Changes:
         """Takes in what a batch has; returns what to write: a value, or None for a tombstone.
 
         Args:
-            entries: in any order, repeated or late.
+            inputs: in any order, repeated or late.
             appended: by when a record was appended; None where all were just now.
         """
-        by_gateway: dict[GatewayKey, list[GaugeEntry]] = {}
-        for entry in entries:
-            by_gateway.setdefault(entry[:3], []).append(entry)
+        by_gateway: dict[GatewayKey, list[InputRecord]] = {}
+        for each in inputs:
+            record = each.connection
+            if record.counts or record.kind is Kind.HEARTBEAT:
+                by_gateway.setdefault((record.cluster_id, record.broker_id, record.gateway_id), []).append(each)
         changes: Changes = {}
         for key, of_gateway in by_gateway.items():
-            process = self._presence.process(key, max(entry.epoch for entry in of_gateway), 1000 * now)
+            process = self._presence.process(key, max(each.connection.gateway_epoch for each in of_gateway), 1000 * now)
             if process is None:
                 continue
             try:

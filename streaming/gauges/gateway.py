@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import chain
@@ -11,10 +12,14 @@ from typing import TypeAlias
 from clientscope.gauges import GatewayGauge, Gauge
 from clientscope.presence import GatewayProcess, Presence
 from clientscope.records.codec import adapter
+from clientscope.records.connection_record import ClientConnectionRecord
+from clientscope.records.enums import Kind
+from clientscope.records.input_record import InputRecord
 from clientscope.records.series import series_key
-from streaming.gauges.heartbeats import MINUTE_MS, ConnectionRate, GaugeEntry
-from streaming.gauges.series import Beyond, SeriesCount, SeriesTable, names
+from streaming.gauges.series import Beyond, KnownCount, SeriesTable, names
 
+MINUTE_MS = 60_000
+_BETWEEN_SAMPLES_MS = 1_000
 _FUTURE_MS = 5 * MINUTE_MS
 _PAST_MS = 24 * 60 * MINUTE_MS
 
@@ -22,6 +27,30 @@ Changes: TypeAlias = dict[str, bytes | None]
 Appended: TypeAlias = Callable[[int, int], float]
 """By when the record of a partition and offset was appended, in seconds of the caller's clock."""
 _PartsBeyond: TypeAlias = dict[tuple[int, int], dict[str, Beyond]]
+
+
+class ConnectionRate:
+    """By how much two counters have risen within the last minute, by Kafka's clock.
+
+    Where samples are further apart it is their average. An epoch's first sample is the beginning, and a counter that falls begins
+    anew, so no rate is ever negative or counts what another process did.
+    """
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[int, int, int]] = deque()
+
+    def per_minute(self, at_ms: int, opened: int, closed: int) -> tuple[int, int]:
+        """Takes in a sample; returns both rates."""
+        samples = self._samples
+        if samples and (opened < samples[-1][1] or closed < samples[-1][2]):
+            samples.clear()
+        while len(samples) > 1 and samples[1][0] <= at_ms - MINUTE_MS:
+            samples.popleft()
+        if not samples or at_ms - samples[-1][0] >= _BETWEEN_SAMPLES_MS:
+            samples.append((at_ms, opened, closed))
+        since_ms, opened_then, closed_then = samples[0]
+        over_ms = max(at_ms - since_ms, MINUTE_MS)
+        return round((opened - opened_then) * MINUTE_MS / over_ms), round((closed - closed_then) * MINUTE_MS / over_ms)
 
 
 class GatewaySeries:
@@ -64,24 +93,24 @@ class GatewaySeries:
     def load_series(self, key: bytes, value: Gauge) -> None:
         """Takes in the topic's record of a series; one of an older epoch is removed with the next changes."""
         if value.epoch == self._process.epoch:
-            self.series.load(key, SeriesCount(value.connections, value.opened, value.closed, value.sequence, value.timestamp_ms))
+            self.series.load(key, KnownCount(value.connections, value.opened, value.closed, value.sequence, value.timestamp_ms))
         else:
             self._stale.add(key)
 
-    def apply(self, process: GatewayProcess[None], entries: Iterable[GaugeEntry], appended: Appended) -> None:
+    def apply(self, process: GatewayProcess[None], inputs: Iterable[InputRecord], appended: Appended) -> None:
         """Takes in what one batch has of this gateway and its newest process, in any order."""
         if process is not self._process:
             self._stale.update(self.series.withdraw())
             self._begin(process)
-        entries = [entry for entry in entries if entry.epoch == process.epoch]
-        beyond = self._merge([entry for entry in entries if entry.listener is not None])
-        beats = (entry for entry in entries if entry.listener is None)
-        for entry in sorted(beats, key=lambda entry: (entry.sequence, entry.offset)):  # a repeated one is no sign of life
-            self._beat(entry, appended, beyond)
+        inputs = [each for each in inputs if each.connection.gateway_epoch == process.epoch]
+        beyond = self._merge(inputs)
+        beats = (each for each in inputs if each.connection.kind is Kind.HEARTBEAT)
+        for each in sorted(beats, key=lambda each: (each.connection.sequence, each.offset)):  # a repeated one is no sign of life
+            self._beat(each, appended, beyond)
 
     def changes(self) -> Changes:
         """What must be written so that the topic says what is known; from then on it counts as written."""
-        changes: dict[bytes, SeriesCount | None] = dict.fromkeys(self._stale)
+        changes: dict[bytes, KnownCount | None] = dict.fromkeys(self._stale)
         self._stale.clear()
         changes |= dict.fromkeys(self.series.withdraw()) if self._process.gone_ms is not None else self.series.changes()
         written: Changes = {f"{self._key[:-1]},{key.decode()}]": self._value(key, count) for key, count in changes.items()}
@@ -94,68 +123,67 @@ class GatewaySeries:
             self._published = row
         return written
 
-    def _merge(self, entries: Iterable[GaugeEntry]) -> _PartsBeyond:
+    def _merge(self, inputs: Iterable[InputRecord]) -> _PartsBeyond:
         """Takes in counts; returns the sums, by heartbeat and part, of the series that found no room."""
         beyond: _PartsBeyond = {}
         counted: set[tuple[int, bytes]] = set()
-        for entry in entries:
-            listener = entry.listener or ""
-            key = series_key(listener, entry.software_name or "", entry.software_version or "")
-            count = SeriesCount(
-                max(0, entry.connections or 0), max(0, entry.opened or 0), max(0, entry.closed or 0), entry.sequence,
-                clamped(entry.timestamp_ms, entry.appended_ms),
-            )  # fmt: skip
-            if not self.series.merge(key, count, entry.heartbeat_parts > 0) and (entry.sequence, key) not in counted:
-                counted.add((entry.sequence, key))
-                sums = beyond.setdefault((entry.heartbeat, entry.heartbeat_part), {})
-                sums[listener] = sums.get(listener, Beyond()).plus(Beyond(1, *count[:3]))
+        for each in inputs:
+            record = each.connection
+            at_ms, part = clamped(record.timestamp_ms, each.appended_ms), record.heartbeat_part
+            for said in record.counts:
+                key = series_key(said.listener_name, said.client_software_name, said.client_software_version)
+                count = KnownCount(said.open_connections, said.opened_total, said.closed_total, record.sequence, at_ms)
+                if not self.series.merge(key, count, record.kind is Kind.HEARTBEAT) and (record.sequence, key) not in counted:
+                    counted.add((record.sequence, key))
+                    sums = beyond.setdefault((record.sequence - part, part), {})
+                    sums[said.listener_name] = sums.get(said.listener_name, Beyond()).plus(Beyond(1, *count[:3]))
         return beyond
 
-    def _beat(self, entry: GaugeEntry, appended: Appended, beyond: _PartsBeyond) -> None:
+    def _beat(self, each: InputRecord, appended: Appended, beyond: _PartsBeyond) -> None:
         """A heartbeat, or one part of it."""
-        first, process = entry.heartbeat, self._process
-        appended_ms = 1000 * appended(entry.partition, entry.offset)
-        is_newest = self._presence.heard(process, first, entry.heartbeat_interval_ms, appended_ms)
+        record, process = each.connection, self._process
+        first, part = record.sequence - record.heartbeat_part, record.heartbeat_part
+        appended_ms = 1000 * appended(each.partition, each.offset)
+        is_newest = self._presence.heard(process, first, record.heartbeat_interval_ms, appended_ms)
         if process.has_left:
-            self.series.complete(entry.sequence + 1, entry.sequence + 1, {}, entry.appended_ms)
+            self.series.complete(record.sequence + 1, record.sequence + 1, {}, each.appended_ms)
             return
         if is_newest:
-            self.partition = entry.partition
-            self._row = self._record(entry)
+            self.partition = each.partition
+            self._row = self._gauge(record, each.appended_ms)
         if first < self.series.floor:
             return
-        parts = process.parts.add(first, entry.heartbeat_part, entry.heartbeat_parts, beyond.get((first, entry.heartbeat_part), {}))
+        parts = process.parts.add(first, part, record.heartbeat_parts, beyond.get((first, part), {}))
         if parts is not None:
             sums: dict[str, Beyond] = {}
             for listener, more in chain.from_iterable(of_part.items() for of_part in parts):
                 sums[listener] = sums.get(listener, Beyond()).plus(more)
-            self.series.complete(first, first + len(parts), sums, clamped(entry.timestamp_ms, entry.appended_ms))
+            self.series.complete(first, first + len(parts), sums, clamped(record.timestamp_ms, each.appended_ms))
         else:
             process.parts.forget_oldest()
 
-    def _record(self, entry: GaugeEntry) -> GatewayGauge:
+    def _gauge(self, record: ClientConnectionRecord, appended_ms: int) -> GatewayGauge:
         """The gateway's own record, from one heartbeat."""
-        cluster, broker, gateway = self._process.key
-        rates = self._rate.per_minute(entry.appended_ms, entry.opened_connections, entry.closed_connections)
-        skew_ms = entry.timestamp_ms - entry.appended_ms
+        rates = self._rate.per_minute(appended_ms, record.opened_connections, record.closed_connections)
+        skew_ms = record.timestamp_ms - appended_ms
         return GatewayGauge(
-            cluster=cluster,
-            broker=broker,
-            gateway=gateway,
-            instances=entry.client_instances,
+            cluster=record.cluster_id,
+            broker=record.broker_id,
+            gateway=record.gateway_id,
+            instances=record.client_instances,
             opened_per_minute=rates[0],
             closed_per_minute=rates[1],
-            opened=entry.opened_connections,
-            closed=entry.closed_connections,
-            heartbeat_interval_ms=entry.heartbeat_interval_ms,
-            host=entry.host,
+            opened=record.opened_connections,
+            closed=record.closed_connections,
+            heartbeat_interval_ms=record.heartbeat_interval_ms,
+            host=record.gateway_host,
             clock_skew_minutes=round(skew_ms / MINUTE_MS) if abs(skew_ms) > _FUTURE_MS else 0,
             epoch=self._process.epoch,
-            sequence=entry.heartbeat,
-            timestamp_ms=entry.appended_ms,
+            sequence=record.sequence - record.heartbeat_part,
+            timestamp_ms=appended_ms,
         )
 
-    def _value(self, key: bytes, count: SeriesCount | None) -> bytes | None:
+    def _value(self, key: bytes, count: KnownCount | None) -> bytes | None:
         if count is None:
             return None
         cluster, broker, gateway = self._process.key

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from streaming.gauges.heartbeats import GaugeEntry
+from clientscope.records.input_record import InputRecord
 
 RETURN_S = 45.0
 """For how long a gateway may stay silent once Kafka is back: kafka-python waits up to 36 s before it connects again."""
@@ -99,10 +99,10 @@ class ReadClock:
         for partition, position in positions.items():
             self._positions[partition] = max(position, self._positions.get(partition, 0))
 
-    def applied(self, entries: Iterable[GaugeEntry]) -> None:
-        """Takes in a batch's entries: a batch has all of a partition up to its last record."""
-        for entry in entries:
-            self._positions[entry.partition] = max(entry.offset + 1, self._positions.get(entry.partition, 0))
+    def applied(self, inputs: Iterable[InputRecord]) -> None:
+        """Takes in a batch's records: a batch has all of a partition up to its last one."""
+        for each in inputs:
+            self._positions[each.partition] = max(each.offset + 1, self._positions.get(each.partition, 0))
 
     def appended(self, partition: int, offset: int, at: float) -> float:
         """By when a record that is read now was appended, by this clock."""

@@ -7,22 +7,19 @@ that has connections, so older records of other series are void: a series that i
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from clientscope.records.series import MOST_BYTES, MOST_SERIES, OTHER, series_bytes, series_key
 from clientscope.session.state import UNKNOWN
 
-_NUMBERS = struct.Struct("<5q?")
-_CONNECTIONS_SEQUENCE = struct.Struct("<q16xq")
 # A quotation mark within a name is escaped, so a key that ends like this is that pair.
 _OTHER_END = f',"{OTHER}","{OTHER}"'.encode()
 _EXEMPT_ENDS = (_OTHER_END, f',"{UNKNOWN}","{UNKNOWN}"'.encode())
 
 
-class SeriesCount(NamedTuple):
-    """The newest counts of a series; kept as 41 bytes."""
+class KnownCount(NamedTuple):
+    """The newest counts of a series, and whether the topic has the series."""
 
     connections: int
     opened: int
@@ -58,7 +55,7 @@ class SeriesTable:
     def __init__(self) -> None:
         self.floor = 0
         self.beyond: dict[str, Beyond] = {}
-        self._counts: dict[bytes, bytes] = {}
+        self._counts: dict[bytes, KnownCount] = {}
         self._bytes = self._exempt_rows = self._exempt_bytes = 0
         self._dirty: set[bytes] = set()
         self._removed: set[bytes] = set()
@@ -71,18 +68,17 @@ class SeriesTable:
         """What it takes, by ``records.series.series_bytes``."""
         return self._bytes
 
-    def load(self, key: bytes, count: SeriesCount) -> None:
+    def load(self, key: bytes, count: KnownCount) -> None:
         """Takes in what was published before this process started."""
         self._set(key, count._replace(published=True))
 
-    def merge(self, key: bytes, count: SeriesCount, from_heartbeat: bool) -> bool:
+    def merge(self, key: bytes, count: KnownCount, from_heartbeat: bool) -> bool:
         """Takes in a count, in any order, any number of times.  Returns False where a heartbeat's series finds no room."""
-        packed = self._counts.get(key)
-        if packed is not None:
-            *counted, sequence, _, published = _NUMBERS.unpack(packed)
-            if count.sequence > sequence:
-                self._counts[key] = _NUMBERS.pack(*count[:5], published)
-                if count[:3] != tuple(counted):
+        known = self._counts.get(key)
+        if known is not None:
+            if count.sequence > known.sequence:
+                self._counts[key] = count._replace(published=known.published)
+                if count[:3] != known[:3]:
                     self._dirty.add(key)
             return True
         if count.sequence < self.floor:
@@ -107,25 +103,23 @@ class SeriesTable:
             return
         self.floor = first
         others = {_other(listener) for listener in beyond}
-        for key, packed in list(self._counts.items()):
-            connections, sequence = _CONNECTIONS_SEQUENCE.unpack_from(packed)
-            if (sequence < first or (connections == 0 and sequence < end)) and key not in others:
-                self._remove(key, SeriesCount(*_NUMBERS.unpack(packed)))
+        for key, count in list(self._counts.items()):
+            if (count.sequence < first or (count.connections == 0 and count.sequence < end)) and key not in others:
+                self._remove(key, count)
         for listener in beyond.keys() | self.beyond.keys():
             key = _other(listener)
-            before = self._get(key)
+            before = self._counts.get(key)
             if listener in beyond and (before is None or before.sequence < first):  # the gateway itself counts none as other
-                self._set(key, SeriesCount(0, 0, 0, first, timestamp_ms, before is not None and before.published))
+                self._set(key, KnownCount(0, 0, 0, first, timestamp_ms, before is not None and before.published))
             if key in self._counts:
                 self._dirty.add(key)
         self.beyond = dict(beyond)
 
-    def changes(self) -> dict[bytes, SeriesCount | None]:
+    def changes(self) -> dict[bytes, KnownCount | None]:
         """The records that the topic still needs, None for a tombstone; they then count as written."""
-        changes: dict[bytes, SeriesCount | None] = dict.fromkeys(self._removed)
+        changes: dict[bytes, KnownCount | None] = dict.fromkeys(self._removed)
         for key in self._dirty:
-            count = self._get(key)
-            assert count is not None
+            count = self._counts[key]
             total = self._with_others(key, count)
             if total.connections:
                 changes[key] = total
@@ -140,16 +134,14 @@ class SeriesTable:
         """The keys that the topic names; from now on it counts as naming none."""
         published = list(self._removed)
         self._removed.clear()
-        for key in self._counts:
-            count = self._get(key)
-            assert count is not None
+        for key, count in self._counts.items():
             if count.published:
                 published.append(key)
                 self._set(key, count._replace(published=False))
         self._dirty = set(self._counts)
         return published
 
-    def _with_others(self, key: bytes, count: SeriesCount) -> SeriesCount:
+    def _with_others(self, key: bytes, count: KnownCount) -> KnownCount:
         if self.beyond and key.endswith(_OTHER_END):
             _, connections, opened, closed = self.beyond.get(names(key)[0], Beyond())
             return count._replace(connections=count.connections + connections, opened=count.opened + opened, closed=count.closed + closed)
@@ -159,16 +151,12 @@ class SeriesTable:
         rows, size = len(self._counts) - self._exempt_rows, self._bytes - self._exempt_bytes
         return _is_exempt(key) or (rows < MOST_SERIES and size + series_bytes(key) <= MOST_BYTES)
 
-    def _get(self, key: bytes) -> SeriesCount | None:
-        packed = self._counts.get(key)
-        return None if packed is None else SeriesCount(*_NUMBERS.unpack(packed))
-
-    def _set(self, key: bytes, count: SeriesCount) -> None:
+    def _set(self, key: bytes, count: KnownCount) -> None:
         if key not in self._counts:
             self._grow(key, 1)
-        self._counts[key] = _NUMBERS.pack(*count)
+        self._counts[key] = count
 
-    def _remove(self, key: bytes, count: SeriesCount) -> None:
+    def _remove(self, key: bytes, count: KnownCount) -> None:
         del self._counts[key]
         self._grow(key, -1)
         self._dirty.discard(key)

@@ -9,45 +9,60 @@ from typing import Any
 import oracle
 from fleets import connected
 
-from streaming.gauges import Changes, GaugeEntry, Gauges
-from streaming.gauges.heartbeats import gauge_entries
+from clientscope.records.connection_record import ClientConnectionRecord, SeriesCount
+from clientscope.records.enums import Kind
+from clientscope.records.input_record import InputRecord
+from clientscope.records.topics import CONNECTIONS
+from streaming.gauges import Changes, Gauges
+
+_OF_INPUT = ("appended_ms", "partition", "offset")
 
 
-def rows(records: Iterable[tuple[bytes, int]]) -> list[GaugeEntry]:
-    """The entries of a batch.
+def rows(records: Iterable[tuple[bytes, int]]) -> list[InputRecord]:
+    """What the engine gets of a batch.
 
     Args:
         records: values, and Kafka's timestamps in ms.
     """
-    return list(gauge_entries(connected((appended_ms, value) for value, appended_ms in records)))
+    return connected((appended_ms, value) for value, appended_ms in records)
 
 
-def series(name: tuple[str, str], sequence: int, connections: int, epoch: int = 1, gateway: str = "g", **changes: Any) -> GaugeEntry:
-    """The entry of a series in a record that is no heartbeat."""
-    return GaugeEntry(
-        cluster="c", broker=1, gateway=gateway, listener="CLIENT", software_name=name[0], software_version=name[1],
-        epoch=epoch, sequence=sequence, timestamp_ms=0, connections=connections, opened=9, closed=9 - connections,
-        heartbeat_interval_ms=0, heartbeat_part=0, heartbeat_parts=0, client_instances=0, opened_connections=0, closed_connections=0,
-        appended_ms=0, partition=0, offset=0,
-    )._replace(**changes)  # fmt: skip
+def count(name: tuple[str, str], connections: int) -> SeriesCount:
+    """Connections of a software's name and version; nine were opened."""
+    return SeriesCount("CLIENT", *name, connections, 9, max(0, 9 - connections))
 
 
-def beat(sequence: int, epoch: int = 1, interval_ms: int = 5000, gateway: str = "g", **changes: Any) -> GaugeEntry:
-    """The entry of a heartbeat itself, or of one part of it."""
-    nothing: dict[str, Any] = dict.fromkeys(("listener", "software_name", "software_version", "connections", "opened", "closed"))
-    parts = {"heartbeat_interval_ms": interval_ms, "heartbeat_parts": 1}
-    return series(("", ""), sequence, 0, epoch, gateway)._replace(**{**nothing, **parts, **changes})
+def series(name: tuple[str, str], sequence: int, connections: int, epoch: int = 1, gateway: str = "g", **changes: Any) -> InputRecord:
+    """A record that is no heartbeat, with the counts of one series."""
+    return _record(sequence, epoch, gateway, kind=Kind.OPENED, counts=(count(name, connections),), **changes)
 
 
-def listed(name: tuple[str, str], sequence: int, connections: int, **changes: Any) -> GaugeEntry:
-    """What a heartbeat says of a series."""
-    return series(name, sequence, connections, **{"heartbeat_parts": 1, "heartbeat_interval_ms": 5000, **changes})
+def beat(
+    sequence: int, epoch: int = 1, interval_ms: int = 5000, gateway: str = "g", counts: Iterable[SeriesCount] = (), **changes: Any
+) -> InputRecord:
+    """A heartbeat, or one part of it."""
+    figures = {"kind": Kind.HEARTBEAT, "heartbeat_interval_ms": interval_ms, "heartbeat_parts": 1, "counts": tuple(counts)}
+    return _record(sequence, epoch, gateway, **{**figures, **changes})
 
 
-def heartbeat(sequence: int, counts: Mapping[str, int], **changes: Any) -> list[GaugeEntry]:
-    """A whole one: connections by the software's name, of its version 1 unless it is unknown."""
-    names = {(name, "unknown" if name == "unknown" else "1"): count for name, count in counts.items()}
-    return [*(listed(name, sequence, count, **changes) for name, count in names.items()), beat(sequence, **changes)]
+def listed(name: tuple[str, str], sequence: int, connections: int, **changes: Any) -> InputRecord:
+    """A heartbeat with one series."""
+    return beat(sequence, counts=[count(name, connections)], **changes)
+
+
+def heartbeat(sequence: int, counts: Mapping[str, int], **changes: Any) -> list[InputRecord]:
+    """One with these series: connections by the software's name, of its version 1 unless it is unknown."""
+    names = {(name, name if name in ("unknown", "other") else "1"): number for name, number in counts.items()}
+    return [beat(sequence, counts=[count(*of) for of in names.items()], **changes)]
+
+
+def _record(sequence: int, epoch: int, gateway: str, **changes: Any) -> InputRecord:
+    place = {name: changes.pop(name, 0) for name in _OF_INPUT}
+    fields = {
+        "version": 1, "cluster_id": "c", "broker_id": 1, "gateway_id": gateway, "gateway_epoch": epoch, "sequence": sequence,
+        "timestamp_ms": 0, "listener_name": "CLIENT", "security_protocol": "PLAINTEXT", **changes,
+    }  # fmt: skip
+    return InputRecord(version=1, topic=CONNECTIONS, client="", connection=ClientConnectionRecord(**fields), **place)
 
 
 class Topic:
@@ -64,9 +79,9 @@ class Topic:
             else:
                 self.values[key] = value
 
-    def take(self, gauges: Gauges, entries: Iterable[GaugeEntry]) -> None:
+    def take(self, gauges: Gauges, inputs: Iterable[InputRecord]) -> None:
         """Takes what the job writes of a batch."""
-        self.write(gauges.apply(list(entries), now=0))
+        self.write(gauges.apply(inputs, now=0))
 
     def recorded(self) -> dict[str, dict[str, Any]]:
         """What its values say, as `oracle.gauges` does."""

@@ -103,7 +103,7 @@ def test_gauges_count_gateways_beyond_the_limit_and_say_which(monkeypatch: pytes
     assert reported is not None
     assert (reported.code, reported.failing, reported.severity) == ("OP004", True, "high")
     assert 'gateway "gw-2" of broker 1' in reported.message
-    changes = known.apply([beat(1, gateway="gw-2"), beat(1, gateway="gw-1", host="edge")], now=0.0)
+    changes = known.apply([beat(1, gateway="gw-2"), beat(1, gateway="gw-1", gateway_host="edge")], now=0.0)
     assert list(changes) == ['["c",1,"gw-1"]'], "those of the same batch that have room"
 
 

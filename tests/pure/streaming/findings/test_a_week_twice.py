@@ -22,7 +22,6 @@ from clientscope.session.state import Identity
 from streaming.findings.engine import CONNECTIONS_BACK_MS
 from streaming.findings.inputs import EngineInput
 from streaming.gauges import Gauges
-from streaming.gauges.heartbeats import gauge_entries
 
 STEP_MS, STEPS = 20 * MINUTE, 7 * 24 * 3
 SECRET = setting("sasl.password", None, state=ValueState.KEY_INFIX, length=14, digest=KEY.digest("hunter2-canary"))
@@ -92,7 +91,7 @@ class Week(Fleet):
         self.events += [(self.now, encode(each)) for each in records if each]
         new = connected(self.events[begin:], begin)
         self.engine.apply(new)
-        self.topic.take(self._gauges, gauge_entries(new))
+        self.topic.take(self._gauges, new)
         self.later(SECOND)
 
 
@@ -138,7 +137,7 @@ def test_week_is_played_twice(seed: int) -> None:
         assert said(again) == said(week), reads.__name__
     gauges, topic = Gauges(dict(week.topic.values), now=0), Topic()
     topic.values = dict(week.topic.values)
-    topic.take(gauges, gauge_entries(connected(week.events)))
+    topic.take(gauges, connected(week.events))
     assert topic.recorded() == week.topic.recorded() == oracle.gauges(as_json(connected(week.events)))
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import random
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
-from gauge_rows import Topic, beat, listed
+from gauge_rows import Topic, listed
 
 from clientscope.kafka.writer import partition_of
-from streaming.gauges import GaugeEntry, Gauges, ReadClock, read_clock
+from clientscope.records.input_record import InputRecord
+from streaming.gauges import Gauges, ReadClock, read_clock
 
 HISTORIES, AT_ONCE = 300, 100
 ENDS = 250.0
@@ -55,7 +56,7 @@ class History:
         self.stalled = (begins, begins + chance.uniform(1, 60)) if chance.random() < 0.3 else NEVER
         self.grows = chance.uniform(20, 200) if chance.random() < 0.2 else NEVER[0]
         self.more = self.partitions + (chance.randrange(1, 4) if self.grows < ENDS else 0)
-        self.log: dict[int, list[tuple[float, list[GaugeEntry]]]] = {number: [] for number in range(self.more)}
+        self.log: dict[int, list[tuple[float, list[InputRecord]]]] = {number: [] for number in range(self.more)}
         self.gateways = [self._live(f"g{chance.randrange(1_000)}-{number}") for number in range(chance.randrange(1, 7))]
         for records in self.log.values():
             records += [(chance.uniform(0, ENDS), []) for _ in range(chance.randrange(5))]  # junk
@@ -79,8 +80,7 @@ class History:
 
     def _append(self, here: Gateway, when: float, moves: float, sequence: int) -> None:
         partition = here.moves_to if when >= moves else here.partition
-        parts = {"interval_ms": int(here.interval_s * 1000), "gateway": here.name}
-        entries = [listed(("java", "1"), sequence, 1, gateway=here.name), beat(sequence, **parts)]
+        entries = [listed(("java", "1"), sequence, 1, gateway=here.name, interval_ms=int(here.interval_s * 1000))]
         self.log[partition].append((when, entries))
         here.appended.append(when)
         again = when + self.chance.uniform(0, 20)
@@ -92,11 +92,11 @@ class History:
         there = self.more if at >= self.grows else self.partitions
         return {number: bisect_left(self.times[number], at) for number in range(there)}
 
-    def read(self, number: int, begin: int, end: int) -> list[GaugeEntry]:
+    def read(self, number: int, begin: int, end: int) -> list[InputRecord]:
         """The entries of a partition's records."""
         records = self.log[number][begin:end]
         return [
-            entry._replace(partition=number, offset=begin + place, appended_ms=int(at * 1000))
+            replace(entry, partition=number, offset=begin + place, appended_ms=int(at * 1000))
             for place, (at, entries) in enumerate(records)
             for entry in entries
         ]
@@ -130,13 +130,13 @@ class Job:
         """A batch ends, whose plan was made a while ago."""
         self.reported = dict(self.positions)
         away = self.history.away[0] <= at < self.history.away[1]
-        entries: list[GaugeEntry] = []
+        entries: list[InputRecord] = []
         for number, end in ({} if away else self.history.ends(self.batch_at)).items():
             begin = self.positions.get(number, 0)
             until = min(end, begin + (1000 if at > self.hurries else self.pace[number]))
             entries += self.history.read(number, begin, until)
             self.positions[number] = max(begin, until)
-        self.heard.update(entry.gateway for entry in entries)
+        self.heard.update(entry.connection.gateway_id for entry in entries)
         self.chance.shuffle(entries)
         self.topic.write(self.gauges.apply(entries, self.clock.now(at), lambda *place: self.clock.appended(*place, at)))
         self.clock.applied(entries)
