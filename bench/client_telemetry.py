@@ -29,7 +29,8 @@ from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import TelemetryRecords
 from clientscope.session.state import Identity, MetricsPushed
 from clientscope.wire.telemetry import GZIP, PushedMetrics
-from streaming.transforms import telemetry_rows
+from udfs.kernels.client_facts import rows_of_facts
+from udfs.kernels.quarantine import with_evidence
 
 METRICS = {"Java": 147, "librdkafka": 10}
 CLIENTS, INTERVAL_S = 10_000, 60
@@ -133,7 +134,7 @@ def measured(metrics: int) -> Measured:
     rows = pa.array([value for _, value in kept.published], pa.binary())
     for _ in range(ROUNDS):
         began = time.process_time()
-        telemetry_rows(rows, None)
+        with_evidence(rows_of_facts, rows, None)
         of_job.append((time.process_time() - began) / PUSHES)
     sizes = statistics.mean(len(each.metrics) for each in pushes), statistics.mean(len(value) for _, value in kept.published)
     return Measured(*sizes, kept.sent, *map(statistics.median, (took[_LEARNS:], in_full[_LEARNS:], of_job)))

@@ -18,7 +18,6 @@ from clientscope.profiles import Thresholds
 from clientscope.records.result_record import SOURCE_PLACE
 from clientscope.records.topics import CONFIGS
 from udfs import decode
-from udfs.decode import decode_connections, decode_pushes
 from udfs.kernels import live as kernels
 from udfs.kernels.client_facts import CLIENT, COLUMNS, TOPICS, rows_of_facts
 from udfs.kernels.quarantine import FIELDS, with_evidence
@@ -116,38 +115,21 @@ def pushes(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
         records: of ``clientscope.configs``; its tombstones are passed over.
         digest_key: digests leaks that no gateway has redacted, and what can't be decoded.
     """
-    rows = partial(push_rows, digest_key=digest_key)
-    arrow_type = pa.struct([*decode.PUSH, *FIELDS])
-    return computed(records.where(F.col("value").isNotNull()), _PLACE, "r", rows, arrow_type, "value")
+    return _decoded(records.where(F.col("value").isNotNull()), decode.decode_pushes, decode.PUSH, digest_key)
 
 
 def connections(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """Every field of each ClientConnectionRecord, its names redacted; otherwise as `pushes`."""
-    rows = partial(connection_rows, digest_key=digest_key)
-    arrow_type = pa.struct([*decode.CONNECTION, *FIELDS])
-    return computed(records, _PLACE, "r", rows, arrow_type, "value")
+    return _decoded(records, decode.decode_connections, decode.CONNECTION, digest_key)
 
 
 def telemetry(records: DataFrame, digest_key: DigestKey | None) -> DataFrame:
     """The client's names and the facts of each record of clients' own metrics (`udfs.kernels.client_facts`); otherwise as `pushes`."""
-    rows = partial(telemetry_rows, digest_key=digest_key)
-    arrow_type = pa.struct([*CLIENT, *COLUMNS, TOPICS, decode.DECODE_ERROR, *FIELDS])
-    return computed(records, _PLACE, "r", rows, arrow_type, "value")
+    return _decoded(records, rows_of_facts, (*CLIENT, *COLUMNS, TOPICS, decode.DECODE_ERROR), digest_key)
 
 
-def push_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
-    """The kernel of `pushes`."""
-    return with_evidence(decode_pushes(values, digest_key), values, digest_key)
-
-
-def connection_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
-    """The kernel of `connections`."""
-    return with_evidence(decode_connections(values, digest_key), values, digest_key)
-
-
-def telemetry_rows(values: pa.Array, digest_key: DigestKey | None) -> pa.StructArray:
-    """The kernel of `telemetry`."""
-    return with_evidence(rows_of_facts(values, digest_key), values, digest_key)
+def _decoded(records: DataFrame, kernel: Kernel, fields: Iterable[pa.Field], digest_key: DigestKey | None) -> DataFrame:
+    return computed(records, _PLACE, "r", partial(with_evidence, kernel, key=digest_key), pa.struct([*fields, *FIELDS]), "value")
 
 
 def observed(rows: DataFrame, name: str, reasons: Iterable[str]) -> DataFrame:

@@ -1,6 +1,6 @@
 """Plans of all queries, by name: the topic that each reads, and the table that it writes.
 
-Without Spark, since the commands about checkpoints start no JVM; what a query does is in the file of its name in `streaming/queries/`.
+Without Spark, since the commands about checkpoints start no JVM; what a query does is in `streaming/queries/`.
 """
 
 from __future__ import annotations

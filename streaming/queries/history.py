@@ -1,4 +1,7 @@
-"""Shared parts of history's queries: a topic -> Delta, and ``clientscope.quarantine`` for records that are invalid."""
+"""History's queries: a topic -> Delta, and ``clientscope.quarantine`` for records that are invalid.
+
+`PUSHES` and `CONNECTIONS` are all that one can be; that of clients' metrics has a file of its own.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,21 @@ from collections.abc import Callable, Iterable, Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
+from clientscope.digest import DigestKey
 from clientscope.kafka.access import KafkaAccess
+from clientscope.records import codec
+from clientscope.records.config_record import ClientConfigRecord
+from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.topics import QUARANTINE
 from sinks.history.batches import CheckpointOlder, append
 from sinks.history.tables import repeated
 from streaming import transforms
 from streaming.checkpoints.plans import PLANS
 from streaming.job_metrics import QUARANTINE as QUARANTINED
-from streaming.queries.query import JobContext, source, start
+from streaming.queries.query import JobContext, JobQuery, source, start
 from streaming.sources import Pace, sink_options
 from streaming.spark import query_id, record_batches
+from streaming.supervision import Running
 
 _MOST = 50_000
 """Records of a batch, whose decoded rows Spark keeps until both sinks have them."""
@@ -63,3 +71,19 @@ def start_history(
     rows = transforms.observed(step(job, source(job, name, beginning, Pace(_MOST, interval_s))), QUARANTINED, reasons)
     writer = rows.writeStream.foreachBatch(write)
     return start(writer, name, beginning.location, min(interval_s, _LOOK_S))
+
+
+def _query(name: str, step: Callable[[DataFrame, DigestKey | None], DataFrame], record: type) -> JobQuery:
+    def step_of(job: JobContext, records: DataFrame) -> DataFrame:
+        return step(records, job.digest_key)
+
+    return JobQuery(
+        start=lambda job: Running(start_history(job, name, step_of, codec.reasons(record))),
+        reads=PLANS[name].topics,
+        writes=(QUARANTINE,),
+        step=step_of,
+    )
+
+
+PUSHES = _query("history_pushes", transforms.pushes, ClientConfigRecord)
+CONNECTIONS = _query("history_connections", transforms.connections, ClientConnectionRecord)

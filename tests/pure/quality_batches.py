@@ -14,7 +14,8 @@ from record_bytes import config_record, connection_record, setting
 
 from clientscope.records.topics import CONFIGS
 from sinks.quality.suites import SUITES
-from streaming.transforms import connection_rows, push_rows
+from udfs.decode import decode_connections, decode_pushes
+from udfs.kernels.quarantine import with_evidence
 
 NOW_MS = 1_800_000_000_000
 """When all of them were made, and appended but for those that say otherwise."""
@@ -24,7 +25,7 @@ UNBALANCED = connection_record(99, [("java", "4", 2, 1, 0)], timestamp_ms=NOW_MS
 
 def append(history: Path, topic: str, values: list[bytes], newest_ms: int = NOW_MS, places: list[int] | None = None) -> None:
     """A commit of those that are kept, in the columns of the job's."""
-    rows = (push_rows if topic == CONFIGS else connection_rows)(pa.array(values, pa.binary()), None)
+    rows = with_evidence(decode_pushes if topic == CONFIGS else decode_connections, pa.array(values, pa.binary()), None)
     fields = [field.name for field in rows.type if field.name not in ("decode_error", "length", "digest")]
     times = [NOW_MS] * (len(values) - 1) + [newest_ms]
     table = pa.table(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,11 @@ from clientscope.digest import DigestKey
 FIELDS = (pa.field("length", pa.int32()), pa.field("digest", pa.string()))
 
 
-def with_evidence(decoded: pa.StructArray, values: pa.BinaryArray, key: DigestKey | None) -> pa.StructArray:
+def with_evidence(
+    decode: Callable[[pa.Array, DigestKey | None], pa.StructArray], values: pa.Array, key: DigestKey | None
+) -> pa.StructArray:
     """Decoded records with `FIELDS` behind their own; ``digest`` (hexadecimal) only for those that failed, and with a key."""
+    decoded = decode(values, key)
     failed = decoded.field("decode_error").is_valid().to_numpy(zero_copy_only=False)
     columns = [decoded.field(field.name) for field in decoded.type]
     lengths = pc.fill_null(pc.binary_length(values), 0)

@@ -17,8 +17,8 @@ from clientscope.catalog.client_facts import BY_METRIC, BY_TOPIC, FACTS, PREFIX
 from clientscope.digest import DigestKey
 from clientscope.errors import RecordError
 from clientscope.records.telemetry import ATTRIBUTES, MOST_RECORD_BYTES
-from streaming.transforms import telemetry_rows
 from udfs.kernels.client_facts import COLUMNS, MOST_TOPICS, REASONS, ClientFacts, client_facts, rows_of_facts
+from udfs.kernels.quarantine import with_evidence
 
 LATENCY, SENT, ERRORS = (f"{PREFIX}producer.{name}" for name in ("request.latency.max", "record.send.total", "record.error.total"))
 LAG, CONSUMED = f"{PREFIX}consumer.fetch.manager.records.lag.max", f"{PREFIX}consumer.fetch.manager.records.consumed.total"
@@ -161,14 +161,14 @@ def test_whatever_another_program_writes_as_a_client_is_a_row_or_a_reason(attrib
                     each.value.int_value = value
                 case str(value):
                     each.value.string_value = value
-    rows = telemetry_rows(binaries(data.SerializeToString()), None)
+    rows = with_evidence(rows_of_facts, binaries(data.SerializeToString()), None)
     assert rows.field("decode_error").to_pylist()[0] in (None, *REASONS)
 
 
 def test_records_become_rows_with_nulls_for_what_is_not_said() -> None:
     good = measured({LATENCY: 79.0}, {SENT: 120.0}, milliseconds=2_000)
     values = [telemetry_record(good, client_id=SECRET), telemetry_record(MetricsData()), b"\0\0"]
-    rows = telemetry_rows(binaries(*values), DigestKey(b"k" * 32)).to_pylist()
+    rows = with_evidence(rows_of_facts, binaries(*values), DigestKey(b"k" * 32)).to_pylist()
     first, empty, broken = rows
     assert (first["client_kind"], first["interval_ms"], first["record_rate"], first["lag_max_records"]) == ("producer", 2_000, 60.0, None)
     assert (first["client_software_version"], first["decode_error"], first["principal"]) == ("4.4.0", None, None)
@@ -190,7 +190,7 @@ def test_records_become_rows_with_nulls_for_what_is_not_said() -> None:
 )
 def test_what_cannot_be_read_or_names_no_client_is_the_reason(reason: str, value: bytes | None) -> None:
     values = binaries(value, telemetry_record(MetricsData()))
-    assert telemetry_rows(values, None).field("decode_error").to_pylist() == [reason, None]
+    assert with_evidence(rows_of_facts, values, None).field("decode_error").to_pylist() == [reason, None]
 
 
 @pytest.mark.parametrize("missing", [name for name in ATTRIBUTES if name not in ("client_id", "principal", "copied")])
@@ -204,4 +204,4 @@ def test_a_record_without_an_attribute_names_no_client(missing: str) -> None:
 
 
 def test_a_batch_of_nothing() -> None:
-    assert len(telemetry_rows(binaries(), None)) == 0
+    assert len(with_evidence(rows_of_facts, binaries(), None)) == 0
