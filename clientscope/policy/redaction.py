@@ -189,25 +189,26 @@ def judged_record(record: ClientConfigRecord, names: ClientNames, left: Left | N
 
 
 def _stays(record: ClientConfigRecord) -> bool:
-    """Whether all settings may stay as they are; nearly all records come from gateways, which have judged them."""
+    """Whether all settings may stay as they are; nearly all records come from gateways, which have judged them.
+
+    A fleet's clients say the same again and again, so what was judged is remembered; of numbers too short for a secret one stands for all.
+    """
     of_type, redacted = record.types.get, record.redacted
     for key, value in record.settings.items():
         if key in redacted:
             if value is not None or judge_key_text(key) is not ValueState.PRESENT:
                 return False
-        elif not _may_stay(key, value or "", of_type(key, "string")):
+            continue
+        text = value or ""
+        if len(text) <= _SHORT_NUMBER and text.isdecimal() and text.isascii():
+            text = "1"
+        judge = _remembered if len(key) + len(text) <= _LONGEST_SETTING else _remembered.__wrapped__
+        if not judge(key, text, of_type(key, "string")):
             return False
     return True
 
 
 _SHORT_NUMBER = 9
-
-
-def _may_stay(key: str, value: str, of_type: TypeName) -> bool:
-    """A fleet's clients say the same again and again; of numbers too short for a secret one stands for all."""
-    if len(value) <= _SHORT_NUMBER and value.isascii() and value.isdecimal():
-        value = "1"
-    return (_remembered if len(key) + len(value) <= _LONGEST_SETTING else _remembered.__wrapped__)(key, value, of_type)
 
 
 @lru_cache(maxsize=_SETTINGS_REMEMBERED)
