@@ -246,7 +246,7 @@ class Book:
                 if entry is None:
                     continue
                 for where in entry.found_in(application.key, keys):
-                    where.passed_ms = max(where.passed_ms, now_ms)
+                    where.ended(now_ms)
                 self._dirty.add(fingerprint)
 
     def erased(self, clients: Mapping[str, int]) -> None:
@@ -447,7 +447,7 @@ class Book:
             if entry is None or entry.code in push.unjudged:
                 continue
             for where in entry.found_in(application.key, keys):
-                if not entry.is_over(where) and where.passes(push):
+                if not (entry.standing.ended_ms and where.is_over) and where.passes(push):
                     self._dirty.add(fingerprint)
 
     def _without(self, push: JudgedPush) -> None:
@@ -488,7 +488,7 @@ class Book:
         for (key, setting), where in entry.places.items():
             application = self._clients.application(key)
             application.found(entry.fingerprint, setting)
-            application.newest_ms = max(application.newest_ms, where.last_seen_ms)
+            application.newest_ms = max(application.newest_ms, where.last.appended_ms)
 
     def _remove(self, fingerprint: str) -> None:
         entry = self.entries.pop(fingerprint, None)

@@ -52,7 +52,7 @@ from clientscope.severities import SEVERITIES
 from clientscope.topic_values import Setting
 from streaming.findings import ordered
 from streaming.findings.clients import LiveClients
-from streaming.findings.inputs import ClientNames, JudgedPush, LogPosition, There, whereabouts
+from streaming.findings.inputs import NEVER, ClientNames, JudgedPush, LogPosition, There, whereabouts
 from streaming.findings.ordered import order
 from streaming.findings.presence import GRACE_MS
 from streaming.findings.problems import TEXTS, RuleText
@@ -138,8 +138,8 @@ def restored(record: Finding) -> FindingEntry:
         entry.application = key_of(record.application)
         if record.kind == "setting":
             seen_ms = {(entry.application, ""): record.last_seen_ms}
-    passed_ms = max(record.ended_ms or 0, record.last_seen_ms + 1) if ended else 0
-    entry.places = {place: Where(last_seen_ms=at_ms, passed_ms=passed_ms) for place, at_ms in seen_ms.items()}
+    passed = LogPosition.at(max(record.ended_ms or 0, record.last_seen_ms + 1)) if ended else NEVER
+    entry.places = {place: Where(last=LogPosition.at(at_ms), passed=passed) for place, at_ms in seen_ms.items()}
     entry.first_seen_ms, entry.last_seen_ms = record.first_seen_ms, record.last_seen_ms
     entry.present = record.state == "open"
     is_alerted = record.state == "open" and record.alert is not None and record.alert.at_ms >= record.opened_ms
@@ -184,11 +184,9 @@ def _client(of: Application, clients: Sequence[Client]) -> client_patterns.Patte
 
 
 def _places(entry: FindingEntry, counts: Mapping[Place, int]) -> list[LeakPlace]:
-    order = sorted(entry.places, key=lambda key: (-counts.get(key, 0), -entry.places[key].last_seen_ms, key))
-    # A place's time may be later than any push's, to be after a push of an earlier offset.
-    seen_ms = {key: min(entry.places[key].last_seen_ms, entry.last_seen_ms) for key in order[:MOST_PLACES]}
+    order = sorted(entry.places, key=lambda key: (-counts.get(key, 0), -entry.places[key].last.appended_ms, key))
     return [
-        LeakPlace(application=identity(key[0]), key=key[1], clients=counts.get(key, 0), last_seen_ms=seen_ms[key])
+        LeakPlace(application=identity(key[0]), key=key[1], clients=counts.get(key, 0), last_seen_ms=entry.places[key].last.appended_ms)
         for key in order[:MOST_PLACES]
     ]
 
@@ -292,7 +290,7 @@ def _opened(entry: FindingEntry, notifies: bool, now_ms: int) -> FindingStanding
 
 def _ended_ms(entry: FindingEntry, state: State, now_ms: int) -> int:
     if state == "resolved" and entry.places:
-        return max(where.passed_ms for where in entry.places.values())
+        return max(where.passed.appended_ms for where in entry.places.values())
     return now_ms
 
 
@@ -318,55 +316,42 @@ MOST_REACHED = 50
 
 @dataclass
 class Where:
-    """One place of a finding.  Times are ms since the epoch.
+    """One place of a finding.
 
     Attributes:
         clients: those that have it there, each with its severity: an index in ``SEVERITIES``.
-        live: how many of them are connected; one that several gateways have seen counts once.
-        last_seen_ms: when a push last had it; passed_ms: when a push of that application last was without it. Of the two, the later one
-            is of the newer push, even if Kafka's time went back between them.
-        last_seen_at, passed_at: where these pushes are; None where that isn't known.
+        last, passed: the newest push that has it there, and the newest of that application that is without it.
+        live: how many of the clients are connected; one that several gateways have seen counts once.
         had: the finding's fingerprint and this place, one object for all clients that have it here.
     """
 
     clients: dict[str, int] = field(default_factory=dict)
-    last_seen_ms: int = 0
-    passed_ms: int = 0
-    last_seen_at: LogPosition | None = None
-    passed_at: LogPosition | None = None
+    last: LogPosition = NEVER
+    passed: LogPosition = NEVER
     live: int = 0
     had: tuple[str, Place] | None = None
     _seen: Counter[ClientNames] = field(default_factory=Counter)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether a newer push is without it."""
+        return self.passed.is_after(self.last)
+
     def seen(self, push: JudgedPush) -> None:
         """A push has it there."""
-        at = push.position
-        if self.last_seen_at is None and push.appended_ms < self.last_seen_ms:
-            return  # by the topic there was a newer one, which compaction may have taken away
-        self.last_seen_ms = max(self.last_seen_ms, push.appended_ms)
-        if self.last_seen_at is None or at.is_after(self.last_seen_at):
-            self.last_seen_at = at
-        self._order()
+        if push.position.is_after(self.last):
+            self.last = push.position
 
     def passes(self, push: JudgedPush) -> bool:
         """A push is without it; whether that is news."""
-        at = push.position
-        is_newest = self.passed_at is None or at.is_after(self.passed_at)
-        if push.appended_ms <= self.passed_ms and (self.passed_at is None or not is_newest):
+        if not push.position.is_after(self.passed):
             return False
-        self.passed_ms = max(self.passed_ms, push.appended_ms)
-        if is_newest:
-            self.passed_at = at
-        self._order()
+        self.passed = push.position
         return True
 
-    def _order(self) -> None:
-        if self.last_seen_at is None or self.passed_at is None:
-            return
-        if self.passed_at.is_after(self.last_seen_at):
-            self.passed_ms = max(self.passed_ms, self.last_seen_ms + 1)
-        else:
-            self.last_seen_ms = max(self.last_seen_ms, self.passed_ms)
+    def ended(self, at_ms: int) -> None:
+        """Nothing is known of the application any more."""
+        self.passed = LogPosition.at(max(at_ms, self.last.appended_ms + 1, self.passed.appended_ms))
 
     def count(self, push: JudgedPush, by: int) -> None:
         """One that has it there is connected (1), or isn't any more (-1)."""
@@ -459,7 +444,7 @@ class FindingEntry:
         """Makes room before `add`: beyond `MOST_PLACES_KEPT` places, those of the tenant with the most go first; returns those removed."""
         if place in self.places or len(self.places) < MOST_PLACES_KEPT:
             return []
-        held = [HeldEntry(key, tenant_of(json.loads(key[0])[0], ""), 0, at.last_seen_ms) for key, at in self.places.items()]
+        held = [HeldEntry(key, tenant_of(json.loads(key[0])[0], ""), 0, at.last.appended_ms) for key, at in self.places.items()]
         gone = beyond(held, MOST_PLACES_KEPT)
         for each in gone:
             self._lose(self.places.pop(cast(Place, each.key)))
@@ -506,10 +491,6 @@ class FindingEntry:
         for key in keys:
             if (where := self.places.get((application, key))) is not None:
                 yield where
-
-    def is_over(self, where: Where) -> bool:
-        """Whether it has ended, and another push without it changes nothing in this place."""
-        return self.standing.ended_ms > 0 and where.passed_ms > where.last_seen_ms
 
     def _lose(self, where: Where) -> None:
         for severity in where.clients.values():
@@ -576,7 +557,7 @@ class FindingEntry:
     @property
     def passed(self) -> bool:
         """Whether newer pushes are without it everywhere, so that it ends once no connected client has it."""
-        return bool(self.places) and all(where.last_seen_ms < where.passed_ms for where in self.places.values())
+        return bool(self.places) and all(where.is_over for where in self.places.values())
 
 
 class Holders(NamedTuple):

@@ -65,6 +65,14 @@ class LogPosition(NamedTuple):
             return self.offset > other.offset
         return self > other
 
+    @classmethod
+    def at(cls, time_ms: int) -> LogPosition:
+        """Before all records of this time: where a record was of which no more is known than when Kafka took it."""
+        return cls(time_ms, -1, -1)
+
+
+NEVER = LogPosition.at(0)
+
 
 @dataclass(frozen=True, slots=True)
 class JudgedPush:

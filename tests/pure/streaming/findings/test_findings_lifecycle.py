@@ -16,7 +16,7 @@ from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.suppressions import Suppression
 from clientscope.severities import SEVERITIES
 from streaming.findings.entry import QUIET_MS, FindingEntry, FindingStanding, Holders, Policy, Where, advance, restored
-from streaming.findings.inputs import JudgedPush, whereabouts
+from streaming.findings.inputs import JudgedPush, LogPosition, whereabouts
 from streaming.findings.presence import GRACE_MS
 
 NOW = 1_800_000_000_000
@@ -50,7 +50,7 @@ def entry(
 ) -> FindingEntry:
     """One of one place, or of none: what is compared, and clientscope's own."""
     compared = kind in ("fleet", "operation")
-    places = {} if compared else {PLACE: Where({"c": severity}, seen_ms, passed_ms)}
+    places = {} if compared else {PLACE: Where({"c": severity}, LogPosition.at(seen_ms), LogPosition.at(passed_ms))}
     return FindingEntry(
         "f" * 32, "AN101", kind, severity=severity, message="m", application=None if kind == "operation" else APPLICATION, places=places,
         severities=Counter() if compared else Counter([severity]), first_seen_ms=seen_ms, last_seen_ms=seen_ms, standing=standing, **fields,
