@@ -43,8 +43,8 @@ from streaming.fatal_records import FatalRecords
 from streaming.findings.entry import Policy
 from streaming.findings.fact_reports import FactReports
 from streaming.job_checkpoints import Checkpoints
+from streaming.job_metrics import CRASHED, JobMetrics
 from streaming.job_metrics import QUARANTINE as QUARANTINED
-from streaming.job_metrics import JobMetrics
 from streaming.queries.query import JobContext
 from streaming.queries.registry import QUERIES, wanted
 from streaming.releases import MINORS, installed, untested
@@ -267,7 +267,8 @@ class _Job:
             except Py4JError as error:  # a busy machine can reset a connection to the JVM; the next call takes a new one
                 log.warning("the JVM's memory could not be measured, and is measured again: %s", error)
             else:
-                self.metrics.memory(heap, other)
+                self.metrics.set("jvm_memory_bytes", heap, "heap")
+                self.metrics.set("jvm_memory_bytes", other, "nonheap")
 
     def _finished(self, report: StreamingQueryProgress) -> None:
         """Takes in the report of a batch, in Spark's thread."""
@@ -300,7 +301,7 @@ class _Job:
 
     def _crashed(self, topic: str, number: int) -> None:
         """Counts records of a topic that were found to kill the process that decodes them, and are skipped from now on. From any thread."""
-        self.metrics.crashed(topic, number)
+        self.metrics.quarantined(topic, CRASHED, number)
         message = f"A record of {topic} killed the process that decodes it; it is in {QUARANTINE} and passed over: please report it."
         self._conditions.report(Condition("OP002", f"topic {topic}", True, "high", message, now_ms()))
         self.supervisor.hurry()

@@ -107,49 +107,29 @@ class JobMetrics:
         """The lag at the query's last report. From any thread."""
         return self._lags.get(query, Lag())
 
-    def watched(self, query: str, running: bool, restarts: int) -> None:
-        """Whether a query runs."""
-        self._set("query_running", running, query)
-        self._set("query_restarts", restarts, query)
+    def set(self, name: str, value: float, *labels: str | int) -> None:
+        """Sets one of `_GAUGES`. From any thread."""
+        gauge = self._gauges[name]
+        (gauge.labels(*labels) if labels else gauge).set(value)
 
-    def memory(self, heap: int, other: int) -> None:
-        """Bytes that the JVM uses of its heap, and of its own besides (classes, compiled code)."""
-        self._set("jvm_memory_bytes", heap, "heap")
-        self._set("jvm_memory_bytes", other, "nonheap")
+    def quarantined(self, topic: str, reason: str, number: int) -> None:
+        """Counts records of a topic that can't be read (`CRASHED`), or that an engine failed at (`PASSED_OVER`). From any thread."""
+        self._count("quarantined", topic, reason, by=number)
 
     def lost(self, records: Mapping[tuple[str, str, int], int]) -> None:
         """How many records were passed over, by query, topic and partition."""
         for place, number in records.items():
-            self._set("lost_records", number, *place)
-
-    def state(self, query: str, rows: int, size_bytes: int) -> None:
-        """What a query keeps itself, rather than in Spark's state store."""
-        self._set("state_rows", rows, query)
-        self._set("state_bytes", size_bytes, query)
-
-    def silence_paused(self, paused: bool) -> None:
-        """Whether the silence of gateways that were not heard since an outage isn't measured yet."""
-        self._set("silence_paused", paused)
-
-    def engines_behind(self, records: Mapping[str, int]) -> None:
-        """How many records the engines have still to take in, by topic."""
-        for topic, number in records.items():
-            self._set("engine_lag_records", number, topic)
+            self.set("lost_records", number, *place)
 
     def catching_up(self, still: bool) -> None:
         """Whether the engine of findings still reads what was there at its start."""
         self.is_catching_up = still
-        self._set("findings_catching_up", still)
+        self.set("findings_catching_up", still)
 
     @property
     def python_bytes(self) -> int:
         """Resident memory of this process; 0 where the system doesn't say."""
         return int(self.registry.get_sample_value("process_resident_memory_bytes") or 0)
-
-    def kept(self, sizes: Mapping[str, int]) -> None:
-        """How much the engine of findings remembers of what."""
-        for what, number in sizes.items():
-            self._set("findings_kept", number, what)
 
     def limits(self, overflows: Iterable[Overflow]) -> None:
         """How much each limit left out since its query was started, which begins at 0 again."""
@@ -163,14 +143,6 @@ class JobMetrics:
         """Has each scrape ask what clients say that push metrics of their own, as `streaming.reporting_clients` has it."""
         self._client_facts.ask = ask
 
-    def crashed(self, topic: str, number: int) -> None:
-        """Counts records of a topic that were found to kill the process that decodes them. From any thread."""
-        self._count("quarantined", topic, CRASHED, by=number)
-
-    def passed_over(self, topic: str, number: int) -> None:
-        """Counts records of a topic that an engine failed at. From any thread."""
-        self._count("quarantined", topic, PASSED_OVER, by=number)
-
     def finished(self, report: StreamingQueryProgress, now: float | None = None) -> None:
         """Counts a batch.  To be called once for each, in any thread.
 
@@ -178,7 +150,7 @@ class JobMetrics:
             now: seconds since the epoch.
         """
         now, query = time.time() if now is None else now, report.name
-        self._set("last_progress_timestamp_seconds", now, query)
+        self.set("last_progress_timestamp_seconds", now, query)
         if report.numInputRows:
             self._read_ms[query] = int(now * 1000)
         self._count("input_rows", query, by=report.numInputRows)
@@ -199,13 +171,13 @@ class JobMetrics:
             return
         self._seen[query] = place
         now = time.time() if now is None else now
-        self._set("last_progress_timestamp_seconds", now, query)
+        self.set("last_progress_timestamp_seconds", now, query)
         self._offsets(query, report.sources, now)
 
     def _observed(self, report: StreamingQueryProgress) -> None:
         read = report.observedMetrics.get(READ)
         if read is not None and read["newest_ms"] is not None:
-            self._set("read_timestamp_seconds", read["newest_ms"] / 1000, report.name)
+            self.set("read_timestamp_seconds", read["newest_ms"] / 1000, report.name)
         observed = report.observedMetrics.get(QUARANTINE)
         if observed is not None:
             topic = next(iter(json.loads(report.sources[0].endOffset)))
@@ -220,14 +192,10 @@ class JobMetrics:
                 key = (query, *place)
                 if not lag:
                     self._caught_up[key] = now
-                self._set("lag_records", lag, *key)
-                self._set("lag_seconds", now - self._caught_up.setdefault(key, now), *key)
+                self.set("lag_records", lag, *key)
+                self.set("lag_seconds", now - self._caught_up.setdefault(key, now), *key)
                 records, behind_s = records + lag, max(behind_s, now - self._caught_up[key])
         self._lags[query] = Lag(records, int(behind_s * 1000), self._read_ms.get(query))
 
     def _count(self, name: str, *labels: str, by: float = 1) -> None:
         self._counters[name].labels(*labels).inc(by)
-
-    def _set(self, name: str, value: float, *labels: str | int) -> None:
-        gauge = self._gauges[name]
-        (gauge.labels(*labels) if labels else gauge).set(value)

@@ -31,7 +31,7 @@ from streaming import clients_seen
 from streaming.findings.engine import CONNECTIONS_BACK_MS, FindingsEngine
 from streaming.findings.inputs import EngineInput
 from streaming.findings.retention import Kept
-from streaming.job_metrics import JobMetrics
+from streaming.job_metrics import PASSED_OVER, JobMetrics
 from streaming.queries.query import JobContext
 
 log = logging.getLogger(__name__)
@@ -108,8 +108,9 @@ class FindingsPublisher:
         metrics.catching_up(not self._caught_up)
         with self._lock:
             for topic, number in self._findings.passed_over.take().items():
-                metrics.passed_over(topic, number)
-            metrics.kept(self._findings.sizes())
+                metrics.quarantined(topic, PASSED_OVER, number)
+            for what, size in self._findings.sizes().items():
+                metrics.set("findings_kept", size, what)
             metrics.limits(self._findings.limits)
 
     def close(self) -> None:

@@ -24,7 +24,7 @@ from clientscope.kafka.writer import TopicWriter, partition_of
 from clientscope.records.input_record import InputRecord
 from clientscope.records.topics import CONNECTIONS, GAUGES
 from streaming.gauges import Changes, Gauges, ReadClock
-from streaming.job_metrics import JobMetrics
+from streaming.job_metrics import PASSED_OVER, JobMetrics
 from streaming.limits import PassedOver
 
 log = logging.getLogger(__name__)
@@ -95,9 +95,11 @@ class GaugesPublisher:
         """Rows and bytes of the state."""
         with self._lock:
             for topic, number in self._passed_over.take().items():
-                metrics.passed_over(topic, number)
-            metrics.state("live", *self._gauges.size())
-            metrics.silence_paused(self._clock.waits)
+                metrics.quarantined(topic, PASSED_OVER, number)
+            rows, size_bytes = self._gauges.size()
+            metrics.set("state_rows", rows, "live")
+            metrics.set("state_bytes", size_bytes, "live")
+            metrics.set("silence_paused", self._clock.waits)
             metrics.limits([self._gauges.full])
             if (condition := self._gauges.full.condition(now_ms())) is not None:
                 self._conditions.report(condition)

@@ -339,7 +339,8 @@ class Supervisor:
                 if not self._stopping.is_set():
                     log.warning("whether query %s runs could not be asked, and is asked again: %s", each.name, error)
                 continue
-            self._metrics.watched(each.name, each.well, each.restarts)
+            self._metrics.set("query_running", each.well, each.name)
+            self._metrics.set("query_restarts", each.restarts, each.name)
             running = each.running
             if running is not None and now - reported_s >= _REPORT_S:
                 reported_s = now

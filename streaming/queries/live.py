@@ -36,7 +36,7 @@ from clientscope.records.result_record import SOURCE_PLACE, PushResult
 from clientscope.records.topics import CONFIGS, CONNECTIONS, DECISIONS, FINDINGS, GAUGES, INPUTS, RESULTS, STATUS
 from streaming import transforms
 from streaming.findings.inputs import EngineInput, Erased
-from streaming.job_metrics import JobMetrics
+from streaming.job_metrics import PASSED_OVER, JobMetrics
 from streaming.publish_findings import FindingsPublisher
 from streaming.publish_gauges import EndsAsked, GaugesPublisher
 from streaming.queries.query import JobContext, JobQuery, source, start
@@ -148,13 +148,14 @@ class LiveQuery(Running):
 
     def measure(self, metrics: JobMetrics) -> None:
         """How far the engines are behind, and what they keep."""
-        metrics.engines_behind(self._behind)
+        for topic, number in self._behind.items():
+            metrics.set("engine_lag_records", number, topic)
         self._say_lag((metrics.lag("live").records or 0) + sum(self._behind.values()), now_ms())
         self._gauges.measure(metrics)
         self._findings.measure(metrics)
         undecodable, self._undecodable = self._undecodable, Counter()
         for topic, number in undecodable.items():
-            metrics.passed_over(topic, number)
+            metrics.quarantined(topic, PASSED_OVER, number)
 
     def _say_lag(self, waiting: int, at_ms: int) -> None:
         lags, (lagged, said_ms) = waiting >= _LAGS_AT, self._said_lag
