@@ -263,13 +263,15 @@ class Book:
             if gone and not (entry.known or entry.lately or any(where.clients for where in entry.places.values())):
                 self._drop(entry)
 
-    def compared(self, code: str, found: Mapping[str, Found], ends: bool = True) -> None:
-        """What comparing clients has found by one rule, by fingerprint; what is not among it is over.
+    def compared(self, code: str, found: Iterable[Found], ends: bool = True) -> None:
+        """What comparing clients has found by one rule; what is not among it is over.
 
         Args:
             ends: False where what is not among it may still be so.
         """
-        for fingerprint, (problem, application, evidence, clients, at_ms) in found.items():
+        there = set()
+        for problem, application, evidence, clients, at_ms in found:
+            there.add(problem.fingerprint)
             entry = self._entry(problem, clients[0].pushes[-1].tenant if clients else tenant_of(identity(application).principal, ""))
             before = entry.present, entry.severity, entry.message, entry.settings, entry.evidence, entry.last_seen_ms, entry.newest
             entry.application, entry.compared = application, clients
@@ -280,9 +282,9 @@ class Book:
             entry.evidence = evidence or entry.evidence
             now = True, entry.severity, entry.message, entry.settings, entry.evidence, entry.last_seen_ms, entry.newest
             if before != now or entry.published is None or entry.published.client_count != sum(map(len, clients)):
-                self._dirty.add(fingerprint)
+                self._dirty.add(problem.fingerprint)
         for fingerprint in self.present(code) if ends else ():
-            if fingerprint not in found:
+            if fingerprint not in there:
                 entry = self.entries[fingerprint]
                 entry.present, entry.compared = False, ()
                 self._dirty.add(fingerprint)

@@ -47,7 +47,7 @@ Pair = tuple[JudgedPush, JudgedPush]
 
 def contradictions(
     pairs: Iterable[Pair], live: fleet.Live, judges: fleet.Judges, under_way: Iterable[str], now_ms: int
-) -> dict[str, fleet.Found]:
+) -> Iterator[fleet.Found]:
     """One finding for each application that has such a client.
 
     A client that has just started with other settings contradicts nothing yet: what was seen is of its start before.
@@ -68,11 +68,9 @@ def contradictions(
             line = f"{key}: {fleet.shown(value)} by the client, {fleet.shown(shown)} in its requests"
             differ[said.application].setdefault(key, (value, [line]))
             at_ms[said.application] = max(at_ms.get(said.application, 0), seen.appended_ms, said.appended_ms)
-    found: dict[str, fleet.Found] = {}
     for application, keys in differ.items():
         in_order = {key: keys[key] for key in sorted(keys)}
-        found |= fleet.one(fleet.CONTRADICTION, application, in_order, fleet.of_application(live, application), at_ms[application])
-    return found
+        yield fleet.one(fleet.CONTRADICTION, application, in_order, fleet.of_application(live, application), at_ms[application])
 
 
 def differences(said: JudgedPush, seen: JudgedPush) -> dict[str, tuple[str, str]]:
@@ -114,9 +112,8 @@ def _differ(said: str, shown: str) -> bool:
 _MOST_NAMED = 5
 
 
-def shared_members(live: fleet.Live, judges: fleet.Judges, now_ms: int) -> dict[str, fleet.Found]:
+def shared_members(live: fleet.Live, judges: fleet.Judges, now_ms: int) -> Iterator[fleet.Found]:
     """One finding for each application that has such members; a client that several gateways see is one."""
-    found: dict[str, fleet.Found] = {}
     for application, clients in live.items():
         whose: dict[tuple[str, str], dict[There, int]] = defaultdict(dict)
         for push in clients.pushes:
@@ -134,8 +131,7 @@ def shared_members(live: fleet.Live, judges: fleet.Judges, now_ms: int) -> dict[
         if lines:
             first = next(member for member, holders in shared.items() if len(holders) > 1)
             differ = {"group.instance.id": (first, lines[: fleet.MOST_SETTINGS])}
-            found |= fleet.one(MEMBERS, application, differ, (clients,), clients.newest_ms)
-    return found
+            yield fleet.one(MEMBERS, application, differ, (clients,), clients.newest_ms)
 
 
 def _line(member: str, holders: list[There]) -> str:
@@ -150,11 +146,10 @@ _Written = Mapping[tuple[str, str], tuple[str, str]]
 """Cluster and `_alike` of a topic → its name, and an application that writes it in transactions."""
 
 
-def uncommitted_reads(live: fleet.Live, reports: FactReports, judges: fleet.Judges, now_ms: int) -> dict[str, fleet.Found]:
+def uncommitted_reads(live: fleet.Live, reports: FactReports, judges: fleet.Judges, now_ms: int) -> Iterator[fleet.Found]:
     """One finding for each application that reads such a topic, by what its clients and the topic's producers say in their metrics."""
     written = _written(live, reports.topics("producer", now_ms))
     topics_read = reports.topics("consumer", now_ms) if written else {}
-    found: dict[str, fleet.Found] = {}
     for application, clients in live.items() if topics_read else ():
         lines: dict[str, str] = {}
         for there in {push.there for push in clients.pushes if push.settings.get(_ISOLATION) == _UNCOMMITTED}:
@@ -165,9 +160,7 @@ def uncommitted_reads(live: fleet.Live, reports: FactReports, judges: fleet.Judg
             named = [lines[topic] for topic in sorted(lines)]
             if len(named) > _MOST_NAMED:
                 named[_MOST_NAMED:] = [f"and {len(named) - _MOST_NAMED} more topics"]
-            of_one = fleet.of_application(live, application)
-            found |= fleet.one(ISOLATION, application, {_ISOLATION: (_UNCOMMITTED, named)}, of_one, clients.newest_ms)
-    return found
+            yield fleet.one(ISOLATION, application, {_ISOLATION: (_UNCOMMITTED, named)}, (clients,), clients.newest_ms)
 
 
 def _written(live: fleet.Live, said: Mapping[There, list[str]]) -> _Written:
@@ -244,10 +237,9 @@ JOINED = (
 )
 
 
-def joined(of: Joined, live: fleet.Live, reports: FactReports, judges: fleet.Judges, now_ms: int) -> dict[str, fleet.Found]:
+def joined(of: Joined, live: fleet.Live, reports: FactReports, judges: fleet.Judges, now_ms: int) -> Iterator[fleet.Found]:
     """One finding for each application that has such a client; a setting counts where it is known exactly."""
     worst = reports.worst(of.fact, now_ms)
-    found: dict[str, fleet.Found] = {}
     for application, clients in live.items() if worst else ():
         numbers: defaultdict[There, list[int]] = defaultdict(list)
         for push in clients.pushes:
@@ -261,18 +253,15 @@ def joined(of: Joined, live: fleet.Live, reports: FactReports, judges: fleet.Jud
             value = str(min(max(numbers[there]) for there in verdicts))
             severities = [verdict.severity for verdict in verdicts.values() if verdict.severity is not None]
             at_ms = max(worst[there].at_ms for there in verdicts)
-            of_one = fleet.of_application(live, application)
-            found |= fleet.one(of.rule, application, {of.setting: (value, lines)}, of_one, at_ms, max(severities, default=None))
-    return found
+            yield fleet.one(of.rule, application, {of.setting: (value, lines)}, (clients,), at_ms, max(severities, default=None))
 
 
 def risen_retries(
     changes: Mapping[str, fleet.Change], live: fleet.Live, reports: FactReports, judges: fleet.Judges, now_ms: int
-) -> dict[str, fleet.Found]:
+) -> Iterator[fleet.Found]:
     """AN408: applications whose producers send more again since they started with other settings, for two hours after that."""
     begin_ms = now_ms - 2 * COMPARED * INTERVAL_MS
     lately = {application: change for application, change in changes.items() if change.now.appended_ms > begin_ms}
-    found: dict[str, fleet.Found] = {}
     for application, counts in reports.retries(lately).items() if lately else ():
         limits, change = judges.limits(fleet.RETRIES, application), lately[application]
         begin = change.now.appended_ms // INTERVAL_MS  # has some of both, so it counts for neither
@@ -284,10 +273,8 @@ def risen_retries(
         differ = fleet.differences(change)
         if differ and sum(after) >= limits["retries"] and now >= limits["times"] * usual:
             lines = [f"{_rounded(now)} records are sent again in five minutes, {_rounded(usual)} were before"]
-            found |= fleet.one(
-                fleet.RETRIES, application, {"": (None, lines), **differ}, fleet.of_application(live, application), change.now.appended_ms
-            )
-    return found
+            of_one = fleet.of_application(live, application)
+            yield fleet.one(fleet.RETRIES, application, {"": (None, lines), **differ}, of_one, change.now.appended_ms)
 
 
 def _lines(verdicts: Mapping[There, _Verdict], clients: str) -> Iterator[str]:

@@ -84,12 +84,11 @@ class Judges:
         return None if rule.code in profile.off else {**rule.limits, **profile.limits.get(rule.code, {})}
 
 
-def drift(live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
+def drift(live: Live, judges: Judges, now_ms: int) -> Iterator[Found]:
     """AN310: connected clients of one group, or else of one application, that differ though none has started lately."""
     cohorts: dict[str, list[LiveClients]] = defaultdict(list)
     for application, clients in live.items():
         cohorts[_cohort(application)].append(clients)
-    found: dict[str, Found] = {}
     for cohort, members in cohorts.items():
         limits = judges.limits(DRIFT, cohort)
         at_ms = max(clients.newest_ms for clients in members)
@@ -97,20 +96,17 @@ def drift(live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
             continue
         differ = _differences(members)
         if differ:
-            found |= one(DRIFT, cohort, differ, members, at_ms)
-    return found
+            yield one(DRIFT, cohort, differ, members, at_ms)
 
 
-def changed(changes: Mapping[str, Change], live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
+def changed(changes: Mapping[str, Change], live: Live, judges: Judges, now_ms: int) -> Iterator[Found]:
     """AN401: applications that started with other values than before, lately."""
-    found: dict[str, Found] = {}
     for application, change in changes.items():
         limits = judges.limits(CHANGED, application)
         if limits is None or now_ms - change.now.appended_ms > limits["hours"] * _HOUR_MS:
             continue
         if differ := differences(change):
-            found |= one(CHANGED, application, differ, of_application(live, application), change.now.appended_ms)
-    return found
+            yield one(CHANGED, application, differ, of_application(live, application), change.now.appended_ms)
 
 
 def differences(change: Change) -> dict[str, tuple[Any, list[str]]]:
@@ -123,7 +119,7 @@ def differences(change: Change) -> dict[str, tuple[Any, list[str]]]:
     }
 
 
-def rare_values(live: Live, judges: Judges) -> dict[str, Found]:
+def rare_values(live: Live, judges: Judges) -> Iterator[Found]:
     """AN402: applications that are alone with a value."""
     by_library: dict[str, dict[str, Settings]] = defaultdict(dict)
     for application, clients in live.items():
@@ -134,7 +130,6 @@ def rare_values(live: Live, judges: Judges) -> dict[str, Found]:
                 libraries.remove(push.software_name)
                 if not libraries:
                     break
-    found: dict[str, Found] = {}
     for of_applications in by_library.values():
         holders: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for application, settings in of_applications.items():
@@ -153,11 +148,10 @@ def rare_values(live: Live, judges: Judges) -> dict[str, Found]:
                     line = f"{key}: {shown(value)} here alone, {shown(usual)} in {len(values[usual])} of {total} applications"
                     alone[applications[0]][key] = value, [line]
         for application, differ in alone.items():
-            found |= one(RARE, application, differ, of_application(live, application), live[application].newest_ms)
-    return found
+            yield one(RARE, application, differ, (live[application],), live[application].newest_ms)
 
 
-def old_versions(live: Live, judges: Judges) -> dict[str, Found]:
+def old_versions(live: Live, judges: Judges) -> Iterator[Found]:
     """AN403: applications with a release that almost no other application still has."""
     by_library: dict[str, dict[str, str]] = defaultdict(dict)
     for application, clients in live.items():
@@ -165,7 +159,6 @@ def old_versions(live: Live, judges: Judges) -> dict[str, Found]:
             known = by_library[library].get(application)
             if numbers(version) and (known is None or numbers(version) < numbers(known)):
                 by_library[library][application] = version
-    found: dict[str, Found] = {}
     for library, versions in by_library.items():
         order = sorted(numbers(version) for version in versions.values())
         for application, version in versions.items():
@@ -175,8 +168,7 @@ def old_versions(live: Live, judges: Judges) -> dict[str, Found]:
             as_old = bisect_right(order, numbers(version))
             if as_old * 100 <= len(order) * limits["rare_percent"]:
                 line = f"{library} {version}: {as_old} of {len(order)} applications have this release or an older one"
-                found |= one(VERSION, application, {"": (None, [line])}, of_application(live, application), live[application].newest_ms)
-    return found
+                yield one(VERSION, application, {"": (None, [line])}, (live[application],), live[application].newest_ms)
 
 
 def storms(
@@ -186,7 +178,7 @@ def storms(
     judges: Judges,
     under_way: Iterable[str],
     now_ms: int,
-) -> dict[str, Found]:
+) -> Iterator[Found]:
     """AN404: applications that open and close connections all the time.
 
     Args:
@@ -202,15 +194,13 @@ def storms(
         if limits is not None and closed * part >= limits["closed"]:
             many[application] = closed, part, limits
     now_open = open_of({who: application for application in many for who in closings[application].by})
-    found: dict[str, Found] = {}
     for application, (closed, part, limits) in many.items():
         if closed * part >= limits["times_open"] * now_open[application]:
             rounded = 10 ** max(0, len(str(closed)) - 1)  # so that the sentence, which is written again with each change, stays
             at = closings[application].at
             lines = [f"more than {closed // rounded * rounded - 1} connections closed within five minutes", *_most_closed_at(at)]
             severity = HIGH if closed >= limits["high"] else MEDIUM
-            found |= one(STORM, application, {"": (None, lines)}, of_application(live, application), now_ms, severity)
-    return found
+            yield one(STORM, application, {"": (None, lines)}, of_application(live, application), now_ms, severity)
 
 
 def _most_closed_at(at: Counter[ClosedAt]) -> Iterator[str]:
@@ -223,12 +213,6 @@ def _most_closed_at(at: Counter[ClosedAt]) -> Iterator[str]:
         others = f" and {len(counts) - MOST_NAMED} more" if len(counts) > MOST_NAMED else ""
         if most:
             yield f"{field} {', '.join(map(str, most))}{others}"
-
-
-def found_in(rule: Rule, application: str, lines: list[str], live: Live, at_ms: int, message: str = "") -> dict[str, Found]:
-    """One finding of an application, without a setting, for these reasons; ``message`` in place of the rule's."""
-    found = one(rule, application, {"": (None, lines)}, of_application(live, application), at_ms)
-    return {which: each._replace(problem=each.problem._replace(message=message or each.problem.message)) for which, each in found.items()}
 
 
 @lru_cache(maxsize=20_000)
@@ -278,8 +262,13 @@ def one(
     clients: Sequence[LiveClients],
     at_ms: int,
     severity: int | None = None,
-) -> dict[str, Found]:
-    """One finding of an application, whatever the number of settings: many go wrong together."""
+    message: str = "",
+) -> Found:
+    """One finding of an application, whatever the number of settings: many go wrong together.
+
+    Args:
+        message: in place of the rule's.
+    """
     which = fingerprint(rule.code, application, "")
     named = list(differ.items())[:MOST_SETTINGS]
     settings = tuple({"key": key, "origin": "pushed", **_recorded(value)} for key, (value, _) in named if key)
@@ -287,8 +276,8 @@ def one(
     if len(differ) > len(named):
         lines.append(f"and {len(differ) - len(named)} more settings")
     severity = SEVERITIES.index(rule.severity) if severity is None else severity
-    problem = Problem(which, rule.code, "fleet", "", severity, rule.message(FIRED), settings)
-    return {which: Found(problem, application, lines, clients, at_ms)}
+    problem = Problem(which, rule.code, "fleet", "", severity, message or rule.message(FIRED), settings)
+    return Found(problem, application, lines, clients, at_ms)
 
 
 def _recorded(value: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from clientscope.catalog.releases import api_name
@@ -18,7 +18,7 @@ from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readi
 from clientscope.readiness.seen import SeenClients, uses
 from clientscope.records.input_record import InputRecord
 from clientscope.records.requested_versions import unpack
-from streaming.findings.fleet import UPGRADE, Found, Judges, Live, found_in
+from streaming.findings.fleet import UPGRADE, Found, Judges, Live, of_application, one
 from streaming.limits import Limit, Overflow
 from udfs.kernels.applications import of_client
 
@@ -55,7 +55,7 @@ class RequestedVersions:
         self._seen = SeenClients(MOST_CLIENTS, KEPT_MS)
         self._changed = True
         self._judged_ms = 0
-        self._found: dict[str, Found] = {}
+        self._found: list[Found] = []
         self._targets: dict[str, str | None] = {}
 
     def happened(self, event: InputRecord) -> None:
@@ -65,15 +65,15 @@ class RequestedVersions:
         if dropped := self._seen.dropped["seen_clients"] - before:
             self.full.exceeded("some of those who have the most", dropped)
 
-    def found(self, live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
-        """Findings by fingerprint, made anew once a minute, and with any news of few clients."""
+    def found(self, live: Live, judges: Judges, now_ms: int) -> list[Found]:
+        """Findings, made anew once a minute, and with any news of few clients."""
         if (self._changed and len(self._seen) <= FEW_CLIENTS) or abs(now_ms - self._judged_ms) >= _AGAIN_MS:
             self._changed, self._judged_ms = False, now_ms
             self._seen.expire(now_ms)
-            self._found = self._judge(live, judges, now_ms)
+            self._found = list(self._judge(live, judges, now_ms))
         return self._found
 
-    def _judge(self, live: Live, judges: Judges, now_ms: int) -> dict[str, Found]:
+    def _judge(self, live: Live, judges: Judges, now_ms: int) -> Iterator[Found]:
         lines: dict[str, Counter[str]] = defaultdict(Counter)
         unserved: dict[str, set[tuple[int, int]]] = defaultdict(set)
         targets: dict[str, str] = {}
@@ -91,11 +91,10 @@ class RequestedVersions:
                 unserved[application] |= broken
                 targets[application] = target
                 last_ms[application] = max(last_ms[application], *(use.last_ms for use in used if (use.api_key, use.api_version) in broken))
-        found: dict[str, Found] = {}
         for application, of_clients in lines.items():
             message = _message(unserved[application], targets[application])
-            found |= found_in(UPGRADE, application, _sentences(of_clients), live, last_ms[application], message)
-        return found
+            differ = {"": (None, _sentences(of_clients))}
+            yield one(UPGRADE, application, differ, of_application(live, application), last_ms[application], message=message)
 
     def _target(self, limits: Mapping[str, float]) -> str | None:
         """The release of a profile; None for one that isn't known, which is logged once."""
