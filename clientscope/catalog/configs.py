@@ -36,6 +36,8 @@ class ClientType(Enum):
     ADMIN = "admin"
     STREAMS = "streams"
 
+    __hash__ = object.__hash__  # Enum's own is a function in Python, which would be called 70 times for a push
+
 
 DEFAULT_KEYS: dict[ClientType, tuple[str, ...]] = {
     ClientType.PRODUCER: (

@@ -6,7 +6,7 @@ The data are those of `clientscope.catalog.settings`; whose settings correspond,
 from __future__ import annotations
 
 import re
-from enum import Enum
+from enum import StrEnum
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from clientscope.catalog.known_keys import EMBEDDED
 from clientscope.catalog.settings import Facts, KnownSetting, Library, Release
 
 
-class NameState(Enum):
+class NameState(StrEnum):
     """What a name is to a client."""
 
     KNOWN = "known"

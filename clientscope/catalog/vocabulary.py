@@ -42,6 +42,7 @@ SETTLED_BY: dict[ClientType, tuple[str, ...]] = {
 }  # fmt: skip
 """The settings that dialects' `settle` looks at or changes; of `IDENTIFIERS` only whether they are set."""
 
+_LONGEST_PLAIN = 20
 _NUMBER = re.compile(r"[+-]?\d{1,19}(\.\d{1,19})?", re.ASCII)
 _REMEMBERED = 16_384
 
@@ -185,6 +186,8 @@ def _spellings(dialect: Dialect | None, key: str) -> Mapping[str, str]:
 
 def number(text: str) -> float:
     """A number as ConfigDef would take it, or librdkafka for its fractions; NaN for anything else."""
+    if text.isdecimal() and text.isascii() and len(text) < _LONGEST_PLAIN:  # nearly every one
+        return float(text)
     text = text.strip()
     return float(text) if _NUMBER.fullmatch(text) else math.nan
 

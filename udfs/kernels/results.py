@@ -21,6 +21,9 @@ from udfs.rules.registry import RULES
 
 PER_INSTANCE = frozenset({"client.id", "group.instance.id", "client.rack", "transactional.id", "consumer.id"})
 """Settings that instances of one application rightly differ in; they aren't compared."""
+_PLAIN = (None,) * (len(SettingOf._fields) - 3)
+"""What most settings have besides key, value and origin."""
+_LONGEST_OF_INSTANCE = max(map(len, PER_INSTANCE))
 
 
 class Place(NamedTuple):
@@ -38,8 +41,14 @@ def result(push: Push, written: Sequence[str], place: Place) -> tuple[str, bytes
     Args:
         written: keys of the secrets that its record contains.
     """
-    record, judged = push.record, list(judge(push, RULES))
-    client = key_of(record)
+    record, client = push.record, key_of(push.record)
+    codes: dict[int, list[str]] = {PASSED: [], NOT_EVALUABLE: []}
+    fired = []
+    for rule, judgement in judge(push, RULES):
+        if judgement.outcome == FIRED:
+            fired.append(_fired(push, rule, judgement))
+        else:
+            codes[judgement.outcome].append(rule.code)
     value = PushResult(
         version=1,
         **place._asdict(),
@@ -61,16 +70,20 @@ def result(push: Push, written: Sequence[str], place: Place) -> tuple[str, bytes
         application=application_of(push),
         settings=len(push.settings),
         redacted=sum(each.redacted is not None for each in push.settings),
-        rules=tuple(_fired(push, rule, judgement) for rule, judgement in judged if judgement.outcome == FIRED),
-        passed=tuple(rule.code for rule, judgement in judged if judgement.outcome == PASSED),
-        not_evaluable=tuple(rule.code for rule, judgement in judged if judgement.outcome == NOT_EVALUABLE),
+        rules=tuple(fired),
+        passed=tuple(codes[PASSED]),
+        not_evaluable=tuple(codes[NOT_EVALUABLE]),
         client=client,
         client_type=push.client_type and push.client_type.value,
         member=push.text("group.instance.id"),
         transactional=bool(push.text("transactional.id")) or push.is_hidden("transactional.id"),
         unsearched=not push.searched,
         written=tuple(written),
-        configuration={each.key: _compared(each) for each in push.settings if normalise(each.key) not in PER_INSTANCE},
+        configuration={
+            each.key: _compared(each)
+            for each in push.settings
+            if len(each.key) > _LONGEST_OF_INSTANCE or normalise(each.key) not in PER_INSTANCE
+        },
     )
     text = encode(value)
     if len(text) > MOST_BYTES:  # what doesn't fit into a record of Kafka's would stop the job
@@ -93,9 +106,13 @@ def key_of(record: ClientConfigRecord | ClientConnectionRecord) -> str:
 
 def _fired(push: Push, rule: Rule, judgement: Judgement) -> FiredRule:
     severity: Severity = rule.severity if judgement.severity is None else SEVERITIES[judgement.severity]
-    shown = (zip(SettingOf._fields, each, strict=True) for each in judgement.settings or ())
-    settings = ({name: value for name, value in each if value is not None} for each in shown)
-    return FiredRule(rule.code, rule.name, severity, rule.said_of(push, FIRED), tuple(settings))
+    return FiredRule(rule.code, rule.name, severity, rule.said_of(push, FIRED), tuple(map(_shown, judgement.settings or ())))
+
+
+def _shown(setting: SettingOf) -> dict[str, Any]:
+    if setting.value is not None and setting[3:] == _PLAIN:
+        return {"key": setting.key, "value": setting.value, "origin": setting.origin}
+    return {name: value for name, value in zip(SettingOf._fields, setting, strict=True) if value is not None}
 
 
 def _compared(setting: RecordedSetting) -> str | list[Any] | None:

@@ -46,11 +46,16 @@ def socket_buffer_small(push: Push) -> Judgement:
 @judges("AN312")
 def certificate_unchecked(push: Push) -> Judgement:
     name = push.text("ssl.endpoint.identification.algorithm")
-    off = [SettingOf(each.key, each.value, "set") for each in push.settings if _OFF.fullmatch(f"{each.key}={(each.value or '').strip()}")]
+    off = [SettingOf(each.key, each.value, "set") for each in push.settings if _turns_off(each.key, each.value or "")]
     if name is not None and name.strip().lower() in ("", "none"):
         off += push.evidence(("ssl.endpoint.identification.algorithm",))
     plain = (push.text("security.protocol") or "").upper() in ("PLAINTEXT", "SASL_PLAINTEXT")
     return judged(bool(off) and not plain, bool(off) or name is not None, settings=off or None)
+
+
+def _turns_off(key: str, value: str) -> bool:
+    text = value.strip().lower()
+    return text in ("false", "true") and _OFF.fullmatch(f"{key}={text}") is not None
 
 
 _OFF = re.compile(r"(?:enable\.ssl\.certificate\.verification|ssl_check_hostname)=false|(?:.*\.)?insecure_?skip_?verify=true", re.I)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 from clientscope.catalog.config_values import parse
@@ -12,12 +11,11 @@ from clientscope.catalog.dialects import LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.placeholders import TEMPLATE
-from clientscope.records.config_record import RecordedSetting
 from udfs.rules.engine.push import Push, SettingOf
 from udfs.rules.engine.rule import Judgement, judges, pointing
 
 _TYPES = {each.name.lower(): each for each in Type}
-_PARSED = (Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE)
+_PARSED = frozenset({Type.BOOLEAN, Type.INT, Type.SHORT, Type.LONG, Type.DOUBLE})
 _FRACTION = re.compile(r"[+-]?[0-9]{1,19}\.[0-9]{1,19}")
 _SHORT = 10
 """Digits of a number that may be too large for 32 bits."""
@@ -26,17 +24,6 @@ _LONGEST = 64
 
 _LONGEST_IN_FILES = 512
 _FILLED_IN = re.compile(rf".*(?:{TEMPLATE}).*|(?i:null|none)")
-
-
-def _with_type(push: Push) -> Iterator[tuple[RecordedSetting, str | None, int, str]]:
-    """The settings with a value of a type that is parsed, as it was pushed or by its name: each with its key, that type, and the value."""
-    for place, (setting, key) in enumerate(zip(push.settings, push.keys, strict=True)):
-        config_type: int = _TYPES[setting.type]
-        if config_type not in _PARSED:
-            facts = push.facts(place) if key is None else None
-            config_type = TYPES[key] if key is not None else facts.type if facts else Type.STRING
-        if config_type in _PARSED and setting.value is not None and not push.has_several(setting):
-            yield setting, key, config_type, setting.value
 
 
 def _fits(text: str, config_type: int) -> bool:
@@ -76,7 +63,13 @@ def _spelled(known: Dialect | None, name: str, key: str, config_type: int, text:
 @judges("AN311")
 def value_unparsable(push: Push) -> Judgement:
     found, wrong = False, []
-    for setting, key, config_type, value in _with_type(push):
+    for place, (setting, key) in enumerate(zip(push.settings, push.keys, strict=True)):
+        value, config_type = setting.value, int(_TYPES[setting.type])
+        if config_type not in _PARSED:  # by its name, then
+            facts = push.facts(place) if key is None else None
+            config_type = TYPES[key] if key is not None else facts.type if facts else Type.STRING
+        if config_type not in _PARSED or value is None or push.has_several(setting):
+            continue
         found = True
         if not _fits(value, config_type) and not _spelled(
             push.software.dialect, setting.key, key or setting.key, config_type, value, push.complete

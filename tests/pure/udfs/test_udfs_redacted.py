@@ -91,10 +91,10 @@ def test_what_can_not_be_decoded_stays_null() -> None:
 
 def test_evidence_is_length_and_digest() -> None:
     values = binaries(b"junk", config_record(), None)
-    rows = with_evidence(decode_pushes(values), values, KEY).to_pylist()
+    rows = with_evidence(decode_pushes, values, KEY).to_pylist()
     assert [row["length"] for row in rows] == [4, len(config_record()), 0]
     assert [row["digest"] for row in rows] == [KEY.digest("junk").hex(), None, KEY.digest("").hex()]
-    without = with_evidence(decode_pushes(values), values, None)
+    without = with_evidence(decode_pushes, values, None)
     assert without.field("digest").null_count == len(values)
 
 

@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 from clientscope.catalog import vocabulary as v
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
+from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.placeholders import is_filled_in
 from clientscope.catalog.request_settings import BETWEEN, weakest
 from clientscope.catalog.setting_names import LONGEST, NameJudgement, NameState, judge, kinds_of
-from clientscope.catalog.settings import Allowed, Facts, libraries
+from clientscope.catalog.settings import Allowed, Facts, KnownSetting, libraries
 from clientscope.policy.redaction import JudgedRecord
 from clientscope.profiles import APACHE, Profile, Thresholds
 from clientscope.records.client_key import Tenant, tenant_of
@@ -187,7 +188,7 @@ class Push:
 
     def number(self, key: str) -> float:
         """The effective value; NaN where it isn't known, or is no number."""
-        held = self._held(key)
+        held = self.values.get(key)
         return math.nan if held is None else held.number
 
     def text(self, key: str, settled: bool = True) -> str | None:
@@ -196,34 +197,34 @@ class Push:
         Args:
             settled: after the effect of other settings; False for the value as pushed.
         """
-        held = self._held(key)
+        held = self.values.get(key)
         return None if held is None else held.text if settled else held.asked
 
     def is_set(self, key: str) -> bool:
         """Whether the user set it."""
-        held = self._held(key)
+        held = self.values.get(key)
         return held is not None and held.origin == "set"
 
     def is_default(self, key: str) -> bool:
         """Whether it is the client's default."""
-        held = self._held(key)
+        held = self.values.get(key)
         return held is not None and held.origin == "default"
 
     def is_absent(self, key: str) -> bool:
         """Whether it is known to have no value at all."""
-        if self._held(key) is not None:
+        if self.values.get(key) is not None:
             return False
         return self.complete or (self.whole and self.client_type is not None and key in v.LISTED[self.client_type])
 
     def is_seen_unset(self, key: str) -> bool:
         """Whether a gateway saw that the client has set nothing, and recorded it as the default that it is."""
-        held = self._held(key)
+        held = self.values.get(key)
         seen = held is not None and held.place is not None and self.settings[held.place].default
         return seen and self.record.origin == Origin.OBSERVED
 
     def is_hidden(self, key: str) -> bool:
         """Whether there is a value that may not be shown."""
-        held = self._held(key)
+        held = self.values.get(key)
         return held is not None and held.place is not None and self.settings[held.place].redacted is not None
 
     def untouched(self, key: str, client_type: ClientType, value: str) -> bool:
@@ -241,7 +242,7 @@ class Push:
 
     def evidence(self, keys: Iterable[str]) -> list[SettingOf]:
         """The effective values of these keys; what isn't known is left out."""
-        return [self._evidence(key, held) for key in keys if (held := self._held(key)) is not None]
+        return [self._evidence(key, held) for key in keys if (held := self.values.get(key)) is not None]
 
     def _evidence(self, key: str, held: EffectiveValue) -> SettingOf:
         text = held.shown
@@ -250,15 +251,13 @@ class Push:
         setting = self.settings[held.place]
         return hidden(setting, key, held.origin) if setting.value is None else SettingOf(key, setting.value, held.origin)
 
-    def _held(self, key: str) -> EffectiveValue | None:
-        if key not in v.KEYS:
-            raise KeyError(f"{key} is no setting of Kafka's that may be shown")
-        return self.values.get(key)
-
     @cached_property
     def judgements(self) -> list[NameJudgement | None]:
         """What each setting's name is to the client; None where the library is unknown."""
-        return [self._judged(setting.key, search=False) for setting in self.settings]
+        dialect, release = self.software.dialect, self.software.release
+        if dialect is None:
+            return [None] * len(self.settings)
+        return [judge(dialect, release, self.client_type, setting.key, self.complete, search=False) for setting in self.settings]
 
     @cached_property
     def unknown(self) -> Mapping[tuple[object, ...], int]:
@@ -268,10 +267,6 @@ class Push:
             for place, (setting, each) in enumerate(zip(self.settings, self.judgements, strict=True))
             if each and each.state is NameState.UNKNOWN and len(setting.key) <= LONGEST
         }
-
-    def _judged(self, name: str, search: bool) -> NameJudgement | None:
-        dialect, release = self.software.dialect, self.software.release
-        return None if dialect is None else judge(dialect, release, self.client_type, name, self.complete, search)
 
     def search(self, looked_for: set[tuple[object, ...]]) -> None:
         """Looks for the names that are meant.
@@ -283,7 +278,10 @@ class Push:
         for name, place in self.unknown.items():
             if name in looked_for or len(looked_for) < MOST_SEARCHED:
                 looked_for.add(name)
-                self.judgements[place] = self._judged(self.settings[place].key, search=True)
+                assert self.software.dialect is not None, "no name is unknown to no library"
+                self.judgements[place] = judge(
+                    self.software.dialect, self.software.release, self.client_type, self.settings[place].key, self.complete, search=True
+                )
             else:
                 self._left_out.add(place)
 
@@ -324,9 +322,9 @@ class Push:
         if self.was_seen:
             return {}
         return {
-            place: (setting.value, facts.allowed)
-            for place, setting in enumerate(self.settings)
-            if setting.value is not None and (facts := self.facts(place)) and facts.allowed
+            place: (setting.value, each.facts.allowed)
+            for place, (setting, each) in enumerate(zip(self.settings, self.judgements, strict=True))
+            if setting.value is not None and each and each.facts and each.facts.allowed
         }
 
     def refused_by(self, *forms: str) -> Sequence[int]:
@@ -350,8 +348,8 @@ class Push:
         """The settings whose value the client's release takes, and the newest doesn't; each with the release that changed it."""
         for place, (text, _) in self.constrained.items():
             setting = self.settings[place]
-            known = self.software.dialect and libraries()[self.software.dialect.name].setting(setting.key)
-            if not known or not known.changed or place in self._refused:
+            known = _changing(self.software.dialect, setting.key)
+            if known is None or place in self._refused:
                 continue
             for kind in kinds_of(self.client_type):
                 newest = known.now(kind, ()) if kind in known.changed else None
@@ -363,6 +361,9 @@ class Push:
     @property
     def twice(self) -> Sequence[int]:
         """The places of settings that were set under another name, too."""
+        known = [key for key in self.keys if key is not None]
+        if len(set(known)) == len(known):
+            return []
         places: dict[str, dict[str, int]] = {}
         for place, (setting, key) in enumerate(zip(self.settings, self.keys, strict=True)):
             if key is not None:
@@ -402,6 +403,13 @@ def _inferred(keys: tuple[str | None, ...]) -> tuple[frozenset[ClientType], bool
     if ClientType.ADMIN in common and v.LISTED[ClientType.ADMIN].issuperset(keys) and _ADMIN_NUMBERS.issubset(keys):
         common = frozenset({ClientType.ADMIN})
     return common, False
+
+
+@lru_cache(maxsize=4096)
+def _changing(dialect: Dialect | None, name: str) -> KnownSetting | None:
+    """A setting that is known, if releases differ in the values that they take."""
+    known = libraries()[dialect.name].setting(name) if dialect else None
+    return known if known and known.changed else None
 
 
 def _origin(setting: RecordedSetting) -> str:

@@ -60,9 +60,12 @@ class Judgement(NamedTuple):
     settings: Sequence[SettingOf] | None = None
 
 
+_PASSED, _NOT_EVALUABLE = Judgement(PASSED), Judgement(NOT_EVALUABLE)
+
+
 def judged(fired: bool, known: bool, severity: int | None = None, settings: Sequence[SettingOf] | None = None) -> Judgement:
     """Fired where it is, else passed, and not evaluable where what matters isn't known."""
-    return Judgement(NOT_EVALUABLE if not known else FIRED if fired else PASSED, severity, settings)
+    return Judgement(FIRED, severity, settings) if known and fired else _PASSED if known else _NOT_EVALUABLE
 
 
 def pointing(settings: Sequence[SettingOf], known: bool, severity: int | None = None) -> Judgement:
@@ -303,25 +306,27 @@ def limit(push: Push, code: str, name: str) -> float:
 
 def judge(push: Push, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, Judgement]]:
     """What each of the rules says that is for this client, and is switched on."""
-    off, no_answers = push.profile.off, push.text("acks") == "0"
     library = push.software.dialect.name if push.software.dialect else None
-    for rule, judges_by, surely in _meant(rules, push.candidates, push.shared, library):
-        if rule.code not in off and not (rule.of_answers and no_answers):
-            judgement = judges_by(push) if surely else Judgement(NOT_EVALUABLE)
-            if judgement.outcome == FIRED and judgement.settings is None:
-                judgement = judgement._replace(settings=push.evidence(rule.keys))
-            yield rule, judgement
+    off, no_answers = push.profile.off, push.text("acks") == "0"
+    for rule, judges_by, surely in _meant(rules, push.candidates, push.shared, library, off, no_answers):
+        judgement = judges_by(push) if surely else _NOT_EVALUABLE
+        if judgement.outcome == FIRED and judgement.settings is None:
+            judgement = Judgement(FIRED, judgement.severity, push.evidence(rule.keys))
+        yield rule, judgement
 
 
 @lru_cache(maxsize=1024)
 def _meant(
-    rules: tuple[Rule, ...], candidates: frozenset[ClientType], shared: bool, library: str | None
+    rules: tuple[Rule, ...], candidates: frozenset[ClientType], shared: bool, library: str | None, off: frozenset[str], no_answers: bool
 ) -> list[tuple[Rule, Judges, bool]]:
     """The rules that may be for such a client, what judges by each, and whether it surely is for it."""
     return [
         (rule, FUNCTIONS.get(rule.code, rule.judge), shared or candidates <= rule.client_types)
         for rule in rules
-        if not candidates.isdisjoint(rule.client_types) and (rule.dialects is None or library is None or library in rule.dialects)
+        if not candidates.isdisjoint(rule.client_types)
+        and (rule.dialects is None or library is None or library in rule.dialects)
+        and rule.code not in off
+        and not (rule.of_answers and no_answers)
     ]
 
 
