@@ -51,7 +51,7 @@ test-backlog: venv  ## F27: PUSHES (10 million) wait for the job, and new ones c
 docs: docs-rules ## write what docs/ makes of the code anew: the tables of metrics.md, alerts.md, operating.md, readiness.md and telemetry.md, lint.md, rules.md
 	$(BIN)/python docs/make/metrics.py && $(BIN)/python docs/make/readiness.py && $(BIN)/python docs/make/limits.py && $(BIN)/python docs/make/faults.py && $(BIN)/python docs/make/lint.py && $(BIN)/python docs/make/client_facts.py && $(BIN)/python docs/make/schemas.py
 docs-rules: venv ## write docs/rules.md anew from the rules
-	$(BIN)/python -m clientscope.commands.rules.docs
+	$(BIN)/python docs/make/rules.py
 check: venv check-page ## ruff, mypy, import contracts; tsc and Biome on the page
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-cache
 check-page:      ## the page's JavaScript: types (JSDoc), lint, format

@@ -1,4 +1,4 @@
-"""The command ``clientscope rules``, and docs/rules.md."""
+"""The command ``clientscope rules``."""
 
 from __future__ import annotations
 

@@ -6,23 +6,96 @@ import json
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import TypedDict
 
 from rich.table import Table
 
+from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import DIALECTS
 from clientscope.commands.rules import RulesSettings
-from clientscope.commands.rules.docs import as_json, client_types, messages, needs, risks
 from clientscope.commands.sources import columns, wrapped
 from clientscope.errors import SettingsError
 from clientscope.query import RULES, matches
 from clientscope.report.api import parsed
 from clientscope.report.listing import Listed, is_narrow, show
 from clientscope.report.text import plain, table
+from clientscope.risks import Risk
 from udfs.rules.engine.rule import OUTCOMES, Rule
 from udfs.rules.registry import EVERY_RULE
 
 FIELDS = ("code", "severity", "risks", "name", "title", "client_types", "dialects", "needs", "keys", "since")
 """Fields of a rule, as JSON has them."""
+
+
+def needs(rule: Rule) -> str:
+    """What must be known to judge; of SK rules nothing beyond the push."""
+    return "any push" if rule.code.startswith("SK") else rule.needs.value
+
+
+def client_types(rule: Rule) -> str:
+    """Whose rule it is, in words."""
+    if rule.client_types == frozenset(ClientType):
+        return "any client"
+    return ", ".join(each.value for each in ClientType if each in rule.client_types)
+
+
+def risks(rule: Rule) -> str:
+    """What it risks, in words."""
+    return ", ".join(rule.risks)
+
+
+def messages(rule: Rule) -> list[str]:
+    """What it says with each outcome, by its own thresholds."""
+    return [rule.message(outcome) for outcome in range(len(OUTCOMES))]
+
+
+class RuleDocument(TypedDict):
+    """A rule in JSON; ``messages`` are by outcome."""
+
+    code: str
+    name: str
+    severity: str
+    risks: list[Risk]
+    title: str
+    client_types: list[str]
+    dialects: list[str] | None
+    needs: str
+    keys: list[str]
+    limits: dict[str, float]
+    since: str
+    messages: dict[str, str]
+    what: str
+    why: str
+    example: str
+    use_instead: str
+    sources: list[str]
+
+
+def as_json(rule: Rule) -> RuleDocument:
+    """A rule in JSON."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity,
+        "risks": list(rule.risks),
+        "title": rule.title,
+        "client_types": [each.value for each in ClientType if each in rule.client_types],
+        "dialects": None if rule.dialects is None else sorted(rule.dialects),
+        "needs": needs(rule),
+        "keys": list(rule.keys),
+        "limits": dict(rule.limits),
+        "since": rule.since,
+        "messages": dict(zip(OUTCOMES, messages(rule), strict=True)),
+        "what": _one_line(rule.what),
+        "why": _one_line(rule.why),
+        "example": _one_line(rule.example),
+        "use_instead": _one_line(rule.use_instead),
+        "sources": rule.links,
+    }
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.replace("``", "").split())
 
 
 _LIBRARIES = tuple(dialect.name for dialect in DIALECTS)

@@ -1,18 +1,15 @@
-"""Rules' documentation as JSON and as docs/rules.md, which ``python -m clientscope.commands.rules.docs`` writes."""
+"""Writes docs/rules.md from the rules themselves: ``python docs/make/rules.py``; a test compares."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TypedDict
 
-from clientscope.catalog.configs import ClientType
-from clientscope.risks import ABOUT, Risk
+from clientscope.commands.rules.explaining import client_types, needs, risks
+from clientscope.risks import ABOUT
 from udfs.rules.engine.rule import NOT_APPLICABLE, OUTCOMES, Case, Rule
 from udfs.rules.registry import EVERY_RULE
 
-PAGE = Path("docs/rules.md")
+PAGE = Path(__file__).resolve().parents[1] / "rules.md"
 
 _HEAD = """\
 # Rules
@@ -39,82 +36,15 @@ Thresholds are those of the profile `apache`; other profiles have their own. Cod
 """
 
 
-def needs(rule: Rule) -> str:
-    """What must be known to judge; of SK rules nothing beyond the push."""
-    return "any push" if rule.code.startswith("SK") else rule.needs.value
-
-
-def client_types(rule: Rule) -> str:
-    """Whose rule it is, in words."""
-    if rule.client_types == frozenset(ClientType):
-        return "any client"
-    return ", ".join(each.value for each in ClientType if each in rule.client_types)
-
-
-def risks(rule: Rule) -> str:
-    """What it risks, in words."""
-    return ", ".join(rule.risks)
-
-
-def messages(rule: Rule) -> list[str]:
-    """What it says with each outcome, by its own thresholds."""
-    return [rule.message(outcome) for outcome in range(len(OUTCOMES))]
-
-
-class RuleDocument(TypedDict):
-    """A rule in JSON; ``messages`` are by outcome."""
-
-    code: str
-    name: str
-    severity: str
-    risks: list[Risk]
-    title: str
-    client_types: list[str]
-    dialects: list[str] | None
-    needs: str
-    keys: list[str]
-    limits: dict[str, float]
-    since: str
-    messages: dict[str, str]
-    what: str
-    why: str
-    example: str
-    use_instead: str
-    sources: list[str]
-
-
-def as_json(rule: Rule) -> RuleDocument:
-    """A rule in JSON."""
-    return {
-        "code": rule.code,
-        "name": rule.name,
-        "severity": rule.severity,
-        "risks": list(rule.risks),
-        "title": rule.title,
-        "client_types": [each.value for each in ClientType if each in rule.client_types],
-        "dialects": None if rule.dialects is None else sorted(rule.dialects),
-        "needs": needs(rule),
-        "keys": list(rule.keys),
-        "limits": dict(rule.limits),
-        "since": rule.since,
-        "messages": dict(zip(OUTCOMES, messages(rule), strict=True)),
-        "what": _one_line(rule.what),
-        "why": _one_line(rule.why),
-        "example": _one_line(rule.example),
-        "use_instead": _one_line(rule.use_instead),
-        "sources": rule.links,
-    }
-
-
-def markdown(rules: Sequence[Rule] = EVERY_RULE) -> str:
+def markdown() -> str:
     """docs/rules.md."""
     rows = [
         f"| [{rule.code}](#{rule.code.lower()}) | {rule.severity} | {risks(rule)} | `{rule.name}` | {client_types(rule)} | {needs(rule)} |"
-        for rule in rules
+        for rule in EVERY_RULE
     ]
     table = "\n".join(["| code | worst severity | risks | bad pattern | of | needs |", "|---|---|---|---|---|---|", *rows])
     head = _HEAD.replace("{risks}", "\n".join(f"- **{risk}**: {about};" for risk, about in ABOUT.items()).removesuffix(";") + ".")
-    return "\n".join([head, table, "", *map(_section, rules)])
+    return "\n".join([head, table, "", *map(_section, EVERY_RULE)])
 
 
 def _section(rule: Rule) -> str:
@@ -170,15 +100,9 @@ def _setting(key: str, value: str | None) -> str:
     return f"`{key}` (redacted)" if value is None else f"`{key}={value}`"
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.replace("``", "").split())
-
-
 def _prose(text: str) -> str:
     return " ".join(text.replace("``", "`").split())
 
 
 if __name__ == "__main__":
-    written = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
-    written.write_text(markdown(), encoding="utf-8")
-    print(f"wrote {written}")
+    PAGE.write_text(markdown(), encoding="utf-8")
