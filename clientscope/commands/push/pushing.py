@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from kafka.errors import KafkaConnectionError
@@ -12,12 +13,13 @@ from kafka.errors import KafkaConnectionError
 from clientscope.catalog.configs import ClientType
 from clientscope.catalog.dialects import dialect as dialect_of
 from clientscope.client.own_connection import DeclaredClient
-from clientscope.client.settings import parse, push_enabled
+from clientscope.client.settings import push_enabled
+from clientscope.commands.lint import places
 from clientscope.commands.lint.shown import plain
 from clientscope.commands.push import PushSettings
 from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.kafka.access import KafkaAccess, require_listener
-from clientscope.settings_files import read_bytes
+from clientscope.settings_files import FORMATS, read_bytes
 
 
 def run(settings: PushSettings) -> int:
@@ -30,7 +32,7 @@ def run(settings: PushSettings) -> int:
     path = settings.properties
     if path is None:
         raise SettingsError("--properties is missing", "name the file with the client's settings, as in --properties client.properties")
-    values = parse(path, read_bytes(path), settings.format)
+    values = read(path, settings.format)
     if not push_enabled(values):
         print(f"not pushed, as {path} says enable.config.push=false")
         return 0
@@ -59,7 +61,28 @@ def run(settings: PushSettings) -> int:
     return 0
 
 
-def _connection(settings: PushSettings, values: Mapping[str, Any]) -> dict[str, Any]:
+def read(path: Path, file_format: str) -> dict[str, str]:
+    """A file's settings by name, levels joined by dots.
+
+    Args:
+        file_format: empty goes by the suffix.
+
+    Raises:
+        SettingsError: the format isn't known, or the content isn't of it, or it has no setting.
+    """
+    content, chosen = read_bytes(path), file_format or FORMATS.get(path.suffix.lower())
+    if chosen is None:
+        raise SettingsError(f"{path}: unknown format", "set --format to properties, json or yaml")
+    placed = places.read(str(path), content, chosen)
+    if tagged := next((each for each in placed if each.value and each.value.startswith("<!")), None):
+        raise SettingsError(f"{path}: line {tagged.line} has a tag of YAML, which something else fills in", "give the file that it makes")
+    values = {each.name: each.value for each in placed if each.value is not None}
+    if not values:
+        raise SettingsError(f"{path} holds no settings", "expected: names and values, such as client.id")
+    return values
+
+
+def _connection(settings: PushSettings, values: Mapping[str, str]) -> dict[str, Any]:
     """kafka-python's arguments, by the file's addresses and the settings in ``[kafka]``.
 
     Raises:
@@ -67,7 +90,7 @@ def _connection(settings: PushSettings, values: Mapping[str, Any]) -> dict[str, 
     """
     library = dialect_of(settings.dialect)
     said = {library.kafka_name(name, ClientType.ADMIN): value for name, value in values.items()}
-    protocol = str(said.get("security.protocol", "PLAINTEXT")).strip().upper()
+    protocol = said.get("security.protocol", "PLAINTEXT").strip().upper()
     if protocol != "PLAINTEXT" and settings.kafka_security_protocol == "PLAINTEXT":
         raise SettingsError(
             f"{settings.properties} says security.protocol={protocol[:40]!a}, and its security settings are not used to connect",
@@ -76,7 +99,6 @@ def _connection(settings: PushSettings, values: Mapping[str, Any]) -> dict[str, 
     servers = settings.bootstrap_servers or said.get("bootstrap.servers")
     if not servers:
         raise SettingsError(f"{settings.properties} has no bootstrap.servers", "set it there, or give --bootstrap-servers HOST:PORT")
-    addresses = servers.split(",") if isinstance(servers, str) else map(str, servers)
     # Java and librdkafka allow a scheme in front.
-    bootstrap = [re.sub(r"^\w+://", "", address.strip()) for address in addresses if address.strip()]
+    bootstrap = [re.sub(r"^\w+://", "", address.strip()) for address in servers.split(",") if address.strip()]
     return {**KafkaAccess.of(settings).client_arguments(), "bootstrap_servers": bootstrap}
