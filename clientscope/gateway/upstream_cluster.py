@@ -8,41 +8,40 @@ client has authenticated (Kafka 4.4.0). There, and where the broker isn't up yet
 
 from __future__ import annotations
 
-import socket
-import struct
-import time
+from contextlib import closing
 
 from clientscope.config import GatewaySettings
-from clientscope.config_types import split_address
-from clientscope.errors import SettingsError, WireError
-from clientscope.gateway import tls
+from clientscope.errors import EnvironmentProblem, SettingsError
 from clientscope.gateway.place import GatewayPlace
-from clientscope.gateway.worker.proxy_protocol import build
-from clientscope.wire.codes import METADATA
-from clientscope.wire.frames import LENGTH, REQUEST_HEAD
-from clientscope.wire.metadata import cluster_id
+from clientscope.kafka.access import KafkaAccess
+from clientscope.kafka.admin import connected, known_brokers
 
-_CLIENT_ID = b"clientscope-gateway-start"
-_VERSION = 4
-"""Of Metadata: the first that creates no topic, which Kafka has since 0.11."""
-_ANSWERED_S = 5.0
-_LONGEST_ANSWER = 1024 * 1024
+_ANSWERED_MS = 5_000
 
 
 def require_same_cluster(settings: GatewaySettings, place: GatewayPlace) -> None:
     """Asks the broker behind the gateway of which cluster it is. Blocks.
 
-    A listener with SASL, or whose TLS passes untouched, isn't asked. With broker ports the topics' cluster itself names its brokers.
+    A listener with SASL, whose TLS passes untouched, or that wants a load balancer's header isn't asked. With broker ports the topics'
+    cluster itself names its brokers.
 
     Raises:
         SettingsError: it is of another cluster.
     """
-    if place.tls or place.sasl or settings.broker_ports:
+    if place.tls or place.sasl or settings.broker_ports or settings.upstream_proxy_protocol:
         return
+    upstream = KafkaAccess(
+        settings.upstream,
+        "SSL" if settings.upstream_ssl_ca_location else "PLAINTEXT",
+        ca=settings.upstream_ssl_ca_location,
+        certificate=settings.upstream_ssl_certificate_location,
+        key=settings.upstream_ssl_key_location,
+        check_hostname=settings.upstream_ssl_endpoint_identification_algorithm == "https",
+    )
     try:
-        with _connected(settings) as connection:
-            other = _asked(connection)
-    except (OSError, WireError, ValueError):
+        with closing(connected(upstream, "clientscope-gateway-start", _ANSWERED_MS)) as admin:
+            other = known_brokers(admin).cluster_id
+    except EnvironmentProblem:
         return  # it isn't up, or doesn't say
     if other and other != place.cluster_id:
         raise other_cluster(settings.upstream, other, place.cluster_id)
@@ -55,32 +54,3 @@ def other_cluster(upstream: str, other: str, cluster: str) -> SettingsError:
         " clients would be recorded",
         "let both name the same cluster; each cluster has gateways, and topics of clientscope, of its own",
     )
-
-
-def _connected(settings: GatewaySettings) -> socket.socket:
-    host, port = split_address(settings.upstream)
-    connection = socket.create_connection((host, port), _ANSWERED_S)
-    try:
-        if settings.upstream_proxy_protocol:
-            connection.sendall(build(connection.getsockname()[:2], connection.getpeername()[:2]))
-        context = tls.load(settings).upstream
-        return connection if context is None else context.wrap_socket(connection, server_hostname=host)
-    except BaseException:
-        connection.close()
-        raise
-
-
-def _asked(connection: socket.socket) -> str | None:
-    body = struct.pack(">h", len(_CLIENT_ID)) + _CLIENT_ID + struct.pack(">i?", 0, False)  # of no topic, and none is created
-    connection.sendall(REQUEST_HEAD.pack(REQUEST_HEAD.size - LENGTH.size + len(body), METADATA, _VERSION, 0) + body)
-    return cluster_id(_answer(connection), _VERSION)
-
-
-def _answer(connection: socket.socket) -> bytes:
-    """A response, its length included."""
-    answer, until_s = b"", time.monotonic() + _ANSWERED_S
-    while len(answer) < LENGTH.size or len(answer) < LENGTH.size + LENGTH.unpack_from(answer)[0]:
-        if time.monotonic() > until_s or len(answer) > _LONGEST_ANSWER or not (part := connection.recv(64 * 1024)):
-            raise WireError("truncated")
-        answer += part
-    return answer

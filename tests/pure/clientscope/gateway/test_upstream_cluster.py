@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from typing import Any
 
-import address_answers as answers
 import pytest
 from jmx_exporter import PAGE, exporter
 from listeners import taking
+from scripted_broker import METADATA, SILENT, ScriptedBroker
 
 from clientscope.config import GatewaySettings
 from clientscope.errors import EnvironmentProblem, SettingsError
@@ -24,58 +23,53 @@ from clientscope.gateway.place import GatewayPlace
 from clientscope.pages import Request, listing
 from clientscope.wire.describe_cluster import BrokerSoftware
 
-METADATA = answers.metadata(4)
-"""Of a broker of the cluster named ``cluster``."""
+
+def start(upstream: str, cluster: str, protocol: str = "PLAINTEXT", **settings: Any) -> None:
+    given = GatewaySettings(upstream=upstream, **settings)
+    upstream_cluster.require_same_cluster(given, GatewayPlace(cluster, 1, "g", 1, "CLIENT", protocol))
 
 
-@contextmanager
-def upstream(*said: bytes, pause_s: float = 0) -> Iterator[GatewaySettings]:
-    """A server that answers the first request so, in pieces, and closes."""
-
-    def answer(connection: socket.socket) -> None:
-        if connection.recv(4096):
-            for piece in said:
-                time.sleep(pause_s)
-                connection.sendall(piece)
-
-    with taking(answer) as address:
-        yield GatewaySettings(upstream=address)
+@pytest.fixture
+def broker() -> Iterator[ScriptedBroker]:
+    """Of the cluster named ``c``."""
+    with closing(ScriptedBroker()) as broker:
+        yield broker
 
 
-def test_refuses_another_cluster_and_names_both() -> None:
-    with upstream(METADATA[:7], METADATA[7:]) as settings, pytest.raises(SettingsError) as refused:
-        upstream_cluster.require_same_cluster(settings, GatewayPlace("ours", 1, "g", 1, "CLIENT"))
-    assert "is a broker of cluster cluster, and --bootstrap-servers are of cluster ours" in str(refused.value)
+def test_refuses_another_cluster_and_names_both(broker: ScriptedBroker) -> None:
+    start(broker.address, "c")
+    with pytest.raises(SettingsError) as refused:
+        start(broker.address, "ours")
+    assert "is a broker of cluster c, and --bootstrap-servers are of cluster ours" in str(refused.value)
 
 
 @pytest.mark.parametrize(
     "said",
-    [
-        METADATA,
-        b"",
-        METADATA[:-20],
-        b"HTTP/1.1 400 Bad Request\r\n\r\n",
-        struct.pack(">ii", 40, 0) + bytes(36),
-        struct.pack(">ii", -1, 0),
-    ],
-    ids=["same cluster", "closes", "cut off", "HTTP", "zeros", "negative length"],
+    [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", struct.pack(">ii", 40, 0) + bytes(36), struct.pack(">ii", -1, 0)],
+    ids=["closes", "HTTP", "zeros", "negative length"],
 )
-def test_starts_before_the_same_cluster_and_one_that_says_nothing(said: bytes) -> None:
-    with upstream(said) as settings:
-        upstream_cluster.require_same_cluster(settings, GatewayPlace("cluster", 1, "g", 1, "CLIENT"))
+def test_starts_before_one_that_says_nothing(said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream_cluster, "_ANSWERED_MS", 1_000)
+
+    def answer(connection: socket.socket) -> None:
+        if connection.recv(4096):
+            connection.sendall(said)
+
+    with taking(answer) as address:
+        start(address, "ours")
 
 
-def test_waits_for_no_answer_that_comes_byte_by_byte(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would be of another cluster once it was whole."""
-    monkeypatch.setattr(upstream_cluster, "_ANSWERED_S", 0.5)
-    with upstream(*(bytes([each]) for each in METADATA), pause_s=0.05) as settings:
-        upstream_cluster.require_same_cluster(settings, GatewayPlace("ours", 1, "g", 1, "CLIENT"))
+def test_waits_for_no_answer_that_never_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream_cluster, "_ANSWERED_MS", 500)
+    with closing(ScriptedBroker(otherwise={METADATA: SILENT})) as broker:
+        start(broker.address, "ours")
 
 
-def test_asks_nothing_where_nobody_listens_or_a_client_has_to_authenticate() -> None:
-    upstream_cluster.require_same_cluster(GatewaySettings(upstream="127.0.0.1:9"), GatewayPlace("ours", 1, "g", 1, "CLIENT"))
-    with upstream(METADATA) as settings:
-        upstream_cluster.require_same_cluster(settings, GatewayPlace("ours", 1, "g", 1, "CLIENT", "SASL_PLAINTEXT"))
+def test_asks_nothing_where_nobody_listens_or_a_client_has_to_say_more_first(broker: ScriptedBroker) -> None:
+    start("127.0.0.1:9", "ours")
+    start(broker.address, "ours", "SASL_PLAINTEXT")
+    start(broker.address, "ours", upstream_proxy_protocol=True)
+    assert not broker.connections
 
 
 def test_an_upgrade_behind_a_gateway_that_runs_on(caplog: pytest.LogCaptureFixture) -> None:
