@@ -14,11 +14,11 @@ from clientscope.config import GatewaySettings
 from clientscope.config_types import split_address, split_networks
 from clientscope.errors import SettingsError
 from clientscope.gateway import tls
+from clientscope.gateway.worker.listener import Listener
 from clientscope.gateway.worker.messages import BACKLOG
-from clientscope.gateway.worker.proxied import Entrance
 from clientscope.gateway.worker.proxy_protocol import Header
 from clientscope.gateway.worker.sides import ClientSide
-from clientscope.gateway.worker.tls_transport import TlsListener, TlsTransport
+from clientscope.gateway.worker.tls_transport import TlsTransport
 
 if TYPE_CHECKING:
     from clientscope.gateway.worker.process import Worker
@@ -64,52 +64,45 @@ class Doors:
 
     Args:
         relay: makes the relay of a connection with this header; its side that takes the socket.
-        gateway: whose limits hold for handshakes, too.
+        gateway: whose limits hold for headers and handshakes, too.
     """
 
     def __init__(self, settings: GatewaySettings, relay: Callable[[Header], ClientSide], gateway: Worker) -> None:
         self.upstream = Upstream(split_address(settings.upstream), takes_proxy_header=settings.upstream_proxy_protocol)
-        self._gateway = gateway
-        self._entrance = Entrance(
-            split_networks(settings.proxy_protocol_from),
-            settings.max_connections,
-            settings.unauthenticated_timeout_ms / 1000,
-            relay,
-            lambda reason: gateway.count("connections_refused", reason),
-        )
-        self._listeners: list[asyncio.Server | TlsListener] = []
+        self._relay, self._gateway = relay, gateway
+        self._networks = split_networks(settings.proxy_protocol_from)
+        self._listeners: list[asyncio.Server | Listener] = []
 
     async def open(self, listeners: Sequence[socket.socket], settings: GatewaySettings) -> None:
         """Takes connections."""
         contexts = tls.load(settings)
         self.upstream.tls = contexts.upstream
         for listener in listeners:
-            if contexts.server is None:
-                server = await asyncio.get_running_loop().create_server(self._entrance.accept, sock=listener, backlog=BACKLOG)
+            if contexts.server is None and not self._networks:
+                loop = asyncio.get_running_loop()
+                server = await loop.create_server(lambda: self._relay(Header()), sock=listener, backlog=BACKLOG)
                 self._listeners.append(server)
             else:
                 timeout_s = settings.unauthenticated_timeout_ms / 1000
-                self._listeners.append(TlsListener(listener, contexts.server, self._entrance, self._gateway, timeout_s))
+                made = Listener(listener, contexts.server, self._networks, self._relay, self._gateway, timeout_s)
+                self._listeners.append(made)
 
     def change(self, settings: GatewaySettings) -> None:
         """For what connects from now on; files may have changed since the main process looked at them."""
         self.upstream.address = split_address(settings.upstream)
-        self._entrance.most = settings.max_connections
-        self._entrance.timeout_s = settings.unauthenticated_timeout_ms / 1000
-        terminating = [listener for listener in self._listeners if isinstance(listener, TlsListener)]
-        for listener in terminating:
-            listener.timeout_s = self._entrance.timeout_s
+        own = [listener for listener in self._listeners if isinstance(listener, Listener)]
+        for listener in own:
+            listener.timeout_s = settings.unauthenticated_timeout_ms / 1000
         try:
             contexts = tls.load(settings)
         except SettingsError as error:
             log.error("a worker keeps its certificates: %s", error)
             return
         self.upstream.tls = contexts.upstream
-        for listener in terminating:
+        for listener in own:
             listener.context = contexts.server or listener.context
 
     def close(self) -> None:
         """Takes no further connection."""
         for listener in self._listeners:
             listener.close()
-        self._entrance.close()

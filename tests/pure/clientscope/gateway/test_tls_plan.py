@@ -12,7 +12,7 @@ from clientscope.config import GatewaySettings
 from clientscope.errors import SettingsError
 from clientscope.gateway import tls
 from clientscope.gateway.tls import ClientAuth, TlsPlan, distinguished_name
-from clientscope.gateway.worker.tls_transport import failure
+from clientscope.gateway.worker.listener import failure
 
 OWN: dict[str, Any] = {"ssl_certificate_location": "c", "ssl_key_location": "k"}
 CLIENT_CA: dict[str, Any] = {"ssl_ca_location": "ca"}
