@@ -40,7 +40,7 @@ class PushJudging:
         if settings.client_config_policy_class_name:
             shown = PolicyMetrics(metrics.registry, instances)
             publish = partial(publisher.publish, at_once=True)
-            self._policy = PolicyRunner(PolicyPlan.of(settings), template.fork_policy, publish, metrics.count, shown)
+            self._policy = PolicyRunner(PolicyPlan.of(settings), template, publish, metrics.count, shown)
 
     async def start(self) -> None:
         """Starts the policy."""

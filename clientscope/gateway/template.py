@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -27,7 +28,8 @@ from clientscope.gateway.worker import process as worker
 log = logging.getLogger(__name__)
 
 _PATIENCE_S = 2.0
-_WORKER, _POLICY = b"w", b"p"
+_WORKER, _POLICY, _KILL = b"w", b"p", b"k"
+_PID = struct.Struct("!i")
 _PR_SET_NAME = 15
 
 
@@ -57,12 +59,17 @@ class Template:
         return self._fork(_WORKER, listeners)
 
     def fork_policy(self) -> socket.socket:
-        """A new template of the policy's processes; returns the main process's end of its socket (`clientscope.gateway.policy.process`).
+        """A new process of the policy; returns the main process's end of their channel (`clientscope.gateway.policy.process`).
 
         Raises:
             OSError: the template is gone.
         """
         return self._fork(_POLICY)
+
+    def kill_policy(self, pid: int) -> None:
+        """Kills a process of the policy, and what it started. Not so the main process: only a parent knows whose the pid is now."""
+        with suppress(OSError):
+            self._control.sendall(_KILL + _PID.pack(pid))
 
     def close(self) -> None:
         """Ends template and workers; waits for them, for two seconds at most."""
@@ -83,19 +90,30 @@ def live(control: socket.socket) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # a process manager may signal them all
     _name("gw-template")
+    policies: set[int] = set()
     while True:
         command, fds, _, _ = socket.recv_fds(control, 1, 3)
-        _reap()
+        _reap(policies)
         if not command:
             break
-        if os.fork() == 0:
+        if command == _KILL:
+            (pid,) = _PID.unpack(control.recv(_PID.size, socket.MSG_WAITALL))
+            if pid in policies:
+                _kill_group(pid)
+            continue
+        pid = os.fork()
+        if pid == 0:
             control.close()
             sockets = [socket.socket(fileno=fd) for fd in fds]
             _leave(partial(_work if command == _WORKER else _judge, *sockets))
+        if command == _POLICY:
+            policies.add(pid)
         for fd in fds:
             os.close(fd)
+    for pid in policies:
+        _kill_group(pid)
     deadline = time.monotonic() + _PATIENCE_S
-    while _reap() and time.monotonic() < deadline:
+    while _reap(policies) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.killpg(0, signal.SIGKILL)
 
@@ -105,9 +123,9 @@ def _work(channel: socket.socket, *listeners: socket.socket) -> None:
     worker.run(channel, listeners)
 
 
-def _judge(control: socket.socket) -> None:
+def _judge(channel: socket.socket) -> None:
     _name("gw-policy")
-    policy.live(control)
+    policy.live(channel)
 
 
 def _name(text: str) -> None:
@@ -116,14 +134,21 @@ def _name(text: str) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_NAME, text.encode(), 0, 0, 0)
 
 
-def _reap() -> bool:
-    """Takes note of workers that have ended; whether others run."""
+def _reap(policies: set[int]) -> bool:
+    """Takes note of processes that have ended, and ends what those of the policy have started; whether others run."""
     try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+        while pid := os.waitpid(-1, os.WNOHANG)[0]:
+            if pid in policies:
+                policies.discard(pid)
+                _kill_group(pid)
     except ChildProcessError:
         return False
     return True
+
+
+def _kill_group(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def _leave(life: Callable[[], None]) -> NoReturn:

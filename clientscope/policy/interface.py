@@ -123,12 +123,12 @@ class RequestContext:
 class ClientConfigPolicy(ABC):
     """Gets each PushConfig request that the gateway takes (KIP-1324, with Kafka's ``Reconfigurable``).
 
-    Lifecycle: its module is imported once, in a process that it shares with nothing else of the gateway; the import must start
-    no threads, since that process then forks one for the policy.  There it is made without arguments; `configure` once;
-    `process` any number of times, `validate_reconfiguration` and `reconfigure` between them; `close` once, unless its process
-    was killed or died.  A new process then does all of it again, from `configure` on: what must outlive that is kept elsewhere.
+    Lifecycle: its module is imported in a process that it shares with nothing else of the gateway.  There it is made without
+    arguments; `configure` once; `process` any number of times, `validate_reconfiguration` and `reconfigure` between them; `close`
+    once, unless its process was killed or died.  A new process then does all of it again, from the import on: what must outlive
+    that is kept elsewhere.
     Threads: all of these are called from the main thread of the policy's process; it is never in two calls at once.  It may
-    start threads of its own from `configure` on.  Done callbacks of ``clientscope.publish`` run in another thread.
+    start threads of its own.  Done callbacks of ``clientscope.publish`` run in another thread.
     Blocking: `process` should not block.  Its client's answer waits for it.  If it lasts longer than
     ``policy_deadline_ms`` (500 ms by default) its process is killed: its client is throttled for 30 s, and then pushes again; the
     pushes that waited behind it go to a new process.  A push that it doesn't come to within that time is answered as success, and

@@ -63,12 +63,10 @@ def test_a_gateway(broker: RunningBroker, tmp_path: Path) -> None:
             assert client.api_versions("client", "1").error_code == 0
             assert push_one(client) == 0
             below = children(gateway.pid)
-            assert len(below) == 4, "two templates, a worker, the policy"
+            assert len(below) == 3, "template, worker, policy"
             for pid in (gateway.pid, *below):
                 assert leaves_none(pid)
-            assert [nice(pid) for pid in below if process_name(pid) == "gw-policy"] == [NICE, NICE], (
-                "with its files in /proc, which are root's"
-            )
+            assert [nice(pid) for pid in below if process_name(pid) == "gw-policy"] == [NICE], "with its files in /proc, which are root's"
             (worker,) = workers(gateway.pid)
             os.kill(worker, signal.SIGSEGV)
         until(lambda: len(workers(gateway.pid) - {worker}), 1)

@@ -1,22 +1,13 @@
-"""The policy's process, forked from the gateway's template (`clientscope.gateway.template`) for `child`, and the messages to it and back.
-
-Two processes in one: the *policy's template* imports the policy's module once and then only forks *workers*, so that a new one is there
-within milliseconds; a worker runs the policy. Over its socket the template is given the policy's name, says its process id, and receives
-two commands of one byte: `FORK` (with the worker's own socket) and `KILL`. When that socket closes, it kills its worker and ends too, so
-neither outlives the gateway.
-"""
+"""The policy's process, which `clientscope.gateway.template` forks for `runner`, and the messages to it and back."""
 
 from __future__ import annotations
 
-import gc
 import importlib
 import logging
 import os
 import queue
 import resource
-import signal
 import socket
-import struct
 import sys
 import threading
 import time
@@ -77,6 +68,13 @@ class Reconfigure:
 @dataclass(frozen=True)
 class Close:
     """No more will come: close the policy, and end."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """The first message from a process."""
+
+    pid: int
 
 
 @dataclass(frozen=True)
@@ -142,11 +140,6 @@ class Configured:
 
 log = logging.getLogger(__name__)
 
-FORK, KILL = b"f", b"k"
-
-LENGTH = struct.Struct("!i")
-"""Of the policy's name, in bytes, which comes before it; the answer has the process id in the same form."""
-
 NICE = 10
 
 MOST_PUBLICATIONS = 10_000
@@ -176,6 +169,7 @@ class PolicyProcess:
 
     def run(self) -> None:
         """Until `Close`."""
+        self._send(Started(os.getpid()))
         threading.Thread(target=self._read, name="gateway", daemon=True).start()
         while True:
             task = self._tasks.get()
@@ -316,13 +310,21 @@ def _address_space() -> int:
         return 0
 
 
-def _work(fd: int) -> None:
+def live(channel: socket.socket) -> None:
+    """The life of a process of the policy, until `Close`, or until the other end of the channel is closed; it never returns."""
+    os.setsid()  # a group of its own, which is killed as a whole
+    for fd, source in ((0, os.open(os.devnull, os.O_RDONLY)), (1, sys.stderr.fileno())):
+        os.dup2(source, fd)
+    os.nice(NICE)
+    with suppress(OSError), core_dumps.own_files():
+        # Linux may schedule a session as one group, and nice counts within it alone; this is the group's own.
+        Path("/proc/self/autogroup").write_text(str(NICE))
     threading.excepthook = lambda failed: log.error(
         "a thread of the policy ended by %s", described(failed.exc_value) if failed.exc_value else failed.exc_type.__name__
     )
     status = 1
     try:
-        PolicyProcess(Connection(fd)).run()
+        PolicyProcess(Connection(channel.detach())).run()
         status = 0
     except BaseException as error:  # SystemExit too
         log.error("the policy's process ends by %s", described(error))
@@ -330,50 +332,6 @@ def _work(fd: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
-
-
-def _end(pid: int) -> None:
-    """Kills a worker and what it started; a group of its own, which its parent has not yet waited for, so no other can have its number."""
-    with suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-
-
-def live(control: socket.socket) -> None:
-    """The template's life, until the other end of ``control`` is closed."""
-    os.setsid()
-    for fd, source in ((0, os.open(os.devnull, os.O_RDONLY)), (1, sys.stderr.fileno())):
-        os.dup2(source, fd)
-    os.nice(NICE)
-    with suppress(OSError), core_dumps.own_files():
-        # Linux may schedule a session as one group, and nice counts within it alone; this is the group's own.
-        Path("/proc/self/autogroup").write_text(str(NICE))
-    (length,) = LENGTH.unpack(control.recv(LENGTH.size, socket.MSG_WAITALL))
-    class_name = control.recv(length, socket.MSG_WAITALL).decode()
-    control.sendall(LENGTH.pack(os.getpid()))
-    with suppress(SettingsError):  # the worker meets it again, and can tell
-        load_policy(class_name)
-    if threading.active_count() > 1:
-        log.warning("importing %s started threads; a policy may start its own in configure()", class_name)
-    gc.collect()
-    gc.freeze()  # what is shared with the workers stays shared
-    worker = 0
-    while True:
-        command, fds, _, _ = socket.recv_fds(control, 1, 1)
-        if worker:
-            _end(worker)
-            worker = 0
-        if not command:
-            return
-        if command == FORK:
-            worker = os.fork()
-            if worker == 0:
-                control.close()
-                os.setpgid(0, 0)
-                _work(fds[0])
-            with suppress(PermissionError, ProcessLookupError):
-                os.setpgid(worker, worker)  # whoever of the two comes first
-            os.close(fds[0])
 
 
 # Search for a policy by its name.

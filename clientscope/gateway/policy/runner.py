@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import socket
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Mapping
@@ -20,7 +19,6 @@ from typing import Any
 
 from clientscope.errors import SettingsError
 from clientscope.gateway.channel import Channel
-from clientscope.gateway.policy.child import PolicyChild
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.gateway.policy.process import (
@@ -34,8 +32,10 @@ from clientscope.gateway.policy.process import (
     Publish,
     Reconfigure,
     Settled,
+    Started,
     Worn,
 )
+from clientscope.gateway.template import Template
 from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.session.state import Verdict
 from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
@@ -179,14 +179,15 @@ class PolicyWorker:
         deadline: of the push that it processes.
     """
 
-    def __init__(self, child: PolicyChild, deadline_s: float, publish: PublishToKafka, owner: PolicyRunner) -> None:
+    def __init__(self, template: Template, deadline_s: float, publish: PublishToKafka, owner: PolicyRunner) -> None:
         self.at_work: deque[WaitingPush] = deque()
         self.pending: dict[int, WaitingPush] = {}
         self.reason = "policy_crash"
         self.closing = self.ready = False
         self.spared = ""
         self.deadline = PushDeadline(deadline_s, self._too_late)
-        self._child = child
+        self._template = template
+        self._pid = 0
         self._publish = publish
         self._owner = owner
         self._channel: Channel | None = None
@@ -201,16 +202,24 @@ class PolicyWorker:
 
         Raises:
             SettingsError: the policy isn't there, or refuses its settings, or dies of them.
+            OSError: there is nothing to fork it from.
         """
-        self._channel = await self._child.fork(self._received, self._lost)
-        answer = await self._ask(
-            self._channel, Configure(plan.class_name, configs, plan.own, plan.memory_bytes), _START_WITHIN_S, _SLOW_START
-        )
+        ours = self._template.fork_policy()
+        loop = asyncio.get_running_loop()
+        _, self._channel = await loop.create_unix_connection(lambda: Channel(self._received, self._lost), sock=ours)
+        configure = Configure(plan.class_name, configs, plan.own, plan.memory_bytes)
+        try:
+            answer = await self._ask(self._channel, configure, _START_WITHIN_S, _SLOW_START)
+        except asyncio.CancelledError:  # the runner is closed meanwhile
+            self.kill()
+            self._channel.close()  # of which it ends too, if its id hasn't come yet
+            raise
         problem = answer.problem
         if problem is None and self._ended.is_set():
             problem = _DIED
         if problem is not None:
             self.kill(spared="start")
+            await self._until_ended()
             raise SettingsError(problem.message, problem.hint)
         self.ready = True
 
@@ -251,9 +260,15 @@ class PolicyWorker:
     async def close(self) -> None:
         """Lets it finish what it has and close the policy, for two seconds."""
         self.retire()
+        await self._until_ended()
+        self.deadline.cancel()
+
+    async def _until_ended(self) -> None:
+        """Waits for its end; after two seconds, kills it."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), _CLOSE_WITHIN_S)
-        self.deadline.cancel()
+        self.kill()
+        await self._ended.wait()
 
     def retire(self) -> None:
         """Gives it no more, and asks it to end."""
@@ -268,12 +283,14 @@ class PolicyWorker:
             return
         if spared:
             self.closing, self.spared = True, spared
-        self._child.kill()
+        self._template.kill_policy(self._pid)
         if self._channel is not None:  # something that it started may hold its socket open
             asyncio.get_running_loop().call_later(1.0, self._channel.close)
 
     def _received(self, message: Any) -> None:
         match message:
+            case Started(pid):
+                self._pid = pid
             case Done():
                 waiting = self.at_work.popleft()
                 self._next()
@@ -309,6 +326,7 @@ class PolicyWorker:
 
     def _lost(self) -> None:
         self._ended.set()
+        self._template.kill_policy(self._pid)  # and what it started
         self.deadline.cancel()
         _set(self._answer, Configured(_DIED))
         if self.ready:
@@ -348,7 +366,7 @@ class PolicyRunner:
     """Runs one policy; all of it belongs to one event loop.
 
     Args:
-        fork_template: what `PolicyChild` starts its template by.
+        template: what its processes are forked from.
         publish: takes a record of the policy's, returns at once; the future is done once Kafka has it.
         count: adds one to a counter of the gateway's: ``pushes``, ``pushes_refused``, ``pushes_answered_early``,
             ``pushes_rejected_late``, ``lost``.
@@ -357,7 +375,7 @@ class PolicyRunner:
     def __init__(
         self,
         plan: PolicyPlan,
-        fork_template: Callable[[], socket.socket],
+        template: Template,
         publish: PublishToKafka,
         count: Count,
         metrics: PolicyMetrics,
@@ -369,7 +387,7 @@ class PolicyRunner:
         self._count = count
         self._metrics = metrics
         self._guard = guard or PolicyGuard()
-        self._child = PolicyChild(plan.class_name, fork_template)
+        self._template = template
         self._worker: PolicyWorker | None = None
         self._queue: deque[WaitingPush] = deque()
         self._numbers = 0
@@ -384,11 +402,7 @@ class PolicyRunner:
         Raises:
             SettingsError: there is no such policy, or it refuses its settings.
         """
-        try:
-            await self._start_worker()
-        except SettingsError:
-            await self._child.close()
-            raise
+        await self._start_worker()
 
     async def judge(self, context: RequestContext, data: ClientConfigData) -> Verdict:
         """The policy's verdict.
@@ -460,24 +474,19 @@ class PolicyRunner:
         for waiting in self._queue:
             self._give_up(waiting, "stopped")
         self._queue.clear()
-        await self._child.close()
 
     async def _start_worker(self) -> None:
-        worker = PolicyWorker(self._child, self._plan.deadline_s, self._publish, self)
+        worker = PolicyWorker(self._template, self._plan.deadline_s, self._publish, self)
         await worker.start(self._plan, self._configs)
         self._worker = worker
         self._feed()
 
     async def _restart(self) -> None:
-        first = True
         while True:
             await asyncio.sleep(self._bypass_left_s())
             try:
                 await self._start_worker()
             except (SettingsError, OSError) as error:
-                if first:  # the template may have been dying when it was asked
-                    first = False
-                    continue
                 log.error("the policy can't be started again: %s; next try in %.0f s", error, self._guard.bypass_s)
                 self._guard.bypass(self._now())
                 self._send_away()

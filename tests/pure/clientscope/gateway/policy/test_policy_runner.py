@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import socket
 import time
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
-from observe import children, is_gone, parent, process_name
+from observe import children, is_gone, process_name
 from places import TESTS
 from prometheus_client import CollectorRegistry
 from request_contexts import CONTEXT
 from spawned_template import SpawnedTemplate
 
 from clientscope.errors import SettingsError
-from clientscope.gateway.policy import child as module
 from clientscope.gateway.policy import runner
-from clientscope.gateway.policy.child import PolicyChild
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.gateway.policy.runner import MOST_CLIENTS, WAITING_PUSHES, PolicyGuard, PolicyRunner
@@ -70,7 +66,7 @@ class Case:
         guard = PolicyGuard(**limits.pop("guard", {}))
         plan = PolicyPlan(limits.pop("class_name", ACTING), configs, **limits)
         metrics = PolicyMetrics(self.registry, lambda: 0)
-        self.runner = PolicyRunner(plan, template().fork_policy, self._publish, self._count, metrics, guard)
+        self.runner = PolicyRunner(plan, template(), self._publish, self._count, metrics, guard)
 
     def _count(self, what: str, reason: str) -> None:
         self.counted[what, reason] += 1
@@ -110,7 +106,7 @@ async def running(configs: dict[str, Any] | None = None, patience_s: float = 5.0
         yield case
     finally:
         await case.runner.close(patience_s)
-        assert templates() == []
+        assert await eventually(lambda: not processes())
 
 
 async def eventually(condition: Callable[[], bool], timeout_s: float = 20.0) -> bool:
@@ -120,10 +116,9 @@ async def eventually(condition: Callable[[], bool], timeout_s: float = 20.0) -> 
     return condition()
 
 
-def templates() -> list[int]:
-    """The ids of processes that policies' are forked from."""
-    below = [pid for pid in children(os.getpid()) if process_name(pid) == "gw-policy" and not is_gone(pid)]
-    return [pid for pid in below if process_name(parent(pid)) == "gw-template"]
+def processes() -> list[int]:
+    """The ids of the policies' processes."""
+    return [pid for pid in children(os.getpid()) if process_name(pid) == "gw-policy" and not is_gone(pid)]
 
 
 def in_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
@@ -277,16 +272,19 @@ async def test_a_full_queue_is_throttled() -> None:
 
 @pytest.mark.usefixtures("patient")
 @in_a_loop
-async def test_a_process_that_dies_by_itself_is_replaced_and_nobody_is_blamed_and_the_template_may_be_killed_too() -> None:
+async def test_a_process_that_dies_by_itself_is_replaced_and_nobody_is_blamed() -> None:
     async with running() as it:
         assert (await it.push("bad", act="die_later")).error_code == NONE
         assert await eventually(lambda: it.metric("policy_restarts_total", reason="policy_crash") == 1)
         assert (await it.push("bad", publish="k")).error_code == NONE
-        (template,) = templates()
-        os.kill(template, signal.SIGKILL)
+        assert await eventually(lambda: [key for key, _ in it.published] == ["k"])
+
+
+@pytest.mark.usefixtures("patient")
+@in_a_loop
+async def test_closing_while_it_is_started_again_leaves_no_process() -> None:
+    async with running({"start": "sleep a little"}) as it:
         assert (await it.push("bad", act="exit")).error_code == THROTTLING_QUOTA_EXCEEDED
-        assert (await it.push("good", publish="l")).error_code == NONE
-        assert await eventually(lambda: [key for key, _ in it.published] == ["k", "l"])
 
 
 @pytest.mark.usefixtures("patient")
@@ -329,7 +327,7 @@ async def test_a_policy_that_can_not_start_is_an_error(class_name: str, configs:
     with pytest.raises(SettingsError, match=message) as caught:
         await it.runner.start()
     assert "hunter2" not in str(caught.value)
-    assert templates() == []
+    assert await eventually(lambda: not processes())
 
 
 @in_a_loop
@@ -383,44 +381,3 @@ def test_no_more_clients_are_remembered_than_may_be() -> None:
         guard.succeeded()
     assert guard.wait_s(0, 1.0) == 0.0
     assert guard.wait_s(MOST_CLIENTS, 1.0) == 29.0
-
-
-POLICY = "clientscope.policy.publishing.PublishingPolicy"
-
-
-def _ended() -> tuple[socket.socket, ...]:
-    ours, theirs = socket.socketpair()
-    theirs.close()
-    return (ours,)
-
-
-def _ended_before_its_answer() -> tuple[socket.socket, ...]:
-    ours, theirs = socket.socketpair()
-    theirs.shutdown(socket.SHUT_WR)
-    return ours, theirs
-
-
-def test_one_that_does_not_answer_is_an_error_and_the_next_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    killed: list[int] = []
-    held = [_ended(), _ended_before_its_answer(), socket.socketpair()]
-    monkeypatch.setattr(module, "_START_WITHIN_S", 0.2)
-    monkeypatch.setattr(os, "kill", lambda pid, _number: killed.append(pid))
-
-    async def case() -> None:
-        with closing(SpawnedTemplate()) as template:
-            sockets = iter((*(each[0] for each in held), None))
-            child = PolicyChild(POLICY, lambda: next(sockets) or template.fork_policy())
-            for _ in held:
-                with pytest.raises(OSError):
-                    await child.fork(lambda _: None, lambda: None)
-            await child.close()
-            monkeypatch.setattr(module, "_START_WITHIN_S", 30.0)
-            channel = await child.fork(lambda _: None, lambda: None)
-            channel.close()
-            await child.close()
-
-    asyncio.run(asyncio.wait_for(case(), 60))
-    for each in held:
-        for one in each:
-            one.close()
-    assert killed == []
