@@ -109,8 +109,7 @@ class GatewaySettings(KafkaSettings):
     )
     client_config_policy_class_name: str = Field(
         "clientscope.policy.publishing.PublishingPolicy",
-        description="class of the ClientConfigPolicy that gets each push (KIP-1324): a dotted name, or an entry point of\n"
-        "clientscope.policies; empty turns PushConfig off",
+        description="dotted name of the ClientConfigPolicy that gets each push (KIP-1324); empty turns PushConfig off",
     )
     client_config_max_bytes: int = Field(
         10240, ge=0, le=160_000, description="maximum size of a PushConfig request, in bytes of its body (KIP-1324)"

@@ -19,7 +19,7 @@ class PolicyPlan:
     """Which policy, with what, within which limits.
 
     Attributes:
-        class_name: a dotted name or an entry point, see `clientscope.gateway.policy.process`.
+        class_name: its dotted name.
         configs: what its ``configure`` gets, without ``clientscope.publish``; must pickle.
         own: those of them that are the policy's: what of these may change while it runs, it says itself.
         deadline_s: how long one ``process`` may last.
