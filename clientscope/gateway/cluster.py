@@ -29,8 +29,7 @@ from clientscope.gateway.channel import Tasks
 from clientscope.gateway.common import Common
 from clientscope.gateway.gateway import Gateway
 from clientscope.gateway.place import GatewayPlace, next_epoch
-from clientscope.gateway.policy.plan import PolicyPlan
-from clientscope.gateway.reconfiguring import changes, names_again, read_again
+from clientscope.gateway.reconfiguring import changes, read_again
 from clientscope.gateway.template import Template
 from clientscope.gateway.worker.messages import BrokerFound, OpenPorts
 from clientscope.gateway.worker.pool import listen
@@ -189,9 +188,9 @@ class ClusterGateway:
             self._settings = settings.model_copy(update={name: getattr(self._settings, name) for name in fixed})
             for broker_id, gateway in self._gateways.items():
                 gateway.take(self._settings_of(broker_id))
-        if await self._common.pushes.reconfigure(PolicyPlan.of(settings).configs) and (names := names_again(settings)) is not None:
+        if (names := await self._common.reconfigure(settings)) is not None:
             for gateway in self._gateways.values():
-                gateway.name(names)
+                gateway.registry.names = names
 
     def goodbye(self) -> None:
         """Says that there will be no further heartbeat."""

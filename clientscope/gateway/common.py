@@ -1,20 +1,34 @@
-"""Parts that the gateways of one process share: policy, publisher, metrics and request log."""
+"""Parts that the gateways of one process share: quota and policy of pushes, publisher, metrics and request log."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from clientscope.config import GatewaySettings
+from clientscope.errors import SettingsError
 from clientscope.gateway.metrics import GatewayMetrics
 from clientscope.gateway.place import GatewayPlace
+from clientscope.gateway.policy.metrics import PolicyMetrics
+from clientscope.gateway.policy.plan import PolicyPlan
+from clientscope.gateway.policy.runner import PolicyRunner, client_of
 from clientscope.gateway.publisher import BATCHED, Publisher
-from clientscope.gateway.pushes import PushJudging
+from clientscope.gateway.quota import PushQuota
+from clientscope.gateway.reconfiguring import quotas
 from clientscope.gateway.request_log import RequestLog
 from clientscope.gateway.template import Template
 from clientscope.kafka.access import KafkaAccess
+from clientscope.policy.interface import ClientConfigData, RequestContext
 from clientscope.policy.redaction import ClientNames
+from clientscope.records.principals import authenticated
+from clientscope.session.state import Pushed, Verdict
+from clientscope.wire.codes import THROTTLING_QUOTA_EXCEEDED
+
+log = logging.getLogger(__name__)
 
 _TELEMETRY_S = 2.0
 """Patience with clients' own metrics at the end, which is more than they wait for others."""
@@ -26,6 +40,7 @@ class Common:
 
     Attributes:
         names: judges what clients call themselves; replaced with the digest key.
+        policy: None if PushConfig isn't advertised; then no push comes.
         telemetry: publishes clients' own metrics; None where none are recorded.
         request_log: None where none is asked for.
     """
@@ -33,7 +48,8 @@ class Common:
     names: ClientNames
     metrics: GatewayMetrics
     publisher: Publisher
-    pushes: PushJudging
+    quota: PushQuota
+    policy: PolicyRunner | None = None
     telemetry: Publisher | None = None
     request_log: RequestLog | None = None
 
@@ -53,12 +69,43 @@ class Common:
             place: that of any of the gateways.
             instances: the number of different clients with an instance id that are connected.
         """
-        pushes = PushJudging(settings, template, publisher, metrics, instances)
-        common = cls(ClientNames.of(settings.digest_key_file), metrics, publisher, pushes)
+        common = cls(ClientNames.of(settings.digest_key_file), metrics, publisher, PushQuota(**quotas(settings)))
+        if settings.client_config_policy_class_name:
+            shown, publish = PolicyMetrics(metrics.registry, instances), partial(publisher.publish, at_once=True)
+            common.policy = PolicyRunner(PolicyPlan.of(settings), template, publish, metrics.count, shown)
         if settings.client_telemetry:
             common.telemetry = Publisher(KafkaAccess.of(settings), metrics.count, settings.publish_queue_records // 2, BATCHED)
         common.request_log = RequestLog.of(settings, place, metrics.count, lambda: common.names)
         return common
+
+    async def judge(self, push: Pushed, context: RequestContext | None) -> Verdict | None:
+        """What a push is answered; None where its connection is no more, and there is no context."""
+        if context is None or self.policy is None:
+            return None
+        quota, principal = self.quota, authenticated(context.principal)
+        if throttle_ms := quota.take(client_of(context), time.monotonic(), principal=principal, address=context.client_address):
+            self.metrics.count("pushes_refused", quota.refused_by)
+            return Verdict(THROTTLING_QUOTA_EXCEEDED, "over the quota of pushes", throttle_ms)
+        return await self.policy.judge(context, ClientConfigData(push.configs, push.received_ms))
+
+    def change(self, settings: GatewaySettings) -> None:
+        """Limits that have changed."""
+        self.quota.change(**quotas(settings))
+        if self.policy is not None:
+            self.policy.deadline_s = settings.policy_deadline_ms / 1000
+
+    async def reconfigure(self, settings: GatewaySettings) -> ClientNames | None:
+        """Gives the policy its settings again, and reads the digest key again; None, with an error in the log, where one can't be used."""
+        if self.policy is not None:
+            if not await self.policy.reconfigure(PolicyPlan.of(settings).configs):
+                return None
+            log.warning("the policy has taken its settings again")
+        try:
+            self.names = ClientNames.of(settings.digest_key_file)
+        except SettingsError as error:
+            log.error("the digest key stays as it was: %s", error)
+            return None
+        return self.names
 
     def last_records(self) -> int:
         """Waits for what both publishers have on its way, as `Publisher.close` does; returns how many records were lost."""
@@ -68,4 +115,5 @@ class Common:
         """Writes what waits, and lets the policy finish what waits."""
         if self.request_log is not None:
             await asyncio.to_thread(self.request_log.close)
-        await self.pushes.close()
+        if self.policy is not None:
+            await self.policy.close()

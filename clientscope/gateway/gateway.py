@@ -22,10 +22,9 @@ from clientscope.gateway.common import Common
 from clientscope.gateway.connection_records import ConnectionRecords
 from clientscope.gateway.observed_clients import ObservedClients
 from clientscope.gateway.place import GatewayPlace
-from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.gateway.publisher import Publisher
 from clientscope.gateway.quota import PushQuota
-from clientscope.gateway.reconfiguring import changes, names_again, quotas, read_again
+from clientscope.gateway.reconfiguring import changes, quotas, read_again
 from clientscope.gateway.registry import ConnectionRegistry
 from clientscope.gateway.telemetry import TelemetryRecords
 from clientscope.gateway.template import Template
@@ -44,7 +43,6 @@ from clientscope.gateway.worker.messages import (
     WorkerPlan,
 )
 from clientscope.gateway.worker.pool import Workers, listen
-from clientscope.policy.redaction import ClientNames
 from clientscope.records.topics import CONFIGS, STATUS, TELEMETRY
 from clientscope.session.state import Identified, Identity, MetricsPushed, OtherCluster, Pushed, Requested, Shown
 from clientscope.status.record import BrokerStatus, ProcessStatus
@@ -284,7 +282,7 @@ class Gateway:
 
     async def _judge(self, connection_id: int, push: Pushed) -> None:
         context = self.registry.context(connection_id, push.correlation_id)
-        if (verdict := await self._common.pushes.judge(push, context)) is not None and self._workers is not None:
+        if (verdict := await self._common.judge(push, context)) is not None and self._workers is not None:
             self._workers.answer(connection_id, push.token, verdict)
 
     def _publish_telemetry(self, key: str, value: bytes) -> bool:
@@ -300,18 +298,14 @@ class Gateway:
         if (settings := read_again(again)) is None:
             return
         self.take(settings)
-        if await self._common.pushes.reconfigure(PolicyPlan.of(settings).configs) and (names := names_again(settings)) is not None:
-            self.name(names)
-
-    def name(self, names: ClientNames) -> None:
-        """Another digest key judges clients' names from now on."""
-        self._common.names = self.registry.names = names
+        if (names := await self._common.reconfigure(settings)) is not None:
+            self.registry.names = names
 
     def take(self, settings: GatewaySettings) -> None:
         """Applies what may change while it runs."""
         self._settings, applied, fixed = changes(self._settings, settings)
         if applied:
-            self._common.pushes.change(self._settings)
+            self._common.change(self._settings)
             self._observed.quota.change(**quotas(self._settings))
             self._replan()
             log.warning("changed while the gateway runs: %s", ", ".join(applied))

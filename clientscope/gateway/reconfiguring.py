@@ -11,7 +11,6 @@ from clientscope.errors import SettingsError
 from clientscope.gateway import tls
 from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.gateway.quota import PushRate
-from clientscope.policy.redaction import ClientNames
 
 log = logging.getLogger(__name__)
 
@@ -38,15 +37,6 @@ def read_again(again: Callable[[], GatewaySettings]) -> GatewaySettings | None:
         log.error("the settings stay as they were: %s", error)
         return None
     return settings
-
-
-def names_again(settings: GatewaySettings) -> ClientNames | None:
-    """What judges clients' names by the digest key as it is now; None, with an error in the log, where that can't be used."""
-    try:
-        return ClientNames.of(settings.digest_key_file)
-    except SettingsError as error:
-        log.error("the digest key stays as it was: %s", error)
-        return None
 
 
 class Changes(NamedTuple):

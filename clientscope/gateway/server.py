@@ -102,7 +102,8 @@ async def _serve(settings: GatewaySettings, place: GatewayPlace, template: Templ
     loop.add_signal_handler(signal.SIGHUP, gateway.hang_up, again)
     for number, on in ((signal.SIGUSR1, True), (signal.SIGUSR2, False)):
         loop.add_signal_handler(number, gateway.bypass, on)
-    await common.pushes.start()
+    if common.policy is not None:
+        await common.policy.start()
     await gateway.start(template)
     for warning in place.warnings:
         log.warning("listener %s: %s", place.listener_name, warning)

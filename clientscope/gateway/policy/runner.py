@@ -410,7 +410,7 @@ class PolicyRunner:
         Success is anticipated in two cases: Kafka needs more than 100 ms to acknowledge what the policy has published, or the policy
         doesn't come to the push within its deadline, since others are before it. It is then still processed, and published, in its turn.
         """
-        self._metrics.pushed()
+        self._metrics.pushes.inc()
         if (wait_s := self._guard.wait_s(client_of(context), self._now())) > 0:
             self._count("pushes_refused", "bypassed" if self._bypass_left_s() else "penalty")
             return _again("the policy can't take this push now", wait_s)
@@ -498,11 +498,11 @@ class PolicyRunner:
     def done(self, worker: PolicyWorker, waiting: WaitingPush, report: Done) -> None:
         """``process`` has returned, or raised."""
         self._guard.succeeded()
-        self._metrics.processed(report.process_time_s)
+        self._metrics.process_time.observe(report.process_time_s)
         self._count("pushes", report.outcome)
         _set(waiting.processed, None)
         if report.outcome != "accepted":
-            self._metrics.failed(report.outcome)
+            self._metrics.errors.labels(report.outcome).inc()
             if waiting.early:
                 self._count("pushes_rejected_late", report.outcome)
         if report.outcome == "invalid_config":
@@ -522,7 +522,7 @@ class PolicyRunner:
 
     def worn(self, worker: PolicyWorker) -> None:
         """Its memory is nearly used up."""
-        self._metrics.restarted("memory")
+        self._metrics.restarts.labels("memory").inc()
         log.warning("the policy's memory nears its limit; its process is replaced")
         worker.retire()
 
@@ -534,7 +534,7 @@ class PolicyRunner:
         failed = worker.at_work.popleft() if worker.at_work and not worker.spared else None
         self._queue.extendleft(reversed(worker.at_work))
         if worker.spared:
-            self._metrics.restarted(worker.spared)
+            self._metrics.restarts.labels(worker.spared).inc()
         elif failed is not None or not worker.closing:
             self._failed(failed, worker.reason)
         for waiting in worker.pending.values():
@@ -546,13 +546,13 @@ class PolicyRunner:
         self._restarting = asyncio.get_running_loop().create_task(self._restart())
 
     def _failed(self, waiting: WaitingPush | None, reason: str) -> None:
-        self._metrics.restarted(reason)
+        self._metrics.restarts.labels(reason).inc()
         if reason == "policy_timeout":
-            self._metrics.processed(self._plan.deadline_s)
+            self._metrics.process_time.observe(self._plan.deadline_s)
         if waiting is not None:
             context = waiting.push.context
             log.error("the policy's process ended (%s) on a push of connection %d", reason, context.connection_id)
-            self._metrics.failed(reason)
+            self._metrics.errors.labels(reason).inc()
             self._count("pushes", reason)
             opened = self._guard.failed(client_of(context), self._now())
             self._punish(waiting, reason)

@@ -16,9 +16,10 @@ from spawned_template import SpawnedTemplate
 
 from clientscope.config import GatewaySettings
 from clientscope.gateway import publisher as module
+from clientscope.gateway.common import Common
 from clientscope.gateway.metrics import GatewayMetrics
+from clientscope.gateway.place import GatewayPlace
 from clientscope.gateway.publisher import Publisher
-from clientscope.gateway.pushes import PushJudging
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.codec import decode
 from clientscope.records.config_record import ClientConfigRecord
@@ -93,11 +94,12 @@ def test_a_push_is_published_at_once(sent: queue.SimpleQueue[bytes], monkeypatch
 
     async def case() -> bytes:
         with closing(SpawnedTemplate()) as template:
-            pushes = PushJudging(settings, template, publisher, metrics, lambda: 0)
-            await pushes.start()
-            judged = asyncio.ensure_future(pushes.judge(Pushed(1, (ClientConfig("acks", "all", 1, False),), 1, 1), CONTEXT))
+            common = Common.of(settings, GatewayPlace("cluster", 1, "g", 1, "CLIENT"), template, metrics, publisher, lambda: 0)
+            assert common.policy is not None
+            await common.policy.start()
+            judged = asyncio.ensure_future(common.judge(Pushed(1, (ClientConfig("acks", "all", 1, False),), 1, 1), CONTEXT))
             record = await asyncio.to_thread(sent.get, True, LIMIT_S)
-            await pushes.close()
+            await common.close()
             await judged
             return record
 
