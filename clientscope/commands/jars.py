@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from pydantic import Field
 
 from clientscope.commands.command import Command
 from clientscope.config import Settings
-from clientscope.config.base import Option
 
 
 class JarsSettings(Settings):
@@ -18,7 +16,6 @@ class JarsSettings(Settings):
     section = "jars"
     only: str = Field("", description="one set of jars: spark (4.2), spark-4.1, spark-4.0, spark-3.5, s3; by default spark and broker")
     into: Path | None = Field(None, description="directory to copy them to, for spark-submit; created if missing")
-    lock: Annotated[bool, Option(flag_only=True)] = Field(False, description="resolve ivy.xml again and write jars.sha256 (for developers)")
 
 
 def run(settings: JarsSettings) -> int:
@@ -35,8 +32,6 @@ def run(settings: JarsSettings) -> int:
 
     if settings.only and settings.only not in (known := (*jars.CONFIGURATIONS, *jars.EXTRA)):
         raise SettingsError(f"--only: no set of jars is named {settings.only!r}", f"one of {', '.join(known)}")
-    if settings.lock:
-        print(f"locked {jars.lock(print)} jars in {jars.LOCK}")
     for configuration in (settings.only,) if settings.only else jars.CONFIGURATIONS:
         found = jars.jars(configuration, print)
         folder = settings.into or jars.home() / configuration

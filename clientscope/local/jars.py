@@ -57,7 +57,7 @@ def jars(configuration: str, progress: Progress = lambda line: None) -> list[Pat
                 download(progress, CONFIGURATIONS if configuration in CONFIGURATIONS else (configuration,))
     # Each time: a user with write access to the cache would otherwise choose what Java runs.
     for path, digest in wanted.items():
-        if (found := _sha256(path)) != digest:
+        if (found := sha256(path)) != digest:
             raise EnvironmentProblem(
                 f"{path} was changed after it was downloaded: SHA-256 {found[:16]}…, locked is {digest[:16]}…",
                 f"rm {path}; the next start downloads it again (check who may write to that folder)",
@@ -91,11 +91,11 @@ def download(progress: Progress = lambda line: None, configurations: Sequence[st
         for name, digest in wanted.items():
             fetched = Path(scratch) / name
             if not fetched.is_file():
-                raise EnvironmentProblem(f"Ivy did not bring {name}", "if the lock is older than ivy.xml, run: clientscope jars --lock")
-            if (found := _sha256(fetched)) != digest:
+                raise EnvironmentProblem(f"Ivy did not bring {name}", "if the lock is older than ivy.xml, run: tools/lock_jars.py")
+            if (found := sha256(fetched)) != digest:
                 raise EnvironmentProblem(
                     f"{name} has SHA-256 {found[:16]}…, locked is {digest[:16]}…",
-                    "check for a mirror that alters jars; if ivy.xml changed on purpose, run: clientscope jars --lock",
+                    "check for a mirror that alters jars; if ivy.xml changed on purpose, run: tools/lock_jars.py",
                 )
             target = home() / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -103,15 +103,6 @@ def download(progress: Progress = lambda line: None, configurations: Sequence[st
             part = target.with_suffix(f".{os.getpid()}.part")
             part.write_bytes(fetched.read_bytes())
             part.replace(target)
-
-
-def lock(progress: Progress = lambda line: None) -> int:
-    """Writes `jars.sha256` anew from what Ivy resolves; returns how many jars it names."""
-    with tempfile.TemporaryDirectory(prefix="clientscope-jars-") as scratch:
-        retrieve(Path(scratch), progress, (*CONFIGURATIONS, *EXTRA))
-        found = sorted(Path(scratch).glob("*/*.jar"))
-        LOCK.write_text("".join(f"{_sha256(path)}  {path.relative_to(scratch)}\n" for path in found))
-        return len(found)
 
 
 def retrieve(target: Path, progress: Progress, configurations: Sequence[str]) -> None:
@@ -156,6 +147,7 @@ def _locked() -> dict[str, str]:
     return {name: digest for digest, name in pairs}
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """A file's digest, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
