@@ -16,7 +16,7 @@ DIGEST_KEY_FILE = "clientscope.digest.key.file"
 
 @dataclass(frozen=True)
 class PolicyPlan:
-    """Which policy, with what, within which limits.
+    """Which policy, with what, within which limits; the first message to each of its processes.
 
     Attributes:
         class_name: its dotted name.

@@ -15,29 +15,15 @@ import traceback
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from clientscope import core_dumps
 from clientscope.errors import InvalidConfigException, SettingsError
+from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.policy.interface import ClientConfigData, ClientConfigPolicy, RequestContext
-
-
-@dataclass(frozen=True)
-class Configure:
-    """The first message to a process: which policy it is to make, and with what.
-
-    Attributes:
-        own: which of the settings are the policy's; None: all.
-        memory_bytes: RLIMIT_AS of the process.
-    """
-
-    class_name: str
-    configs: Mapping[str, Any] = field(repr=False)
-    own: frozenset[str] | None
-    memory_bytes: int
 
 
 @dataclass(frozen=True)
@@ -131,7 +117,7 @@ class Worn:
 
 @dataclass(frozen=True)
 class Configured:
-    """The answer to `Configure` and `Reconfigure`; where ``broken``, the policy is in an unknown state."""
+    """The answer to a `PolicyPlan`, which comes first, and to `Reconfigure`; where ``broken``, the policy is in an unknown state."""
 
     problem: PolicyProblem | None = None
     broken: bool = False
@@ -161,9 +147,7 @@ class PolicyProcess:
         self._numbers = 0
         self._push: int | None = None
         self._policy: ClientConfigPolicy | None = None
-        self._configs: Mapping[str, Any] = {}
-        self._own: frozenset[str] | None = None
-        self._memory_bytes = 0
+        self._plan: PolicyPlan
         self._worn = False
 
     def run(self) -> None:
@@ -175,7 +159,7 @@ class PolicyProcess:
             match task:
                 case PolicyPush():
                     self._process(task)
-                case Configure():
+                case PolicyPlan():
                     self._configure(task)
                 case Reconfigure():
                     self._send(self._reconfigure(task.configs))
@@ -199,13 +183,13 @@ class PolicyProcess:
         with self._sending:
             self._connection.send(message)
 
-    def _configure(self, task: Configure) -> None:
-        self._configs, self._own, self._memory_bytes = task.configs, task.own, task.memory_bytes
-        resource.setrlimit(resource.RLIMIT_AS, (task.memory_bytes, task.memory_bytes))
+    def _configure(self, plan: PolicyPlan) -> None:
+        self._plan = plan
+        resource.setrlimit(resource.RLIMIT_AS, (plan.memory_bytes, plan.memory_bytes))
         problem = None
         try:
-            self._policy = load_policy(task.class_name)()
-            self._policy.configure({**task.configs, "clientscope.publish": self.publish})
+            self._policy = load_policy(plan.class_name)()
+            self._policy.configure({**plan.configs, "clientscope.publish": self.publish})
         except Exception as error:
             problem = _problem(error, "configure")
             if self._policy is not None:
@@ -236,15 +220,16 @@ class PolicyProcess:
         self._send(Done(push.number, outcome, message, pending is not None, took))
         if pending is not None:
             pending.add_done_callback(lambda done: self._send(Settled(push.number, done.cancelled() or done.exception() is not None)))
-        if not self._worn and _address_space() > _WORN_PART * self._memory_bytes:
+        if not self._worn and _address_space() > _WORN_PART * self._plan.memory_bytes:
             self._worn = True
             self._send(Worn())
 
     def _reconfigure(self, configs: Mapping[str, Any]) -> Configured:
         assert self._policy is not None
-        keys = {*configs, *self._configs}
-        changed = {key for key in keys if configs.get(key) != self._configs.get(key)}
-        theirs = keys if self._own is None else keys - (self._configs.keys() - self._own)  # whatever is new is the policy's own
+        before, own = self._plan.configs, self._plan.own
+        keys = {*configs, *before}
+        changed = {key for key in keys if configs.get(key) != before.get(key)}
+        theirs = keys if own is None else keys - (before.keys() - own)  # whatever is new is the policy's own
         new = {**configs, "clientscope.publish": self.publish}
         try:
             allowed = self._policy.reconfigurable_configs()
@@ -259,7 +244,7 @@ class PolicyProcess:
                 self._policy.reconfigure(new)
             except Exception as error:
                 return Configured(_problem(error, "reconfigure"), broken=True)
-        self._configs = configs
+        self._plan = replace(self._plan, configs=configs)
         return Configured()
 
     def publish(self, topic: str, key: str, value: bytes) -> Future[None]:

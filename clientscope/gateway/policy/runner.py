@@ -24,7 +24,6 @@ from clientscope.gateway.policy.plan import PolicyPlan
 from clientscope.gateway.policy.process import (
     Acknowledged,
     Close,
-    Configure,
     Configured,
     Done,
     PolicyProblem,
@@ -194,11 +193,8 @@ class PolicyWorker:
         self._answer: asyncio.Future[Configured] | None = None
         self._ended = asyncio.Event()
 
-    async def start(self, plan: PolicyPlan, configs: Mapping[str, Any]) -> None:
+    async def start(self, plan: PolicyPlan) -> None:
         """Forks it and configures the policy.
-
-        Args:
-            configs: what the policy's ``configure`` gets now.
 
         Raises:
             SettingsError: the policy isn't there, or refuses its settings, or dies of them.
@@ -207,9 +203,8 @@ class PolicyWorker:
         ours = self._template.fork_policy()
         loop = asyncio.get_running_loop()
         _, self._channel = await loop.create_unix_connection(lambda: Channel(self._received, self._lost), sock=ours)
-        configure = Configure(plan.class_name, configs, plan.own, plan.memory_bytes)
         try:
-            answer = await self._ask(self._channel, configure, _START_WITHIN_S, _SLOW_START)
+            answer = await self._ask(self._channel, plan, _START_WITHIN_S, _SLOW_START)
         except asyncio.CancelledError:  # the runner is closed meanwhile
             self.kill()
             self._channel.close()  # of which it ends too, if its id hasn't come yet
@@ -246,7 +241,7 @@ class PolicyWorker:
             self.kill(spared="reconfigure")
         return answer
 
-    async def _ask(self, channel: Channel, message: Configure | Reconfigure, within_s: float, slow: PolicyProblem) -> Configured:
+    async def _ask(self, channel: Channel, message: PolicyPlan | Reconfigure, within_s: float, slow: PolicyProblem) -> Configured:
         """Its answer; ``slow`` if that doesn't come in time."""
         self._answer = asyncio.get_running_loop().create_future()
         channel.send(message)
@@ -382,7 +377,6 @@ class PolicyRunner:
         guard: PolicyGuard | None = None,
     ) -> None:
         self._plan = plan
-        self._configs = plan.configs
         self._publish = publish
         self._count = count
         self._metrics = metrics
@@ -455,7 +449,7 @@ class PolicyRunner:
             hint = f" ({answer.problem.hint})" if answer.problem.hint else ""
             log.error("the policy keeps its settings: %s%s", answer.problem.message, hint)
             return False
-        self._configs = configs
+        self._plan = replace(self._plan, configs=configs)
         return True
 
     async def close(self, patience_s: float = 5.0) -> None:
@@ -477,7 +471,7 @@ class PolicyRunner:
 
     async def _start_worker(self) -> None:
         worker = PolicyWorker(self._template, self._plan.deadline_s, self._publish, self)
-        await worker.start(self._plan, self._configs)
+        await worker.start(self._plan)
         self._worker = worker
         self._feed()
 
