@@ -3,7 +3,7 @@
 - `result`: what a check returns, and what it knows.
 - `machine`, `files`: checks that need no broker.
 - `cluster`, `listeners`: checks that ask the cluster, and write nothing to it; who answers at an address.
-- `running`: the registry of checks, in the order in which they run, each with a time limit; the output, and the summary for an issue.
+- `running`: the registry of checks, in the order in which they run, each with a time limit; the output.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class DoctorSettings(KafkaSettings):
 
 
 def run(settings: DoctorSettings, load: Callable[..., Any]) -> int:
-    """Prints the result of each check, and a summary; 1 if there is a problem.
+    """Prints the result of each check, and versions; 1 if there is a problem.
 
     Args:
         load: reads the settings of another command.

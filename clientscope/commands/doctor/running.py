@@ -1,4 +1,4 @@
-"""Run of all checks: the settings of the other processes, results as they come, a summary for an issue, and the exit status."""
+"""Run of all checks: the settings of the other processes, results as they come, versions, and the exit status."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ from clientscope.commands.doctor.result import CheckResult, Outcome, Situation, 
 from clientscope.config import GatewaySettings, PageSettings, ServeSettings, Settings, StreamSettings
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 from clientscope.local.java import java
-from clientscope.report.text import counted, plain
+from clientscope.report.text import counted, grid, plain
 
 if TYPE_CHECKING:
     from clientscope.commands.doctor import DoctorSettings
 
 
 _STYLES = {Outcome.OK: "green", Outcome.NOT_CHECKED: "dim", Outcome.WARNING: "yellow", Outcome.PROBLEM: "bold red"}
-NOTICE = "The summary has no passwords, tokens or keys. It has addresses, names and paths: look through it before you publish it."
 
 Results = Sequence[tuple[str, Sequence[CheckResult]]]
 
@@ -74,24 +73,6 @@ def installed_versions(situation: Situation) -> dict[str, str]:
     }
 
 
-def summary(of: Mapping[str, str], results: Results) -> list[str]:
-    """Lines for an issue; what is as it should be is counted, the rest is listed."""
-    lines = [f"{name}: {_line(value)}" for name, value in of.items()]
-    for title, found in results:
-        others = [each for each in found if each.outcome is not Outcome.OK]
-        if not others:
-            lines.append(f"{title}: ok")
-        elif len(others) < len(found):
-            lines.append(f"{title}: {len(found) - len(others)} ok")
-        lines += [f"{title}: {each.outcome}: {_line(each.text)}" for each in others]
-    return lines
-
-
-def _line(text: str) -> str:
-    """In one line, and without what ends a code block of Markdown."""
-    return plain(text).plain.replace("`", "'")
-
-
 def outcomes(results: Results) -> str:
     """The last line: how many results of each outcome."""
     every = [each.outcome for _, found in results for each in found]
@@ -100,15 +81,14 @@ def outcomes(results: Results) -> str:
 
 
 def print_end(console: Console, of: Mapping[str, str], results: Results) -> None:
-    """Prints counts and summary, whose lines are not folded, so that they can be copied."""
+    """Prints versions and counts."""
+    view = grid()
+    for name, value in of.items():
+        view.add_row(name, plain(value))
+    console.print()
+    console.print(view)
     console.print()
     console.print(Text(outcomes(results), _STYLES[worst(results)]))
-    console.print()
-    console.print(Text("Summary", "bold"))
-    console.print(plain(NOTICE))
-    console.print()
-    for line in ("```", *summary(of, results), "```"):
-        console.print(Text(line), soft_wrap=True)
 
 
 def as_json(of: Mapping[str, str], results: Results) -> str:
