@@ -20,12 +20,12 @@ class Tap:
     """Listens until it is left, and forwards bytes unchanged, those of frames that it can't read too.
 
     Attributes:
-        counts: (api key, api version) → how many requests, in the order of the first.
+        seen: what the client since `forget` requested.
         software: the name and version of the last ApiVersions request that has them.
     """
 
     def __init__(self, listen: str, upstream: str) -> None:
-        self.counts: dict[tuple[int, int], int] = {}
+        self.seen: set[ApiUse] = set()
         self.software = ("unknown", "unknown")
         host, port = upstream.split(":")
         self._upstream = (host, int(port))
@@ -37,12 +37,11 @@ class Tap:
 
     def forget(self) -> None:
         """Another client comes."""
-        self.counts, self.software = {}, ("unknown", "unknown")
+        self.seen, self.software = set(), ("unknown", "unknown")
 
     def observed(self, broker_release: str) -> ObservedClient:
         """What the client since `forget` used."""
-        uses = tuple(ApiUse(key, version, count) for (key, version), count in self.counts.items())
-        return ObservedClient(uses, *self.software, broker_release)
+        return ObservedClient(tuple(self.seen), *self.software, broker_release)
 
     def __enter__(self) -> Tap:
         return self
@@ -76,7 +75,7 @@ class Tap:
 
     def _read(self, frame: bytes) -> None:
         key, version = struct.unpack_from(">hh", frame, 4)
-        self.counts[key, version] = self.counts.get((key, version), 0) + 1
+        self.seen.add(ApiUse(key, version))
         if key == API_VERSIONS and version >= 3:
             said = read_request(frame)
             self.software = (said.software_name or "unknown", said.software_version or "unknown")

@@ -3,16 +3,16 @@
 What the command, the page and rules use; the rest is internal::
 
     target = target_release("4.1")                    # "4.1.2"; SettingsError for no known release
-    uses = (ApiUse(api_key=0, api_version=2, count=7, first_ms=…, last_ms=…), …)
+    uses = (ApiUse(api_key=0, api_version=2), …)
     client = ObservedClient(uses, software_name="unknown", software_version="unknown", broker_release="3.9.2")
     verdict = judge_readiness(client, target)         # ReadinessVerdict
     verdict.readiness                                 # Readiness.BREAKS, UNKNOWN, FALLS_BACK or FINE: a StrEnum, the worst first
-    verdict.reasons[0].text                           # sentences; verdict.advice, verdict.notes and verdict.last_old_ms besides
+    verdict.reasons[0].text                           # sentences; verdict.advice besides
     removed_in(11, 1)                                 # Removal(first="4.0.0", again="4.0.1"); serves("4.0.0", 0, 2) is False
     nearest_release("3.9–4.0")                        # "3.9.0": what clientscope.catalog.releases infers of a broker may be passed on
 
 `clientscope.readiness.served` has the releases, `verdict` the meaning of each verdict, each library's lowest version with its source
-(`MINIMUMS`) and what is announced (`ANNOUNCED`).
+(`MINIMUMS`).
 """
 
 from __future__ import annotations

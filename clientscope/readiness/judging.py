@@ -12,8 +12,8 @@ from clientscope.profiles.owners import Owners
 from clientscope.readiness.observed import ApiUse, ObservedClient
 from clientscope.readiness.rows import JudgedClient
 from clientscope.readiness.seen import GatewayClient, SeenRequests, uses
-from clientscope.readiness.served import nearest_release, served, within
-from clientscope.readiness.verdict import BETWEEN_BROKERS, ReadinessVerdict, judge_readiness
+from clientscope.readiness.served import nearest_release
+from clientscope.readiness.verdict import ReadinessVerdict, judge_readiness, last_old_ms
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,8 @@ def _judge(key: GatewayClient, client: SeenRequests, asked: UpgradeQuestion, now
     every = uses(client, now_ms)
     since = asked.since_ms
     past = since is not None and client.last_ms < since
-    present = frozenset((use.api_key, use.api_version) for use in every if past or since is None or use.last_ms >= since)
+    present = frozenset(use for use, ms in every.items() if past or since is None or ms >= since)
     verdict = _verdict(present, key.software_name, key.software_version, asked.releases.get(key.cluster), asked.target)
-    there = served(asked.target)
-    old = [use.last_ms for use in every if use.api_key not in BETWEEN_BROKERS and not within(use.api_version, there.get(use.api_key))]
     owner = asked.owners.of(PatternSubject(key.principal or None, None, key.client_id or None))
     return JudgedClient(
         verdict,
@@ -68,12 +66,12 @@ def _judge(key: GatewayClient, client: SeenRequests, asked: UpgradeQuestion, now
         f"{key.software_name} {key.software_version}" if key.software_name != "unknown" else "unknown software",
         f"{owner.team} ({owner.contact})" if owner else "",
         past,
-        utc(max(old, default=None)),
+        utc(last_old_ms(every, asked.target)),
         utc(client.last_ms),
     )
 
 
 @lru_cache(maxsize=4_096)
-def _verdict(used: frozenset[tuple[int, int]], name: str, version: str, release: str | None, target: str) -> ReadinessVerdict:
+def _verdict(used: frozenset[ApiUse], name: str, version: str, release: str | None, target: str) -> ReadinessVerdict:
     """A fleet has few different clients, and a verdict takes a tenth of a millisecond."""
-    return judge_readiness(ObservedClient(tuple(ApiUse(*each) for each in sorted(used)), name, version, release), target)
+    return judge_readiness(ObservedClient(tuple(sorted(used)), name, version, release), target)

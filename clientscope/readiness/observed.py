@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 UNKNOWN_SOFTWARE = "unknown"
 """The name and version of a client that reported none."""
 
 
-@dataclass(frozen=True)
-class ApiUse:
-    """One version of one API, as a client requested it.
-
-    Attributes:
-        api_key: Kafka's number of the API.
-        api_version: the version of the request.
-        count: how often it was seen, at least once.
-        first_ms: when first, in ms since the epoch, UTC.
-        last_ms: when last.
-    """
+class ApiUse(NamedTuple):
+    """One version of one API, as a client requested it: Kafka's number of the API, and the request's version."""
 
     api_key: int
     api_version: int
-    count: int = 1
-    first_ms: int = 0
-    last_ms: int = 0
 
 
 @dataclass(frozen=True)

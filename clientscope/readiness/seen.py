@@ -207,16 +207,14 @@ class SeenClients:
         return self._lists.setdefault(versions, versions)
 
 
-def uses(seen: SeenRequests, now_ms: int, kept_ms: int = KEPT_MS) -> tuple[ApiUse, ...]:
-    """What a client used lately, as `SeenClients` keeps it; how often isn't known."""
-    found: dict[tuple[int, int], tuple[int, int]] = {}
-    for versions, (first_ms, last_ms) in seen.lists.items():
-        if last_ms < now_ms - kept_ms:
-            continue
-        for each in unpack(versions):
-            before = found.get(each, (first_ms, last_ms))
-            found[each] = min(before[0], first_ms), max(before[1], last_ms)
-    return tuple(ApiUse(*each, first_ms=first_ms, last_ms=last_ms) for each, (first_ms, last_ms) in sorted(found.items()))
+def uses(seen: SeenRequests, now_ms: int, kept_ms: int = KEPT_MS) -> dict[ApiUse, int]:
+    """What a client used lately, as `SeenClients` keeps it, and when last."""
+    found: dict[ApiUse, int] = {}
+    for versions, (_, last_ms) in seen.lists.items():
+        if last_ms >= now_ms - kept_ms:
+            for use in (ApiUse(*each) for each in unpack(versions)):
+                found[use] = max(last_ms, found.get(use, 0))
+    return found
 
 
 def _key(record: RecordedConnection) -> GatewayClient:

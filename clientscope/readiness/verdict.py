@@ -25,46 +25,6 @@ from clientscope.catalog.settings import Release, numbers
 from clientscope.readiness.observed import ApiUse, ObservedClient
 from clientscope.readiness.served import added_in, nearest_release, removed_in, served, within
 
-
-@dataclass(frozen=True)
-class AnnouncedDeprecation:
-    """An announcement.
-
-    Attributes:
-        kip: such as ``KIP-1274``.
-        api_keys: the APIs by which its users are recognised.
-        software: the software names that it is about, in lower case; empty for all.
-        text: what changes, and in which release.
-        source: where that is said.
-    """
-
-    kip: str
-    api_keys: frozenset[int]
-    software: frozenset[str]
-    text: str
-    source: str
-
-
-ANNOUNCED = (
-    AnnouncedDeprecation(
-        "KIP-1274",
-        frozenset({11, 14}),  # JoinGroup and SyncGroup
-        frozenset({"apache-kafka-java"}),
-        "Java's KafkaConsumer leaves the classic group protocol. The consumer protocol is recommended from 4.3; classic is to be "
-        "deprecated in 5.0 and removed from KafkaConsumer in 6.0. Brokers still serve it.",
-        "https://cwiki.apache.org/confluence/display/KAFKA/"
-        "KIP-1274%3A+Deprecate+and+remove+support+for+Classic+rebalance+protocol+in+KafkaConsumer",
-    ),
-)
-"""What Kafka has announced to deprecate or remove, and no release has removed yet; in the order of their KIPs."""
-
-
-def announced(software_name: str, api_keys: Collection[int]) -> tuple[AnnouncedDeprecation, ...]:
-    """The announcements about a client, by its software and the APIs that it uses; one whose software is unknown has those about all."""
-    name = software_name.lower()
-    return tuple(each for each in ANNOUNCED if each.api_keys & set(api_keys) and (not each.software or name in each.software))
-
-
 KIP_896 = "https://cwiki.apache.org/confluence/display/KAFKA/KIP-896%3A+Remove+old+client+protocol+API+versions+in+Kafka+4.0"
 
 
@@ -195,38 +155,30 @@ class ReadinessVerdict:
         target: the release.
         readiness: the worst of its reasons'.
         reasons: at least one, the worst first.
-        last_old_ms: when a version that the target doesn't serve was last seen, in ms since the epoch; None if none was seen.
         advice: what to do; empty if there is nothing to do.
-        notes: what has been announced and changes nothing at the target.
     """
 
     target: str
     readiness: Readiness
     reasons: tuple[ReadinessReason, ...]
-    last_old_ms: int | None = None
     advice: str = ""
-    notes: tuple[str, ...] = ()
 
 
-def judge_readiness(client: ObservedClient, target: str, since_ms: int | None = None) -> ReadinessVerdict:
+def judge_readiness(client: ObservedClient, target: str) -> ReadinessVerdict:
     """What becomes of a client at brokers of a release.
 
     Args:
         target: a release of `known_releases`; `target_release` makes one of what somebody typed.
-        since_ms: uses that ended before count as the past, as of a client that has been upgraded: they set ``last_old_ms`` alone.
 
     Raises:
         KeyError: the target is no release of the data.
     """
-    there = served(target)
     uses = [use for use in client.uses if use.api_key not in BETWEEN_BROKERS]
-    old = [use.last_ms for use in uses if not within(use.api_version, there.get(use.api_key))]
-    present = [use for use in uses if since_ms is None or use.last_ms >= since_ms]
     # A long-lived connection may have sent ApiVersions before anybody watched; only in ApiVersions can it have reported its software.
-    negotiates = client.names_itself or any(use.api_key == API_VERSIONS for use in present)
+    negotiates = client.names_itself or any(use.api_key == API_VERSIONS for use in uses)
     knows = _java_range(client)
-    reasons = [_judge_use(use, target, client, negotiates, knows) for use in present]
-    reasons += _little_seen(client, present, target, knows)
+    reasons = [_judge_use(use, target, client, negotiates, knows) for use in uses]
+    reasons += _little_seen(client, uses, target, knows)
     order = list(Readiness)
     reasons.sort(key=lambda reason: (order.index(reason.readiness), reason.api_key or 0, reason.api_version or 0))
     readiness = reasons[0].readiness
@@ -237,10 +189,19 @@ def judge_readiness(client: ObservedClient, target: str, since_ms: int | None = 
         target=target,
         readiness=readiness,
         reasons=tuple(kept),
-        last_old_ms=max(old, default=None),
         advice=_advice(client, readiness, {(each.api_key, each.api_version) for each in kept if each.readiness is Readiness.BREAKS}),
-        notes=tuple(f"{each.kip}: {each.text}" for each in announced(client.software_name, {use.api_key for use in present})),
     )
+
+
+def last_old_ms(used: Mapping[ApiUse, int], target: str) -> int | None:
+    """When a version that the target doesn't serve was last used, by when each was; None where none is old.
+
+    Raises:
+        KeyError: the target is no release of the data.
+    """
+    there = served(target)
+    old = (ms for use, ms in used.items() if use.api_key not in BETWEEN_BROKERS and not within(use.api_version, there.get(use.api_key)))
+    return max(old, default=None)
 
 
 def _judge_use(use: ApiUse, target: str, client: ObservedClient, negotiates: bool, knows: Mapping[int, Range] | None) -> ReadinessReason:

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/readiness.md: what releases removed, libraries' minimums, announcements, and which clients were tried.
+"""Writes the tables of docs/readiness.md: what releases removed, libraries' minimums, and which clients were tried.
 
 ``python docs/make/readiness.py``; a test compares. The clients come from tests/fixtures/readiness.json, which
 ``python tools/readiness_clients.py`` writes.
@@ -15,7 +15,7 @@ from pathlib import Path
 from clientscope.catalog.releases import api_name
 from clientscope.readiness import ApiUse, ObservedClient, Readiness, judge_readiness, known_releases, removed_in, serves
 from clientscope.readiness.served import served
-from clientscope.readiness.verdict import ANNOUNCED, BETWEEN_BROKERS, MINIMUMS
+from clientscope.readiness.verdict import BETWEEN_BROKERS, MINIMUMS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "docs" / "readiness.md"
@@ -45,11 +45,6 @@ def minimums() -> str:
     return "\n".join(lines) + "\n"
 
 
-def announcements() -> str:
-    """A line for each announcement."""
-    return "".join(f"- [{each.kip}]({each.source}): {each.text}\n" for each in ANNOUNCED)
-
-
 def tried() -> str:
     """A line for each client, with its verdict at each target and whether it worked there."""
     rows = json.loads(TRIED.read_text())
@@ -68,7 +63,7 @@ def tried() -> str:
     return "\n".join(lines) + "\n"
 
 
-PARTS: dict[str, Callable[[], str]] = {"removed": removed, "announcements": announcements, "minimums": minimums, "tried": tried}
+PARTS: dict[str, Callable[[], str]] = {"removed": removed, "minimums": minimums, "tried": tried}
 """In the order in which the page has them."""
 
 

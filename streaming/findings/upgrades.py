@@ -90,7 +90,7 @@ class RequestedVersions:
                 lines[application][_line(key.software_name, key.software_version, broken, target)] += 1
                 unserved[application] |= broken
                 targets[application] = target
-                last_ms[application] = max(last_ms[application], *(use.last_ms for use in used if (use.api_key, use.api_version) in broken))
+                last_ms[application] = max(last_ms[application], *(ms for use, ms in used.items() if use in broken))
         for application, of_clients in lines.items():
             message = _message(unserved[application], targets[application])
             differ = {"": (None, _sentences(of_clients))}

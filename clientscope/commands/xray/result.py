@@ -33,6 +33,7 @@ from clientscope.profiles.client_patterns import PatternSubject
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.readiness import ApiUse, ObservedClient, judge_readiness, nearest_release
 from clientscope.readiness.rows import JudgedClient, ReadinessRow, logged_ms, rows
+from clientscope.readiness.verdict import last_old_ms
 from clientscope.records.enums import ValueState
 from clientscope.severities import SEVERITIES
 from udfs.kernels.applications import application_of
@@ -225,13 +226,12 @@ def _judge(key: ClientKey, client: InventoriedClient, application: str, asked: U
     past = since is not None and all(ms is not None and ms < since for ms in logged.values())
     # What was logged without a time may be of now.
     at = {text: (since or 0) if ms is None else ms for text, ms in logged.items()}
-    uses = tuple(
-        ApiUse(api_key, version, seen.count, logged_ms(seen.first) or at[seen.last], at[seen.last])
-        for (api_key, version), seen in client.versions.items()
-    )
-    observed = ObservedClient(uses, key.software_name, key.software_version, asked.broker_release, asked.at_info)
-    verdict = judge_readiness(observed, asked.target, None if past else since)
-    last_old = next((text for text, ms in at.items() if ms == verdict.last_old_ms), "")
+    used = {ApiUse(*version): at[seen.last] for version, seen in client.versions.items()}
+    present = tuple(use for use, ms in used.items() if past or since is None or ms >= since)
+    observed = ObservedClient(present, key.software_name, key.software_version, asked.broker_release, asked.at_info)
+    verdict = judge_readiness(observed, asked.target)
+    old_ms = last_old_ms(used, asked.target)
+    last_old = next((text for text, ms in at.items() if ms == old_ms), "")
     owner = asked.owners.of(_subject(key, client))
     return JudgedClient(
         verdict,

@@ -14,17 +14,17 @@ from clientscope.readiness.seen import KEPT_MS, MOST_LISTS, MOST_UNREAD, SeenCli
 from clientscope.records.enums import Kind
 
 
-def shown(clients: SeenClients, now_ms: int = NOW) -> dict[str, list[tuple[int, int, int, int]]]:
-    """By client.id and software: api key, version, first and last time."""
+def shown(clients: SeenClients, now_ms: int = NOW) -> dict[str, list[tuple[int, int, int]]]:
+    """By client.id and software: api key, version and last time."""
     return {
-        f"{key.client_id} {key.software_name}": [(use.api_key, use.api_version, use.first_ms, use.last_ms) for use in uses(of, now_ms)]
+        f"{key.client_id} {key.software_name}": [(*use, ms) for use, ms in sorted(uses(of, now_ms).items())]
         for key, of in clients.clients(now_ms)
     }
 
 
 def test_a_version_was_last_used_when_the_last_record_with_it_was_written() -> None:
     clients = seen((NOW - 9, record((1, 3), (3, 0))), (NOW - 5, record((1, 3))), (NOW - 2, record((1, 12), kind=Kind.CLOSED)))
-    assert shown(clients) == {"orders java": [(1, 3, NOW - 9, NOW - 5), (1, 12, NOW - 2, NOW - 2), (3, 0, NOW - 9, NOW - 9)]}
+    assert shown(clients) == {"orders java": [(1, 3, NOW - 5), (1, 12, NOW - 2), (3, 0, NOW - 9)]}
     assert clients.first_ms == NOW - 9
 
 
@@ -53,7 +53,7 @@ def test_connections_without_a_name_count_with_the_clients_others() -> None:
     unknown = {"client_software_name": "unknown", "client_software_version": "unknown"}
     clients = seen((NOW - 1, record((18, 3))), (NOW, record((1, 3), **unknown)), (NOW, record((1, 2), client_id="other", **unknown)))
     assert shown(clients) == {
-        "orders java": [(1, 3, NOW, NOW), (18, 3, NOW - 1, NOW - 1)], "other unknown": [(1, 2, NOW, NOW)],
+        "orders java": [(1, 3, NOW), (18, 3, NOW - 1)], "other unknown": [(1, 2, NOW)],
     }  # fmt: skip
     upgraded = seen((NOW - 1, record((1, 3), **unknown)), (NOW, record((18, 3))))
     assert len(shown(upgraded)) == 2, "what ended before the name was sent is an earlier client's"
@@ -63,7 +63,7 @@ def test_connections_without_a_name_count_with_the_clients_others() -> None:
 
 def test_what_is_older_than_seven_days_does_not_count() -> None:
     clients = seen((NOW - KEPT_MS - 1, record((1, 3))), (NOW - KEPT_MS - 1, record((1, 2), client_id="gone")), (NOW, record((1, 12))))
-    assert shown(clients) == {"orders java": [(1, 12, NOW, NOW)]}
+    assert shown(clients) == {"orders java": [(1, 12, NOW)]}
     clients.expire(NOW)
     assert len(clients) == 1 and clients.first_ms == NOW - KEPT_MS
 
@@ -95,7 +95,7 @@ def test_a_copy_stays_as_it_was() -> None:
     clients = seen((NOW - 9, record((1, 3))), (NOW - 9, record(client_id=None, client_software_name="unknown")))
     copied = clients.copy()
     clients.apply(record((1, 12)), NOW)
-    assert shown(copied) == {"orders java": [(1, 3, NOW - 9, NOW - 9)]} and copied.unread(NOW) == 1 and copied.first_ms == NOW - 9
+    assert shown(copied) == {"orders java": [(1, 3, NOW - 9)]} and copied.unread(NOW) == 1 and copied.first_ms == NOW - 9
 
 
 def test_one_principal_can_not_push_out_the_others() -> None:

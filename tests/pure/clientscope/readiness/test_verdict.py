@@ -26,7 +26,7 @@ def observed(text: str, software: str = "", broker: str | None = "3.9.2") -> Obs
         name, version = use.split(" ")
         key = api_key(name)
         assert key is not None
-        uses.append(ApiUse(key, int(version), first_ms=1000, last_ms=2000))
+        uses.append(ApiUse(key, int(version)))
     name, _, version = software.partition(" ")
     return ObservedClient(tuple(uses), name, version, broker)
 
@@ -73,14 +73,6 @@ def test_libraries_without_a_name_are_named_by_what_they_send() -> None:
     assert "kafka-go from 0.4.48, brod from 4.4.2, kafka_ex from 1.0.0 on" in advice
     assert "brod" not in judge_readiness(observed("JoinGroup 1, Produce 2"), "4.0.0").advice
     assert judge_readiness(observed("JoinGroup 1, Fetch 10"), "4.0.1").advice == ""
-
-
-def test_what_is_announced_is_a_note_and_changes_nothing() -> None:
-    java = judge_readiness(observed("ApiVersions 3, JoinGroup 9, Fetch 12", "apache-kafka-java 3.9.0"), "4.4.0")
-    assert java.readiness is Readiness.FINE
-    assert [note.split(":")[0] for note in java.notes] == ["KIP-1274"]
-    assert judge_readiness(observed("ApiVersions 3, JoinGroup 9, Fetch 12", "librdkafka 2.3.0"), "4.4.0").notes == ()
-    assert judge_readiness(observed("ApiVersions 3, Produce 9", "apache-kafka-java 3.9.0"), "4.4.0").notes == ()
 
 
 TRIED: list[dict[str, Any]] = json.loads((ROOT / "tests" / "fixtures" / "readiness.json").read_text())
