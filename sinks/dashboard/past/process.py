@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,32 +22,26 @@ from clientscope.profiles import owners
 from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import QueryError
 from sinks.dashboard.past import connections, findings, pushes
-from sinks.dashboard.past.findings import Found
 from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import Json, NoAnswer, Span, Tables, Unreadable
-
-KEPT_S = 300.0
-"""The longest time that an answer is kept; a client that was erased from the tables may remain in answers for so long.
-
-An answer about a time that isn't wholly in its table is kept for that version of the table alone.
-"""
-
-_MOST_KEPT = 3
 
 
 class Questions:
     """Answers questions about the tables below a folder; for one thread.
 
+    Lists are kept for one version of their table, since most questions are for another page of the list before.
+
     Args:
-        clock: seconds.
         owners: of the clients in them.
     """
 
-    def __init__(self, folder: str, clock: Callable[[], float], owners: Owners = NO_OWNERS) -> None:
-        self._tables = Tables(folder)
+    def __init__(self, folder: str, owners: Owners = NO_OWNERS) -> None:
+        self._tables = tables = Tables(folder)
         self._owners = owners
-        self._clock = clock
-        self._kept: dict[tuple[Any, ...], tuple[float, Any, int | None]] = {}
+        self._all_clients = lru_cache(2)(self._connected)
+        self._lifetimes = lru_cache(1)(lambda span, version: connections.lifetimes(tables, span))
+        self._open_findings = lru_cache(1)(lambda at_ms, version: findings.at_a_time(tables, at_ms))
+        self._ended_findings = lru_cache(1)(lambda span, version: findings.ended(tables, span))
 
     def answer(self, question: str, arguments: dict[str, Any]) -> Json:
         """The answer, as JSON has it.
@@ -68,16 +61,19 @@ class Questions:
     def _series(self, span: Span, q: str = "", now_ms: int = 0) -> Json:
         if not q.strip():
             return connections.series(self._tables, span)
-        chosen = connections.chosen(self._all_clients(span)[0], q, now_ms)
-        found, _ = self._once("lifetimes", span, lambda: connections.lifetimes(self._tables, span))
-        return connections.chosen_series(self._tables, span, found, chosen)
+        version = self._tables.version("connections")
+        chosen = connections.chosen(self._all_clients(span, version)[0], q, now_ms)
+        return connections.chosen_series(self._tables, span, self._lifetimes(span, version), chosen)
 
     def _clients(self, span: Span, **chosen: Any) -> Json:
-        found, complete_ms = self._all_clients(span)
+        found, complete_ms = self._all_clients(span, self._tables.version("connections"))
         return {**connections.page(found, **chosen), "complete_ms": complete_ms}
 
-    def _all_clients(self, span: Span) -> tuple[pa.Table, int | None]:
-        return self._once("clients", span, lambda: connections.clients(self._tables, span, self._owners))
+    def _connected(self, span: Span, version: int) -> tuple[pa.Table, int | None]:
+        """All clients that were connected, and until when the answer is complete."""
+        later, newest_ms = self._tables.written("connections", span)
+        complete_ms = span.to_ms if later and newest_ms is not None else newest_ms
+        return connections.clients(self._tables, span, self._owners), complete_ms
 
     def _starts(self, span: Span, whose: Whose, **chosen: Any) -> Json:
         complete_ms = self._pushes_until(span)
@@ -96,39 +92,10 @@ class Questions:
         return pushes.client_facts(self._tables, span, whose)
 
     def _findings_at(self, at_ms: int, **chosen: Any) -> Json:
-        return findings.page(self._of_findings(("at", at_ms), lambda: findings.at_a_time(self._tables, at_ms)), **chosen)
+        return findings.page(self._open_findings(at_ms, self._tables.version("findings")), **chosen)
 
     def _findings_ended(self, span: Span, **chosen: Any) -> Json:
-        return findings.page(self._of_findings(("ended", *span), lambda: findings.ended(self._tables, span)), **chosen)
-
-    def _of_findings(self, key: tuple[Any, ...], ask: Callable[[], Found]) -> Found:
-        key = (*key, self._tables.version("findings"))
-        found: Found = (self._known(key) or self._keep(key, ask(), None))[0]
-        return found
-
-    def _once(self, question: str, span: Span, ask: Callable[[], pa.Table]) -> tuple[pa.Table, int | None]:
-        """An answer from the table ``connections``, and until when it is complete."""
-        key: tuple[Any, ...] = (question, *span)
-        found = self._known(key)
-        if found is None:
-            version = self._tables.version("connections")
-            later, newest_ms = self._tables.written("connections", span)
-            complete_ms = span.to_ms if later and newest_ms is not None else newest_ms
-            if not later:
-                key = (*key, version)
-            found = self._known(key) or self._keep(key, ask(), complete_ms)
-        return found
-
-    def _known(self, key: tuple[Any, ...]) -> tuple[Any, int | None] | None:
-        now = self._clock()
-        self._kept = {other: kept for other, kept in self._kept.items() if now - kept[0] < KEPT_S}
-        return self._kept[key][1:] if key in self._kept else None
-
-    def _keep(self, key: tuple[Any, ...], found: Any, complete_ms: int | None) -> tuple[Any, int | None]:
-        while len(self._kept) >= _MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[key] = self._clock(), found, complete_ms
-        return found, complete_ms
+        return findings.page(self._ended_findings(span, self._tables.version("findings")), **chosen)
 
 
 _NICE = 5
@@ -160,7 +127,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
     folder, *owners_file = sys.argv[1:]
-    questions = Questions(folder, time.monotonic, owners.read_if_given(Path(owners_file[0]) if owners_file else None))
+    questions = Questions(folder, owners.read_if_given(Path(owners_file[0]) if owners_file else None))
     for line in sys.stdin.buffer:
         answers.write(json.dumps(_answer(questions, line)).encode() + b"\n")
         answers.flush()
