@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
+
+from clientscope import core_dumps
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV", "TZ", "LD_LIBRARY_PATH")
 _OF_STORES = ("AWS_", "GOOGLE_", "AZURE_", "HADOOP_", "KRB5")
@@ -27,44 +32,72 @@ def environment_for(folder: str) -> dict[str, str]:
 
 
 class NoReply(Exception):
-    """The process ended without an answer, or was killed because it gave none in time.
+    """There is no answer.
 
     Attributes:
-        late: whether it was killed at the deadline.
+        cause: ``late``: the process was killed at the deadline; ``ended``: it ended without one; ``busy``: others are asking.
     """
 
-    def __init__(self, late: bool) -> None:
-        super().__init__("late" if late else "ended")
-        self.late = late
+    def __init__(self, cause: Literal["late", "ended", "busy"]) -> None:
+        super().__init__(cause)
+        self.cause = cause
 
 
 class AnsweringProcess:
-    """One process, from its start to its end.
-
-    Questions come from one thread at a time; `kill` from any thread.
+    """A process that is started with the first question, and again with the next one after it has ended.  From any thread.
 
     Args:
-        process: with pipes as its standard input and output. It reads a line and writes a line, in turn.
+        start: starts it, with pipes as its standard input and output. It reads a line and writes a line, in turn.
+        idle_s: seconds without a question after which it is ended, so that its memory is free again; None for never.
+
+    Attributes:
+        deadline_s: seconds after which it is killed while it is asked.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._process = process
+    def __init__(self, start: Callable[[], subprocess.Popen[bytes]], deadline_s: float, idle_s: float | None = None) -> None:
+        self.deadline_s = deadline_s
+        self._start, self._idle_s = start, idle_s
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._idle: threading.Timer | None = None
+        self._closed = False
 
     @property
-    def pid(self) -> int:
-        """The id of the process."""
-        return self._process.pid
+    def pid(self) -> int | None:
+        """The id of the process; None while there is none."""
+        return None if self._process is None else self._process.pid
 
-    def ask(self, question: object, deadline_s: float) -> Any:
+    def ask(self, question: object, wait_s: float = -1) -> Any:
         """The answer to a question, both as JSON.
 
         Args:
-            deadline_s: seconds after which the process is killed.
+            wait_s: the longest time that it waits for those before it.
 
         Raises:
-            NoReply: there is no answer. The process has ended by then.
+            NoReply: there is no answer. The process has ended by then, unless others are asking it.
         """
-        process, line = self._process, json.dumps(question).encode() + b"\n"
+        line = json.dumps(question).encode() + b"\n"
+        if not self._lock.acquire(timeout=wait_s):
+            raise NoReply("busy")
+        try:
+            return self._ask(line)
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Ends the process for good, and with it a question that is being answered."""
+        self._closed = True
+        if (process := self._process) is not None:
+            process.kill()
+        with self._lock:
+            self._end()
+
+    def _ask(self, line: bytes) -> Any:
+        if self._idle is not None:
+            self._idle.cancel()
+        process = self._process = self._process or self._start()
+        if self._closed:  # meanwhile
+            process.kill()
         assert process.stdin is not None and process.stdout is not None
         late = threading.Event()
 
@@ -72,29 +105,58 @@ class AnsweringProcess:
             late.set()
             process.kill()
 
-        deadline = threading.Timer(deadline_s, kill)
-        deadline.daemon = True
-        deadline.start()
+        deadline = _timer(self.deadline_s, kill)
         try:
             process.stdin.write(line)
             process.stdin.flush()
-            return json.loads(process.stdout.readline())
+            answer = json.loads(process.stdout.readline())
         except (OSError, ValueError):
-            self.end()
-            raise NoReply(late.is_set()) from None
+            self._end()
+            raise NoReply("late" if late.is_set() else "ended") from None
         finally:
             deadline.cancel()
+        self._idle = None if self._idle_s is None else _timer(self._idle_s, self._end_if_idle)
+        return answer
 
-    def kill(self) -> None:
-        """Kills the process, and with it a question that is being answered."""
-        self._process.kill()
+    def _end_if_idle(self) -> None:
+        with self._lock:
+            if self._idle is threading.current_thread():  # else a question has come since
+                self._end()
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """Kills the process, waits for its end, and closes its pipes."""
-        process = self._process
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            with suppress(OSError):
-                if stream is not None:
-                    stream.close()
+        if self._idle is not None:
+            self._idle.cancel()
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                with suppress(OSError):
+                    if stream is not None:
+                        stream.close()
+
+
+def _timer(after_s: float, act: Callable[[], None]) -> threading.Timer:
+    timer = threading.Timer(after_s, act)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def answer_questions(niceness: int, ready: Callable[[], Callable[[Any], Any]]) -> None:
+    """The other side: the program of such a process, until its input ends.  Others go first where they want the CPU or memory.
+
+    Args:
+        ready: called once all is set; returns what answers a question.
+    """
+    os.nice(niceness)
+    with suppress(OSError):  # Linux: where memory runs out, this process goes rather than the one that asks
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    core_dumps.forbid()
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    answer = ready()
+    for line in sys.stdin.buffer:
+        answers.write(json.dumps(answer(json.loads(line))).encode() + b"\n")
+        answers.flush()

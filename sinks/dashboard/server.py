@@ -98,7 +98,7 @@ def run(settings: ServeSettings) -> None:
         status.stop()
         reader.stop()
         fetch.close()
-        past.close()
+        past.process.close()
         listener.close()
         for number, handler in previous.items():
             signal.signal(number, handler)

@@ -1,14 +1,12 @@
-"""Client of the process that validates samples (`sinks.quality.process`): one look at a time, each with a deadline."""
+"""The process that validates samples (`sinks.quality.process`), and its answers."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-from collections.abc import Mapping
 from typing import TypedDict
 
-from clientscope.local.answering import AnsweringProcess, NoReply, environment_for, environment_without_secrets
+from clientscope.local.answering import AnsweringProcess, environment_for, environment_without_secrets
 from clientscope.local.process import spawn
 
 DEADLINE_S = 120.0
@@ -47,80 +45,22 @@ class Looked(TypedDict):
     peak_bytes: int
 
 
-class ProcessFailed(Exception):
-    """The process ended without an answer, or was killed since it gave none in time."""
+def checking_process(history: str, deadline_s: float = DEADLINE_S) -> AnsweringProcess:
+    """The process, which takes versions to begin at, by topic, and answers with `Looked`.
 
-    def __init__(self, cause: str) -> None:
-        super().__init__(cause)
-        self.cause = cause
-
-
-class CheckingProcess:
-    """The process, which is started with the first look, and again with the next one after it has ended.
-
-    For one thread, which lives as long as the process is to (the kernel ends the process with the thread), but for `close`.
+    For one thread, which lives as long as the process is to (the kernel ends the process with the thread), but for its ``close``.
 
     Args:
         history: the folder of the tables.
-
-    Attributes:
-        deadline_s: seconds that a look may take.
     """
 
-    def __init__(self, history: str, deadline_s: float = DEADLINE_S) -> None:
-        self.deadline_s = deadline_s
-        self._history = history
-        self._looking = threading.Lock()
-        self._process: AnsweringProcess | None = None
-        self._closed = False
-
-    @property
-    def process_id(self) -> int | None:
-        """The id of the process; None while there is none."""
-        return None if self._process is None else self._process.pid
-
-    def look(self, versions: Mapping[str, int]) -> Looked:
-        """Validates what was appended since these versions, by topic.
-
-        Raises:
-            ProcessFailed: the process has ended, or didn't answer in time.
-        """
-        with self._looking:
-            return self._look(versions)
-
-    def close(self) -> None:
-        """Ends the process, and with it a look that is under way. From any thread."""
-        self._closed = True
-        process = self._process
-        if process is not None:
-            process.kill()
-        with self._looking:
-            self._end()
-
-    def _look(self, versions: Mapping[str, int]) -> Looked:
-        process = self._process = self._process or self._started()
-        try:
-            looked: Looked = process.ask(versions, self.deadline_s)
-        except NoReply as problem:
-            self._process = None
-            raise ProcessFailed("late" if problem.late else "ended") from None
-        return looked
-
-    def _started(self) -> AnsweringProcess:
-        process = AnsweringProcess(
-            spawn(
-                [sys.executable, "-m", "sinks.quality.process", self._history],
-                log=subprocess.DEVNULL,
-                env=environment_without_secrets(**_FEW_THREADS, **environment_for(self._history)),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
+    def start() -> subprocess.Popen[bytes]:
+        return spawn(
+            [sys.executable, "-m", "sinks.quality.process", history],
+            log=subprocess.DEVNULL,
+            env=environment_without_secrets(**_FEW_THREADS, **environment_for(history)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
-        if self._closed:  # meanwhile
-            process.kill()
-        return process
 
-    def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.end()
+    return AnsweringProcess(start, deadline_s)

@@ -14,7 +14,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from clientscope.backoff import Backoff
 from clientscope.clock import now_ms
 from clientscope.findings.conditions import Condition, Conditions
-from sinks.quality.asking import CheckingProcess, ProcessFailed, Validated
+from clientscope.local.answering import AnsweringProcess, NoReply
+from sinks.quality.asking import Looked, Validated, checking_process
 from sinks.quality.samples import next_version
 from sinks.quality.suites import SUITES, VALID, ExpectationVerdict, Suite
 
@@ -25,7 +26,7 @@ _RESTARTS = Backoff(1.0, 300.0)
 _PATIENCE_S = 2.0
 
 _CAUSES = {"ended": "ended without an answer", "late": "gave no answer in time"}
-"""Causes of `ProcessFailed`, in words."""
+"""Causes of `NoReply`, in words."""
 
 _log = logging.getLogger(__name__)
 
@@ -46,11 +47,11 @@ class Quality:
         history: str,
         conditions: Conditions,
         registry: CollectorRegistry,
-        process: CheckingProcess | None = None,
+        process: AnsweringProcess | None = None,
         restarts: Backoff = _RESTARTS,
     ) -> None:
         self._history, self._conditions, self._restarts = history, conditions, restarts
-        self._process = process or CheckingProcess(history)
+        self._process = process or checking_process(history)
         self._metrics = QualityMetrics(registry)
         self._verdicts: dict[tuple[str, str], ExpectationVerdict] = defaultdict(ExpectationVerdict)
         self._versions = self._newest()
@@ -96,8 +97,8 @@ class Quality:
     def _look(self) -> bool:
         """Whether there was an answer."""
         try:
-            looked = self._process.look(self._versions)
-        except ProcessFailed as problem:
+            looked: Looked = self._process.ask(self._versions)
+        except NoReply as problem:
             if not self._stopping.is_set():
                 self._failed(problem.cause)
             return False

@@ -66,4 +66,4 @@ def serving(
             stopping.set()
             server.should_exit = True
             thread.join()
-            past.close()
+            past.process.close()

@@ -37,7 +37,7 @@ from clientscope import cli
 from clientscope.clock import now_ms
 from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.http.access import Access, Token
-from sinks.quality.asking import CheckingProcess
+from sinks.quality.asking import checking_process
 
 REQUEST_LOG = Path(__file__).parents[1] / "fixtures" / "request_logs" / "broker-3.9.log"
 HIDEABLE = """
@@ -235,8 +235,8 @@ def _look_at_data_docs(address: str, opens: Opens, tmp_path: Path) -> None:
     is_live(page)
     expect(page.locator("#data-docs")).to_be_hidden()
     append(tmp_path, CONNECTIONS, connections(UNBALANCED))
-    with closing(CheckingProcess(str(tmp_path))) as process:
-        process.look({CONNECTIONS: 0})
+    with closing(checking_process(str(tmp_path))) as process:
+        process.ask({CONNECTIONS: 0})
 
     requests: list[str] = []
     page = opens(address)

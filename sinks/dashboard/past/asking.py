@@ -25,11 +25,14 @@ _log = logging.getLogger(__name__)
 
 
 class Past:
-    """Asks a process that reads the tables, which is started with the first question and again after it was killed.  From any thread.
+    """Asks a process that reads the tables.  From any thread.
 
     Args:
         folder: the job's history directory; None where there is no history.
         owners: owners.toml, where there is one.
+
+    Attributes:
+        process: the process; whoever has this object closes it.
     """
 
     def __init__(
@@ -40,23 +43,14 @@ class Past:
         idle_s: float = IDLE_S,
         owners: Path | None = None,
     ) -> None:
-        self._folder, self._owners = folder, owners
-        self._deadline_s, self._wait_s, self._idle_s = deadline_s, wait_s, idle_s
+        self.process = AnsweringProcess(self._started, deadline_s, idle_s)
+        self._folder, self._owners, self._wait_s = folder, owners, wait_s
         self._waiting = threading.BoundedSemaphore(MOST_WAITING)
-        self._lock = threading.Lock()
-        self._process: AnsweringProcess | None = None
-        self._idle: threading.Timer | None = None
-        self._closed = False
 
     @property
     def is_there(self) -> bool:
         """Whether any history is configured."""
         return self._folder is not None
-
-    @property
-    def process_id(self) -> int | None:
-        """The id of the process that answers; None while there is none."""
-        return None if self._process is None else self._process.pid
 
     def ask(self, question: str, **arguments: Any) -> Json:
         """Asks one of `sinks.dashboard.past.process`.
@@ -70,78 +64,36 @@ class Past:
         if not self._waiting.acquire(blocking=False):
             raise _busy()
         try:
-            if not self._lock.acquire(timeout=self._wait_s):
-                raise _busy()
-            try:
-                return self._ask({"question": question, "arguments": arguments})
-            finally:
-                self._lock.release()
+            return _answer_of(self.process.ask({"question": question, "arguments": arguments}, self._wait_s))
+        except NoReply as problem:
+            raise self._no_answer(problem) from None
         finally:
             self._waiting.release()
 
-    def close(self) -> None:
-        """Ends the process, and with it a question that is being answered."""
-        self._closed = True  # a waiting question starts no other process
-        process = self._process
-        if process is not None:
-            process.kill()
-        with self._lock:
-            self._end()
-
-    def _ask(self, question: dict[str, Any]) -> Json:
-        if self._closed:
-            raise _busy()
-        if self._idle is not None:
-            self._idle.cancel()
-        process = self._process = self._process or self._started()
-        try:
-            reply: Json = process.ask(question, self._deadline_s)
-        except NoReply as problem:
-            self._process = None
-            raise self._late() if problem.late else _ended() from None
-        self._idle = threading.Timer(self._idle_s, self._end_if_idle)
-        self._idle.daemon = True
-        self._idle.start()
-        return _answer_of(reply)
-
-    def _started(self) -> AnsweringProcess:
+    def _started(self) -> subprocess.Popen[bytes]:
         assert self._folder is not None
         # Not by `spawn`: the kernel would end the process with the thread that starts it, and any thread may ask.
-        return AnsweringProcess(
-            subprocess.Popen(
-                [sys.executable, "-m", "sinks.dashboard.past.process", self._folder, *([str(self._owners)] if self._owners else [])],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=environment_without_secrets(**environment_for(self._folder)),
-                start_new_session=True,
-            )
+        return subprocess.Popen(
+            [sys.executable, "-m", "sinks.dashboard.past.process", self._folder, *([str(self._owners)] if self._owners else [])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment_without_secrets(**environment_for(self._folder)),
+            start_new_session=True,
         )
 
-    def _end_if_idle(self) -> None:
-        with self._lock:
-            if self._idle is threading.current_thread():  # else a question has come since
-                self._end()
-
-    def _end(self) -> None:
-        if self._idle is not None:
-            self._idle.cancel()
-        process, self._process = self._process, None
-        if process is not None:
-            process.end()
-
-    def _late(self) -> NoAnswer:
-        return NoAnswer("late", f"history gave no answer within {self._deadline_s:g} s", "ask for a shorter range, or try again")
+    def _no_answer(self, problem: NoReply) -> NoAnswer:
+        if problem.cause == "busy":
+            return _busy()
+        hint = "ask for a shorter range, or try again"
+        if problem.cause == "late":
+            return NoAnswer("late", f"history gave no answer within {self.process.deadline_s:g} s", hint)
+        _log.warning("the process that reads history ended without an answer")  # out of memory, most likely
+        return NoAnswer("unreadable", "what reads history ended without an answer", hint)
 
 
 def _busy() -> NoAnswer:
     return NoAnswer("busy", "others are asking history", "try again in a moment")
-
-
-def _ended() -> NoAnswer:
-    """Out of memory, most likely."""
-    _log.warning("the process that reads history ended without an answer")
-    return NoAnswer("unreadable", "what reads history ended without an answer", "ask for a shorter range, or try again")
 
 
 def _answer_of(reply: Json) -> Json:

@@ -17,43 +17,45 @@ from clientscope.local.answering import AnsweringProcess, NoReply, environment_w
 ECHO = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
 FOREVER = 60.0
 
-Starts = Callable[[str], AnsweringProcess]
+Starts = Callable[..., AnsweringProcess]
 
 
 @pytest.fixture
 def starts() -> Iterator[Starts]:
     started: list[AnsweringProcess] = []
+    children: list[subprocess.Popen[bytes]] = []
 
-    def start(program: str) -> AnsweringProcess:
-        command = [sys.executable, "-c", program]
-        started.append(AnsweringProcess(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)))
+    def start(program: str, deadline_s: float = FOREVER) -> AnsweringProcess:
+        def child() -> subprocess.Popen[bytes]:
+            children.append(subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            return children[-1]
+
+        started.append(AnsweringProcess(child, deadline_s))
         return started[-1]
 
     yield start
     for process in started:
-        process.end()
-
-
-def gone(process: AnsweringProcess) -> bool:
-    return not Path(f"/proc/{process.pid}").exists()
+        process.close()
+    assert children and None not in [child.returncode for child in children], "each has ended, and was waited for"
 
 
 def test_each_question_has_its_answer(starts: Starts) -> None:
     process = starts(ECHO)
     for question in ({"a": [1, None, "é\n"]}, [], "text", 0):
-        assert process.ask(question, FOREVER) == question
-    process.end()
-    assert gone(process)
-    process.end()  # a second time changes nothing
-    process.kill()
+        assert process.ask(question) == question
+    pid = process.pid
+    process.close()
+    assert process.pid is None and not Path(f"/proc/{pid}").exists()
+    process.close()  # a second time changes nothing
+    with pytest.raises(NoReply):
+        process.ask(1)
 
 
 def test_a_process_without_an_answer_at_the_deadline_is_killed(starts: Starts) -> None:
-    process = starts("import sys\nsys.stdin.readline()\nsys.stdin.readline()")
-    with pytest.raises(NoReply) as raised:
-        process.ask({}, 0.05)
-    assert raised.value.late
-    assert gone(process)
+    process = starts("import sys\nsys.stdin.readline()\nsys.stdin.readline()", 0.05)
+    with pytest.raises(NoReply, match="late"):
+        process.ask({})
+    assert process.pid is None
 
 
 @pytest.mark.parametrize(
@@ -69,43 +71,41 @@ def test_a_process_without_an_answer_at_the_deadline_is_killed(starts: Starts) -
 )
 def test_what_is_no_answer_ends_the_process(starts: Starts, program: str) -> None:
     process = starts(program)
-    with pytest.raises(NoReply) as raised:
-        process.ask({}, FOREVER)
-    assert not raised.value.late
-    assert gone(process)
+    with pytest.raises(NoReply, match="ended"):
+        process.ask({})
+    assert process.pid is None
 
 
 def test_a_question_that_is_longer_than_the_pipe_ends_with_its_process(starts: Starts) -> None:
-    process = starts("import time\ntime.sleep(60)")
-    with pytest.raises(NoReply) as raised:
-        process.ask("x" * 1_000_000, 0.5)
-    assert raised.value.late
-    assert gone(process)
+    process = starts("import time\ntime.sleep(60)", 0.5)
+    with pytest.raises(NoReply, match="late"):
+        process.ask("x" * 1_000_000)
+    assert process.pid is None
 
 
 def test_another_thread_ends_a_question(starts: Starts) -> None:
     process = starts(ECHO)
-    process.ask(1, FOREVER)
+    process.ask(1)
+    assert process.pid is not None
     os.kill(process.pid, signal.SIGSTOP)
-    killer = threading.Timer(0.05, process.kill)
-    killer.start()
-    with pytest.raises(NoReply) as raised:
-        process.ask(2, FOREVER)
-    killer.join()
-    assert not raised.value.late
+    closing = threading.Timer(0.05, process.close)
+    closing.start()
+    with pytest.raises(NoReply, match="ended"):
+        process.ask(2)
+    closing.join()
 
 
 def test_an_answer_in_time_leaves_no_deadline_behind(starts: Starts) -> None:
     process = starts(ECHO)
-    process.ask(1, FOREVER)
+    process.ask(1)
     assert not [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer) and not thread.finished.is_set()]
 
 
 def test_what_is_no_json_is_asked_nothing(starts: Starts) -> None:
     process = starts(ECHO)
     with pytest.raises(TypeError):
-        process.ask(object(), FOREVER)
-    assert process.ask(1, FOREVER) == 1
+        process.ask(object())
+    assert process.ask(1) == 1
 
 
 def test_the_environment_has_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from clientscope.backoff import Backoff
 from clientscope.findings.conditions import CODES, Conditions
 from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
 from sinks.quality import suites
-from sinks.quality.asking import CheckingProcess
+from sinks.quality.asking import checking_process
 from sinks.quality.quality import CODE, Quality
 from sinks.quality.suites import SUITES
 from streaming.checkpoints.plans import PLANS
@@ -34,7 +34,7 @@ class Job:
 
     def __init__(self, history: Path, pause_s: float = 0.01) -> None:
         self.history, self.registry, self.conditions = history, CollectorRegistry(), Conditions()
-        self.process = CheckingProcess(str(history), SOON_S)
+        self.process = checking_process(str(history), SOON_S)
         self.quality = Quality(str(history), self.conditions, self.registry, self.process, Backoff(pause_s, pause_s))
         self.quality.start()
 
@@ -108,7 +108,7 @@ def test_samples_become_metrics_docs_and_a_finding_whatever_happens_to_the_proce
     assert job.metric("sampled_rows_total", topic=CONNECTIONS) == 102
     assert job.metric("process_peak_bytes") > 50e6
     assert (job.history / "data-docs" / "clientscope.connections.html").is_file()
-    os.kill(job.process.process_id, signal.SIGKILL)
+    os.kill(job.process.pid, signal.SIGKILL)
     job.write(CONFIGS, pushes(number=7))
     job.validated(1)
     assert job.metric("process_failures_total", cause="ended") == 1
@@ -116,7 +116,7 @@ def test_samples_become_metrics_docs_and_a_finding_whatever_happens_to_the_proce
     assert "it ended without an answer" in caplog.text
 
     def hang() -> int:
-        hanging = int(job.process.process_id)
+        hanging = int(job.process.pid)
         os.kill(hanging, signal.SIGSTOP)
         job.write(CONFIGS, pushes(number=7))
         return hanging
@@ -126,7 +126,7 @@ def test_samples_become_metrics_docs_and_a_finding_whatever_happens_to_the_proce
     until(lambda: job.metric("process_failures_total", cause="late") >= 1)
     job.process.deadline_s = SOON_S
     assert not Path(f"/proc/{hanging}").exists(), "one that gives no answer in time is killed"
-    until(lambda: job.process.process_id is not None)
+    until(lambda: job.process.pid is not None)
     job.write(CONNECTIONS, connections())
     until(lambda: job.metric("sampled_rows_total", topic=CONNECTIONS) == 152)
     late = job.metric("process_failures_total", cause="late")

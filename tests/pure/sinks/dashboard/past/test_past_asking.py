@@ -63,7 +63,7 @@ def asks() -> Iterator[Asking]:
 
     yield ask
     for past in pasts:
-        past.close()
+        past.process.close()
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Past]:
     """One process for all tests that change nothing: to start one takes a second."""
     past = Past(str(write(tmp_path_factory.mktemp("history"))))
     yield past
-    past.close()
+    past.process.close()
 
 
 def test_everything_is_answered_in_the_models_of_the_api(shared: Past) -> None:
@@ -207,7 +207,7 @@ def test_a_question_that_takes_too_long_is_ended_and_the_next_one_is_answered(
     past = Past(str(history))
     try:
         past.ask("series", span=SPAN)
-        process_id = past.process_id
+        process_id = past.process.pid
         assert process_id is not None
         assert "canary" not in Path(f"/proc/{process_id}/environ").read_text()
         os.kill(process_id, signal.SIGKILL)  # as the kernel does where memory runs out
@@ -216,8 +216,8 @@ def test_a_question_that_takes_too_long_is_ended_and_the_next_one_is_answered(
         assert error.value.status == 503
         assert past.ask("series", span=SPAN)["points"]
     finally:
-        past.close()
-    assert past.process_id is None and not Path(f"/proc/{process_id}").exists(), "nothing is left of it"
+        past.process.close()
+    assert past.process.pid is None and not Path(f"/proc/{process_id}").exists(), "nothing is left of it"
     with pytest.raises(NoAnswer):
         past.ask("series", span=SPAN)
 
@@ -240,22 +240,22 @@ def test_who_waits_for_too_long_or_is_one_too_many_comes_again(history: Path, mo
 
     try:
         past.ask("series", span=SPAN)
-        assert past.process_id is not None
-        os.kill(past.process_id, signal.SIGSTOP)
+        assert past.process.pid is not None
+        os.kill(past.process.pid, signal.SIGSTOP)
         threads = [threading.Thread(target=ask) for _ in range(2)]
         for thread in threads:
             thread.start()
         first = heard.get(timeout=LIMIT_S)
-        os.kill(past.process_id, signal.SIGCONT)
+        os.kill(past.process.pid, signal.SIGCONT)
         for thread in threads:
             thread.join(20)
         assert [first, heard.get(timeout=LIMIT_S)] == ["busy 503", ""]
     finally:
-        past.close()
+        past.process.close()
 
 
 def test_the_process_ends_when_nobody_asks(history: Path) -> None:
     past = Past(str(history), idle_s=0.01)
     past.ask("series", span=SPAN)
-    until(lambda: past.process_id, None)
-    past.close()
+    until(lambda: past.process.pid, None)
+    past.process.close()
