@@ -79,7 +79,6 @@ def _send(receiver: Receiver, message_id: str, body: bytes) -> SendResult:
 
 
 def _finding(finding: Finding, texts: Texts) -> dict[str, Any]:
-    application = finding.application
     return {
         "key": f"{finding.fingerprint}/{alert_number(finding)}",
         "fingerprint": finding.fingerprint,
@@ -90,9 +89,7 @@ def _finding(finding: Finding, texts: Texts) -> dict[str, Any]:
         "name": finding.name,
         "severity": finding.severity,
         "message": clean(unmarked(finding.message), 500),
-        "principal": application.principal,
-        "client_id": application.client_id,
-        "group": application.group,
+        **dict(finding.application),
         "subject": finding.subject or None,
         "software": sorted({f"{client.software_name} {client.software_version}"[:80] for client in finding.clients})[:_ADDRESSES],
         "addresses": sorted({client.address[:45] for client in finding.clients if client.address})[:_ADDRESSES],

@@ -214,33 +214,18 @@ def _revisions(table: str) -> dict[str, int]:
     return dict(zip(found["fingerprint"].to_pylist(), found["revision"].to_pylist(), strict=True))
 
 
-def _at(ms: int) -> datetime:
-    return datetime.fromtimestamp(ms / 1000, UTC)
+def _at(ms: int | None) -> datetime | None:
+    return None if ms is None else datetime.fromtimestamp(ms / 1000, UTC)
 
 
 def _finding_row(finding: Finding, now: datetime) -> dict[str, Any]:
-    of = finding.application
+    same = {name: getattr(finding, name) for name in FINDING_ROWS.names if hasattr(finding, name)}
     return {
+        **same,
+        **dict(finding.application),
+        **{name: _at(getattr(finding, f"{name}_ms")) for name in ("first_seen", "last_seen", "opened", "ended")},
         "date": now.date(),
         "recorded": now,
-        "fingerprint": finding.fingerprint,
-        "revision": finding.revision,
-        "code": finding.code,
-        "name": finding.name,
-        "kind": finding.kind,
-        "severity": finding.severity,
-        "confidence": finding.confidence,
-        "state": finding.state,
-        "message": finding.message,
-        "principal": of.principal,
-        "client_id": of.client_id,
-        "group": of.group,
-        "client_count": finding.client_count,
-        "first_seen": _at(finding.first_seen_ms),
-        "last_seen": _at(finding.last_seen_ms),
-        "opened": _at(finding.opened_ms),
-        "ended": None if finding.ended_ms is None else _at(finding.ended_ms),
-        "reopened": finding.reopened,
         "owner": finding.owner.team if finding.owner else None,
         "decided_as": finding.decided.resolution if finding.decided else None,
         "decided_by": finding.decided.by if finding.decided else None,

@@ -103,7 +103,7 @@ class Quality:
                 self._failed(problem.cause)
             return False
         self._versions |= looked["next_versions"]
-        self._metrics.process(looked["peak_bytes"])
+        self._metrics.peak.set(looked["peak_bytes"])
         for each in looked["validated"]:
             self._failures = 0
             self._take(each)
@@ -111,7 +111,7 @@ class Quality:
 
     def _failed(self, cause: str) -> None:
         self._failures += 1
-        self._metrics.process_failed(cause)
+        self._metrics.failures.labels(cause).inc()
         if self._failures > 1:  # what it fails at may be in these rows
             self._versions = self._newest()
         _log.warning("the process that validates samples of history is started again: it %s", _CAUSES[cause])
@@ -122,12 +122,15 @@ class Quality:
     def _take(self, validated: Validated) -> None:
         topic, rows = validated["topic"], validated["rows"]
         if validated["error"]:
-            self._metrics.error(topic)
+            self._metrics.validations.labels(topic, "error").inc()
             self._log_once(topic, validated["error"])
         for name, success, unexpected in validated["outcomes"]:
             self._judge(SUITES[topic], name, success, unexpected, rows)
         if validated["outcomes"]:
-            self._metrics.validated(topic, all(success for _, success, _ in validated["outcomes"]), rows, validated["seconds"])
+            passed = all(success for _, success, _ in validated["outcomes"])
+            self._metrics.sampled.labels(topic).inc(rows)
+            self._metrics.validations.labels(topic, "passed" if passed else "failed").inc()
+            self._metrics.seconds.labels(topic).observe(validated["seconds"])
 
     def _log_once(self, topic: str, what: str) -> None:
         if what not in self._logged:
@@ -135,7 +138,8 @@ class Quality:
             _log.warning("a sample of %s could not be validated: %s; this is said once", topic, what)
 
     def _judge(self, suite: Suite, name: str, success: bool, unexpected: int, rows: int) -> None:
-        self._metrics.expectation(suite.topic, name, success, unexpected)
+        self._metrics.success.labels(suite.topic, name).set(success)
+        self._metrics.unexpected.labels(suite.topic, name).inc(unexpected)
         verdict = self._verdicts[suite.topic, name]
         if not verdict.take(not success) or verdict.failing is None:
             return
@@ -163,58 +167,35 @@ class QualityMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         prefix = "clientscope_quality_"
-        self._success = Gauge(
+        self.success = Gauge(
             f"{prefix}expectation_success",
             "1 if the last batch (records_valid) or the last sample met the expectation.",
             _EXPECTATION,
             registry=registry,
         )
-        self._unexpected = Counter(
+        self.unexpected = Counter(
             f"{prefix}unexpected_rows", "Rows that did not meet the expectation: all rows for records_valid, else a sample.", _EXPECTATION,
             registry=registry,
         )  # fmt: skip
-        self._sampled = Counter(f"{prefix}sampled_rows", "Rows validated.", ["topic"], registry=registry)
-        self._validations = Counter(
+        self.sampled = Counter(f"{prefix}sampled_rows", "Rows validated.", ["topic"], registry=registry)
+        self.validations = Counter(
             f"{prefix}validations", "Samples of new rows that were validated, by outcome: passed, failed, error.", ["topic", "outcome"],
             registry=registry,
         )  # fmt: skip
-        self._seconds = Histogram(
+        self.seconds = Histogram(
             f"{prefix}seconds", "Duration of a validation, with sampling and Data Docs.", ["topic"], buckets=_SECONDS, registry=registry
         )
-        self._failures = Counter(
+        self.failures = Counter(
             f"{prefix}process_failures",
             "Failures of the process that validates samples: ended, late.",
             ["cause"],
             registry=registry,
         )
-        self._peak = Gauge(f"{prefix}process_peak_bytes", "Most memory that the process has had.", registry=registry)
+        self.peak = Gauge(f"{prefix}process_peak_bytes", "Most memory that the process has had.", registry=registry)
         for cause in ("ended", "late"):
-            self._failures.labels(cause)
+            self.failures.labels(cause)
         for topic, suite in SUITES.items():
             for outcome in ("passed", "failed", "error"):
-                self._validations.labels(topic, outcome)
+                self.validations.labels(topic, outcome)
             for name in suite.abouts:
-                self._unexpected.labels(topic, name)
-
-    def expectation(self, topic: str, name: str, success: bool, unexpected: int) -> None:
-        """One expectation of one validation."""
-        self._success.labels(topic, name).set(success)
-        self._unexpected.labels(topic, name).inc(unexpected)
-
-    def validated(self, topic: str, success: bool, rows: int, seconds: float) -> None:
-        """A validation has ended."""
-        self._sampled.labels(topic).inc(rows)
-        self._validations.labels(topic, "passed" if success else "failed").inc()
-        self._seconds.labels(topic).observe(seconds)
-
-    def process(self, peak_bytes: int) -> None:
-        """The process has answered."""
-        self._peak.set(peak_bytes)
-
-    def process_failed(self, cause: str) -> None:
-        """The process ended, or was late, and is started again."""
-        self._failures.labels(cause).inc()
-
-    def error(self, topic: str) -> None:
-        """A sample could not be validated."""
-        self._validations.labels(topic, "error").inc()
+                self.unexpected.labels(topic, name)
