@@ -112,7 +112,7 @@ class ReceiverTable(_Table):
 
     name: Annotated[str, AfterValidator(_name)]
     kind: ReceiverKind
-    timeout_seconds: float = Field(10, ge=0.5, le=60)
+    timeout_s: float = Field(10, alias="timeout_seconds", ge=0.5, le=60)
     severity: Severity = "info"
     code: Patterns | None = None
     principal: Patterns | None = None
@@ -133,24 +133,21 @@ class AlertmanagerTable(HttpTable):
     urls: tuple[str, ...] = Field(min_length=1)
 
 
-class WebhookTable(HttpTable):
+class MessagesTable(ReceiverTable):
+    """And those of kinds that get a message for each change: all of Apprise's."""
+
+    url: str
+    resolved: bool = True
+    group_wait_s: float = Field(GROUP_WAIT_S, alias="group_wait_seconds", ge=0, le=600)
+
+
+class WebhookTable(HttpTable, MessagesTable):
     """And those of a web hook."""
 
-    url: str
     secrets: tuple[str, ...] = Field(min_length=1, max_length=2)
-    resolved: bool = True
-    group_wait_seconds: float = Field(GROUP_WAIT_S, ge=0, le=600)
 
 
-class AppriseTable(ReceiverTable):
-    """And those of Apprise."""
-
-    url: str
-    resolved: bool = True
-    group_wait_seconds: float = Field(GROUP_WAIT_S, ge=0, le=600)
-
-
-TABLES: dict[str, type[ReceiverTable]] = {"alertmanager": AlertmanagerTable, "webhook": WebhookTable, "apprise": AppriseTable}
+TABLES: dict[str, type[ReceiverTable]] = {"alertmanager": AlertmanagerTable, "webhook": WebhookTable, "apprise": MessagesTable}
 """By kind."""
 
 
@@ -192,23 +189,21 @@ class _Reader:
 
     def receiver(self, table: ReceiverTable) -> Receiver:
         """The receiver."""
-        given = table.model_dump(include={"name", "kind", "severity", "resolved", "ca"})
+        given = table.model_dump(include={"name", "kind", "timeout_s", "severity", "resolved", "group_wait_s", "ca"})
         patterns = {key: getattr(table, key) for key in ("code", "principal", "client_id", "team") if getattr(table, key) is not None}
         if isinstance(table, HttpTable):
             given["headers"] = tuple(self._header(name, source) for name, source in table.headers.items())
-        if isinstance(table, (WebhookTable, AppriseTable)):
-            given["group_wait_s"] = table.group_wait_seconds
         if isinstance(table, AlertmanagerTable):
             urls = tuple(self._address("urls", url, check_url) for url in table.urls)
         elif isinstance(table, WebhookTable):
             urls = (self._address("url", table.url, check_url),)
             given["secrets"] = tuple(self._signing_secret(source) for source in table.secrets)
         else:
-            url = cast("AppriseTable", table).url
+            url = cast("MessagesTable", table).url
             if not _is_source(url):
                 raise self._error("url", "Apprise's addresses hold secrets, so they don't stand here", 'url = "file:/path", or "env:NAME"')
             urls = (self._address("url", url, _check_apprise_url),)
-        return Receiver(urls=urls, timeout_s=table.timeout_seconds, patterns=patterns, allowed_hosts=self._allowed, **given)
+        return Receiver(urls=urls, patterns=patterns, allowed_hosts=self._allowed, **given)
 
     def _error(self, key: str, message: str, hint: str | None = None) -> SettingsError:
         return self._file.error(("receiver", self._index, key), f"receiver[{self._index + 1}].{key}: {message}", hint)
