@@ -4,31 +4,39 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 Feed = Literal["starting", "catching_up", "live", "unreachable"]
+
+
+DESCRIBED = ConfigDict(use_attribute_docstrings=True)
+"""What stands below a field is its description in the API's schema."""
 
 
 class Model(BaseModel):
     """Frozen, like every value here."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, **DESCRIBED)
 
 
 class ApiProblem(Model):
     """Why a request was refused."""
 
     detail: str
-    hint: str | None = Field(default=None, description="What to do about it.")
+    hint: str | None = None
+    """What to do about it."""
 
 
 class QueryProblem(Model):
     """What is wrong with `q` or `sort`, and where."""
 
     detail: str
-    position: int = Field(description="Where it begins, in characters from 0.")
-    length: int = Field(description="How many characters it is about; 0 where something is missing.")
-    expected: list[str] = Field(description="What could stand there: names of fields, values, or forms; may be empty.")
+    position: int
+    """Where it begins, in characters from 0."""
+    length: int
+    """How many characters it is about; 0 where something is missing."""
+    expected: list[str]
+    """What could stand there: names of fields, values, or forms; may be empty."""
 
 
 class Listing(Model):
@@ -36,5 +44,7 @@ class Listing(Model):
 
     version: int
     feed: Feed
-    total: int | None = Field(description="Length of the whole list; null while it is not known.")
-    offset: int = Field(default=0, description="How many of them come before `items`.")
+    total: int | None
+    """Length of the whole list; null while it is not known."""
+    offset: int = 0
+    """How many of them come before `items`."""

@@ -26,14 +26,20 @@ class FindingList(Listing):
 class FindingGroup(Model):
     """Findings that share a code, a principal, an owner or a severity."""
 
-    label: str = Field(description="As it may be shown; a dash where there is none.")
-    q: str = Field(description="Narrows a list to this group, put after the query that was asked with.")
+    label: str
+    """As it may be shown; a dash where there is none."""
+    q: str
+    """Narrows a list to this group, put after the query that was asked with."""
     findings: int
     worst: Severity
-    clients: int = Field(description="Of all its findings together; one client may be in several.")
-    to_do: int = Field(description="Those that are open or stopped.")
-    name: str | None = Field(default=None, description="The rule's name; null unless they are grouped by `code`.")
-    use_instead: str | None = Field(default=None, description="The rule's advice; null unless they are grouped by `code`.")
+    clients: int
+    """Of all its findings together; one client may be in several."""
+    to_do: int
+    """Those that are open or stopped."""
+    name: str | None = None
+    """The rule's name; null unless they are grouped by `code`."""
+    use_instead: str | None = None
+    """The rule's advice; null unless they are grouped by `code`."""
 
 
 class FindingGroups(Listing):
@@ -52,8 +58,10 @@ class CloseRequest(Input):
     """A decision about a finding, as ``clientscope findings close`` takes it."""
 
     resolution: Resolution
-    why: Annotated[str, Field(max_length=4_000, description="A sentence for who reads it later; never a secret.")]
-    until: Annotated[str | None, Field(max_length=32, description="Last day, in UTC, of `accepted`: 2026-12-31.")] = None
+    why: Annotated[str, Field(max_length=4_000)]
+    """A sentence for who reads it later; never a secret."""
+    until: Annotated[str | None, Field(max_length=32)] = None
+    """Last day, in UTC, of `accepted`: 2026-12-31."""
 
 
 class ReopenRequest(Input):
@@ -66,12 +74,14 @@ class DecisionTaken(Model):
     """What was written; the streaming job applies it within seconds."""
 
     fingerprint: str
-    resolution: Resolution | None = Field(description="Null where a decision was taken back.")
+    resolution: Resolution | None
+    """Null where a decision was taken back."""
     by: str
     why: str
     until: date | None
     at_ms: int
-    warnings: list[str] = Field(description="What you may not have thought of.")
+    warnings: list[str]
+    """What you may not have thought of."""
 
 
 Verdict = Literal["findings", "clean", "partly_judged", "not_judged"]
@@ -133,18 +143,27 @@ class RulePage(Model):
     """What a rule finds, why that matters, and what to do.  In texts, ``…`` in two backticks is code."""
 
     code: str
-    name: str = Field(description="The bad pattern.")
+    name: str
+    """The bad pattern."""
     title: str
-    severity: Severity = Field(description="The worst that it gives.")
+    severity: Severity
+    """The worst that it gives."""
     risks: list[Risk]
-    client_types: list[str] = Field(description="Which clients it judges: producer, consumer, …")
-    needs: str = Field(description="What must be known to judge by it.")
-    keys: list[str] = Field(description="The settings that it looks at.")
+    client_types: list[str]
+    """Which clients it judges: producer, consumer, …"""
+    needs: str
+    """What must be known to judge by it."""
+    keys: list[str]
+    """The settings that it looks at."""
     what: str
     why: str
     example: str
     use_instead: str
-    source: list[str] = Field(description="A line for each source.")
-    links: list[str] = Field(description="The addresses in `source`.")
-    fired: str = Field(description="What it says of a client that it fires on, with the default thresholds.")
-    not_evaluable: str = Field(description="What it says of a client that it can't judge.")
+    source: list[str]
+    """A line for each source."""
+    links: list[str]
+    """The addresses in `source`."""
+    fired: str
+    """What it says of a client that it fires on, with the default thresholds."""
+    not_evaluable: str
+    """What it says of a client that it can't judge."""

@@ -12,7 +12,8 @@ from clientscope.findings.record import Finding
 class PastThere(Model):
     """Whether there is any history here."""
 
-    configured: bool = Field(description="False: start serve with --history-dir, the streaming job's.")
+    configured: bool
+    """False: start serve with --history-dir, the streaming job's."""
 
 
 class PastSteps(Model):
@@ -21,43 +22,52 @@ class PastSteps(Model):
     from_ms: int
     to_ms: int
     step_ms: int
-    points: list[int] = Field(description="When each step begins.")
+    points: list[int]
+    """When each step begins."""
 
 
 class PastSeries(PastSteps):
     """Connections over time; every list is as long as `points`, and null is a step of which nothing was recorded, never zero."""
 
-    connections: list[int | None] = Field(
-        description="The most that were open at once in a step, by the minute; with `q`, all that were open at any moment of it."
-    )
-    versions: list[SeriesOfVersion] = Field(
-        description="The eight that had most connections in all; the most of each in a step, so they may add up to more than `connections`."
-    )
-    other: list[int | None] = Field(description="The most at once of all other versions together.")
+    connections: list[int | None]
+    """The most that were open at once in a step, by the minute; with `q`, all that were open at any moment of it."""
+    versions: list[SeriesOfVersion]
+    """The eight that had most connections in all; the most of each in a step, so they may add up to more than `connections`."""
+    other: list[int | None]
+    """The most at once of all other versions together."""
 
 
 class PastClient(Model):
     """Connections that shared an identity."""
 
     client_id: str | None
-    application: str | None = Field(description="client_id without its instance part.")
-    owner: str | None = Field(default=None, description="The team that owners.toml names; null where none fits.")
-    brokers: list[int] = Field(default=[], description="Ids of those that it was connected to.")
+    application: str | None
+    """client_id without its instance part."""
+    owner: str | None = None
+    """The team that owners.toml names; null where none fits."""
+    brokers: list[int] = Field(default=[])
+    """Ids of those that it was connected to."""
     principal: str | None
     address: str
     software_name: str
     software_version: str
-    first_seen_ms: int = Field(description="Within the time asked about; its beginning where it was connected then.")
-    last_seen_ms: int = Field(description="Within the time asked about; its end where it was connected then.")
-    connections: int = Field(description="That were closed in that time or open at its end; one at least.")
-    open: int = Field(description="Of them those that were open at its end.")
+    first_seen_ms: int
+    """Within the time asked about; its beginning where it was connected then."""
+    last_seen_ms: int
+    """Within the time asked about; its end where it was connected then."""
+    connections: int
+    """That were closed in that time or open at its end; one at least."""
+    open: int
+    """Of them those that were open at its end."""
 
 
 class PastListing(Model):
     """What every list of the past has."""
 
-    total: int = Field(description="Length of the whole list.")
-    offset: int = Field(description="How many of them come before `items`.")
+    total: int
+    """Length of the whole list."""
+    offset: int
+    """How many of them come before `items`."""
 
 
 class PastSpan(Model):
@@ -65,10 +75,8 @@ class PastSpan(Model):
 
     from_ms: int
     to_ms: int
-    complete_ms: int | None = Field(
-        default=None,
-        description="Until when history has all of it: `to_ms`, or earlier where the job hasn't written the rest yet; null for nothing.",
-    )
+    complete_ms: int | None = None
+    """Until when history has all of it: `to_ms`, or earlier where the job hasn't written the rest yet; null for nothing."""
 
 
 class PastClients(PastListing, PastSpan):
@@ -81,15 +89,20 @@ class PastStart(Start):
     """One configuration that a client pushed at its start, as what changed since the one before."""
 
     principal: str | None
-    seen: bool = Field(default=False, description="In a difference: settings that its requests showed, rather than a start.")
-    client_type: str | None = Field(description="producer, consumer, …, as its settings show; null if they don't.")
-    settings: int = Field(description="How many it pushed.")
-    redacted: int = Field(description="How many of them were withheld.")
-    first: bool = Field(description="Nothing in the time asked about comes before it that it could be compared with.")
-    changes: list[SettingChange] | None = Field(
-        description="To the push before of the same kind of client, of its client.id if there is one; null where there is none near."
-    )
-    pushed: list[EffectiveSetting] | None = Field(default=None, description="What it pushed; null where that was not asked for.")
+    seen: bool = False
+    """In a difference: settings that its requests showed, rather than a start."""
+    client_type: str | None
+    """producer, consumer, …, as its settings show; null if they don't."""
+    settings: int
+    """How many it pushed."""
+    redacted: int
+    """How many of them were withheld."""
+    first: bool
+    """Nothing in the time asked about comes before it that it could be compared with."""
+    changes: list[SettingChange] | None
+    """To the push before of the same kind of client, of its client.id if there is one; null where there is none near."""
+    pushed: list[EffectiveSetting] | None = None
+    """What it pushed; null where that was not asked for."""
 
 
 class PastStarts(PastListing, PastSpan):
@@ -104,48 +117,63 @@ class PastDifference(Model):
     Of a client that pushes nothing: what was last seen of its requests, if a setting or its software was seen otherwise before.
     """
 
-    client_type: str | None = Field(description="producer, consumer, …, as its settings show; null if they don't.")
+    client_type: str | None
+    """producer, consumer, …, as its settings show; null if they don't."""
     principal: str | None
-    clients: int = Field(description="How many client.ids changed so.")
-    client_ids: list[str | None] = Field(description="At most ten of them.")
-    before: PastStart | None = Field(
-        description="Of the first of them, or of another client.id of its application; null where there is none in the 30 days before."
-    )
-    after: PastStart = Field(description="Of the first of them.")
-    changes: list[SettingChange] | None = Field(description="Of settings; empty where none differs, null where there is no `before`.")
+    clients: int
+    """How many client.ids changed so."""
+    client_ids: list[str | None]
+    """At most ten of them."""
+    before: PastStart | None
+    """Of the first of them, or of another client.id of its application; null where there is none in the 30 days before."""
+    after: PastStart
+    """Of the first of them."""
+    changes: list[SettingChange] | None
+    """Of settings; empty where none differs, null where there is no `before`."""
 
 
 class PastDifferences(PastSpan):
     """What a period has changed, the newest first."""
 
-    unread: int = Field(description="Records of that time that were not compared, since they are too many.")
+    unread: int
+    """Records of that time that were not compared, since they are too many."""
     items: list[PastDifference]
 
 
 class PastFact(Model):
     """A fact from clients' own metrics over time."""
 
-    name: str = Field(description="The column of the table `client_facts`; docs/telemetry.md has them all.")
-    curve: str = Field(description="What it is of; facts of one curve belong together.")
-    line: str = Field(description="Which of the curve's it is; empty where there is one.")
+    name: str
+    """The column of the table `client_facts`; docs/telemetry.md has them all."""
+    curve: str
+    """What it is of; facts of one curve belong together."""
+    line: str
+    """Which of the curve's it is; empty where there is one."""
     unit: str
-    setting: str = Field(description="Kafka's name of the setting that limits or explains it; empty for none.")
-    values: list[float | None] = Field(description="As long as `points`; null is a step in which no client said it, never zero.")
+    setting: str
+    """Kafka's name of the setting that limits or explains it; empty for none."""
+    values: list[float | None]
+    """As long as `points`; null is a step in which no client said it, never zero."""
 
 
 class PastFactsOfKind(Model):
     """What producers or consumers said."""
 
-    kind: str = Field(description="producer or consumer.")
-    instances: int = Field(description="How many instances pushed metrics; rates and counts are of all together.")
-    facts: list[PastFact] = Field(description="Those that any of them said.")
+    kind: str
+    """producer or consumer."""
+    instances: int
+    """How many instances pushed metrics; rates and counts are of all together."""
+    facts: list[PastFact]
+    """Those that any of them said."""
 
 
 class PastClientFacts(PastSteps):
     """Facts from clients' own metrics (KIP-714)."""
 
-    recorded: bool = Field(description="Whether the job has ever recorded clients' metrics: it does with `--client-telemetry`.")
-    kinds: list[PastFactsOfKind] = Field(description="Empty where nothing was pushed in that time.")
+    recorded: bool
+    """Whether the job has ever recorded clients' metrics: it does with `--client-telemetry`."""
+    kinds: list[PastFactsOfKind]
+    """Empty where nothing was pushed in that time."""
 
 
 class PastFindings(PastListing):

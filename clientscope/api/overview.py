@@ -14,8 +14,10 @@ from clientscope.status.record import ProcessStatus
 class Progress(Model):
     """How far the topics have been read since the start."""
 
-    read: int = Field(description="Records read so far.")
-    total: int = Field(description="Records that were there when reading began.")
+    read: int
+    """Records read so far."""
+    total: int
+    """Records that were there when reading began."""
 
 
 class Versions(Model):
@@ -25,7 +27,8 @@ class Versions(Model):
     connections: int
     results: int
     findings: int
-    status: int = Field(description="Of `health` and brokers.")
+    status: int
+    """Of `health` and brokers."""
 
 
 class SoftwareRow(Model):
@@ -43,12 +46,18 @@ class GatewayStatus(Model):
     gateway: str
     cluster: str
     broker: int
-    epoch: int = Field(description="When that gateway process started.")
-    heartbeat_ms: int | None = Field(description="When Kafka took its last heartbeat; null before the first.")
-    late: bool = Field(description="Its next heartbeat is overdue; after three intervals it counts as lost.")
-    instances: int | None = Field(default=None, description="Client instances (KIP-1324) that are connected to it; null if not reported.")
-    opened_per_minute: int | None = Field(default=None, description="Connections opened in the last minute; null if not reported.")
-    closed_per_minute: int | None = Field(default=None, description="Connections closed in the last minute; null if not reported.")
+    epoch: int
+    """When that gateway process started."""
+    heartbeat_ms: int | None
+    """When Kafka took its last heartbeat; null before the first."""
+    late: bool
+    """Its next heartbeat is overdue; after three intervals it counts as lost."""
+    instances: int | None = None
+    """Client instances (KIP-1324) that are connected to it; null if not reported."""
+    opened_per_minute: int | None = None
+    """Connections opened in the last minute; null if not reported."""
+    closed_per_minute: int | None = None
+    """Connections closed in the last minute; null if not reported."""
 
 
 class OpenFindings(Model):
@@ -56,9 +65,12 @@ class OpenFindings(Model):
 
     total: int
     by_severity: dict[str, int]
-    low_confidence: int = Field(description="Those that only look like it, which are not in `total`.")
-    suppressed: int = Field(description="Those that a suppression hides, which are not in `total`.")
-    to_rotate: int = Field(default=0, description="Leaked secrets to rotate, also those that are no longer pushed.")
+    low_confidence: int
+    """Those that only look like it, which are not in `total`."""
+    suppressed: int
+    """Those that a suppression hides, which are not in `total`."""
+    to_rotate: int = 0
+    """Leaked secrets to rotate, also those that are no longer pushed."""
 
 
 class ProcessHealth(ProcessStatus):
@@ -81,32 +93,42 @@ class Overview(Model):
     A number that is not known yet is null, never zero.
     """
 
-    version: int = Field(description="Rises with every change; compare for equality only, it starts again with the process.")
+    version: int
+    """Rises with every change; compare for equality only, it starts again with the process."""
     versions: Versions
     feed: Feed
-    feed_detail: str | None = Field(description="Why the feed is not live, in one sentence.")
-    progress: Progress | None = Field(description="While catching up.")
+    feed_detail: str | None
+    """Why the feed is not live, in one sentence."""
+    progress: Progress | None
+    """While catching up."""
     now_ms: int
-    last_record_ms: int | None = Field(description="Kafka's time of the newest record read.")
-    last_change_ms: int | None = Field(description="When something shown here last changed.")
+    last_record_ms: int | None
+    """Kafka's time of the newest record read."""
+    last_change_ms: int | None
+    """When something shown here last changed."""
     clusters: list[str]
     connections: int | None
-    software_versions: int | None = Field(description="Different pairs of software name and version.")
+    software_versions: int | None
+    """Different pairs of software name and version."""
     clients: int | None
-    judged: int | None = Field(default=None, description="Clients whose configuration a rule could judge, of `clients`.")
-    pushes: int | None = Field(description="Pushed configurations in the last day.")
-    findings: OpenFindings | None = Field(description="Null also while nothing was judged, which is not clean.")
-    findings_detail: str | None = Field(description="Why `findings` is null though the topics were read, in one sentence.")
-    software: list[SoftwareRow] = Field(description="The largest, by listener, name and version.")
-    software_other: int = Field(description="Connections of the rows that are left out of `software`.")
+    judged: int | None = None
+    """Clients whose configuration a rule could judge, of `clients`."""
+    pushes: int | None
+    """Pushed configurations in the last day."""
+    findings: OpenFindings | None
+    """Null also while nothing was judged, which is not clean."""
+    findings_detail: str | None
+    """Why `findings` is null though the topics were read, in one sentence."""
+    software: list[SoftwareRow]
+    """The largest, by listener, name and version."""
+    software_other: int
+    """Connections of the rows that are left out of `software`."""
     gateways: list[GatewayStatus]
     checks: list[Check]
-    pushes_per_minute: int | None = Field(
-        default=None, description="Those of `pushes` in the last whole minute; null where that isn't known."
-    )
-    health: list[ProcessHealth] = Field(
-        default=[], description="Of each process that reports its status; empty if none does, which is a problem."
-    )
+    pushes_per_minute: int | None = None
+    """Those of `pushes` in the last whole minute; null where that isn't known."""
+    health: list[ProcessHealth] = Field(default=[])
+    """Of each process that reports its status; empty if none does, which is a problem."""
 
 
 class Health(Model):
@@ -124,38 +146,51 @@ ReadinessName = Literal["breaks", "unknown", "falls_back", "fine"]
 class ReadinessItem(Model):
     """Clients that share something, and their worst verdict."""
 
-    label: str | None = Field(description="What they share; null where they have none.")
+    label: str | None
+    """What they share; null where they have none."""
     verdict: ReadinessName
     clients: int
-    with_verdict: int = Field(description="How many of them have the worst verdict.")
+    with_verdict: int
+    """How many of them have the worst verdict."""
     breaks: int
     unknown: int
     falls_back: int
     fine: int
-    application: str = Field(description="Of the clients with the worst verdict, as what follows; after three, names are counted.")
-    owner: str = Field(description="Empty for none.")
+    application: str
+    """Of the clients with the worst verdict, as what follows; after three, names are counted."""
+    owner: str
+    """Empty for none."""
     principal: str
     software: str
-    last_old_ms: int | None = Field(
-        description="When one last used a version that the target doesn't serve, at the latest; null for never."
-    )
-    last_seen_ms: int | None = Field(description="When something was last recorded of one of them.")
+    last_old_ms: int | None
+    """When one last used a version that the target doesn't serve, at the latest; null for never."""
+    last_seen_ms: int | None
+    """When something was last recorded of one of them."""
     reason: str
-    advice: str = Field(description="What to do; empty if there is nothing to do.")
+    advice: str
+    """What to do; empty if there is nothing to do."""
 
 
 class ReadinessGroups(Listing):
     """Groups of clients by whether they work with brokers of another release: the worst verdict first."""
 
     by: ReadinessBy
-    target: str = Field(description="The release, such as 4.4.0.")
-    targets: list[str] = Field(description="Releases to ask about, the newest first.")
-    verdicts: dict[str, int] = Field(description="Clients by verdict, the worst first; those that no client has are left out.")
-    last_old_ms: int | None = Field(description="As of an item, of all clients.")
-    first_ms: int | None = Field(description="When the first record was written that this is known by.")
-    unread: int = Field(description="Addresses of connections of which nothing was read, or that sent nothing; no clients of the list.")
-    forgotten: int = Field(description="Records and clients that did not fit into memory; they aren't among the clients.")
-    release_known: bool = Field(description="Whether the release of every cluster's brokers is known; else some clients can't be judged.")
+    target: str
+    """The release, such as 4.4.0."""
+    targets: list[str]
+    """Releases to ask about, the newest first."""
+    verdicts: dict[str, int]
+    """Clients by verdict, the worst first; those that no client has are left out."""
+    last_old_ms: int | None
+    """As of an item, of all clients."""
+    first_ms: int | None
+    """When the first record was written that this is known by."""
+    unread: int
+    """Addresses of connections of which nothing was read, or that sent nothing; no clients of the list."""
+    forgotten: int
+    """Records and clients that did not fit into memory; they aren't among the clients."""
+    release_known: bool
+    """Whether the release of every cluster's brokers is known; else some clients can't be judged."""
     items: list[ReadinessItem]
 
 
@@ -166,10 +201,13 @@ Authentication = Literal["none", "token", "proxy"]
 class Me(Model):
     """The current user, and what that user may do."""
 
-    name: str | None = Field(description="Null before signing in.")
+    name: str | None
+    """Null before signing in."""
     role: Role | None
-    authentication: Authentication = Field(description="`token`: sign in with `login`; `proxy`: a reverse proxy says who it is.")
-    external_url: str | None = Field(description="Where this page is reached from elsewhere; null if not set.")
+    authentication: Authentication
+    """`token`: sign in with `login`; `proxy`: a reverse proxy says who it is."""
+    external_url: str | None
+    """Where this page is reached from elsewhere; null if not set."""
 
 
 class Login(Input):
