@@ -10,7 +10,6 @@ import json
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +18,7 @@ from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.exposition import choose_encoder
 
 from clientscope import tokens
-from clientscope.config_types import split_address
+from clientscope.config_types import is_loopback, split_address
 from clientscope.errors import ClientscopeError, EnvironmentProblem, SettingsError
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class Request(NamedTuple):
     @property
     def names_loopback(self) -> bool:
         """Whether it names this machine itself."""
-        return _is_loopback(self.headers.get("host", "").rpartition(":")[0])
+        return is_loopback(self.headers.get("host", "").rpartition(":")[0])
 
 
 class Page(NamedTuple):
@@ -203,7 +202,7 @@ def switch(state: Callable[[], bool], turn: Callable[[bool], object], token_file
 
 def require_loopback(setting: str, address: str) -> None:
     """Raises SettingsError for an address that others than this machine could reach."""
-    if not _is_loopback(split_address(address)[0]):
+    if not is_loopback(split_address(address)[0]):
         raise SettingsError(
             f"{setting}: {address} is not loopback, and these pages have no authentication", "use 127.0.0.1:PORT or [::1]:PORT"
         )
@@ -211,10 +210,3 @@ def require_loopback(setting: str, address: str) -> None:
 
 def _text(status: int, text: str, headers: Mapping[str, str] = NO_HEADERS) -> Page:
     return Page(f"{text}\n".encode(), "text/plain; charset=utf-8", status, headers)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

@@ -16,7 +16,7 @@ from clientscope.cluster.comparison import Comparison, compare
 from clientscope.cluster.software import BrokerDetails, BrokerWithSoftware, FoundSoftware, SoftwareSource
 from clientscope.errors import SettingsError
 from clientscope.report import text
-from clientscope.report.text import brokers, capitalized, plain, table
+from clientscope.report.text import brokers, capitalized, counted, plain, table
 
 API_FIELDS = ("cluster", "broker", "host", "port", "rack", "state", "reason", "version")
 """Fields of a broker that a list can be sorted by."""
@@ -49,8 +49,7 @@ def choose_apis(api: str) -> list[int] | None:
 
 def api_report(cluster: Cluster, chosen: Collection[int] | None) -> RenderableType:
     """The whole of what is printed."""
-    count = len(cluster.answers)
-    title = plain(f"{count} broker{'s' * (count != 1)} of cluster {cluster.cluster_id}", "bold")
+    title = plain(f"{counted(len(cluster.answers), 'broker')} of cluster {cluster.cluster_id}", "bold")
     compared = compare(cluster.answers, chosen)
     body = api_table(compared) if compared.keys and compared.groups else broker_table(cluster)
     sentences = [plain(sentence) for sentence in summary(compared)]
@@ -96,7 +95,7 @@ def summary(compared: Comparison) -> list[str]:
     answered = sorted(broker_id for group in compared.groups for broker_id in group.ids)
     if not compared.keys or not answered:
         return said
-    apis = f"{len(compared.keys)} API{'s' * (len(compared.keys) != 1)}"
+    apis = counted(len(compared.keys), "API")
     fits = [{_fit(answer) for answer in group.answers} for group in compared.groups]
     only = next(iter(fits[0])) if len(set().union(*fits)) == 1 else ""
     if not compared.differing:
@@ -192,7 +191,7 @@ def require_known(flag: str, given: Mapping[int, object], known: set[int]) -> No
 
 def broker_software_table(cluster_id: str, found: Sequence[BrokerWithSoftware], *, wide: bool = False) -> RenderableType:
     """A table of them; what is inferred says so, and what isn't known is a dash."""
-    title = plain(f"{len(found)} broker{'s' * (len(found) != 1)} of cluster {cluster_id}", "bold")
+    title = plain(f"{counted(len(found), 'broker')} of cluster {cluster_id}", "bold")
     headings = ("ID", "ADDRESS", "RACK", "CONTROLLER", "SOFTWARE", "VERSION", "SOURCE", *(("ANSWER", "FENCED") if wide else ()))
     view = text.table(headings, folds=("ADDRESS", "RACK", "CONTROLLER", "SOFTWARE", "VERSION", "ANSWER"), right=("ID",))
     for each in found:

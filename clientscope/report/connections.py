@@ -15,7 +15,7 @@ from clientscope.errors import EnvironmentProblem
 from clientscope.query import CONNECTIONS, matches
 from clientscope.report import text
 from clientscope.report.api import parsed
-from clientscope.report.text import age, plain
+from clientscope.report.text import age, counted, plain
 
 FIELDS = (
     "ConnectionId", "ClientId", "ClientName", "ClientVersion", "Inferred", "ClientAddress", "Principal", "ClientInstanceId", "Listener",
@@ -85,7 +85,7 @@ def _searched(connection: GatewayConnection) -> str:
 def table(connections: Sequence[GatewayConnection], now_s: float, *, wide: bool = False) -> Table:
     """A table of them; what clients chose themselves is shown as it is, never as markup or control characters."""
     listeners = ", ".join(sorted({f"{c.listener} ({c.security_protocol})" for c in connections}))
-    title = f"{len(connections)} connection{'s' * (len(connections) != 1)}{' on listener ' * bool(listeners)}{listeners}"
+    title = f"{counted(len(connections), 'connection')}{' on listener ' * bool(listeners)}{listeners}"
     more = ("INSTANCE", "ID") if wide else ()
     # On a narrow terminal a long client.id takes a second line, rather than an address its end.
     headings = ("SOFTWARE", "VERSION", "CLIENT.ID", "ADDRESS", "PRINCIPAL", *more, "OPEN")

@@ -334,8 +334,9 @@ def _setting(setting: Setting) -> Text:
 
 
 def _place(place: LeakPlace) -> Text:
-    counted = f"{place.clients} client{'s' * (place.clients != 1)}"
-    return plain(f"{application(place.application)}: {place.key}, {counted}, last seen {time_of(place.last_seen_ms)}")
+    return plain(
+        f"{application(place.application)}: {place.key}, {counted(place.clients, 'client')}, last seen {time_of(place.last_seen_ms)}"
+    )
 
 
 def _client(client: Client) -> Text:

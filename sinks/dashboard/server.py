@@ -15,7 +15,7 @@ from clientscope.api.common import Feed
 from clientscope.bounded_http import Bounds, Listener, Server, bind, refusals
 from clientscope.clock import now_ms
 from clientscope.config import ServeSettings
-from clientscope.config_types import split_address
+from clientscope.config_types import is_loopback, split_address
 from clientscope.errors import EnvironmentProblem
 from clientscope.garbage import settle
 from clientscope.kafka.access import KafkaAccess
@@ -26,12 +26,11 @@ from clientscope.status.writer import INTERVAL_S, StatusWriter
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.api.deciding import Deciding, DecisionWriter
 from sinks.dashboard.http import files
-from sinks.dashboard.http.access import access_of, is_loopback
+from sinks.dashboard.http.access import access_of
 from sinks.dashboard.http.middleware import MOST_BODY_BYTES
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.state.one_client import OneClient
 from sinks.dashboard.state.reader import TOPICS, PushFetcher, StateReader
-from sinks.dashboard.state.readiness import ReadinessView
 from sinks.dashboard.state.state import State
 
 _GRACE_SECONDS = 3
@@ -81,7 +80,6 @@ def run(settings: ServeSettings) -> None:
         one_client=OneClient(state, fetch),
         deciding=Deciding(DecisionWriter(kafka)),
         past=past,
-        readiness=ReadinessView(state, owned),
         refused=refused,
     )
     server = Server(Listener("listen", BOUNDS, refused).config(app, timeout_graceful_shutdown=_GRACE_SECONDS))

@@ -36,19 +36,19 @@ _News = Callable[[], Mapping[str, bytes | None]]
 
 _AT = pa.timestamp("us", tz="UTC")
 GAUGE_ROWS = pa.schema(
-    [
-        ("date", pa.date32()), ("minute", _AT), ("cluster", pa.string()), ("broker", pa.int32()), ("gateway", pa.string()),
-        ("listener", pa.string()), ("software_name", pa.string()), ("software_version", pa.string()), ("connections", pa.int64()),
-    ]
+    {
+        "date": pa.date32(), "minute": _AT, "cluster": pa.string(), "broker": pa.int32(), "gateway": pa.string(),
+        "listener": pa.string(), "software_name": pa.string(), "software_version": pa.string(), "connections": pa.int64(),
+    }
 )  # fmt: skip
 FINDING_ROWS = pa.schema(
-    [
-        ("date", pa.date32()), ("recorded", _AT), ("fingerprint", pa.string()), ("revision", pa.int64()), ("code", pa.string()),
-        ("name", pa.string()), ("kind", pa.string()), ("severity", pa.string()), ("confidence", pa.string()), ("state", pa.string()),
-        ("message", pa.string()), ("principal", pa.string()), ("client_id", pa.string()), ("group", pa.string()),
-        ("client_count", pa.int64()), ("first_seen", _AT), ("last_seen", _AT), ("opened", _AT), ("ended", _AT), ("reopened", pa.int64()),
-        ("owner", pa.string()), ("decided_as", pa.string()), ("decided_by", pa.string()),
-    ]
+    {
+        "date": pa.date32(), "recorded": _AT, "fingerprint": pa.string(), "revision": pa.int64(), "code": pa.string(),
+        "name": pa.string(), "kind": pa.string(), "severity": pa.string(), "confidence": pa.string(), "state": pa.string(),
+        "message": pa.string(), "principal": pa.string(), "client_id": pa.string(), "group": pa.string(),
+        "client_count": pa.int64(), "first_seen": _AT, "last_seen": _AT, "opened": _AT, "ended": _AT, "reopened": pa.int64(),
+        "owner": pa.string(), "decided_as": pa.string(), "decided_by": pa.string(),
+    }
 )  # fmt: skip
 _WITHOUT_NAMES = {"delta.dataSkippingNumIndexedCols": "1"}
 """Delta keeps statistics in its log; with them, names that clients chose would remain there."""

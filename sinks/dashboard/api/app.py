@@ -41,7 +41,6 @@ def create_app(
     one_client: OneClient | None = None,
     deciding: Deciding | None = None,
     past: Past | None = None,
-    readiness: ReadinessView | None = None,
     refused: Counter | None = None,
 ) -> FastAPI:
     """The application.
@@ -57,7 +56,6 @@ def create_app(
         one_client: makes one client's page; without it, no configurations are read.
         deciding: writes decisions; without it, none can be made.
         past: reads history's tables; without it, there is no history.
-        readiness: judges clients for an upgrade; by default without owners.
         refused: counts what the listener refuses, for ``/metrics``.
     """
     refused = refused or refusals(CollectorRegistry())
@@ -67,11 +65,10 @@ def create_app(
     app.add_middleware(HeadMiddleware)
     app.add_middleware(SecurityMiddleware, loopback_only=loopback_only, access=access)
     app.add_exception_handler(ClientscopeError, _refused)
-    one_client, readiness = one_client or OneClient(state), readiness or ReadinessView(state)
     open_streams = streams.Streams(refused.labels("listen", "event_streams").inc)
     for router in (
-        routes.installation_routes(state, readiness, access, external_url or None, clock, stopping, open_streams),
-        routes.client_routes(state, one_client, deciding or Deciding(), clock),
+        routes.installation_routes(state, ReadinessView(state), access, external_url or None, clock, stopping, open_streams),
+        routes.client_routes(state, one_client or OneClient(state), deciding or Deciding(), clock),
     ):
         app.include_router(router, prefix="/api/v1", tags=["v1"])
     app.include_router(routes_past.routes(past or Past(None), state, clock), prefix="/api/v1/history", tags=["v1"])

@@ -15,7 +15,7 @@ from base64 import urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,8 +26,9 @@ from starlette.types import Scope
 from clientscope import tokens
 from clientscope.api.overview import Authentication, Role
 from clientscope.config import ServeSettings
-from clientscope.config_types import split_networks
+from clientscope.config_types import is_loopback, split_networks
 from clientscope.errors import SettingsError
+from clientscope.records.client_key import network_of
 from clientscope.topic_values import clean
 
 COOKIE = "clientscope_session"
@@ -168,7 +169,7 @@ class Access:
         """
         if not self.is_ours(request.scope):
             raise HTTPException(403, "this request comes from another site")
-        address = _site(self.address(request.scope))
+        address = network_of(self.address(request.scope))
         self._require_patience(address)
         token = self._token(secret)
         if token is None:
@@ -299,17 +300,6 @@ def _without_port(hop: str) -> str:
     return host if colon and port.isdecimal() and "." in host else hop
 
 
-def _site(address: str) -> str:
-    """The network that counts as one client: with IPv6 the address's /64, since a host may use any address of it."""
-    try:
-        found = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
-        return str(IPv6Network((int(found) >> 64 << 64, 64)))
-    return str(getattr(found, "ipv4_mapped", None) or found)
-
-
 def _within(address: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
     try:
         found = ip_address(address)
@@ -317,17 +307,6 @@ def _within(address: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool
         return False
     mapped = getattr(found, "ipv4_mapped", None)
     return any((mapped or found) in network for network in networks)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host, without its port, names this machine only."""
-    host = host.strip("[]").rstrip(".").lower()
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def access_of(settings: ServeSettings, host: str) -> Access:

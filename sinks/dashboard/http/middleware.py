@@ -8,7 +8,8 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clientscope.bounded_http import whole_body
-from sinks.dashboard.http.access import Access, is_loopback
+from clientscope.config_types import is_loopback
+from sinks.dashboard.http.access import Access
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (

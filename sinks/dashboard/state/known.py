@@ -139,7 +139,11 @@ class Counts:
 
 
 class Known:
-    """The tables, the lock around them, and the progress of reading.  Every method may be called from any thread."""
+    """The tables, the lock around them, and the progress of reading.  Every method may be called from any thread.
+
+    Attributes:
+        owners: the teams that clients belong to.
+    """
 
     def __init__(
         self,
@@ -150,6 +154,7 @@ class Known:
         push_limit: int = 200_000,
         owners: Owners = NO_OWNERS,
     ) -> None:
+        self.owners = owners
         self._lock = threading.RLock()
         self._gauges = GaugeTable(gauge_limit)
         self._connections = ConnectionTable(connection_limit, owners=owners)

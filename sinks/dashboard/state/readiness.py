@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 
 from clientscope.api.overview import ReadinessBy, ReadinessGroups, ReadinessItem
-from clientscope.profiles.owners import Owners
 from clientscope.query import READINESS, parse
 from clientscope.readiness import Readiness, known_releases, target_release
 from clientscope.readiness.groups import ReadinessGroup, grouped
@@ -25,15 +24,10 @@ _FEW = 500
 
 
 class ReadinessView:
-    """Verdicts on all clients, made when somebody asks; of many clients at most once in ten seconds for each target.
+    """Verdicts on all clients, made when somebody asks; of many clients at most once in ten seconds for each target."""
 
-    Args:
-        owners: the teams that clients belong to.
-    """
-
-    def __init__(self, state: State, owners: Owners | None = None) -> None:
+    def __init__(self, state: State) -> None:
         self._state = state
-        self._owners = owners or Owners()
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[int, SeenNow, bool, list[JudgedClient]]] = {}
 
@@ -75,7 +69,7 @@ class ReadinessView:
         seen = self._state.seen_clients()
         found = list(seen.clients.clients(now_ms)) if seen.known else []
         release_known = all(map(seen.releases.get, {key.cluster for key, _ in found}))
-        asked = UpgradeQuestion(target, seen.releases, self._owners, application_of)
+        asked = UpgradeQuestion(target, seen.releases, self._state.owners, application_of)
         clients = judge_seen(found, asked, now_ms)
         if len(self._kept) >= _MOST_KEPT:
             self._kept.clear()

@@ -35,6 +35,7 @@ from clientscope.query import FINDINGS as QUERY_FINDINGS
 from clientscope.readiness.seen import SeenClients
 from clientscope.records.topics import CONNECTIONS, FINDINGS, GAUGES, RESULTS, STATUS
 from clientscope.report.findings import SORTS, FindingChoice
+from clientscope.report.text import counted
 from sinks.dashboard.rows import lists as rows
 from sinks.dashboard.rows.judging import IndexedPush, key_of_client, tenant
 from sinks.dashboard.rows.lists import Lists, facets, group_sort, groups
@@ -178,8 +179,8 @@ class State(Known):
         dropped = self._dropped().total()
         return [
             _check("gateways", f"No heartbeat from {', '.join((lost + late)[:3])}." if lost or late else ""),
-            _check("records", f"{_plural(undecodable)} could not be decoded." if undecodable else ""),
-            _check("capacity", f"{_plural(dropped)} did not fit into what is kept in memory." if dropped else ""),
+            _check("records", f"{counted(undecodable, 'record')} could not be decoded." if undecodable else ""),
+            _check("capacity", f"{counted(dropped, 'record')} did not fit into what is kept in memory." if dropped else ""),
         ]
 
     @property
@@ -374,10 +375,6 @@ class State(Known):
 def _page(items: list[Item], offset: int = 0, limit: int | None = None) -> tuple[list[Item], int]:
     """A part of a list, and its length."""
     return items[offset:][:limit], len(items)
-
-
-def _plural(records: int) -> str:
-    return f"{records} record" if records == 1 else f"{records} records"
 
 
 def _check(name: str, warning: str) -> Check:

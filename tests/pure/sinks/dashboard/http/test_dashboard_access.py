@@ -21,13 +21,13 @@ from clientscope import config, pages
 from clientscope.bounded_http import refusals
 from clientscope.commands.registry import COMMANDS
 from clientscope.config import ServeSettings
-from clientscope.config_types import split_address
+from clientscope.config_types import is_loopback, split_address
 from clientscope.errors import SettingsError
 from clientscope.local.process import free_port
 from sinks.dashboard.api.app import create_app
 from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http import files
-from sinks.dashboard.http.access import COOKIE, LOCAL, SESSION_SECONDS, Access, Proxy, Token, Visitor, access_of, is_loopback
+from sinks.dashboard.http.access import COOKIE, LOCAL, SESSION_SECONDS, Access, Proxy, Token, Visitor, access_of
 from sinks.dashboard.http.middleware import HEADERS, SecurityMiddleware
 
 ADMIN, READER = Token("alice", "admin", "a" * 32), Token("reader", "reader", "r" * 32)
