@@ -104,15 +104,9 @@ class Api:
         try:
             return answer.model_validate_json(content)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            if first["type"] == "json_invalid":
+            if error.errors()[0]["type"] == "json_invalid":
                 raise self._unreachable(ValueError("the answer is no JSON")) from None
-            # The field's name is the model's, never what was answered, which may be anything.
-            field = next((part for part in first["loc"] if isinstance(part, str)), "")
-            hint = "run the command in the release that serve has"
-            raise EnvironmentProblem(
-                f"the page at {self._url} answers in another form ({field or 'as a whole'}: {first['type']})", hint
-            ) from None
+            raise another_form(f"the page at {self._url}", error, "serve") from None
 
     def _refused(self, status: int, body: bytes) -> Exception:
         try:
@@ -137,6 +131,16 @@ class Api:
         reason = getattr(error, "reason", None) or str(error) or type(error).__name__
         hint = "--url is where the page is; is clientscope serve running?"
         return EnvironmentProblem(f"no clientscope serve answers at {self._url}: {reason}", hint)
+
+
+def another_form(who: str, error: ValidationError, process: str) -> EnvironmentProblem:
+    """The error about an answer that isn't as its model has it."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    # The field's name is the model's, never what was answered, which may be anything.
+    field = next((part for part in first["loc"] if isinstance(part, str)), "as a whole")
+    return EnvironmentProblem(
+        f"{who} answers in another form ({field}: {first['type']})", f"run the command in the release that {process} has"
+    )
 
 
 def _detail(said: Any) -> str:

@@ -14,7 +14,7 @@ from clientscope.clock import now_ms
 from clientscope.errors import EnvironmentProblem
 from clientscope.query import CONNECTIONS, matches
 from clientscope.report import text
-from clientscope.report.api import parsed
+from clientscope.report.api import another_form, parsed
 from clientscope.report.text import age, counted, plain
 
 FIELDS = (
@@ -39,11 +39,7 @@ def fetch(admin: str) -> list[GatewayConnection]:
         with urllib.request.urlopen(f"http://{admin}/v1/connections", timeout=10) as response:
             return GATEWAY_CONNECTIONS.validate_json(response.read())
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        # The field's name is the model's, never what was answered, which may be anything.
-        field = next((part for part in first["loc"] if isinstance(part, str)), "as a whole")
-        hint = "run the command in the release that the gateway has"
-        raise EnvironmentProblem(f"the gateway at {admin} answers in another form ({field}: {first['type']})", hint) from None
+        raise another_form(f"the gateway at {admin}", error, "the gateway") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", None) or type(error).__name__
         raise EnvironmentProblem(
