@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clientscope.api.clients import ClientGroup, ConnectedClient, ConnectionRow, Facet, FacetValue, FindingsSummary, GroupBy, GroupFindings
@@ -94,6 +94,43 @@ class Lists:
         row: Row | None = self._database.row(f"SELECT {CLIENT_COLUMNS} FROM {CLIENT_TABLES} WHERE c.away <> {LOST} AND c.key = ?", key)
         return row
 
+    def groups(self, query: Query, group: GroupBy, sort: Sequence[Key], offset: int, limit: int) -> tuple[list[ClientGroup], int]:
+        """A page of groups, most connections first unless ``sort`` says otherwise, and how many there are."""
+        condition, parameters = self._where(query)
+        columns = _GROUPED_BY[group]
+        # As a query compares: without regard to case, and nothing is the same as an empty text.
+        shown = ", ".join(column if column in _AS_THEY_ARE else f"min({column}) AS {column}" for column in columns)
+        by = ", ".join(column if column in _AS_THEY_ARE else f"ifnull({column}, '') COLLATE NOCASE" for column in columns)
+        grouped = f"SELECT {shown}, {SUM_COLUMNS} FROM {CLIENT_TABLES} WHERE {condition} GROUP BY {by}"
+        order = ", ".join([*(_ordered(key, columns) for key in sort), "connections DESC", *(f"{column} NULLS LAST" for column in columns)])
+        made = f"WITH made AS MATERIALIZED ({grouped}) SELECT (SELECT count(*) FROM made)"  # once for the page and for how many there are
+        rows = self._database.rows(f"{made}, * FROM made ORDER BY {order} LIMIT ? OFFSET ?", *parameters, limit, offset)
+        total = next((count for count, *_ in rows), None)
+        found = [_group(columns, *named) for _, *named in rows]
+        return found, self._database.value(made, *parameters) if total is None else total
+
+    def facets(self, query: Query, limit: int) -> tuple[list[Facet], int]:
+        """The most frequent values of each field among the clients that a query leaves, and how many these are."""
+        condition, parameters = self._where(query)
+        rows = self._database.rows(
+            f"SELECT {', '.join(f's.{field}' for field in OF_SHAPES)}, t.risks, t.worst, t.n FROM"
+            f" (SELECT c.shape, c.risks, c.worst, count(*) AS n FROM clients c WHERE {condition} GROUP BY c.shape, c.risks, c.worst) t"
+            " JOIN shapes s ON s.id = t.shape",
+            *parameters,
+        )
+        *columns, risks, worsts, counts = zip(*rows, strict=True) if rows else [()] * (len(OF_SHAPES) + 3)
+        found = [_facet(field, _counted(column, counts), limit) for field, column in zip(OF_SHAPES, columns, strict=True)]
+        at_risk = Counter(dict.fromkeys(RISKS, 0))
+        for of, count in zip(risks, counts, strict=True):
+            at_risk.update(dict.fromkeys(of.split(), count))
+        values = [FacetValue(value=risk, clients=count, q=f"risk:{risk}") for risk, count in at_risk.items() if count]
+        found.append(Facet(field="risk", values=values, others=0, other_values=0))
+        worst = _counted(worsts, counts)
+        by_severity = sorted(worst.items(), key=lambda item: -2 if item[0] is None else item[0], reverse=True)
+        values = [FacetValue(value=_severity(place), clients=count, q=f"finding:{_severity(place)}") for place, count in by_severity]
+        found.append(Facet(field="finding", values=values, others=0, other_values=0))
+        return found, sum(counts)
+
     def _where(self, query: Query, key: str = "") -> Sql:
         """What a query, and a client's key where there is one, leave."""
         condition, parameters = where(query, self._writing.judging.codes())
@@ -157,24 +194,6 @@ def group_sort(text: str) -> tuple[Key, ...]:
     return parse_sort(text, _SORTS)
 
 
-def groups(
-    database: Database, query: Query, codes: Collection[str], group: GroupBy, sort: Sequence[Key], offset: int, limit: int
-) -> tuple[list[ClientGroup], int]:
-    """A page of groups, most connections first unless ``sort`` says otherwise, and how many there are."""
-    condition, parameters = where(query, codes)
-    columns = _GROUPED_BY[group]
-    # As a query compares: without regard to case, and nothing is the same as an empty text.
-    shown = ", ".join(column if column in _AS_THEY_ARE else f"min({column}) AS {column}" for column in columns)
-    by = ", ".join(column if column in _AS_THEY_ARE else f"ifnull({column}, '') COLLATE NOCASE" for column in columns)
-    grouped = f"SELECT {shown}, {SUM_COLUMNS} FROM {CLIENT_TABLES} WHERE {condition} GROUP BY {by}"
-    order = ", ".join([*(_ordered(key, columns) for key in sort), "connections DESC", *(f"{column} NULLS LAST" for column in columns)])
-    made = f"WITH made AS MATERIALIZED ({grouped}) SELECT (SELECT count(*) FROM made)"  # once for the page and for how many there are
-    rows = database.rows(f"{made}, * FROM made ORDER BY {order} LIMIT ? OFFSET ?", *parameters, limit, offset)
-    total = next((count for count, *_ in rows), None)
-    found = [_group(columns, *named) for _, *named in rows]
-    return found, database.value(made, *parameters) if total is None else total
-
-
 def _ordered(key: Key, columns: Sequence[str]) -> str:
     direction = "DESC" if key.descending else "ASC"
     names = columns if key.field == "label" else (_SORTS[key.field],)
@@ -193,29 +212,6 @@ def _group(columns: Sequence[str], *selected: Any) -> ClientGroup:
         not_judged=unjudged,
         findings=None if unjudged == clients else found,
     )
-
-
-def facets(database: Database, query: Query, codes: Collection[str], limit: int) -> tuple[list[Facet], int]:
-    """The most frequent values of each field among the clients that a query leaves, and how many these are."""
-    condition, parameters = where(query, codes)
-    rows = database.rows(
-        f"SELECT {', '.join(f's.{field}' for field in OF_SHAPES)}, t.risks, t.worst, t.n FROM"
-        f" (SELECT c.shape, c.risks, c.worst, count(*) AS n FROM clients c WHERE {condition} GROUP BY c.shape, c.risks, c.worst) t"
-        " JOIN shapes s ON s.id = t.shape",
-        *parameters,
-    )
-    *columns, risks, worsts, counts = zip(*rows, strict=True) if rows else [()] * (len(OF_SHAPES) + 3)
-    found = [_facet(field, _counted(column, counts), limit) for field, column in zip(OF_SHAPES, columns, strict=True)]
-    at_risk = Counter(dict.fromkeys(RISKS, 0))
-    for of, count in zip(risks, counts, strict=True):
-        at_risk.update(dict.fromkeys(of.split(), count))
-    values = [FacetValue(value=risk, clients=count, q=f"risk:{risk}") for risk, count in at_risk.items() if count]
-    found.append(Facet(field="risk", values=values, others=0, other_values=0))
-    worst = _counted(worsts, counts)
-    by_severity = sorted(worst.items(), key=lambda item: -2 if item[0] is None else item[0], reverse=True)
-    values = [FacetValue(value=_severity(place), clients=count, q=f"finding:{_severity(place)}") for place, count in by_severity]
-    found.append(Facet(field="finding", values=values, others=0, other_values=0))
-    return found, sum(counts)
 
 
 def _counted(values: Sequence[Any], counts: Sequence[int]) -> dict[Any, int]:

@@ -38,7 +38,7 @@ from clientscope.report.findings import SORTS, FindingChoice
 from clientscope.report.text import counted
 from sinks.dashboard.rows import lists as rows
 from sinks.dashboard.rows.judging import IndexedPush, key_of_client, tenant
-from sinks.dashboard.rows.lists import Lists, facets, group_sort, groups
+from sinks.dashboard.rows.lists import Lists, group_sort
 from sinks.dashboard.rows.sql import CLIENT_SORTS, CONNECTION_SORTS
 from sinks.dashboard.state.findings import FindingGroupBy
 from sinks.dashboard.state.gauges import MINUTE_MS
@@ -187,9 +187,6 @@ class State(Known):
     def _reading(self) -> Lists:
         return self._connections.reading
 
-    def _codes(self) -> set[str]:
-        return self._connections.writing.judging.codes()
-
     def _listed(
         self,
         answer: type[Answer],
@@ -232,7 +229,7 @@ class State(Known):
         return self._listed(
             ClientGroups,
             CONNECTIONS,
-            lambda: groups(self.database, query, self._codes(), group, keys, offset, limit),
+            lambda: self._reading.groups(query, group, keys, offset, limit),
             offset,
             group=group,
         )
@@ -243,7 +240,7 @@ class State(Known):
 
     def _facets_of_second(self, limit: int, q: str, second: int, feed: Feed) -> Facets:
         query = parse(q, CLIENTS, second * 1_000)
-        return self._listed(Facets, CONNECTIONS, lambda: facets(self.database, query, self._codes(), limit))
+        return self._listed(Facets, CONNECTIONS, lambda: self._reading.facets(query, limit))
 
     def export(self, *, q: str = "", sort: str = "", now_ms: int = 0) -> Iterator[ConnectedClient] | None:
         """All clients that ``q`` leaves, as they are when each is reached; None while the topics are being read for the first time."""
