@@ -55,86 +55,6 @@ class SearchValue:
         return self.parts[0] if len(self.parts) == 1 else None
 
 
-class Scanner:
-    """A place in a text.
-
-    Attributes:
-        at: the place, in characters from 0.
-        depth: how many parentheses are open here.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self.at = 0
-        self.depth = 0
-        if control := _CONTROL.search(text):
-            raise QueryError("control characters are not allowed here", control.start(), 1)
-
-    def skip_space(self) -> bool:
-        """Goes past white space; returns whether anything follows."""
-        while self.at < len(self._text) and self._text[self.at].isspace():
-            self.at += 1
-        return self.at < len(self._text)
-
-    def is_at_break(self) -> bool:
-        """Whether nothing follows here, or white space, a comma, or the end of what is in parentheses."""
-        return self.at >= len(self._text) or self._text[self.at].isspace() or self._text[self.at] == "," or self.is_at_end()
-
-    def is_at_end(self) -> bool:
-        """Whether what is in parentheses ends here."""
-        return self.depth > 0 and self._text.startswith(")", self.at)
-
-    def take(self, character: str) -> bool:
-        """Goes past a character, if it is here."""
-        found = self._text.startswith(character, self.at)
-        self.at += len(character) * found
-        return found
-
-    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What a pattern finds here; goes nowhere."""
-        return pattern.match(self._text, self.at)
-
-    def value(self, stops: str) -> SearchValue:
-        """The value that begins here.
-
-        Args:
-            stops: what ends it outside of quotes: a space in it means any white space.  So does a parenthesis that was opened before it.
-
-        Raises:
-            QueryError: a quote is not closed.
-        """
-        begin, parts, piece, quoted, own = self.at, [], "", False, 0
-        while self.at < len(self._text):
-            character = self._text[self.at]
-            if (" " in stops and character.isspace()) or character in stops or (not own and self.is_at_end()):
-                break
-            self.at += 1
-            own = max(0, own + (character == "(") - (character == ")"))
-            if character == '"':
-                quoted = True
-                piece += self._in_quotes(self.at - 1)
-            elif character == "*":
-                parts.append(piece)
-                piece = ""
-            else:
-                piece += character
-        parts.append(piece)
-        return SearchValue(_without_repeated_stars(parts), quoted, begin, self.at)
-
-    def _in_quotes(self, begin: int) -> str:
-        found = ""
-        while self.at < len(self._text):
-            character = self._text[self.at]
-            self.at += 1
-            if character == '"':
-                return found
-            if character == "\\" and self._text[self.at : self.at + 1] in _ESCAPED:
-                character = self._text[self.at]
-                self.at += 1
-            found += character
-        raise QueryError("this quote is not closed", begin, len(self._text) - begin, ('"',))
-
-
 def _without_repeated_stars(parts: list[str]) -> tuple[str, ...]:
     """``a**b`` is ``a*b``: an empty part between two others says nothing."""
     return tuple(part for number, part in enumerate(parts) if part or number in (0, len(parts) - 1))
@@ -164,19 +84,19 @@ def parse_sort(text: str, fields: Collection[str]) -> tuple[Key, ...]:
         at += len(part) + 1
         key = Key(name.removeprefix("-").lower(), name.startswith("-"))
         if key.field not in fields:
-            near = get_close_matches(key.field, fields, 3)
-            raise QueryError(
-                f"this can't be sorted by {key.field[:64]!r}",
-                begin,
-                len(name),
-                (*near, *sorted(each for each in fields if each not in near)),
-            )
+            raise QueryError(f"this can't be sorted by {key.field[:64]!r}", begin, len(name), _nearest(key.field, fields))
         if any(each.field == key.field for each in found):
             raise QueryError(f"{key.field} is there twice", begin, len(name))
         found.append(key)
         if len(found) > MOST_KEYS:
             raise QueryError(f"at most {MOST_KEYS} fields", begin, len(name))
     return tuple(found)
+
+
+def _nearest(name: str, fields: Collection[str]) -> tuple[str, ...]:
+    """All fields, those that are written nearly so first."""
+    near = get_close_matches(name, fields, 3)
+    return (*near, *sorted(each for each in fields if each not in near))
 
 
 LONGEST = 1_000
@@ -212,122 +132,181 @@ def parse(text: str, fields: Fields, now_ms: int = 0) -> Query:
     """
     if len(text) > LONGEST:
         raise QueryError(f"a query has at most {LONGEST} characters", LONGEST, len(text) - LONGEST)
-    scanner = Scanner(text)
-    query = _any_of(_Parsing(scanner, fields, now_ms))
-    if scanner.skip_space():
-        raise QueryError("this ) closes nothing", scanner.at, 1, ('")"',))
+    reader = _Reader(text, fields, now_ms)
+    query = reader.any_of()
+    if reader.skip_space():
+        raise QueryError("this ) closes nothing", reader.at, 1, ('")"',))
     require_library(query, fields)
     return with_libraries(query, fields)
 
 
-@dataclass
-class _Parsing:
-    """A query that is being read; ``terms`` counts those that were."""
+class _Reader:
+    """A query that is being read.
 
-    scanner: Scanner
-    fields: Fields
-    now_ms: int
-    terms: int = 0
+    Attributes:
+        at: the place, in characters from 0.
+    """
 
+    def __init__(self, text: str, fields: Fields, now_ms: int) -> None:
+        self._text, self._fields, self._now_ms = text, fields, now_ms
+        self.at = 0
+        self._depth = 0
+        """How many parentheses are open here."""
+        self._terms = 0
+        """How many were read."""
+        if control := _CONTROL.search(text):
+            raise QueryError("control characters are not allowed here", control.start(), 1)
 
-def _any_of(parsing: _Parsing) -> Query:
-    """All up to the end, or to the parenthesis that closes it."""
-    scanner = parsing.scanner
-    found = [_all_of(parsing)]
-    while match := scanner.match(_OR):
-        begin = scanner.at
-        scanner.at = match.end()
-        found.append(_all_of(parsing))
-        if not found[-1].terms or not found[-2].terms:
-            raise QueryError("OR stands between two terms", begin, 2, ("a OR b", '"OR"'))
-    return found[0] if len(found) == 1 else Query((Choice(tuple(found)),))
+    def any_of(self) -> Query:
+        """All up to the end, or to the parenthesis that closes it."""
+        found = [self._all_of()]
+        while match := self._match(_OR):
+            begin, self.at = self.at, match.end()
+            found.append(self._all_of())
+            if not found[-1].terms or not found[-2].terms:
+                raise QueryError("OR stands between two terms", begin, 2, ("a OR b", '"OR"'))
+        return found[0] if len(found) == 1 else Query((Choice(tuple(found)),))
 
+    def _all_of(self) -> Query:
+        """Terms and parentheses, up to an OR or the end."""
+        parts: list[Term | Choice] = []
+        while self.skip_space() and not self._is_at_end() and not self._match(_OR):
+            if (and_ := self._match(_AND)) is not None:
+                begin, self.at = self.at, and_.end()
+                if not parts or not self.skip_space() or self._is_at_end() or self._match(_OR) or self._match(_AND):
+                    raise QueryError("AND stands between two terms", begin, 3, ("a b", '"AND"'))
+            elif (group := self._match(_GROUP)) is not None:
+                inner = self._in_parentheses(group)
+                parts += inner.terms if group[0] == "(" else (Choice((inner,), negated=True),)
+            elif self._match(_CLOSED):
+                break
+            else:
+                self._terms += 1
+                if self._terms > MOST_TERMS:
+                    raise QueryError(f"a query has at most {MOST_TERMS} terms", self.at, 1)
+                parts.append(self._term())
+        return Query(tuple(parts))
 
-def _all_of(parsing: _Parsing) -> Query:
-    """Terms and parentheses, up to an OR or the end."""
-    scanner = parsing.scanner
-    parts: list[Term | Choice] = []
-    while scanner.skip_space() and not scanner.is_at_end() and not scanner.match(_OR):
-        if (and_ := scanner.match(_AND)) is not None:
-            begin, scanner.at = scanner.at, and_.end()
-            if not parts or not scanner.skip_space() or scanner.is_at_end() or scanner.match(_OR) or scanner.match(_AND):
-                raise QueryError("AND stands between two terms", begin, 3, ("a b", '"AND"'))
-        elif (group := scanner.match(_GROUP)) is not None:
-            inner = _in_parentheses(parsing, group)
-            parts += inner.terms if group[0] == "(" else (Choice((inner,), negated=True),)
-        elif scanner.match(_CLOSED):
-            break
-        else:
-            parsing.terms += 1
-            if parsing.terms > MOST_TERMS:
-                raise QueryError(f"a query has at most {MOST_TERMS} terms", scanner.at, 1)
-            parts.append(_term(scanner, parsing.fields, parsing.now_ms))
-    return Query(tuple(parts))
+    def _in_parentheses(self, group: re.Match[str]) -> Query:
+        if self._depth >= MOST_DEEP:
+            raise QueryError(f"parentheses are at most {MOST_DEEP} deep", group.start(), 1)
+        self.at = group.end()
+        self._depth += 1
+        query = self.any_of()
+        if not self._take(")"):
+            raise QueryError("this ( is not closed", group.end() - 1, 1, (")",))
+        self._depth -= 1
+        if not query.terms:
+            raise QueryError("there is nothing in these parentheses", group.start(), self.at - group.start(), ("(a OR b)", '"("'))
+        return query
 
+    def _term(self) -> Term:
+        begin = self.at
+        negated = self._take("-")
+        if negated and self._is_at_break():
+            raise QueryError("- has no term after it", begin, 1, ("-field:value", "-word", '"-"'))
+        field = self._field()
+        any_of = self._conditions(field) if field else (self._word(),)
+        return Term(field.name if field else None, any_of, negated, begin, self.at - begin)
 
-def _in_parentheses(parsing: _Parsing, group: re.Match[str]) -> Query:
-    scanner = parsing.scanner
-    if scanner.depth >= MOST_DEEP:
-        raise QueryError(f"parentheses are at most {MOST_DEEP} deep", group.start(), 1)
-    scanner.at = group.end()
-    scanner.depth += 1
-    query = _any_of(parsing)
-    if not scanner.take(")"):
-        raise QueryError("this ( is not closed", group.end() - 1, 1, (")",))
-    scanner.depth -= 1
-    if not query.terms:
-        raise QueryError("there is nothing in these parentheses", group.start(), scanner.at - group.start(), ("(a OR b)", '"("'))
-    return query
+    def _field(self) -> Field | None:
+        found = self._match(_FIELD)
+        if found is None:
+            return None
+        name = found[1].lower().replace("-", "_")
+        if name in self._fields:
+            self.at = found.end()
+            return self._fields[name]
+        if found[1] != found[1].lower():
+            return None  # a word with a colon in it, such as User:alice
+        raise QueryError(f"there is no field {found[1]}", found.start(), len(found[1]), _nearest(name, self._fields))
 
+    def _word(self) -> Pattern:
+        begin = self.at
+        value = self._value(stops=" ")
+        if not any(value.parts):
+            raise QueryError("there is nothing to search for", begin, self.at - begin, ("word", "field:value"))
+        return _bounded(value)
 
-def _term(scanner: Scanner, fields: Fields, now_ms: int) -> Term:
-    begin = scanner.at
-    negated = scanner.take("-")
-    if negated and scanner.is_at_break():
-        raise QueryError("- has no term after it", begin, 1, ("-field:value", "-word", '"-"'))
-    field = _field(scanner, fields)
-    any_of = _conditions(scanner, field, now_ms) if field else (_word(scanner),)
-    return Term(field.name if field else None, any_of, negated, begin, scanner.at - begin)
+    def _conditions(self, field: Field) -> tuple[Condition, ...]:
+        found: list[Condition] = []
+        while True:
+            begin = self.at
+            match = self._match(_OPERATOR)
+            if match:
+                self.at = match.end()
+            if self._is_at_break():
+                raise QueryError(f"{field.name}: has no value", self.at, 0, field.expected)
+            given = _Given(field, cast(Operator, match[0] if match else "="), self._value(stops=" ,"), self._now_ms, begin)
+            found.append(_READ[field.kind](given))
+            if len(found) > MOST_VALUES:
+                raise QueryError(f"at most {MOST_VALUES} values", begin, self.at - begin)
+            if not self._take(","):
+                return tuple(found)
 
+    def skip_space(self) -> bool:
+        """Goes past white space; returns whether anything follows."""
+        while self.at < len(self._text) and self._text[self.at].isspace():
+            self.at += 1
+        return self.at < len(self._text)
 
-def _field(scanner: Scanner, fields: Fields) -> Field | None:
-    found = scanner.match(_FIELD)
-    if found is None:
-        return None
-    name = found[1].lower().replace("-", "_")
-    if name in fields:
-        scanner.at = found.end()
-        return fields[name]
-    if found[1] != found[1].lower():
-        return None  # a word with a colon in it, such as User:alice
-    near = get_close_matches(name, fields, 3)
-    others = sorted(each for each in fields if each not in near)
-    raise QueryError(f"there is no field {found[1]}", found.start(), len(found[1]), (*near, *others))
+    def _is_at_break(self) -> bool:
+        """Whether nothing follows here, or white space, a comma, or the end of what is in parentheses."""
+        return self.at >= len(self._text) or self._text[self.at].isspace() or self._text[self.at] == "," or self._is_at_end()
 
+    def _is_at_end(self) -> bool:
+        """Whether what is in parentheses ends here."""
+        return self._depth > 0 and self._text.startswith(")", self.at)
 
-def _word(scanner: Scanner) -> Pattern:
-    begin = scanner.at
-    value = scanner.value(stops=" ")
-    if not any(value.parts):
-        raise QueryError("there is nothing to search for", begin, scanner.at - begin, ("word", "field:value"))
-    return _bounded(value)
+    def _take(self, character: str) -> bool:
+        """Goes past a character, if it is here."""
+        found = self._text.startswith(character, self.at)
+        self.at += len(character) * found
+        return found
 
+    def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """What a pattern finds here; goes nowhere."""
+        return pattern.match(self._text, self.at)
 
-def _conditions(scanner: Scanner, field: Field, now_ms: int) -> tuple[Condition, ...]:
-    found: list[Condition] = []
-    while True:
-        begin = scanner.at
-        match = scanner.match(_OPERATOR)
-        if match:
-            scanner.at = match.end()
-        if scanner.is_at_break():
-            raise QueryError(f"{field.name}: has no value", scanner.at, 0, field.expected)
-        given = _Given(field, cast(Operator, match[0] if match else "="), scanner.value(stops=" ,"), now_ms, begin)
-        found.append(_READ[field.kind](given))
-        if len(found) > MOST_VALUES:
-            raise QueryError(f"at most {MOST_VALUES} values", begin, scanner.at - begin)
-        if not scanner.take(","):
-            return tuple(found)
+    def _value(self, stops: str) -> SearchValue:
+        """The value that begins here.
+
+        Args:
+            stops: what ends it outside of quotes: a space in it means any white space.  So does a parenthesis that was opened before it.
+
+        Raises:
+            QueryError: a quote is not closed.
+        """
+        begin, parts, piece, quoted, own = self.at, [], "", False, 0
+        while self.at < len(self._text):
+            character = self._text[self.at]
+            if (" " in stops and character.isspace()) or character in stops or (not own and self._is_at_end()):
+                break
+            self.at += 1
+            own = max(0, own + (character == "(") - (character == ")"))
+            if character == '"':
+                quoted = True
+                piece += self._in_quotes(self.at - 1)
+            elif character == "*":
+                parts.append(piece)
+                piece = ""
+            else:
+                piece += character
+        parts.append(piece)
+        return SearchValue(_without_repeated_stars(parts), quoted, begin, self.at)
+
+    def _in_quotes(self, begin: int) -> str:
+        found = ""
+        while self.at < len(self._text):
+            character = self._text[self.at]
+            self.at += 1
+            if character == '"':
+                return found
+            if character == "\\" and self._text[self.at : self.at + 1] in _ESCAPED:
+                character = self._text[self.at]
+                self.at += 1
+            found += character
+        raise QueryError("this quote is not closed", begin, len(self._text) - begin, ('"',))
 
 
 def _bounded(value: SearchValue) -> Pattern:
