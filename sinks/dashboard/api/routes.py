@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -40,7 +40,13 @@ Offset = Annotated[int, Query(ge=0, le=10_000_000, description="Leave out so man
 Limit = Annotated[int, Query(ge=1, le=10_000, description="At most so many items.")]
 Key = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,64}$")]
 
-WRONG_QUERY: dict[int | str, dict[str, Any]] = {400: {"model": QueryProblem, "description": "`q` or `sort` can't be read"}}
+
+def refusals(said: Mapping[int, str], model: Any = ApiProblem) -> dict[int | str, dict[str, Any]]:
+    """What statuses mean, as FastAPI takes it; ``model`` is that of their answers."""
+    return {status: {"model": model, "description": text} for status, text in said.items()}
+
+
+WRONG_QUERY = refusals({400: "`q` or `sort` can't be read"}, QueryProblem)
 
 
 States = Annotated[tuple[FindingState, ...], Query(alias="state", description="Only these; may be given several times.")]
@@ -63,17 +69,16 @@ Chosen = Annotated[FindingChoice, Depends(_choice)]
 Fingerprint = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 FindingLimit = Annotated[int, Query(ge=1, le=1_000, description="At most so many items.")]
 
-_CHANGES: dict[int | str, dict[str, Any]] = {
-    400: {"model": ApiProblem, "description": "the decision doesn't fit"},
-    403: {"model": ApiProblem, "description": "not an admin, or the request comes from another site"},
-    404: {"model": ApiProblem, "description": "no such finding"},
-    503: {"model": ApiProblem, "description": "Kafka has not taken it"},
-}
+_CHANGES = refusals(
+    {
+        400: "the decision doesn't fit",
+        403: "not an admin, or the request comes from another site",
+        404: "no such finding",
+        503: "Kafka has not taken it",
+    }
+)
 
-
-_WRONG: dict[int | str, dict[str, Any]] = {
-    400: {"model": QueryProblem | ApiProblem, "description": "`q` can't be read, or unknown release"}
-}
+_WRONG = refusals({400: "`q` can't be read, or unknown release"}, QueryProblem | ApiProblem)
 
 
 Code = Annotated[str, Path(pattern="^[A-Z]{2}[0-9]{3}$")]
@@ -121,7 +126,7 @@ def client_routes(state: State, one_client: OneClient, deciding: Deciding, clock
             raise HTTPException(503, "the topics are still being read", headers={"retry-after": "5"})
         return streams.file_of("clients", format, streams.CLIENT_COLUMNS, map(asdict, rows))
 
-    @router.get("/clients/{key}", responses={404: {"model": ApiProblem, "description": "no such client is known, or any more"}})
+    @router.get("/clients/{key}", responses=refusals({404: "no such client is known, or any more"}))
     def client(key: Key) -> ClientDetail:
         """One client: its identity, configuration, findings and starts."""
         found = one_client.detail(key, clock())
@@ -229,7 +234,7 @@ def installation_routes(
 
     by_code = {rule.code: rule for rule in EVERY_RULE}
 
-    @router.get("/rules/{code}", responses={404: {"model": ApiProblem, "description": "no such rule"}})
+    @router.get("/rules/{code}", responses=refusals({404: "no such rule"}))
     def rule(code: Code) -> RulePage:
         """What a rule finds, why that matters, what to do, and its source."""
         if code not in by_code:
@@ -245,7 +250,7 @@ def installation_routes(
     @router.post(
         "/login",
         status_code=204,
-        responses={401: {"model": ApiProblem, "description": "no such token"}, 429: {"model": ApiProblem, "description": "too often"}},
+        responses=refusals({401: "no such token", 429: "too often"}),
     )
     def login(asked: Login, request: Request) -> Response:
         """Exchanges a token for a cookie that scripts can't read."""

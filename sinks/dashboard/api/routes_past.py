@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import StreamingResponse
@@ -21,7 +21,7 @@ from clientscope.api.history import (
 )
 from clientscope.errors import SettingsError
 from clientscope.query import HISTORY_CLIENTS, HISTORY_FINDINGS, parse
-from sinks.dashboard.api.routes import Limit, Offset, Q, Sort
+from sinks.dashboard.api.routes import Limit, Offset, Q, Sort, refusals
 from sinks.dashboard.api.streams import file_of
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.past.tables import Json
@@ -42,20 +42,14 @@ To = Annotated[int | None, Query(ge=0, le=_END_OF_TIME_MS, description="In ms si
 Name = Annotated[str | None, Query(max_length=300)]
 StartLimit = Annotated[int, Query(ge=1, le=50, description="At most so many items.")]
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    404: {"model": ApiProblem, "description": "serve has no history, or this table isn't there yet"},
-    503: {
-        "model": ApiProblem,
-        "description": "history can't be read now, took too long, or too many ask; `Retry-After` says when to come again",
-    },
-}
-_WRONG: dict[int | str, dict[str, Any]] = {
-    **_PROBLEMS,
-    400: {
-        "model": QueryProblem | ApiProblem,
-        "description": "`q` or `sort` can't be read; or the time asked about can't be, or is too much",
-    },
-}
+_WRONG = refusals(
+    {400: "`q` or `sort` can't be read; or the time asked about can't be, or is too much"}, QueryProblem | ApiProblem
+) | refusals(
+    {
+        404: "serve has no history, or this table isn't there yet",
+        503: "history can't be read now, took too long, or too many ask; `Retry-After` says when to come again",
+    }
+)
 
 
 class _Asked(NamedTuple):
