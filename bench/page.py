@@ -141,7 +141,7 @@ def serve(pipe: Any, connections: int, changes: int, pushes: int) -> None:
     aside(_send_cost, pipe, applied, *since)
     pipe.send(listener.getsockname()[1])
     pipe.send({**loaded, "clients": state.clients(1).total})
-    uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run(sockets=[listener])
+    uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, access_log=False)).run(sockets=[listener])
 
 
 def _state(connections: int) -> State:

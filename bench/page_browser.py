@@ -246,7 +246,7 @@ def _serve(pipe: Any, connections: int, changes: int) -> None:
 
     aside(send_rate)
     pipe.send(listener.getsockname()[1])
-    uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run(sockets=[listener])
+    uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, access_log=False)).run(sockets=[listener])
 
 
 if __name__ == "__main__":

@@ -183,7 +183,7 @@ def _alert(key: Labels, alert: _Alert, at_ms: int, texts: Texts) -> dict[str, An
     }
 
 
-def test(receiver: Receiver, url: str) -> SendResult:
+def send_test(receiver: Receiver, url: str) -> SendResult:
     """Sends an alert that is marked as a test, and ends after a minute."""
     at_ms = now_ms()
     alert = {
@@ -193,9 +193,6 @@ def test(receiver: Receiver, url: str) -> SendResult:
         "endsAt": iso(at_ms + 60_000),
     }
     return post_alerts(receiver, url, [alert])
-
-
-test.__test__ = False  # type: ignore[attr-defined]
 
 
 def post_alerts(receiver: Receiver, url: str, alerts: Iterable[dict[str, Any]]) -> SendResult:

@@ -58,12 +58,9 @@ def send(receiver: Receiver, message: Message, texts: Texts) -> SendResult:
     return _notify(receiver, texts.title(message), texts.body(message), kind)
 
 
-def test(receiver: Receiver) -> SendResult:
+def send_test(receiver: Receiver) -> SendResult:
     """Sends a message that is marked as a test."""
     return _notify(receiver, "clientscope: a test", "A test by clientscope deliver --test; nothing is wrong.", "info")
-
-
-test.__test__ = False  # type: ignore[attr-defined]
 
 
 def _notify(receiver: Receiver, title: str, body: str, kind: str) -> SendResult:

@@ -55,7 +55,7 @@ def serving(
         access=access,
         **more,
     )
-    server = uvicorn.Server(uvicorn.Config(around(app), log_config=None, access_log=False, timeout_graceful_shutdown=2))
+    server = uvicorn.Server(uvicorn.Config(around(app), lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=2))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],), name="page")
         thread.start()

@@ -36,7 +36,7 @@ def run(settings: DeliverSettings) -> int:
         chosen = [receiver for receiver in receivers if settings.receiver in ("", receiver.name)]
         if not chosen:
             raise SettingsError(f"there is no receiver {settings.receiver!r}", f"known: {', '.join(one.name for one in receivers)}")
-        return test(chosen)
+        return send_test(chosen)
     if settings.receiver:
         raise SettingsError("--receiver is for --test", "to send nothing to a receiver, remove it from the receivers file")
     kafka = KafkaAccess.of(settings)
@@ -59,7 +59,7 @@ def run(settings: DeliverSettings) -> int:
     return 0
 
 
-def test(receivers: list[Receiver]) -> int:
+def send_test(receivers: list[Receiver]) -> int:
     """Sends a test message to each, and prints the result; 1 if one failed."""
     failed = False
     for receiver in receivers:
@@ -71,13 +71,10 @@ def test(receivers: list[Receiver]) -> int:
     return int(failed)
 
 
-test.__test__ = False  # type: ignore[attr-defined]
-
-
 def _test(receiver: Receiver, url: str) -> SendResult:
     if receiver.kind == "alertmanager":
-        return alertmanager.test(receiver, url)
-    return webhook.test(receiver) if receiver.kind == "webhook" else apprise.test(receiver)
+        return alertmanager.send_test(receiver, url)
+    return webhook.send_test(receiver) if receiver.kind == "webhook" else apprise.send_test(receiver)
 
 
 def _external_url(url: str) -> str:

@@ -1,4 +1,7 @@
-"""What every request passes: the user and refusals without signing in, headers, compression by gzip, and HEAD."""
+"""What every request passes: the user and refusals without signing in, headers, compression by gzip, and HEAD.
+
+There are requests of HTTP alone: `clientscope.bounded_http` serves neither web sockets nor ASGI's lifespan.
+"""
 
 from __future__ import annotations
 
@@ -61,10 +64,6 @@ class SecurityMiddleware:
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
@@ -147,7 +146,7 @@ class CompressionMiddleware:
         self._compressed = GZipMiddleware(app, _LEAST_BYTES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_file = scope["type"] == "http" and (scope["path"] == "/" or scope["path"].startswith(_OPEN_FOLDER))
+        is_file = scope["path"] == "/" or scope["path"].startswith(_OPEN_FOLDER)
         await (self._compressed if is_file else self._app)(scope, receive, send)
 
 
@@ -158,7 +157,7 @@ class HeadMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "HEAD":
+        if scope["method"] != "HEAD":
             await self._app(scope, receive, send)
             return
 

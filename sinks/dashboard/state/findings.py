@@ -62,7 +62,7 @@ class FindingTable:
         held_bytes: of all records' text.
     """
 
-    def __init__(self, limit: int = 10_000, limit_bytes: int = 128 * 1024 * 1024, judging: Judging | None = None) -> None:
+    def __init__(self, judging: Judging, limit: int = 10_000, limit_bytes: int = 128 * 1024 * 1024) -> None:
         self.dropped: Counter[str] = Counter()
         self._judging = judging
         self._limit = limit
@@ -88,8 +88,7 @@ class FindingTable:
         if kept == known:
             return False
         self._ordered = None
-        if self._judging is not None:
-            self._judging.put(key.decode("utf-8", "replace"), None if finding is None else of_finding(finding))
+        self._judging.put(key.decode("utf-8", "replace"), None if finding is None else of_finding(finding))
         if known is not None:
             self._remove(key)
         if kept is not None:
@@ -167,8 +166,7 @@ class FindingTable:
             for each in gone:
                 key = cast(bytes, each.key)
                 self._remove(key)
-                if self._judging is not None:
-                    self._judging.put(key.decode("utf-8", "replace"), None)
+                self._judging.put(key.decode("utf-8", "replace"), None)
             self.dropped["findings"] += len(gone)
 
 

@@ -161,7 +161,7 @@ class Known:
         judging = self._connections.writing.judging
         self._index = PushIndex(self._connections.database, judging, push_limit)
         self._pushes = PushTable(result_limit, is_counting=False)
-        self._findings = FindingTable(finding_limit, judging=judging)
+        self._findings = FindingTable(judging, finding_limit)
         self._status = StatusTable()
         self._series = self._connections.minutes
         self._seen = SeenClients()

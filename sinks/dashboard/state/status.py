@@ -14,7 +14,6 @@ from clientscope.records.codec import read_key
 from clientscope.status.record import STALE_AFTER, BrokerStatus, ProcessStatus
 from clientscope.topic_values import parse
 
-EVERYTHING = Query()
 _PROCESSES = ("gateway", "stream", "query", "deliver", "serve")
 
 
@@ -76,7 +75,7 @@ class StatusTable:
             versions.setdefault(status.cluster, []).append(status.software_version)
         return {cluster: oldest_release(of) for cluster, of in versions.items()}
 
-    def brokers(self, now_ms: int, query: Query = EVERYTHING) -> list[BrokerItem]:
+    def brokers(self, now_ms: int, query: Query) -> list[BrokerItem]:
         """Each broker that a query leaves, by cluster and number."""
         found = sorted(self._of(BrokerStatus), key=lambda each: (each[0].cluster, each[0].broker))
         items = (_broker(status, at_ms, now_ms) for status, at_ms in found)

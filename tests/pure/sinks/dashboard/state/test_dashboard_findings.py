@@ -19,6 +19,8 @@ from clientscope.findings.record import Finding, Suppressed
 from clientscope.records.topics import FINDINGS
 from clientscope.report.findings import FindingChoice
 from sinks.dashboard.api.metrics import registry
+from sinks.dashboard.rows.judging import Judging
+from sinks.dashboard.rows.sql import Database
 from sinks.dashboard.state.findings import FindingTable
 from sinks.dashboard.state.known import TopicRecord
 from sinks.dashboard.state.state import State
@@ -124,7 +126,7 @@ def test_what_nobody_judged_is_not_clean(records: list[TopicRecord], known: bool
 
 
 def test_bad_records_are_counted_and_skipped() -> None:
-    table = FindingTable()
+    table = FindingTable(Judging(Database()))
     for key, value in ((None, b"{}"), (b"x" * 300, b"{}"), (b"k", b"{"), (b"k", b"{}")):
         with pytest.raises(RecordError):
             table.apply(key, value)
@@ -135,7 +137,7 @@ def test_bad_records_are_counted_and_skipped() -> None:
 
 def test_a_secret_in_a_record_is_not_kept() -> None:
     value = made(1).model_dump(mode="json") | {"settings": [{"key": "sasl.password", "value": "hunter2-canary"}]}
-    state, table = live(TopicRecord(FINDINGS, NOW_MS, b"k", json.dumps(value).encode())), FindingTable()
+    state, table = live(TopicRecord(FINDINGS, NOW_MS, b"k", json.dumps(value).encode())), FindingTable(Judging(Database()))
     (finding,) = state.findings(FindingChoice(), 0, 10).items
     assert (finding.settings[0].value, finding.settings[0].length) == (None, 14)
     table.apply(b"k", json.dumps(value).encode())
@@ -144,7 +146,7 @@ def test_a_secret_in_a_record_is_not_kept() -> None:
 
 
 def test_beyond_the_limit_the_least_urgent_go() -> None:
-    table = FindingTable(limit=100)
+    table = FindingTable(Judging(Database()), limit=100)
     severities = ("info", "critical", "low")
     for number in range(1_000):
         one = recorded(made(number, severity=severities[number % 3]))
@@ -157,7 +159,7 @@ def test_beyond_the_limit_the_least_urgent_go() -> None:
 
 
 def test_large_records_are_bounded_by_their_bytes() -> None:
-    table = FindingTable(limit=1_000, limit_bytes=100_000)
+    table = FindingTable(Judging(Database()), limit=1_000, limit_bytes=100_000)
     for number in range(200):
         one = recorded(made(number, evidence=["x" * 1_000] * 10))
         table.apply(one.key, one.value)
