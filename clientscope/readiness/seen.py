@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from clientscope.fair_share import HeldEntry, beyond
 from clientscope.readiness.observed import UNKNOWN_SOFTWARE, ApiUse
 from clientscope.records.client_key import tenant_of
+from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.enums import Kind
 from clientscope.records.requested_versions import unpack
 from clientscope.topic_values import clean
@@ -26,27 +27,6 @@ MOST_UNREAD = 1_000
 KEPT_MS = 7 * 24 * 3600 * 1000
 """For how long a version counts after it was last seen: as long as the topic keeps records."""
 _EXPIRE_MS = 60_000
-
-
-class RecordedConnection(Protocol):
-    """What is needed of a ClientConnectionRecord, under its fields' names; names as they may be stored."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def cluster_id(self) -> str: ...
-    @property
-    def client_address(self) -> str: ...
-    @property
-    def principal(self) -> str | None: ...
-    @property
-    def client_id(self) -> str | None: ...
-    @property
-    def client_software_name(self) -> str: ...
-    @property
-    def client_software_version(self) -> str: ...
-    @property
-    def requested(self) -> bytes: ...
 
 
 class GatewayClient(NamedTuple):
@@ -114,10 +94,10 @@ class SeenClients:
     def __len__(self) -> int:
         return len(self._clients)
 
-    def apply(self, record: RecordedConnection, at_ms: int) -> bool:
+    def apply(self, record: ClientConnectionRecord, at_ms: int) -> bool:
         """Takes a record, in any order, also repeatedly. Returns whether anything is new besides a time.
 
-        Only records of connections that are settled count, since a connection has another identity before.
+        Only records of connections that are settled (`Kind.PRESENT`, `Kind.CLOSED`) count, since a connection has another identity before.
 
         Args:
             at_ms: when it was written, Kafka's time.
@@ -126,8 +106,7 @@ class SeenClients:
             self.first_ms = at_ms
         if record.kind not in (Kind.PRESENT, Kind.CLOSED):
             return False
-        versions = record.requested
-        key = _key(record)
+        key, versions = _key(record), record.requested
         if not versions and not key.client_id and key.software_name == UNKNOWN_SOFTWARE:
             return self._note_unread(key.address, at_ms)
         client = self._clients.get(key)
@@ -217,7 +196,7 @@ def uses(seen: SeenRequests, now_ms: int, kept_ms: int = KEPT_MS) -> dict[ApiUse
     return found
 
 
-def _key(record: RecordedConnection) -> GatewayClient:
+def _key(record: ClientConnectionRecord) -> GatewayClient:
     return GatewayClient(
         clean(record.cluster_id),
         clean(record.principal or ""),
