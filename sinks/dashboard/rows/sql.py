@@ -22,11 +22,11 @@ CREATE TABLE shapes (  -- what many clients have in common: few rows, so that co
 CREATE TABLE clients (
     id INTEGER PRIMARY KEY,
     shape INTEGER NOT NULL,
-    away INTEGER NOT NULL,         -- 0: connected; 1: its gateway is lost; 2: it has gone
+    away INTEGER NOT NULL DEFAULT 1,  -- 0: connected; 1: its gateway is lost, or nothing is summed up yet; 2: it has gone
     worst INTEGER,                 -- a severity's place; -1 is none, NULL is not judged
     found INTEGER NOT NULL,        -- how many findings
-    connections INTEGER NOT NULL,
-    since_ms INTEGER NOT NULL, since_exact INTEGER NOT NULL,  -- of the oldest connection
+    connections INTEGER NOT NULL DEFAULT 0,
+    since_ms INTEGER NOT NULL DEFAULT 0, since_exact INTEGER NOT NULL DEFAULT 0,  -- of the oldest connection
     label TEXT NOT NULL,           -- client_id for the order: those without one come last
     address TEXT NOT NULL,
     client_id TEXT, instance TEXT, application TEXT,
@@ -37,7 +37,7 @@ CREATE TABLE clients (
     closing INTEGER,               -- the number of that closing
     bytes_in INTEGER, bytes_out INTEGER,  -- per second; NULL where its gateway hasn't said it yet
     active_ms INTEGER,             -- the last heartbeat that said of any
-    opened INTEGER NOT NULL,       -- connections in the last minutes, of those that are closed too
+    opened INTEGER NOT NULL DEFAULT 0,  -- connections in the last minutes, of those that are closed too
     search TEXT NOT NULL           -- what words are searched for in, in lower case
 );
 CREATE TABLE connections (

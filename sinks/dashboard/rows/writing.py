@@ -14,7 +14,7 @@ from clientscope.profiles.owners import NO_OWNERS, Owners
 from clientscope.query import library_of, version_order
 from clientscope.records.connection_record import Passed
 from sinks.dashboard.rows.judging import Judging
-from sinks.dashboard.rows.sql import GONE, LISTED, LOST, MINUTES, NO_CLIENT_ID, Database, listed
+from sinks.dashboard.rows.sql import GONE, LISTED, MINUTES, NO_CLIENT_ID, Database, listed
 from udfs.kernels.applications import application_of
 
 GONE_KEPT = 10_000
@@ -144,7 +144,11 @@ class Writing:
                 self._clients += 1
                 numbers[key] = self._clients
                 new.append(self._client(self._clients, one))
-        self._database.many(f"INSERT INTO clients VALUES ({', '.join('?' * 25)})", new)
+        self._database.many(
+            "INSERT INTO clients (id, shape, worst, found, label, address, client_id, instance, application, key, codes, risks, search)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            new,
+        )
         return numbers
 
     def _sum_up(self, clients: Collection[int]) -> None:
@@ -211,10 +215,8 @@ class Writing:
         return (
             number,
             self._shape(of),
-            LOST,
             worst,
             found,
-            *(0,) * 3,
             of.client_id or NO_CLIENT_ID,
             of.address,
             of.client_id,
@@ -223,8 +225,6 @@ class Writing:
             of.client,
             codes,
             risks,
-            *(None,) * 7,
-            0,
             "\n".join(text for text in searched if text).lower(),
         )
 
