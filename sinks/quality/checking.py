@@ -11,9 +11,8 @@ from traceback import extract_tb
 import numpy as np
 
 from sinks.quality import samples
-from sinks.quality.asking import Looked, Validated
 from sinks.quality.docs import DataDocs
-from sinks.quality.rates import LastHour
+from sinks.quality.process import Looked, Validated
 from sinks.quality.suites import SUITES
 from sinks.quality.validation import Validator
 
@@ -38,7 +37,7 @@ class SampleChecks:
     def __init__(self, history: str, clock: Callable[[], float] = time.time) -> None:
         self._history, self._clock = history, clock
         self._docs = None if "://" in history else DataDocs(Path(history) / DATA_DOCS)
-        self._hours: dict[str, LastHour] = defaultdict(LastHour)
+        self._hours: dict[str, samples.LastHour] = defaultdict(samples.LastHour)
         self._validators: dict[str, Validator] = {}
         self._chance = np.random.default_rng()
 

@@ -15,7 +15,7 @@ from clientscope.backoff import Backoff
 from clientscope.clock import now_ms
 from clientscope.findings.conditions import Condition, Conditions
 from clientscope.local.answering import AnsweringProcess, NoReply
-from sinks.quality.asking import Looked, Validated, checking_process
+from sinks.quality.process import Looked, Validated, checking_process
 from sinks.quality.samples import next_version
 from sinks.quality.suites import SUITES, VALID, ExpectationVerdict, Suite
 

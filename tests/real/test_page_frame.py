@@ -37,7 +37,7 @@ from clientscope import cli
 from clientscope.clock import now_ms
 from clientscope.records.topics import CONNECTIONS
 from sinks.dashboard.http.access import Access, Token
-from sinks.quality.asking import checking_process
+from sinks.quality.process import checking_process
 
 REQUEST_LOG = Path(__file__).parents[1] / "fixtures" / "request_logs" / "broker-3.9.log"
 HIDEABLE = """

@@ -24,8 +24,7 @@ from clientscope.logs import files
 from clientscope.profiles.owners import Owners
 from clientscope.query import Query
 from clientscope.readiness.judging import UpgradeQuestion, judge_seen, oldest_release, utc
-from clientscope.readiness.rows import JudgedClient, logged_ms, rows
-from clientscope.readiness.searching import searched
+from clientscope.readiness.rows import JudgedClient, logged_ms, rows, searched
 from clientscope.readiness.seen import MOST_CLIENTS, MOST_LISTS, MOST_UNREAD, SeenClients
 from clientscope.records.topics import CONNECTIONS, STATUS
 from clientscope.status.record import BrokerStatus

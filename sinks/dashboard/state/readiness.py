@@ -9,8 +9,7 @@ from clientscope.query import READINESS, parse
 from clientscope.readiness import Readiness, known_releases, target_release
 from clientscope.readiness.groups import ReadinessGroup, grouped
 from clientscope.readiness.judging import UpgradeQuestion, judge_seen
-from clientscope.readiness.rows import WORST_FIRST, JudgedClient, logged_ms
-from clientscope.readiness.searching import searched
+from clientscope.readiness.rows import WORST_FIRST, JudgedClient, logged_ms, searched
 from sinks.dashboard.state.state import SeenNow, State
 from udfs.kernels.applications import application_of
 

@@ -21,7 +21,7 @@ from clientscope.backoff import Backoff
 from clientscope.findings.conditions import CODES, Conditions
 from clientscope.records.topics import CONFIGS, CONNECTIONS, TELEMETRY
 from sinks.quality import suites
-from sinks.quality.asking import checking_process
+from sinks.quality.process import checking_process
 from sinks.quality.quality import CODE, Quality
 from sinks.quality.suites import SUITES
 from streaming.checkpoints.plans import PLANS

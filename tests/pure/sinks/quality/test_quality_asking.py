@@ -15,7 +15,7 @@ from quality_batches import append, pushes
 
 from clientscope.local.answering import NoReply
 from clientscope.records.topics import CONFIGS
-from sinks.quality.asking import checking_process
+from sinks.quality.process import checking_process
 
 
 def test_a_process_that_is_killed_fails_one_look(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_process_that_is_killed_fails_one_look(tmp_path: Path) -> None:
 def test_the_process_ends_with_the_thread_and_the_process_that_started_it(tmp_path: Path) -> None:
     script = (
         "import sys, os, signal\n"
-        "from sinks.quality.asking import checking_process\n"
+        "from sinks.quality.process import checking_process\n"
         "process = checking_process(sys.argv[1])\n"
         "process.ask({})\n"
         "assert not any(m in sys.modules for m in ('great_expectations', 'scipy'))\n"

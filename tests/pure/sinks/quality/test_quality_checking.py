@@ -16,7 +16,7 @@ from record_bytes import config_record, connection_record, setting
 
 from clientscope.records.enums import ValueState
 from clientscope.records.topics import CONFIGS, CONNECTIONS
-from sinks.quality.asking import Validated
+from sinks.quality.process import Validated
 from sinks.quality.suites import SUITES
 
 CANARY = "canary-5d0e17"

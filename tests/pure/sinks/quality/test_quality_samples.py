@@ -11,8 +11,7 @@ from quality_batches import NOW_MS, append, connections, pushes
 
 from clientscope.records.topics import CONFIGS, CONNECTIONS
 from sinks.quality import samples
-from sinks.quality.rates import LastHour
-from sinks.quality.samples import Sample, sample
+from sinks.quality.samples import LastHour, Sample, sample
 from sinks.quality.suites import OF, ExpectationVerdict
 
 
