@@ -152,7 +152,7 @@ def _candidates(found: ClientList) -> Iterator[str]:
 def client_view(detail: ClientDetail, now_s: float) -> RenderableType:
     """All of it: who, connections, findings, configuration, and starts.  What clients chose themselves is shown as it is."""
     parts: list[RenderableType] = [_title(detail), Text(), _facts(detail, now_s)]
-    for heading, part in _sections(detail, now_s):
+    for heading, part in _sections(detail):
         parts += [Text(), plain(heading, "bold"), part]
     return Group(*parts)
 
@@ -192,7 +192,7 @@ def _pairs(client: ConnectedClient, connected: bool, now_s: float) -> Iterator[t
     yield "key", client.key
 
 
-def _sections(detail: ClientDetail, now_s: float) -> Iterator[tuple[str, RenderableType]]:
+def _sections(detail: ClientDetail) -> Iterator[tuple[str, RenderableType]]:
     if detail.findings is None:
         yield "Findings", plain("Its configuration was not judged, which is not clean.")
     elif not detail.findings:

@@ -129,7 +129,7 @@ def client_routes(state: State, one_client: OneClient, deciding: Deciding, clock
     @router.get("/clients/{key}", responses=refusals({404: "no such client is known, or any more"}))
     def client(key: Key) -> ClientDetail:
         """One client: its identity, configuration, findings and starts."""
-        found = one_client.detail(key, clock())
+        found = one_client.detail(key)
         if found is None:
             raise HTTPException(404, "no such client is connected, nor was one lately")
         return found

@@ -121,7 +121,7 @@ class MinuteTable:
 
     def connections(self, minutes: list[int]) -> tuple[list[int | None], list[SeriesOfVersion], list[int | None]]:
         """Open connections in all, of the versions that have most, and of all others."""
-        sums = [self._sum(minute, minutes[-1]) for minute in minutes]
+        sums = [self._sum(minute) for minute in minutes]
         most: Counter[Version] = Counter()
         for each in sums:
             for version, count in (each or {}).items():
@@ -141,7 +141,7 @@ class MinuteTable:
 
     def changes(self, minutes: list[int]) -> tuple[list[int | None], list[int | None]]:
         """Connections opened, and connections closed, in each minute; None for a minute without a heartbeat."""
-        known = [self._sum(minute, minutes[-1]) is not None for minute in minutes]
+        known = [self._sum(minute) is not None for minute in minutes]
         opened = [self._opened[minute] if there else None for minute, there in zip(minutes, known, strict=True)]
         closed = [self._closed[minute] if there else None for minute, there in zip(minutes, known, strict=True)]
         return opened, closed
@@ -164,7 +164,7 @@ class MinuteTable:
         sums.update(added)
         return added
 
-    def _sum(self, minute: int, last: int) -> Counter[Version] | None:
+    def _sum(self, minute: int) -> Counter[Version] | None:
         """The counts of a minute, including gateways whose heartbeat for it is still to come."""
         sums = self._sums.get(minute)
         waiting = [each for each in self._gateways.values() if -1 < each.minute < minute <= each.minute + each.silent_after]

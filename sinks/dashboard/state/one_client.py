@@ -120,7 +120,7 @@ class OneClient:
         self._state = state
         self._fetch = fetch
 
-    def detail(self, key: str, now_ms: int) -> ClientDetail | None:
+    def detail(self, key: str) -> ClientDetail | None:
         """All about the client of this key; None where there is no such client."""
         known = self._state.one_client(key)
         if known is None:

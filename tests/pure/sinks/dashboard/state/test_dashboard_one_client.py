@@ -122,7 +122,7 @@ class Topic:
 
 def detail_of(state: State, topic: Topic | None) -> ClientDetail:
     key = state.clients(10).items[0].key
-    found = OneClient(state, topic).detail(key, NOW_MS)
+    found = OneClient(state, topic).detail(key)
     assert found is not None
     return found
 
@@ -261,7 +261,7 @@ def test_without_a_result_nothing_is_known_and_a_later_push_has_its_own() -> Non
     (client,) = state.clients(10).items
 
     def unjudged() -> list[str] | None:
-        detail = OneClient(state).detail(client.key, NOW_MS)
+        detail = OneClient(state).detail(client.key)
         return None if detail is None or detail.not_judged_by is None else [each.code for each in detail.not_judged_by]
 
     assert unjudged() is None
