@@ -83,7 +83,7 @@ def serve(
         ) from None
     pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=setting)
     served = bounded_http.Listener(setting, bounds or bounded_http.Bounds(body_bytes=_MOST_BODY_BYTES), refused)
-    server = bounded_http.Server(served.config(_Pages(pages, pool, bounded_http.whole_body), timeout_graceful_shutdown=1))
+    server = bounded_http.Server(served.config(_application(pages, pool, bounded_http.whole_body), timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, args=([listener],), name=setting, daemon=True)
     thread.start()
 
@@ -96,31 +96,28 @@ def serve(
     return stop
 
 
-class _Pages:
+def _application(pages: Mapping[str, App], pool: ThreadPoolExecutor, whole_body: Callable[..., Awaitable[bytes | None]]) -> Any:
     """An ASGI application of pages, by path."""
 
-    def __init__(self, pages: Mapping[str, App], pool: ThreadPoolExecutor, whole_body: Callable[..., Awaitable[bytes | None]]) -> None:
-        self._pages = pages
-        self._pool = pool
-        self._whole_body = whole_body
+    def nothing(request: Request) -> Page:
+        return _text(404, f"there is {', '.join(pages)}")
 
-    async def __call__(self, scope: Mapping[str, Any], receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
+    async def application(scope: Mapping[str, Any], receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
         try:
-            body = await self._whole_body(receive, _MOST_BODY_BYTES)
+            body = await whole_body(receive, _MOST_BODY_BYTES)
         except ConnectionAbortedError:
             return
-        app = self._pages.get(scope["path"], self._nothing) if body is not None else _too_much
+        app = pages.get(scope["path"], nothing) if body is not None else _too_much
         headers: dict[str, str] = {}
         for name, value in ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]):
             headers[name] = f"{headers[name]},{value}" if name in headers else value  # several are none that names us, nor a token
-        page = await asyncio.get_running_loop().run_in_executor(self._pool, app, Request(scope["method"], headers, body or b""))
+        page = await asyncio.get_running_loop().run_in_executor(pool, app, Request(scope["method"], headers, body or b""))
         sent = {"content-type": page.media_type, "content-length": str(len(page.content)), **page.headers}
         encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()]
         await send({"type": "http.response.start", "status": page.status, "headers": encoded})
         await send({"type": "http.response.body", "body": page.content})
 
-    def _nothing(self, request: Request) -> Page:
-        return _text(404, f"there is {', '.join(self._pages)}")
+    return application
 
 
 def _too_much(request: Request) -> Page:

@@ -18,7 +18,7 @@ from clientscope.query import QueryError
 from sinks.dashboard.api import metrics, routes, routes_past, streams
 from sinks.dashboard.api.deciding import Deciding
 from sinks.dashboard.http.access import LOCAL, Access
-from sinks.dashboard.http.files import PAGE, Asset, data_docs_api, data_docs_pages
+from sinks.dashboard.http.files import PAGE, Asset, data_docs_routes
 from sinks.dashboard.http.middleware import CompressionMiddleware, HeadMiddleware, SecurityMiddleware
 from sinks.dashboard.past.asking import Past
 from sinks.dashboard.past.tables import RETRY_AFTER_S, NoAnswer
@@ -75,8 +75,7 @@ def create_app(
     app.include_router(_operations(state, alive, refused), include_in_schema=False)
     app.include_router(_page(assets), include_in_schema=False)
     if data_docs_dir is not None:
-        app.include_router(data_docs_api(data_docs_dir), prefix="/api/v1", tags=["v1"])
-        app.include_router(data_docs_pages(data_docs_dir), include_in_schema=False)
+        app.include_router(data_docs_routes(data_docs_dir))
     return app
 
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Response
-from pydantic import BaseModel, Field
 
+from clientscope.api.common import Model
 from clientscope.errors import EnvironmentProblem
 
 PAGE = "index.html"
@@ -66,17 +66,18 @@ _NAME = re.compile(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*\.html")
 """No path: what lies outside of the folder has no name here."""
 
 
-class DataDocsPages(BaseModel):
+class DataDocsPages(Model):
     """Whether there are Data Docs."""
 
-    built_ms: int | None = Field(description="When they were last written, in ms since the epoch; null where there are none.")
+    built_ms: int | None
+    """When they were last written, in ms since the epoch; null where there are none."""
 
 
-def data_docs_api(folder: Path) -> APIRouter:
-    """The resource under ``/api/v1``."""
+def data_docs_routes(folder: Path) -> APIRouter:
+    """The pages, and whether there are any."""
     router = APIRouter()
 
-    @router.get("/data-docs")
+    @router.get("/api/v1/data-docs", tags=["v1"])
     def data_docs() -> DataDocsPages:
         """What was found of the decoded records' quality is at ``/data-docs/``, once there is some."""
         try:
@@ -84,15 +85,8 @@ def data_docs_api(folder: Path) -> APIRouter:
         except OSError:
             return DataDocsPages(built_ms=None)
 
-    return router
-
-
-def data_docs_pages(folder: Path) -> APIRouter:
-    """The pages themselves."""
-    router = APIRouter()
-
-    @router.get("/data-docs/")
-    @router.get("/data-docs/{name}")
+    @router.get("/data-docs/", include_in_schema=False)
+    @router.get("/data-docs/{name}", include_in_schema=False)
     def page(name: str = _INDEX) -> Response:
         if not _NAME.fullmatch(name):
             raise HTTPException(404)

@@ -79,7 +79,7 @@ class SecurityMiddleware:
                 body = await whole_body(receive, MOST_BODY_BYTES)
             except ConnectionAbortedError:
                 return
-            refusal, receive = (_TOO_MUCH, receive) if body is None else (None, _Again(body, receive))
+            refusal, receive = (_TOO_MUCH, receive) if body is None else (None, _again(body, receive))
         await (refusal or self._app)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
@@ -103,18 +103,14 @@ class SecurityMiddleware:
 _TOO_MUCH = JSONResponse({"detail": "this is too much"}, status_code=413, headers={"connection": "close"})
 
 
-class _Again:
+def _again(body: bytes, receive: Receive) -> Receive:
     """``receive`` of a request whose body has been read."""
+    read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    def __init__(self, body: bytes, receive: Receive) -> None:
-        self._body: bytes | None = body
-        self._receive = receive
+    async def again() -> Message:
+        return read.pop() if read else await receive()
 
-    async def __call__(self) -> Message:
-        if self._body is None:
-            return await self._receive()
-        body, self._body = self._body, None
-        return {"type": "http.request", "body": body, "more_body": False}
+    return again
 
 
 def _is_too_long(length: str) -> bool:
