@@ -55,13 +55,10 @@ class Lists:
         self._database = database
         self._writing = writing
 
-    def client_count(self) -> int:
-        """Clients that are there."""
-        return int(self._database.value(f"SELECT count(*) FROM clients WHERE away = {HERE}"))
-
-    def judged_count(self) -> int:
-        """Those of `client_count` whose configuration a rule could judge."""
-        return int(self._database.value(f"SELECT count(worst) FROM clients WHERE away = {HERE}"))
+    def counts(self) -> tuple[int, int]:
+        """Clients that are there, and those of them whose configuration a rule could judge."""
+        clients, judged = self._database.row(f"SELECT count(*), count(worst) FROM clients WHERE away = {HERE}")
+        return clients, judged
 
     def clients(self, query: Query, sort: Sequence[Key], offset: int, limit: int) -> tuple[list[Row], int]:
         """Rows of a page of clients, and how many there are."""

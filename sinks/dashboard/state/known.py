@@ -143,6 +143,7 @@ class Known:
 
     Attributes:
         owners: the teams that clients belong to.
+        version: rises with every change.
     """
 
     def __init__(
@@ -171,7 +172,7 @@ class Known:
         """Those that can't be decoded, by topic and reason."""
         self._versions: Counter[str] = Counter()
         """By topic, and ``checks``, a number that rises with each change, so that a caller that asks again knows whether there is news."""
-        self._version = 0
+        self.version = 0
         self._last_change_ms: int | None = None
         """Kafka's time of the newest change that people look for."""
         self._last_record_ms: int | None = None
@@ -183,11 +184,6 @@ class Known:
     def database(self) -> Database:
         """Connections, pushes and what was found about them, as tables of SQLite."""
         return self._connections.database
-
-    @property
-    def version(self) -> int:
-        """Rises with every change."""
-        return self._version
 
     def apply(self, records: Iterable[TopicRecord]) -> None:
         """Takes records, in the order of their partitions.  One that can't be decoded is counted, by reason, and skipped."""
@@ -289,13 +285,13 @@ class Known:
         return sum((table.dropped for table in tables), Counter())
 
     def _touch(self, what: str, at_ms: int) -> None:
-        self._version += 1
+        self.version += 1
         self._versions[what] += 1
         if what != STATUS:  # a repeated status is no news to people
             self._last_change_ms = max(at_ms, self._last_change_ms or 0)
 
     def _set_feed(self, feed: FeedStatus) -> None:
-        self._version += feed != self._feed
+        self.version += feed != self._feed
         self._feed = feed
 
 

@@ -103,6 +103,7 @@ class State(Known):
 
     def _make_overview(self, now_ms: int) -> Overview:
         known, nothing_judged = self._was_live, self._nothing_judged()
+        clients, judged = self._reading.counts() if known else (None, None)
         rows: Counter[tuple[str, str, str]] = Counter()
         for g in self._gauges.series.values() if known else ():
             rows[g.listener, g.software_name, g.software_version] += g.connections
@@ -126,8 +127,8 @@ class State(Known):
             clusters=sorted({g.cluster for g in gateways} | {g.cluster for g in self._gauges.series.values()}) if known else [],
             connections=rows.total() if known else None,
             software_versions=len({row[1:] for row in rows}) if known else None,
-            clients=self._connections.reading.client_count() if known else None,
-            judged=self._connections.reading.judged_count() if known else None,
+            clients=clients,
+            judged=judged,
             pushes=self._pushes.pushes_of_day() if known else None,
             findings=self._findings.overview() if known and not nothing_judged else None,
             findings_detail=nothing_judged or None if known else None,
