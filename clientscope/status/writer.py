@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
 from kafka.errors import KafkaError
 
+from clientscope.background import Background
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.writer import TopicWriter
 from clientscope.records.topics import STATUS
@@ -20,8 +20,8 @@ INTERVAL_S = 5.0
 _LOOK_S = 1.0
 
 
-class StatusWriter:
-    """Writes what ``statuses`` returns until stopped, and then that all of it has stopped.
+class StatusWriter(Background):
+    """Writes what ``statuses`` returns until `stop`, and then that all of it has stopped.
 
     A status that Kafka doesn't take is replaced by the next one, a moment later. Only `stop` waits for a write.
 
@@ -30,20 +30,10 @@ class StatusWriter:
     """
 
     def __init__(self, kafka: Kafka, client_id: str, statuses: Callable[[], Iterable[ProcessStatus]]) -> None:
+        super().__init__("status")
         self._kafka, self._client_id, self._statuses = kafka, client_id, statuses
-        self._stopping = threading.Event()
         self._writer: TopicWriter | None = None
         self._failing = False
-        self._thread = threading.Thread(target=self._run, name="status", daemon=True)
-
-    def start(self) -> None:
-        """Begins to write."""
-        self._thread.start()
-
-    def stop(self, patience_s: float = 5.0) -> None:
-        """Writes that the process has stopped; waits ``patience_s`` at most."""
-        self._stopping.set()
-        self._thread.join(patience_s)
 
     def _run(self) -> None:
         written: Sequence[tuple[str, str, str]] = ()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import socket
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -17,6 +16,7 @@ from kafka.errors import KafkaError
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from clientscope import __version__
+from clientscope.background import Background
 from clientscope.clock import now_ms
 from clientscope.errors import RecordError
 from clientscope.findings.record import Finding
@@ -69,7 +69,7 @@ class DeliverMetrics:
         return Gauge(f"clientscope_deliver_{name}", text, ["receiver"], registry=self.registry)
 
 
-class Delivery:
+class Delivery(Background):
     """One receiver's thread; other threads ask how it is.
 
     Attributes:
@@ -77,6 +77,7 @@ class Delivery:
     """
 
     def __init__(self, kafka: Kafka, receiver: Receiver, external_url: str, metrics: DeliverMetrics) -> None:
+        super().__init__(f"deliver-{receiver.name}")
         self.receiver = receiver
         self.newest_ms: int | None = None
         self.state: Condition = "starting"
@@ -90,27 +91,9 @@ class Delivery:
         self._metrics = metrics
         self._term = 0
         self._outbox: Outbox | Alerts = self._new_outbox()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"deliver-{receiver.name}", daemon=True)
         metrics.undelivered.labels(receiver.name).set_function(self.undelivered)
         metrics.oldest.labels(receiver.name).set_function(self.oldest_s)
         metrics.failing.labels(receiver.name).set_function(lambda: bool(self.failing))
-
-    def start(self) -> None:
-        """Begins to read, and to send."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ends after the attempt that is under way."""
-        self._stop.set()
-
-    def join(self, timeout_s: float) -> None:
-        """Waits for the end."""
-        self._thread.join(timeout_s)
-
-    def is_alive(self) -> bool:
-        """Whether its thread runs."""
-        return self._thread.is_alive()
 
     def oldest_s(self) -> float:
         """Age of the oldest undelivered alert."""
@@ -130,7 +113,7 @@ class Delivery:
     def _run(self) -> None:
         reader: GroupReader | None = None
         try:
-            while not self._stop.is_set():
+            while not self._stopping.is_set():
                 try:
                     if reader is None:
                         group = GROUP_PREFIX + self.receiver.name
@@ -141,7 +124,7 @@ class Delivery:
                     if not self.trouble:
                         _log.warning("receiver %s: Kafka is away or refuses (%s); trying again", self.receiver.name, type(error).__name__)
                     self.trouble = f"Kafka: {type(error).__name__}"
-                    self._stop.wait(_AGAIN_S)
+                    self._stopping.wait(_AGAIN_S)
         finally:
             if reader is not None:
                 with suppress(KafkaError, OSError):
@@ -204,10 +187,10 @@ class Deliveries:
                 print(f"clientscope deliver: ready, {counted(len(self.every), 'receiver')}", flush=True)
                 announced = True
         for each in self.every:
-            each.stop()
+            each.stop(0)  # after the attempt that is under way, all at the same time
         deadline = time.monotonic() + _PATIENCE_S
         for each in self.every:
-            each.join(max(0.0, deadline - time.monotonic()))
+            each.stop(max(0.0, deadline - time.monotonic()))
 
     def ready(self) -> str:
         """Why it isn't ready; empty where it is."""

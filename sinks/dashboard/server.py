@@ -94,7 +94,7 @@ def run(settings: ServeSettings) -> None:
         server.run(sockets=[listener])
     finally:
         status.stop()
-        reader.stop()
+        reader.stop(10.0)  # twice the timeout of what it asks Kafka
         fetch.close()
         past.process.close()
         listener.close()

@@ -7,7 +7,6 @@ Tables grow by a file a period, a minute or less; ``clientscope history maintain
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -20,6 +19,7 @@ from deltalake import DeltaTable, QueryBuilder, write_deltalake
 from deltalake.exceptions import DeltaError, TableNotFoundError
 from kafka.errors import KafkaError
 
+from clientscope.background import Background
 from clientscope.errors import RecordError
 from clientscope.findings.record import Finding
 from clientscope.gauges import Gauge
@@ -54,8 +54,8 @@ _WITHOUT_NAMES = {"delta.dataSkippingNumIndexedCols": "1"}
 """Delta keeps statistics in its log; with them, names that clients chose would remain there."""
 
 
-class Recorder:
-    """Feeds both tables until stopped.
+class Recorder(Background):
+    """Feeds both tables until `stop`, and then with the findings that wait.
 
     An error of Kafka or the disk is logged once, and the work is retried: findings are kept, a period's gauges are not.
 
@@ -65,6 +65,7 @@ class Recorder:
     """
 
     def __init__(self, kafka: Kafka, history_dir: str, period_s: int = 60, clock: Callable[[], float] = time.time) -> None:
+        super().__init__("recorder")
         self._kafka, self._period_s, self._clock = kafka, period_s, clock
         self._tables = f"{history_dir}/gauges", f"{history_dir}/findings"
         self._series: dict[str, Gauge] = {}
@@ -74,17 +75,6 @@ class Recorder:
         self._revisions: dict[str, int] | None = None
         self._period: int | None = None
         self._failing = False
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
-
-    def start(self) -> None:
-        """Begins to record."""
-        self._thread.start()
-
-    def stop(self, patience_s: float = 5.0) -> None:
-        """Writes the findings that wait, and ends; waits ``patience_s`` at most."""
-        self._stopping.set()
-        self._thread.join(patience_s)
 
     def _run(self) -> None:
         while not self._stopping.is_set():

@@ -11,6 +11,7 @@ from collections import defaultdict
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from clientscope.background import Background
 from clientscope.backoff import Backoff
 from clientscope.clock import now_ms
 from clientscope.findings.conditions import Condition, Conditions
@@ -31,7 +32,7 @@ _CAUSES = {"ended": "ended without an answer", "late": "gave no answer in time"}
 _log = logging.getLogger(__name__)
 
 
-class Quality:
+class Quality(Background):
     """Takes in batches of history, and has a process look at what they have written, as soon as it has answered the look before.
 
     Args:
@@ -50,6 +51,7 @@ class Quality:
         process: AnsweringProcess | None = None,
         restarts: Backoff = _RESTARTS,
     ) -> None:
+        super().__init__("quality")
         self._history, self._conditions, self._restarts = history, conditions, restarts
         self._process = process or checking_process(history)
         self._metrics = QualityMetrics(registry)
@@ -57,21 +59,14 @@ class Quality:
         self._versions = self._newest()
         self._failures = 0
         self._logged: set[str] = set()
-        self._stopping = threading.Event()
         self._written = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="quality", daemon=True)
 
-    def start(self) -> None:
-        """Begins to follow the tables."""
-        self._thread.start()
-
-    def stop(self) -> None:
+    def stop(self, patience_s: float = _PATIENCE_S) -> None:
         """Ends the process, and with it a look that is under way."""
         self._stopping.set()
         self._written.set()
         self._process.close()
-        if self._thread.ident is not None:
-            self._thread.join(_PATIENCE_S)
+        super().stop(patience_s)
 
     def batch(self, topic: str, rows: int, quarantined: int) -> None:
         """Takes in a batch of history that has been written. From any thread.

@@ -16,6 +16,7 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.errors import KafkaError
 
+from clientscope.background import Background
 from clientscope.clock import now_ms
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import Kafka, access
@@ -43,7 +44,7 @@ RETRY_SECONDS = 2.0
 _log = logging.getLogger(__name__)
 
 
-class StateReader:
+class StateReader(Background):
     """Feeds ``state`` until stopped.  Whatever goes wrong with Kafka makes the feed unreachable, and is tried again.
 
     Partitions that a topic gets later are read too. Until everything has been read, an older record of a key may come from a partition
@@ -51,28 +52,14 @@ class StateReader:
     """
 
     def __init__(self, kafka: Kafka, state: State, clock: Callable[[], int] = now_ms) -> None:
+        super().__init__("clientscope-reader")
         self._kafka = access(kafka)
         self._state = state
         self._clock = clock
-        self._stopping = threading.Event()
         self._positions: dict[TopicPartition, int] = {}
         self._ranges: dict[TopicPartition, OffsetRange] = {}
         self._ends: dict[TopicPartition, int] = {}
         self._latest: LatestByKey | None = None
-        self._thread = threading.Thread(target=self._run, name="clientscope-reader", daemon=True)
-
-    def start(self) -> None:
-        """Begins to read."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ends the reading; waits for the thread, at most twice Kafka's timeout."""
-        self._stopping.set()
-        self._thread.join(2 * _TIMEOUT_S)
-
-    def is_alive(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread.is_alive()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
