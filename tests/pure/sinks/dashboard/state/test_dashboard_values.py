@@ -6,8 +6,6 @@ import pytest
 
 from clientscope.topic_values import clean
 
-JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required password="hunter2";'
-
 
 @pytest.mark.parametrize(
     ("text", "shown"),
