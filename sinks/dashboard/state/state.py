@@ -237,7 +237,8 @@ class State(Known):
 
     def facets(self, limit: int, *, q: str = "", now_ms: int = 0) -> Facets:
         """See `Facets`."""
-        return self._facets(limit, q, now_ms // 1_000, self.feed()[0])
+        with self._lock:  # who asks meanwhile finds them made
+            return self._facets(limit, q, now_ms // 1_000, self._feed.now)
 
     def _facets_of_second(self, limit: int, q: str, second: int, feed: Feed) -> Facets:
         query = parse(q, CLIENTS, second * 1_000)
