@@ -211,4 +211,7 @@ def test_a_heartbeat_is_whole_once_with_its_last_part_and_forgets_the_older_ones
     assert parts.add(10, 1, 2, "b") is None, "its first part is forgotten"
     for first in range(30, 60, 10):
         parts.add(first, 0, 2, "")
-    assert [parts.forget_oldest(), parts.forget_oldest()] == [True, False]
+    for _ in range(2):
+        parts.forget_oldest()
+    assert parts.add(10, 0, 2, "a") is None, "the other part of the oldest of four is forgotten"
+    assert parts.add(30, 1, 2, "e") == ["", "e"]

@@ -133,7 +133,7 @@ def rows(number: int, life: Life) -> list[dict[str, Any]]:
 
 
 def asked(folder: Path, from_ms: int, to_ms: int, q: str) -> Any:
-    return Questions(folder, lambda: 0.0).answer("series", {"span": (from_ms, to_ms), "q": q, "now_ms": NOW_MS})
+    return Questions(folder).answer("series", {"span": (from_ms, to_ms), "q": q, "now_ms": NOW_MS})
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
