@@ -18,7 +18,7 @@ from dashboards import DASHBOARDS, dashboard, queries_as_written
 from every import every
 from observe import listed
 from observe import page as page_of
-from page_browser import Opens, follow, is_there, shows, there_are
+from page_browser import Opens, follow, is_there, reads, searched, shows, there_are
 from page_browser import wrong_request as is_allowed  # noqa: F401  read by the fixture of pages
 from page_fleet import Fleet
 from page_server import PageServer, serving
@@ -38,11 +38,12 @@ from clientscope.session.state import Identity
 from clientscope.topic_values import clean
 
 LONG = "64K" + "x" * 65_533
+HARMFUL = "javascript:alert(1)"
 INJECTIONS = (
     "<img src=x onerror=alert(1)>",
     "<script>alert(1)</script>",
     "\"'><svg onload=alert(1)>",
-    "javascript:alert(1)",
+    HARMFUL,
     "{{constructor.constructor('alert(1)')()}}",
     '"} or vector(1) or x{y="',
     'x"} 1\n# HELP owned x\n# TYPE owned counter\nowned 1\n',
@@ -100,16 +101,22 @@ def test_f36_the_pages_dom_stays_inert_under_its_strict_policy(hostile: PageServ
         expect(page.locator("h1")).not_to_have_text("Clients")
         there_are(page, "main .loading", 0)
         inert(href)
-    for view in (
-        "?health=open&mix=all",
-        "?view=findings",
-        "?view=brokers",
-        *(f"?view=clients&group={by}" for by in ("application", "principal", "software")),
-    ):
+    for view in ("?health=open&mix=all", "?view=brokers", "?view=findings"):
         follow(page, view)
         is_there(page)
-        shows(page, "main", "javascript:alert(1)")
+        shows(page, "main", HARMFUL)
         inert(view)
+    page.locator(".list tr.row a.to", has_text=HARMFUL).click()
+    reads(page, "h1", HARMFUL)
+    inert("finding")
+    for by in ("application", "principal", "software", "address"):
+        follow(page, f"?view=clients&group={by}")
+        is_there(page)
+        inert(by)
+        page.locator(".list tr.row a", has_text=HARMFUL).click()
+        there_are(page, ".list tr.row", 1)  # its own term of the query finds it, and nothing else
+    page.goto(f"{hostile.url}?view=clients&q={HARMFUL}&sort={HARMFUL}&offset={HARMFUL}")
+    searched(page, HARMFUL)
 
 
 def test_f36_the_exposition_parses_and_a_real_prometheus_asks_for_each_by_an_escaped_name(hostile: PageServer, tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from page_browser import SECONDS, Opens, follow, is_live, leads_to, press, reads, searched, sees, shows, the_table, there_are
+from page_browser import SECONDS, Opens, is_live, leads_to, press, reads, searched, sees, shows, the_table, there_are
 from page_browser import wrong_request as is_allowed  # noqa: F401  read by the fixture of pages
-from page_fleet import HOSTILE, Fleet
+from page_fleet import Fleet
 from page_server import PageServer, serving
 from patience import until
 from playwright.sync_api import Page, Route, expect
@@ -318,32 +318,3 @@ def test_keys(shared: PageServer, opens: Opens) -> None:
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
-
-
-def test_hostile_strings_stay_text_in_every_view(own: PageServer, opens: Opens) -> None:
-    own.apply(own.fleet.hostile())
-    page = opens(f"{own.url}?health=open&mix=all")
-    for section in (".unwell", ".processes", "section:has(#to-fix)", "section:has(#mix)", "section:has(#newest)"):
-        expect(page.locator(section)).to_contain_text(HOSTILE)
-    page.goto(f'{own.url}?view=clients&q=client_id:"{HOSTILE}"')
-    there_are(page, ".list tr.row", 1)
-    expect(page.locator(".facets")).to_be_attached()
-    page.click("td.chevron button")
-    page.click(".list tr.row a.to")
-    reads(page, "h1", HOSTILE)
-    for group in ("application", "principal", "software", "address"):
-        follow(page, f"?view=clients&group={group}")
-        shows(page, ".list", HOSTILE)
-        page.locator(".list tr.row a", has_text=HOSTILE).click()
-        there_are(page, ".list tr.row", 1)  # its own term of the query finds it, and nothing else
-    page.goto(f"{own.url}?view=findings")
-    page.locator(".list tr.row", has_text=HOSTILE).locator("td.chevron button").click()
-    shows(page, ".pairs.details", HOSTILE)
-    assert page.locator("a[href^='javascript']").count() == 0
-    page.locator(".list tr.row a.to", has_text=HOSTILE).click()
-    reads(page, "h1", HOSTILE)
-    page.goto(f"{own.url}?view=brokers&open={HOSTILE}/9")
-    expect(the_table(page, "Brokers")).to_contain_text(HOSTILE)
-    page.goto(f"{own.url}?view=clients&q={HOSTILE}&sort={HOSTILE}&offset={HOSTILE}")
-    searched(page, HOSTILE)
-    assert page.locator("main img, [onerror]").count() == 0
