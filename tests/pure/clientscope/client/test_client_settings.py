@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 import kafka
@@ -20,56 +21,20 @@ CLIENTS = {
 }
 
 
-def collected(client_type: ClientType, keys: tuple[str, ...] | None = None, **settings: Any) -> Collected:
+def collected(client_type: ClientType, keys: Sequence[str], **settings: Any) -> Collected:
     """As if the user had made a client of this type with these settings."""
     config = {**CLIENTS[client_type].DEFAULT_CONFIG, **settings}
-    return collect(client_type, config, settings.keys(), DEFAULT_KEYS[client_type] if keys is None else keys)
+    return collect(client_type, config, settings.keys(), keys)
 
 
-def test_producer() -> None:
-    assert collected(ClientType.PRODUCER, client_id="orders", linger_ms=20) == Collected(
-        entries=(
-            ConfigEntry("acks", "all", Type.STRING, True),
-            ConfigEntry("batch.size", "16384", Type.INT, True),
-            # kafka-python has no buffer.memory
-            ConfigEntry("client.id", "orders", Type.STRING, False),
-            ConfigEntry("compression.type", "none", Type.STRING, True),
-            ConfigEntry("delivery.timeout.ms", "120000", Type.INT, True),
-            ConfigEntry("enable.idempotence", "true", Type.BOOLEAN, True),
-            ConfigEntry("linger.ms", "20", Type.LONG, False),
-            ConfigEntry("max.in.flight.requests.per.connection", "5", Type.INT, True),
-            ConfigEntry("request.timeout.ms", "30000", Type.INT, True),
-            ConfigEntry("retries", "2147483647", Type.INT, True),
-        ),
-        sensitive=(),
-    )
-
-
-def test_consumer_without_a_group_and_admin() -> None:
-    entries = collected(ClientType.CONSUMER, auto_offset_reset="earliest").entries
-    assert [entry.key for entry in entries] == [key for key in DEFAULT_KEYS[ClientType.CONSUMER] if key != "group.id"]
-    assert ConfigEntry("auto.offset.reset", "earliest", Type.STRING, False) in entries
-    default = ConfigEntry("request.timeout.ms", "30000", Type.INT, True)
-    assert default in entries
-    assert collected(ClientType.ADMIN, client_id="ops").entries == (ConfigEntry("client.id", "ops", Type.STRING, False), default)
-
-
-@pytest.mark.parametrize(("key", "settings", "expected"), cases(__file__, "values.txt"))
-def test_values_as_kafka_writes_them(key: str, settings: str, expected: str) -> None:
-    given = ast.literal_eval(settings)
-    (entry,) = collected(ClientType.PRODUCER, (key,), **given).entries
-    assert (entry.value, entry.is_default) == (expected, key.replace(".", "_") not in given)
-
-
-def test_f34_a_key_that_is_a_secret_is_held_back_without_its_name() -> None:
-    got = collect_dialect("java", ClientType.PRODUCER, {"acks": "all"}, keys=["acks", "sasl.password = hunter2"])
-    assert [entry.key for entry in got.entries] == ["acks"]
-    assert got.sensitive == ("[redacted]",)
-
-
-def test_allowed_keys_are_pushed_once_and_in_their_order() -> None:
-    got = collected(ClientType.CONSUMER, ("max.poll.records", "check.crcs", "group.id", "max.poll.records"))
-    assert [(entry.key, entry.value) for entry in got.entries] == [("max.poll.records", "500"), ("check.crcs", "true")]
+@pytest.mark.parametrize(("of", "kind", "keys", "settings", "pushed", "held_back"), cases(__file__, "collected.txt"))
+def test_what_is_pushed_and_what_is_held_back(of: str, kind: str, keys: str, settings: str, pushed: str, held_back: str) -> None:
+    """F34: a key that is a secret is held back without its name."""
+    client_type, given = ClientType(kind), ast.literal_eval(settings)
+    wanted = keys.split(", ") if keys else DEFAULT_KEYS[client_type]
+    got = collect_dialect(of, client_type, given, wanted) if of else collected(client_type, wanted, **given)
+    shown = [f"{each.key}={each.value} {each.type.name}{' by default' * each.is_default}" for each in got.entries]
+    assert (", ".join(shown), ", ".join(got.sensitive)) == (pushed, held_back)
 
 
 @pytest.mark.parametrize(
@@ -99,13 +64,6 @@ def test_sensitive_settings_are_held_back(
     assert ([entry.key for entry in got.entries], got.sensitive) == (entries, keys[len(entries) :])
 
 
-def test_a_dialects_setting_given_at_its_default_is_not_a_default() -> None:
-    (entry,) = collect_dialect("java", ClientType.PRODUCER, {"linger.ms": 5}, ["linger.ms"]).entries
-    assert entry == ConfigEntry("linger.ms", "5", Type.LONG, False)
-    (entry,) = collect_dialect("java", ClientType.PRODUCER, {"linger.ms": None}, ["linger.ms"]).entries
-    assert entry == ConfigEntry("linger.ms", "5", Type.LONG, True)
-
-
 @pytest.mark.parametrize(("dialect", "text"), cases(__file__, "allowed_keys.txt"))
 def test_allowed_keys_in_any_spelling(dialect: str, text: str) -> None:
     settings = ast.literal_eval(text)
@@ -120,21 +78,6 @@ def test_the_allowed_keys_themselves_are_pushed_only_if_listed() -> None:
     assert collect_dialect("java", ClientType.PRODUCER, {"config.push.allowed.keys": ""}) == Collected((), ())
     assert allowed_keys({}) is None
     assert split_keys(" a,, b ") == split_keys(("a", "", "b ")) == ["a", "b"]
-
-
-def test_a_dialects_secrets_are_held_back_whether_set_or_not() -> None:
-    keys = ("sasl.jaas.config", "ssl.key.password", "key.serializer", "my.key", "client.id", "sasl_plain_password")
-    settings = {"sasl.jaas.config": "hunter2", "my.key": "x", "client.id": "AKIA" + "A" * 16}
-    assert collect_dialect("java", ClientType.PRODUCER, settings, keys) == Collected((), keys)
-    assert collect_dialect("aiokafka", ClientType.PRODUCER, {"sasl_plain_password": "hunter2"}, ["sasl_plain_password"]) == Collected(
-        (), ("sasl_plain_password",)
-    )
-
-
-def test_embedded_clients_settings_of_streams_are_custom() -> None:
-    keys = ["producer.linger.ms", "main.consumer.max.poll.records", "num.stream.threads"]
-    got = collect_dialect("java", ClientType.STREAMS, {"producer.linger.ms": 1}, keys)
-    assert got == Collected((ConfigEntry("num.stream.threads", "1", Type.INT, True),), tuple(keys[:2]))
 
 
 @pytest.mark.parametrize("name", ["enable.config.push", "enable_config_push", "enableConfigPush"])

@@ -6,10 +6,11 @@ import json
 import re
 
 import pytest
+from golden import is_golden
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clientscope.commands.lint.placed import MAX_SETTINGS, Placed, Region
+from clientscope.commands.lint.placed import MAX_SETTINGS, Placed
 from clientscope.commands.lint.places import read
 from clientscope.errors import SettingsError
 
@@ -32,60 +33,12 @@ spread \
 last=é x"""
 
 
-def test_properties() -> None:
-    found = placed(PROPERTIES, "properties")
-    assert {name: each.value for name, each in found.items()} == {
-        "acks": "1",
-        "linger.ms": "20",
-        "client.id": "café",
-        "bootstrap.servers": "a:1,b:2",
-        "odd:key ": "v",
-        "empty": "",
-        "spread": "out",
-        "last": "Ã© x",
-    }
-    assert {name: each.region for name, each in found.items()} == {
-        "acks": Region(2, 6, 2, 7),
-        "linger.ms": Region(3, 15, 3, 17),
-        "client.id": Region(4, 11, 4, 20),
-        "bootstrap.servers": Region(5, 21, 6, 24),
-        "odd:key ": Region(7, 12, 7, 13),
-        "empty": Region(8, 6, 8, 6),
-        "spread": Region(10, 5, 10, 8),
-        "last": Region(11, 6, 11, 9),
-    }
-    assert found["linger.ms"].source == "linger.ms : 20"
-    assert found["last"].source == "last=é x", "as an editor shows it, though Java reads ISO-8859-1"
-    assert found["spread"].line == 9
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_line_ends_and_repeated_names(end: str) -> None:
-    found = read("x", f"a=1{end}{end}#{end}b=2{end}a=3{end}".encode(), "properties")
-    assert [(each.name, each.value, each.region) for each in found] == [
-        ("a", "1", Region(1, 3, 1, 4)), ("b", "2", Region(4, 3, 4, 4)), ("a", "3", Region(5, 3, 5, 4)),
-    ]  # fmt: skip
-    for text, file_format in (('{"a": 1, "a": 2}', "json"), ("a: 1\na: 2\n", "yaml")):
-        assert [each.value for each in read("x", text.encode(), file_format)] == ["1", "2"]
-
-
 JSON = """{
 \t"acks": "0", "linger": {"ms": 5, "deep": {}},
   "enable.idempotence" : true, "none": null,
   "bootstrap.servers": ["a:1",
      "b:2"], "x": 1.0, "big": 1e300
 }"""
-
-
-def test_json() -> None:
-    found = placed(JSON, "json")
-    assert {name: each.value for name, each in found.items()} == {
-        "acks": "0", "linger.ms": "5", "enable.idempotence": "true", "bootstrap.servers": "a:1,b:2", "x": "1", "big": str(int(1e300)),
-    }  # fmt: skip
-    assert found["acks"].region == Region(2, 10, 2, 13)
-    assert found["linger.ms"].region == Region(2, 32, 2, 33)
-    assert found["bootstrap.servers"].region == Region(4, 24, 5, 12)
-    assert found["enable.idempotence"].source == '"enable.idempotence" : true'
 
 
 YAML = """\
@@ -104,18 +57,6 @@ text: |
   two
 date: 2020-01-01
 """
-
-
-def test_yaml() -> None:
-    found = placed(YAML, "yaml")
-    assert {name: each.value for name, each in found.items()} == {
-        "shared.linger.ms": "5", "shared.acks": "1", "producer.linger.ms": "5", "producer.acks": "0",
-        "producer.enable.idempotence": "true", "list": "a,b", "block": None, "block[1].d": "e", "text": "one\ntwo\n", "date": "2020-01-01",
-    }  # fmt: skip
-    assert found["producer.acks"].region == Region(4, 9, 4, 10)
-    assert found["producer.acks"].source == "acks: 0", "without the comment, which might hold anything"
-    assert found["producer.linger.ms"].shared
-    assert found["list"].region == Region(7, 7, 7, 15)
 
 
 LISTS = """\
@@ -140,21 +81,25 @@ spec: {c: d}
 """
 
 
-def test_lists_and_documents_of_yaml() -> None:
-    found = placed(LISTS, "yaml")
-    shown = {name: each.value for name, each in found.items() if each.value is not None}
-    assert shown == {
-        "services.connect.environment": "CONNECT_PRODUCER_ACKS=all,CONNECT_GROUP_ID=a=b,not a variable",
-        "services.connect.environment.CONNECT_PRODUCER_ACKS": "all", "services.connect.environment.CONNECT_GROUP_ID": "a=b",
-        "env.ACKS": "1", "env[1].name": "SECRET", "env[1].valueFrom.secretKeyRef.name": "x", "env[1].valueFrom.secretKeyRef.key": "y",
-        "mirrors[0].config.a.b": "5", "[2].spec.c": "d",
-    }  # fmt: skip
-    acks = found["services.connect.environment.CONNECT_PRODUCER_ACKS"]
-    assert (acks.region, acks.source) == (Region(4, 31, 4, 34), "CONNECT_PRODUCER_ACKS=all")
-    group = found["services.connect.environment.CONNECT_GROUP_ID"]
-    assert (group.region, group.source) == (Region(5, 27, 5, 30), "CONNECT_GROUP_ID=a=b")
-    assert (found["env.ACKS"].line, found["env.ACKS"].region) == (9, Region(9, 12, 9, 15))
-    assert found["[2].spec.c"].region == Region(18, 11, 18, 12)
+# YAML ends lines where no editor does.
+ENDS_OF_YAML = "# a\u2028# \u0085acks: 0\n\u2029client.id: x # \U0001f600\r\nlinger.ms: 5"
+FILES = (
+    ("properties", PROPERTIES), ("json", JSON), ("yaml", YAML), ("yaml", LISTS), ("yaml", ENDS_OF_YAML), ("yaml", f"\ufeff{ENDS_OF_YAML}"),
+    *(("properties", f"a=1{end}{end}#{end}b=2{end}a=3{end}") for end in ("\n", "\r\n", "\r")),
+    ("json", '{"a": 1, "a": 2}'), ("yaml", "a: 1\na: 2\n"),
+)  # fmt: skip
+
+
+def test_places_and_values() -> None:
+    """A value's region, the line of its setting where that is another, and what an editor shows, without a comment."""
+    shown = ""
+    for file_format, text in FILES:
+        shown += f"{text!r}\n"
+        for each in read("x", text.encode(), file_format):
+            at = each.region
+            where = f"{at.line}:{at.column}-{at.end_line}:{at.end_column}" + f", line {each.line}" * (each.line != at.line)
+            shown += f"  {each.name} = {each.value!r} at {where}{', shared' * each.shared}: {each.source!r}\n"
+    assert is_golden(shown, __file__, "places.txt")
 
 
 @pytest.mark.parametrize(
@@ -205,18 +150,6 @@ def test_aliases_cannot_grow_without_bound() -> None:
     merges = "\n".join(f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n - 1}'] * 9)}]\n  k{n}: 1" for n in range(1, 12))
     with pytest.raises(SettingsError, match="more than"):
         placed("a0: &a0 {x: 1}\n" + merges, "yaml")
-
-
-ENDS_OF_YAML = "# a\u2028# \u0085acks: 0\n\u2029client.id: x # \U0001f600\r\nlinger.ms: 5"
-
-
-def test_lines_are_an_editors() -> None:
-    """YAML ends lines where no editor does."""
-    found = placed(ENDS_OF_YAML, "yaml")
-    assert {name: (each.line, each.region) for name, each in found.items()} == {
-        "acks": (1, Region(1, 14, 1, 15)), "client.id": (2, Region(2, 13, 2, 14)), "linger.ms": (3, Region(3, 12, 3, 13)),
-    }  # fmt: skip
-    assert placed(b"\xef\xbb\xbf" + ENDS_OF_YAML.encode(), "yaml") == found
 
 
 hostile = st.lists(
