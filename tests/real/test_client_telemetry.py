@@ -28,23 +28,23 @@ from observe import (
     connection_records,
     count,
     counts,
+    findings,
     make_topic,
     metrics,
     own_metrics,
     page,
-    read_all,
 )
 from patience import LIMIT_S, eventually, until
 from programs import ran
+from stream_job import StreamJob
 from telemetry_frames import asking, asks, pushes
 
 from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
-from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
 from clientscope.records.enums import Kind
 from clientscope.records.telemetry import TERMINATING
-from clientscope.records.topics import FINDINGS, TELEMETRY
+from clientscope.records.topics import TELEMETRY
 from clientscope.session.telemetry import survives
 from clientscope.wire.codes import INVALID_REQUEST
 from clientscope.wire.cursor import Cursor
@@ -180,20 +180,11 @@ def test_a_client_that_stays_pushes_at_the_interval_and_what_is_asked_changes_wh
 @pytest.fixture
 def job(spare: RunningBroker, tmp_path: Path) -> Iterator[Job]:
     """The job that reads clients' metrics, and the page that shows its history."""
-    processes = Fleet(tmp_path, lambda line: None)
-    stream, page = (f"127.0.0.1:{free_port()}" for _ in range(2))
-    history, common = str(tmp_path / "history"), ("--bootstrap-servers", spare.internal)
-    try:
-        processes.start(
-            "stream", "stream", *common, "--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", history,
-            "--history-interval-seconds", "1", "--quality", "off", "--metrics-listen", stream, "--client-telemetry",
-        )  # fmt: skip
-        processes.start("serve", "serve", *common, "--listen", page, "--history-dir", history)
-        for name in ("serve", "stream"):
-            processes.await_ready(name, timeout_s=LIMIT_S)
-        yield Job(f"http://{stream}/metrics", f"http://{page}/api/v1/", tmp_path / "history")
-    finally:
-        processes.stop()
+    page, job = f"127.0.0.1:{free_port()}", StreamJob(spare.internal, tmp_path, "--quality", "off", "--client-telemetry")
+    with job.running():
+        job.processes.start("serve", "serve", "--bootstrap-servers", spare.internal, "--listen", page, "--history-dir", str(job.history))
+        job.ready("serve")
+        yield Job(f"{job.page}metrics", f"http://{page}/api/v1/", Path(job.history))
 
 
 @pytest.mark.long
@@ -209,10 +200,6 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(s
         facts = [fact for of in kinds if of["kind"] == kind for fact in of["facts"]]
         return {fact["name"]: [value for value in fact["values"] if value is not None] for fact in facts}
 
-    def findings(code: str) -> list[dict[str, Any]]:
-        values = [json.loads(message.value) for message in read_all(spare.internal, FINDINGS) if message.value]
-        return [each for each in values if each["code"] == code]
-
     topic = "test.facts"
     python = confluent_kafka.Producer({"bootstrap.servers": gateway.address, "client.id": "facts-librdkafka"})
     with CLIENTS["java 4.4"](gateway.address) as java:
@@ -222,14 +209,14 @@ def test_what_clients_push_becomes_facts_in_history_on_metrics_and_on_the_page(s
             until(lambda: python.poll(0) >= 0 and poll() > 0)
             time.sleep(5.2)  # more than four fifths of what it may take
             until(lambda: poll() >= 0 and reporting("consumer", java.identity))
-            until(lambda: poll() >= 0 and bool(findings("AN406")))
+            until(lambda: poll() >= 0 and bool(findings(spare.internal, "AN406")))
 
     until(lambda: "lag_max_records" in said(java.client_id, "consumer"))
     java_said = said(java.client_id, "consumer")
     assert max(java_said["poll_interval_max_ms"]) > 0
     assert max(java_said["record_rate"]) > 0
-    (finding,) = {each["fingerprint"]: each for each in findings("AN406")}.values()
-    assert finding["settings"][0]["value"] == "6000", "which nothing but its requests has shown"
+    (finding,) = findings(spare.internal, "AN406")
+    assert finding.settings[0].value == "6000", "which nothing but its requests has shown"
     assert {"lag_max_records", "rebalances", "fetch_latency_avg_ms", "poll_idle_ratio", "throttle_time_max_ms"} <= java_said.keys()
 
     def measured() -> bool:

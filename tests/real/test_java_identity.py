@@ -21,7 +21,7 @@ from conftest import RunningGateway, running_gateway, sasl
 from every import every
 from frame_bytes import head
 from kafka.protocol.admin import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
-from observe import OwnMetrics, make_topic, metrics, own_metrics, read_all
+from observe import OwnMetrics, connection_records, make_topic, metrics, own_metrics
 from patience import eventually, until
 
 import clientscope.local.broker
@@ -31,10 +31,7 @@ from clientscope.demo.watch import jmx_connections
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.jars import jars
 from clientscope.local.process import free_port
-from clientscope.records.codec import decode
-from clientscope.records.connection_record import ClientConnectionRecord
 from clientscope.records.enums import PrincipalSource
-from clientscope.records.topics import CONNECTIONS
 from clientscope.session.telemetry import Subscription
 from clientscope.wire.cursor import Cursor
 
@@ -115,11 +112,6 @@ class Authenticating(JavaClient):
         return uuid.UUID(bytes=base64.urlsafe_b64decode(f"{text}=="))
 
 
-def records(plan: BrokerPlan, client_id: str) -> list[ClientConnectionRecord]:
-    found = [decode(ClientConnectionRecord, message.value) for message in read_all(plan.internal, CONNECTIONS)]
-    return [record for record in found if record.client_id == client_id]
-
-
 def api_versions_by_connection(requests: Path, client_id: str) -> list[list[int]]:
     found: dict[str, list[int]] = {}
     for line in map(json.loads, requests.read_text().splitlines()):
@@ -149,8 +141,8 @@ def test_a_java_client_over_sasl_is_who_its_second_api_versions_says(
     asked = api_versions_by_connection(requests, client_id)
     assert asked
     assert all(versions[0] == 0 and len(versions) >= 2 and versions[-1] >= 3 for versions in every(asked)), asked
-    until(lambda: records(plan, client_id))
-    last = {record.connection_id: record for record in records(plan, client_id)}.values()
+    until(lambda: connection_records(plan.internal, client_id=client_id))
+    last = {record.connection_id: record for record in connection_records(plan.internal, client_id=client_id)}.values()
     assert {(record.client_software_name, record.client_software_version) for record in last} == {identity}
     assert {(record.principal, record.principal_source) for record in last} == {("User:alice", PrincipalSource.PLAIN)}
 
@@ -167,7 +159,7 @@ def test_kip_714_the_id_that_a_broker_with_telemetry_gives_is_the_connections(
         client_id = client.client_id
 
     def ids() -> set[str | None]:
-        return {record.client_instance_id for record in records(plan, client_id)} - {None}
+        return {record.client_instance_id for record in connection_records(plan.internal, client_id=client_id)} - {None}
 
     (expected,) = given
     assert expected.int

@@ -32,8 +32,6 @@ from clientscope.session.state import Verdict
 from clientscope.wire.codes import INVALID_CONFIG, NONE, THROTTLING_QUOTA_EXCEEDED
 
 ACTING = "bad_policies.Acting"
-PATIENT_DEADLINE_S = 2.0
-"""Longer than a busy machine keeps an innocent push from its turn."""
 
 
 @cache
@@ -129,12 +127,6 @@ def in_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     return run
 
 
-async def others_push(it: Case) -> None:
-    """A hundred other clients, who notice nothing."""
-    verdicts = await asyncio.gather(*(it.push(f"client {number}", publish=str(number)) for number in range(100)))
-    assert {verdict.error_code for verdict in verdicts} == {NONE}
-
-
 @pytest.mark.usefixtures("patient")
 @in_a_loop
 async def test_the_verdict_follows_the_policy(capfd: pytest.CaptureFixture[str]) -> None:
@@ -186,39 +178,6 @@ async def test_a_process_without_a_push_has_no_deadline() -> None:
         before = await it.pid()
         await asyncio.sleep(0.3)
         assert await it.pid() == before
-
-
-@in_a_loop
-async def test_f17_pushes_on_which_the_policy_hangs_cost_their_client_one_deadline_and_no_other_anything() -> None:
-    async with running(deadline_s=PATIENT_DEADLINE_S) as it:
-        before = await it.pid()
-        bad = [asyncio.ensure_future(it.push("bad", act="sleep")) for _ in range(200)]
-        await asyncio.sleep(0)
-        await others_push(it)
-        answers = Counter(verdict.error_code for verdict in await asyncio.gather(*bad))
-        assert answers[THROTTLING_QUOTA_EXCEEDED] == 200 - it.counted["lost", "penalty"] > 0, "who still waits is to push again"
-        assert await eventually(lambda: len(it.published) == 100)
-        assert await eventually(lambda: it.counted["pushes", "accepted"] == 100)
-        assert sorted(int(key) for key, _ in it.published) == list(range(100))
-        assert await it.pid() != before
-        again = await it.push("bad")
-        assert again.error_code == THROTTLING_QUOTA_EXCEEDED and 20_000 < again.throttle_time_ms <= 30_000
-        assert it.counted["pushes", "policy_timeout"] == 1 and not it.counted["lost", "policy_timeout"]
-        assert it.metric("policy_restarts_total", reason="policy_timeout") == 1
-
-
-@pytest.mark.parametrize("act", ["segfault", "memory"])
-@in_a_loop
-async def test_f17_a_push_on_which_the_process_dies_costs_its_client_and_no_other(act: str) -> None:
-    async with running(memory_bytes=256 * 1024 * 1024, deadline_s=5.0) as it:
-        bad = asyncio.ensure_future(it.push("bad", act=act))
-        await asyncio.sleep(0)
-        await others_push(it)
-        assert await eventually(lambda: it.counted["pushes", "accepted"] == 100)
-        assert it.counted["pushes", "policy_crash"] == 1
-        asked_to_retry = (await bad).error_code == THROTTLING_QUOTA_EXCEEDED
-        assert asked_to_retry or it.counted["lost", "policy_crash"] == 1
-        assert (await it.push("bad")).error_code == THROTTLING_QUOTA_EXCEEDED
 
 
 @pytest.mark.usefixtures("patient")

@@ -9,14 +9,13 @@ import ssl
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
-from threading import Event, Thread
-from typing import Any, cast
+from threading import Thread
+from typing import Any
 
 import pytest
 import uvloop
 from programs import ran
 
-from clientscope.gateway.worker import sides
 from clientscope.gateway.worker.tls_transport import TlsTransport
 
 LOOP = asyncio.Runner(loop_factory=uvloop.new_event_loop)
@@ -144,38 +143,6 @@ def test_the_peers_close_notify_is_its_end(context: ssl.SSLContext) -> None:
     assert played(context, act).said == ["made", "eof", "NoneType"]
 
 
-def test_bytes_that_are_no_record_end_it_with_the_reason(context: ssl.SSLContext) -> None:
-    def act(client: ssl.SSLSocket) -> None:
-        with socket.socket(fileno=os.dup(client.fileno())) as bare:
-            bare.sendall(b"no record of TLS at all")
-        with pytest.raises(ssl.SSLError, match="alert"):
-            client.recv(1)
-
-    assert played(context, act).said == ["made", "SSLError"]
-
-
-@on_loop
-async def test_a_failed_handshake_is_raised_and_the_protocol_hears_nothing(context: ssl.SSLContext) -> None:
-    app = App()
-    transport, _, theirs = await accepted(context, app)
-    with theirs:
-        theirs.sendall(b"GET / HTTP/1.1\r\n\r\n")
-        with pytest.raises(ssl.SSLError, match=r"(?i)http.request"):
-            await transport.shake_hands()
-    assert app.said == []
-
-
-@on_loop
-async def test_a_handshake_that_is_not_waited_for_ends_the_connection(context: ssl.SSLContext) -> None:
-    transport, _, theirs = await accepted(context, App())
-    theirs.setblocking(False)
-    with theirs:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await transport.shake_hands()
-        assert await asyncio.wait_for(asyncio.get_running_loop().sock_recv(theirs, 10), 10) == b""
-
-
 @on_loop
 async def test_nothing_is_taken_off_a_socket_that_is_not_read(context: ssl.SSLContext) -> None:
     app, sent = App(), 0
@@ -198,33 +165,3 @@ async def test_nothing_is_taken_off_a_socket_that_is_not_read(context: ssl.SSLCo
         assert app.got == b"x"
         transport.abort()
     assert sent < 1_000_000, "the rest is where the kernel stops the sender"
-
-
-def test_what_has_closed_by_itself_and_is_not_read_ends_all_the_same(context: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The peer has said its close_notify, and reads nothing: its socket would stay for as long as it likes."""
-    monkeypatch.setattr(sides, "LINGER_S", 0.05)
-
-    async def main() -> App:
-        app, left = App(), Event()
-        transport, _, theirs = await accepted(context, app)
-
-        def act(client: ssl.SSLSocket) -> None:
-            client.sendall(b"x")
-            left.wait(20)
-
-        with peer(theirs, act):
-            await transport.shake_hands()
-            await app.began.wait()
-            transport.write(bytes(5_000_000))
-            transport.close()
-            side = sides.ClientSide(cast(Any, None))
-            side.transport = transport
-            side.close(at_once=False)
-            try:
-                async with asyncio.timeout(10):
-                    await app.ended.wait()
-            finally:
-                left.set()
-        return app
-
-    assert LOOP.run(main()).said == ["made", "NoneType"]
