@@ -14,18 +14,6 @@ from listeners import taking
 from clientscope.commands.push.pushing import read
 from clientscope.settings_files import MAX_BYTES
 
-PROPERTIES = r"""
-# a comment
-! and another
-bootstrap.servers = kafka-1:9092,\
-                    kafka-2:9092
-acks=-1
-linger.ms : 20
-client.id caf\u00e9
-sasl.jaas.config=PlainLoginModule required username="u" password="a=b:c\\\\d";
-empty =
-"""
-
 
 @pytest.fixture(autouse=True)
 def _log_level() -> Iterator[None]:
@@ -49,20 +37,12 @@ def push(tmp_path: Path, clientscope: Run, monkeypatch: pytest.MonkeyPatch) -> R
     return run
 
 
-def test_a_file_is_read_in_each_format(tmp_path: Path) -> None:
+def test_json_and_yaml_flat_or_nested(tmp_path: Path) -> None:
     def given(name: str, content: str, file_format: str = "") -> dict[str, str]:
         path = tmp_path / name
         path.write_text(content)
         return read(path, file_format)
 
-    assert given("client.properties", PROPERTIES) == {
-        "bootstrap.servers": "kafka-1:9092,kafka-2:9092",
-        "acks": "-1",
-        "linger.ms": "20",
-        "client.id": "café",
-        "sasl.jaas.config": 'PlainLoginModule required username="u" password="a=b:c\\\\d";',
-        "empty": "",
-    }
     expected = {"acks": "all", "linger.ms": "5", "enable.idempotence": "true", "bootstrap.servers": "a:1,b:2"}
     text = '{"acks": "all", "linger": {"ms": 5}, "enable.idempotence": true, "bootstrap.servers": ["a:1", "b:2"], "client.id": null}'
     assert given("c.json", text) == expected

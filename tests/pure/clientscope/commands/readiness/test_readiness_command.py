@@ -75,6 +75,13 @@ SESSION = [
     "mixed.log -o name --search 'application:orders OR principal:User:bob'", "mixed.log -o name --search owner:payments",
     "mixed.log -o name --search 'owner:\"\" verdict:fine'", "mixed.log -o name --search=-verdict:breaks", "mixed.log --search lega",
     "missing.log --search 'version:<2'",
+    # Statuses, also of what is not in the table.
+    *(
+        f"{name}.log -o name --limit 1 --fail-on {each}"
+        for name in ("mixed", "unknown", "unreadable", "fine", "broker") for each in ("breaks", "unknown", "falls_back", "never")
+    ),
+    # One name of two principals is two applications; a group names three and counts the others; what has no time counts as of now.
+    "mixed.log two.log -o csv", "several.log --group-by principal -o json", "timeless.log --since 2026-11-20 -o csv",
     # What is wrong.
     "nothing.log", "mixed.log --target 9.9", "mixed.log --broker-release new", "mixed.log --sort colour", "mixed.log --watch",
     "mixed.log --html nowhere/page.html", "other.log", "mixed.log broken.gz",
@@ -88,6 +95,13 @@ def test_what_is_printed(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPat
     for name, lines in {
         "mixed": MIXED,
         "legacy": MIXED[-1:],
+        "unknown": MIXED[3:],
+        "unreadable": (API_VERSIONS.replace('"requestApiVersion":', '"requestApiVersion":9,"was":'), MIXED[3]),
+        "fine": MIXED[3:4],
+        "broker": tuple(files.lines(LOGS / "broker.log")),
+        "two": [produced(2, "orders-9", principal="User:bob")],
+        "several": [produced(2, name) for name in ("alpha", "beta", "gamma", "delta", "epsilon")],
+        "timeless": [produced(2, "orders-1")[len("[2026-11-20 10:00:00,000] ") :], produced(9, "billing-1")],
         "other": ["[2026-11-24 01:00:00,000] INFO started (kafka.server.Kafka)"],
     }.items():
         log_of(tmp_path, lines, f"{name}.log")
@@ -114,40 +128,6 @@ def test_an_upgraded_client_is_judged_by_what_it_sends_since(tmp_path: Path, run
     assert "Clients at Kafka 4.0.0: fine: 2, by requests since 2026-11-23." in out
     assert "name no time zone" in out
     assert "sent nothing since 2026-11-23, which are not judged: 1." in err
-
-
-def test_requests_without_a_time_count_as_of_now(tmp_path: Path, run: Run) -> None:
-    log = log_of(tmp_path, [produced(2, "orders-1")[len("[2026-11-20 10:00:00,000] ") :], produced(9, "billing-1")])
-    status, out, err = run(log, "--since", "2026-11-20", "-o", "json")
-    assert status == 1
-    assert [(row["readiness"], row["last_old"], row["last_seen"]) for row in json.loads(out)] == [
-        ("breaks", "", ""), ("fine", "", "2026-11-20 10:00:00"),
-    ]  # fmt: skip
-    assert "count as sent since then: 1." in err
-
-
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        (MIXED, (1, 1, 1, 0)),
-        (MIXED[3:], (0, 1, 1, 0)),
-        ((API_VERSIONS.replace('"requestApiVersion":', '"requestApiVersion":9,"was":'), MIXED[3]), (0, 1, 1, 0)),
-        (MIXED[3:4], (0, 0, 0, 0)),
-        (tuple(files.lines(LOGS / "broker.log")), (0, 0, 1, 0)),
-    ],
-)
-def test_exit_status(lines: Sequence[str], expected: tuple[int, ...], tmp_path: Path, run: Run) -> None:
-    log = log_of(tmp_path, lines)
-    found = tuple(run(log, "--limit", "1", "--fail-on", each)[0] for each in ("breaks", "unknown", "falls_back", "never"))
-    assert found == expected
-    assert run(log)[0] == expected[0]
-
-
-def test_one_name_of_two_principals_is_two_applications(tmp_path: Path, run: Run, listed: Listed) -> None:
-    log = log_of(tmp_path, [*MIXED, produced(2, "orders-9", principal="User:bob")])
-    assert [(row["principal"], row["readiness"]) for row in listed(log) if row["application"] == "orders"] == [
-        ("User:alice", "breaks"), ("User:bob", "breaks"),
-    ]  # fmt: skip
 
 
 HOSTILE = "=1+1\x1b\n<script>alert(1)</script>{{ 7 * 7 }}[red]"
@@ -210,10 +190,3 @@ def test_every_bound_that_is_reached_is_printed_and_what_it_left_out_is_unknown(
     _, out, err = run(log, "-o", "json")
     assert json.loads(out)[0]["clients"] == 10 and "30 requests of clients beyond the first 10" in err
     assert statuses() == [1, 1, 0, 0]
-
-
-def test_a_group_names_three_and_counts_the_others(tmp_path: Path, listed: Listed) -> None:
-    names = ("alpha", "beta", "gamma", "delta", "epsilon")
-    (row,) = listed(log_of(tmp_path, [produced(2, name) for name in names]), "--group-by", "principal")
-    assert row["application"].endswith(", and 2 more")
-    assert {each["application"] for each in row["rows"]} == set(names)
