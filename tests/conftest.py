@@ -51,7 +51,7 @@ LONG_PURE = (
     "test_findings_incremental", "test_a_week_twice",
     "test_f44_invented_ids", "test_f37_random_names",
     "test_alerts_alertmanager", "test_alerts_docs", "test_deploy_compose", "test_topic_watch", "test_quality", "test_budget",
-    "test_tier", "test_architecture", "test_connections_played", "test_udfs_decode",
+    "test_tier", "test_architecture", "test_udfs_decode",
 )  # fmt: skip
 """Files of pure tests in which most of the time goes, into computing and other programs and not into what Python itself brings: Hypothesis,
 histories that are played, Arrow, Prometheus, the project's own texts. On each other Python CI leaves them out

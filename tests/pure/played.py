@@ -37,7 +37,6 @@ class Played:
 
     Args:
         verdict: the answer to each push when its turn has come; without one, the caller answers.
-        look: makes an event of all bytes, also of those that a transport passes without one.
 
     Attributes:
         to_broker, to_client: all bytes that each side has received.
@@ -45,10 +44,9 @@ class Played:
         ended: why the connection has ended; None if it hasn't.
     """
 
-    def __init__(self, session: Session, verdict: Verdict | None = None, look: bool = False) -> None:
+    def __init__(self, session: Session, verdict: Verdict | None = None) -> None:
         self.connection = ClientConnection(session)
         self._verdict = verdict
-        self._look = look
         self.to_broker = bytearray()
         self.to_client = bytearray()
         self.held_s: float | None = None
@@ -83,7 +81,7 @@ class Played:
         done: list[ConnectionCommand] = []
         events = [first]
         while events:
-            commands = play(self.connection, events.pop(0), self._look)
+            commands = play(self.connection, events.pop(0))
             for command in commands:
                 match command:
                     case Send(side, data):

@@ -26,7 +26,7 @@ from clientscope.wire.codes import PUSH_CONFIG
 from clientscope.wire.cursor import write_uvarint
 from clientscope.wire.describe_cluster import BrokerSoftware, with_software
 
-CASES = 60
+CASES = 80
 """On each of two listeners."""
 LAST_ID = 424_242
 _IDS = (0, 1, 1, 5, 5, 5, -1, *(FIRST_ID + number for number in range(6)))
@@ -73,7 +73,7 @@ def any_request(chance: Random, client: bytes) -> Request:
             tag = chance.choice((b"\0", b"\1" + write_uvarint(1324) + b"\x10" + bytes(15) + b"\1"))
             return Request(asking(18, version, number, b"\0", compact(name), compact(b"1.0"), tag), software=said)
         case 2:
-            return Request(asking(17, chance.choice((0, 1)), number, b"\0\5PLAIN"))
+            return Request(asking(17, chance.choice((0, 1)), number, chance.choice((*[b"\0\5PLAIN"] * 5, b"\0\6GSSAPI"))))
         case 3:
             return authenticate(chance, number, client, chance.choice(("alice", "mallory", "Gary")))
         case 4:
@@ -99,6 +99,7 @@ def connection(seed: int, sasl: bool) -> tuple[str, list[Request]]:
     client = f"case-{seed}-{'sasl' if sasl else 'plain'}"
     asking = partial(request_frame, client_id=client.encode())
     requests = [any_request(chance, client.encode()) for _ in range(chance.choice((3, 8, 20)))]
+    requests += [Request(asking(16, 1, chance.choice(_IDS)))] * chance.choice((0, 30, 300))
     if sasl:
         name, password = chance.choice(("alice", "mallory", "Gary")), chance.choice((PASSWORD, PASSWORD, PASSWORD, "wrong"))
         version, number = chance.choice((0, 1, 1)), chance.choice(_IDS)
