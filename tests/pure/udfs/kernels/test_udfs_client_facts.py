@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pyarrow as pa
 import pytest
+from golden import is_golden
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, MetricsData
@@ -32,29 +33,6 @@ def facts(data: MetricsData) -> ClientFacts:
     return client_facts(telemetry_record(data))
 
 
-def test_counters_are_divided_by_the_time_since_the_last_push() -> None:
-    found = facts(measured({LATENCY: 79.0}, {SENT: 120.0, ERRORS: 3.0}, milliseconds=2_000))
-    assert (found.kind, found.interval_ms) == ("producer", 2_000)
-    assert found.values == {"request_latency_max_ms": 79.0, "record_rate": 60.0, "record_errors": 3.0}
-    assert facts(measured({LAG: 7.0}, {CONSUMED: 60.0})).values == {"lag_max_records": 7.0, "record_rate": 1.0}
-
-
-def test_what_a_client_does_not_say_is_missing() -> None:
-    assert facts(MetricsData()) == ClientFacts(WHO)
-    assert facts(measured({f"{PREFIX}producer.node.request.latency.max": 1.0})) == ClientFacts(WHO), "of one broker"
-    for number in (math.nan, math.inf, -math.inf, -1.0, 1e300):
-        assert "request_latency_max_ms" not in facts(measured({LATENCY: number})).values
-    assert facts(measured({}, {SENT: 5.0}, milliseconds=0)).values == {}, "of no time"
-    assert facts(measured({}, {SENT: 5.0}, milliseconds=86_400_001)).values == {}
-
-
-def test_numbers_of_a_topic_or_a_broker_are_not_the_clients() -> None:
-    data = measured({LAG: 9.0}, {CONSUMED: 600.0}, topic="orders", partition="0")
-    assert facts(data) == ClientFacts(WHO)
-    data.MergeFrom(measured({LAG: 4.0}, {CONSUMED: 60.0}))
-    assert facts(data).values == {"lag_max_records": 4.0, "record_rate": 1.0}
-
-
 def of_topics(records: dict[str, float], metric: str = CONSUMED) -> MetricsData:
     data = MetricsData()
     for topic, number in records.items():
@@ -62,12 +40,41 @@ def of_topics(records: dict[str, float], metric: str = CONSUMED) -> MetricsData:
     return data
 
 
-def test_topics_are_those_with_records_since_the_last_push() -> None:
-    found = facts(of_topics({"orders": 600.0, "orders.paid": 1.0, "quiet": 0.0}))
-    assert (found.kind, found.topics, found.values) == ("consumer", {"orders": 600, "orders.paid": 1}, {})
-    (written,) = (metric for metric, kind in BY_TOPIC.items() if kind == "producer")
-    found = facts(of_topics({"orders": 2.0}, written))
-    assert (found.kind, found.topics) == ("producer", {"orders": 2})
+def of_whole_numbers() -> MetricsData:
+    """As librdkafka has them."""
+    data = measured({LATENCY: 0.0})
+    data.resource_metrics[0].scope_metrics[0].metrics[0].gauge.data_points[0].as_int = 12
+    return data
+
+
+def of_one_partition_and_all() -> MetricsData:
+    data = measured({LAG: 9.0}, {CONSUMED: 600.0}, topic="orders", partition="0")
+    data.MergeFrom(measured({LAG: 4.0}, {CONSUMED: 60.0}))
+    return data
+
+
+DATA: dict[str, MetricsData] = {
+    "counters are divided by the time since the last push": measured({LATENCY: 79.0}, {SENT: 120.0, ERRORS: 3.0}, milliseconds=2_000),
+    "a consumer": measured({LAG: 7.0}, {CONSUMED: 60.0}),
+    "nothing": MetricsData(),
+    "of one broker": measured({f"{PREFIX}producer.node.request.latency.max": 1.0}),
+    **{f"no number: {number}": measured({LATENCY: number}) for number in (math.nan, math.inf, -math.inf, -1.0, 1e300)},
+    "of no time": measured({}, {SENT: 5.0}, milliseconds=0),
+    "of more than a day": measured({}, {SENT: 5.0}, milliseconds=86_400_001),
+    "of one partition": measured({LAG: 9.0}, {CONSUMED: 600.0}, topic="orders", partition="0"),
+    "of one partition and of all": of_one_partition_and_all(),
+    "topics with records since the last push": of_topics({"orders": 600.0, "orders.paid": 1.0, "quiet": 0.0}),
+    "a producer's": of_topics({"orders": 2.0}, next(metric for metric, kind in BY_TOPIC.items() if kind == "producer")),
+    "a gauge under a counter's name, and the other way round": measured({SENT: 1.0}, {LATENCY: 1.0}),
+    "whole numbers": of_whole_numbers(),
+}
+
+
+def test_what_clients_say() -> None:
+    found = {title: facts(data) for title, data in DATA.items()}
+    assert {each.client for each in found.values()} == {WHO}
+    said = (f"{title}: {each.kind}, {each.interval_ms} ms, {each.values}, {each.topics}\n" for title, each in found.items())
+    assert is_golden("".join(said), __file__, "client_facts.txt")
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\n", "é", "x" * 250, SECRET, f"[redacted {'0' * 16}]", "<script>"])
@@ -98,16 +105,6 @@ def test_a_counter_since_the_clients_start_is_no_rate() -> None:
         0
     ].sum.aggregation_temporality = AggregationTemporality.AGGREGATION_TEMPORALITY_CUMULATIVE
     assert not facts(data).topics
-
-
-def test_a_gauge_under_a_counters_name_and_the_other_way_round_say_nothing() -> None:
-    assert facts(measured({SENT: 1.0}, {LATENCY: 1.0})) == ClientFacts(WHO)
-
-
-def test_whole_numbers_are_numbers_too() -> None:
-    data = measured({LATENCY: 0.0})
-    data.resource_metrics[0].scope_metrics[0].metrics[0].gauge.data_points[0].as_int = 12  # as librdkafka has them
-    assert facts(data).values == {"request_latency_max_ms": 12.0}
 
 
 NUMBERS = st.floats(width=64) | st.integers(-(2**63), 2**63 - 1).map(float)
