@@ -61,8 +61,11 @@ def produced(address: str) -> int:
 
 @pytest.mark.parametrize(
     ("act", "reason"),
-    [("sleep", "policy_timeout"), ("loop", "policy_timeout"), ("exit", "policy_crash"), ("memory", "policy_"), ("raise", "policy_error")],
-)
+    [
+        ("sleep", "policy_timeout"), ("loop", "policy_timeout"), ("exit", "policy_crash"), ("segfault", "policy_crash"),
+        ("memory", "policy_"), ("raise", "policy_error"),
+    ],
+)  # fmt: skip
 def test_f17_whatever_a_policy_does_to_one_client_the_others_are_served(
     spare: RunningBroker, gateway: RunningGateway, act: str, reason: str
 ) -> None:
