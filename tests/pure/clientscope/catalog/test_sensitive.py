@@ -426,8 +426,3 @@ def test_finds_a_leak_behind_any_number_of_encoded_parts() -> None:
     innocent = " ".join(base64.b64encode(f"orders {number}".encode()).decode() for number in range(300))
     assert judge_value(innocent) is ValueState.PRESENT
     assert judge_value(f"{innocent} {base64.b64encode(LEAK.encode()).decode()}") is ValueState.VALUE_SHAPE
-
-
-def test_ids_have_no_readings() -> None:
-    for text in ("orders-7d9f8b6c5-x2x4z", "4f9c2b7e-1a63-4d0e-9b58-6c1f0a7d3e92", "kafka-0.example.com:9092", "read_uncommitted"):
-        assert list(readings(text)) == []

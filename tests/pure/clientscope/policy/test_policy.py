@@ -18,7 +18,6 @@ from clientscope.policy.interface import ClientConfig, ClientConfigData, Request
 from clientscope.policy.publishing import PublishingPolicy
 from clientscope.records.codec import decode
 from clientscope.records.config_record import ClientConfigRecord, RecordedSetting
-from clientscope.records.enums import PrincipalSource
 
 SECRET = 'x.PlainLoginModule required username="u" password="hunter2";'
 
@@ -88,13 +87,6 @@ def test_f34_a_log_line_of_a_push_has_no_value_and_no_secret_key() -> None:
     pushed = ClientConfigData((ClientConfig("acks", "all", 1, True), ClientConfig("sasl.password = hunter2", SECRET, 1, False)), 5)
     assert "'acks', 3 characters" in repr(pushed) and "'[redacted]'" in repr(pushed)
     assert "hunter2" not in f"{pushed} {pushed.configs}"
-
-
-def test_a_client_without_an_instance_id_has_a_key_of_its_own() -> None:
-    context = RequestContext(
-        "c", 1, "gw", 1000, 7, "CLIENT", "PLAINTEXT", "10.0.0.1", None, PrincipalSource.NONE, None, "unknown", "unknown", None
-    )
-    assert published([ClientConfig("acks", "0", 1, False)], context=context)[1] == "gw/1000/7"
 
 
 OLD, NEW = "a1" * 32, "b2" * 32

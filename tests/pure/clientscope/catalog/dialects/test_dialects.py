@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from pathlib import Path
 from typing import Any, get_args
 
-import aiokafka
-import kafka
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
 from golden import cases, is_golden
 
 from clientscope.catalog import sensitive
@@ -19,7 +15,7 @@ from clientscope.catalog.configs import DEFAULT_KEYS, TYPES, ClientType, Type
 from clientscope.catalog.dialects import DIALECTS, dialect
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.settings import libraries, numbers
-from clientscope.client.settings import ConfigEntry, collect, collect_dialect
+from clientscope.client.settings import collect_dialect
 from clientscope.commands.push import PushSettings
 from clientscope.errors import ClientscopeError
 from clientscope.logs.client_logs import wrongly_logged
@@ -27,51 +23,16 @@ from clientscope.records.enums import ValueState
 
 PRODUCER, CONSUMER, ADMIN = ClientType.PRODUCER, ClientType.CONSUMER, ClientType.ADMIN
 STREAMS, SHARE_CONSUMER = ClientType.STREAMS, ClientType.SHARE_CONSUMER
-KAFKA_PYTHON = {
-    PRODUCER: kafka.KafkaProducer,
-    CONSUMER: kafka.KafkaConsumer,
-    ADMIN: kafka.KafkaAdminClient,
-}
-AIOKAFKA = {
-    PRODUCER: aiokafka.AIOKafkaProducer,
-    CONSUMER: aiokafka.AIOKafkaConsumer,
-    ADMIN: AIOKafkaAdminClient,
-}
+
+
 CLASS_LISTS = ("metric.reporters", "partition.assignment.strategy")
 """Names of classes are known as defaults, and never pushed."""
-STRATEGY = {CONSUMER: "aiokafka.coordinator.assignors.roundrobin.RoundRobinPartitionAssignor"}
 
 
 def effective(name: str, client_type: ClientType, settings: dict[str, Any], *keys: str, version: str = "") -> list[tuple[str, bool]]:
     """Value and IsDefault of these keys."""
     found = {entry.key: entry for entry in collect_dialect(name, client_type, settings, keys, version).entries}
     return [(found[key].value, found[key].is_default) for key in keys]
-
-
-def pushable(entries: tuple[ConfigEntry, ...]) -> dict[str, str]:
-    return {entry.key: entry.value for entry in entries if entry.value}
-
-
-@pytest.mark.parametrize("client_type", KAFKA_PYTHON)
-def test_kafka_python_defaults_are_the_librarys(client_type: ClientType) -> None:
-    installed = collect(client_type, KAFKA_PYTHON[client_type].DEFAULT_CONFIG, (), TYPES)
-    assert collect_dialect("kafka-python", client_type, {}, TYPES, kafka.__version__).entries == tuple(
-        entry for entry in installed.entries if entry.value
-    )
-
-
-@pytest.mark.parametrize("client_type", AIOKAFKA)
-def test_aiokafka_defaults_are_the_librarys(client_type: ClientType) -> None:
-    parameters = inspect.signature(AIOKAFKA[client_type].__init__).parameters.values()
-    settings = {each.name: each.default for each in parameters if each.default is not each.empty}
-    settings.pop("acks", None)  # there it is an object that stands for "not given"
-    installed = pushable(collect_dialect("aiokafka", client_type, settings, TYPES).entries)
-    ours = dialect("aiokafka").defaults_of(client_type, aiokafka.__version__)
-    assert ours.pop("partition.assignment.strategy", None) == STRATEGY.get(client_type)
-    assert ours == installed
-    names = {dialect("aiokafka").kafka_name(each.name, client_type) for each in parameters}
-    assert ours.keys() <= names, "and none that the library hasn't"
-    assert ours.get("acks") == ("1" if client_type is PRODUCER else None)
 
 
 @pytest.mark.parametrize("each", DIALECTS, ids=lambda each: each.name)
