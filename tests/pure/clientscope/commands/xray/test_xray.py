@@ -150,6 +150,7 @@ def test_reading_stops_at_the_limit_and_says_so(document: Document) -> None:
 
 WRONG = [
     "broker.log --broker-release newest", "broker.log --target 9.9", "broker.log --html missing/report.html", "server.log", "nothing.log",
+    *(f"broker.log --bootstrap-servers 127.0.0.1:1 --yes {words}" for words in ("--level info", "--level debug --seconds 601")),
 ]  # fmt: skip
 
 

@@ -59,11 +59,6 @@ def test_all_others_see_the_same_bytes_as_without(telemetry: Telemetry, software
     assert says(Session(push_config, 10_240, telemetry=telemetry), software) == says(Session(push_config, 10_240), software)
 
 
-def test_without_the_setting_nothing_is_offered_and_all_passes(session: Session) -> None:
-    assert keys(says(session)) == {0, 1, 18, 1324}
-    assert next(iter(from_client(session, pushes(1)))) == Passed(pushes(1))
-
-
 def test_a_client_gets_an_id_and_a_subscription(telemetry: Telemetry) -> None:
     session = offered(telemetry)
     reported, answer = exchange(session, asks(correlation_id=9))
