@@ -61,7 +61,7 @@ def read_json(bootstrap_servers: str, topic: str, **access: Any) -> list[dict[st
     return [json.loads(message.value) for message in read_all(bootstrap_servers, topic, **access)]
 
 
-def write(bootstrap_servers: str, topic: str, *records: tuple[bytes, bytes | None], **more: Any) -> list[Any]:
+def write(bootstrap_servers: str, topic: str, *records: tuple[bytes | None, bytes | None], **more: Any) -> list[Any]:
     """Writes pairs of key and value; where Kafka has each."""
     with kafka.KafkaProducer(bootstrap_servers=bootstrap_servers) as producer:
         sent = [producer.send(topic, key=key, value=value, **more) for key, value in records]

@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from conftest import running_brokers
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError, MessageSizeTooLargeError
+from observe import write
 from patience import LIMIT_S, meanwhile, until
 
 from clientscope.kafka.compacted import Follower, read_compacted
@@ -49,13 +50,7 @@ class TwoBrokers:
         return topic
 
     def write(self, topic: str, *records: tuple[bytes | None, bytes | None], partition: int = 0) -> None:
-        producer = confluent_kafka.Producer(
-            {"bootstrap.servers": self.internal, "acks": "all", "message.timeout.ms": 20_000, "batch.num.messages": 50}
-        )
-        for key, value in records:
-            producer.produce(topic, value, key, partition=partition)
-            producer.poll(0)
-        assert producer.flush(LIMIT_S) == 0
+        write(self.internal, topic, *records, partition=partition)
 
     def read(self, topic: str) -> list[Any]:
         """All records of a topic."""
