@@ -11,14 +11,13 @@ from typing import Any
 
 import kafka
 import pytest
-from conftest import RunningBroker, RunningGateway, running_broker
+from conftest import RunningBroker, RunningGateway, running_broker, running_processes
 from forked import clientscope
 from frame_bytes import head
 from observe import connection_records, knowing_its_topics, make_topic, page, statuses
 from patience import LIMIT_S, until
 
 from clientscope.client.raw import RawClient
-from clientscope.demo.fleet import Fleet
 from clientscope.local.process import free_port
 from clientscope.records.enums import Kind
 
@@ -122,11 +121,11 @@ def test_clients_are_judged_by_what_the_gateway_saw(broker: RunningBroker, gatew
     with gateway.connect("ready-short-1") as short:
         asks(short, FETCH, 3)
 
-    def closed() -> bool:
-        ends = [each for each in connection_records(broker.internal, gateway_id(broker)) if each.kind == Kind.CLOSED]
-        return ((FETCH, 3),) in [each.requested_versions for each in ends if each.client_id == "ready-short-1"]
+    def at_its_end() -> list[Any]:
+        ends = connection_records(broker.internal, gateway_id(broker), kind=Kind.CLOSED, client_id="ready-short-1")
+        return [each.requested_versions for each in ends]
 
-    until(closed, why="a short connection says at its end what it requested")
+    until(at_its_end, [((FETCH, 3),)], why="a short connection says what it requested")
     the_page_shows_the_same(broker, tmp_path)
 
 
@@ -134,12 +133,11 @@ def the_page_shows_the_same(broker: RunningBroker, folder: Path) -> None:
     owners = folder / "owners.toml"
     owners.write_text('[[owner]]\nteam = "payments"\ncontact = "#payments"\nclient_id = "ready-old-*"\n')
     address = f"127.0.0.1:{free_port()}"
-    processes = Fleet(folder, lambda line: None)
 
     def ask(words: str) -> Any:
         return json.loads(page(f"http://{address}/api/v1/readiness?{words}")[1])
 
-    try:
+    with running_processes(folder) as processes:
         processes.start(
             "serve", "serve", "--bootstrap-servers", broker.internal, "--listen", address, "--owners", str(owners),
             "--data-docs-dir", str(folder / "docs"),
@@ -153,5 +151,3 @@ def the_page_shows_the_same(broker: RunningBroker, folder: Path) -> None:
         by_owner = {row["label"]: (row["verdict"], row["clients"]) for row in ask("target=4.0.0&by=owner")["items"]}
         assert by_owner["payments (#payments)"] == ("breaks", 1)
         assert set(ask("target=3.9&by=software")["verdicts"]) == {"fine", "unknown"}
-    finally:
-        processes.stop()
