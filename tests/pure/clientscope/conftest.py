@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
@@ -13,9 +15,14 @@ _parser = cache(cli.parser)
 
 
 @pytest.fixture
-def clientscope(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs a command with the one parser of this process: to make one takes longer than most commands."""
+def clientscope(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """Runs a command with the one parser of this process: to make one takes longer than most commands.
+
+    ``push`` silences the client's log, which other files' tests read in the same process: its level is put back.
+    """
     monkeypatch.setattr(cli, "parser", _parser)
+    log = logging.getLogger("clientscope.client")
+    before = log.level
 
     def run(*words: str) -> Said:
         try:
@@ -24,4 +31,5 @@ def clientscope(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
             status = int(ended.code or 0)
         return Said(status, *capsys.readouterr())
 
-    return run
+    yield run
+    log.setLevel(before)

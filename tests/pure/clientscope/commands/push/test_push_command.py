@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,15 +12,6 @@ from listeners import taking
 
 from clientscope.commands.push.pushing import read
 from clientscope.settings_files import MAX_BYTES
-
-
-@pytest.fixture(autouse=True)
-def _log_level() -> Iterator[None]:
-    """The command silences the client's log, which other files' tests read in the same process."""
-    log = logging.getLogger("clientscope.client")
-    before = log.level
-    yield
-    log.setLevel(before)
 
 
 @pytest.fixture
