@@ -271,7 +271,7 @@ class Supervisor:
     def stop(self, patience_s: float = 2.0) -> None:
         """Starts nothing any more; waits ``patience_s`` at most for looks that are under way."""
         self._stopping.set()
-        self._topics.stop()
+        self._topics.stop(0)
         deadline = time.monotonic() + patience_s
         for thread in self._threads:
             if thread.ident is not None:

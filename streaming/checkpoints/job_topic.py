@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 from kafka.errors import KafkaError, TransactionalIdAuthorizationFailedError
 
+from clientscope.background import Background
 from clientscope.clock import now_ms
 from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import Kafka
@@ -55,8 +56,8 @@ def read_job(kafka: Kafka) -> JobState:
     return state
 
 
-class JobTopic:
-    """Reads and writes the topic; from any thread.
+class JobTopic(Background):
+    """Reads and writes the topic; from any thread. When it stops it writes the last progress, and that this job has stopped.
 
     Attributes:
         replaced: the error of a job that was replaced; None while it isn't.
@@ -77,8 +78,7 @@ class JobTopic:
         self._producer: Producer | None = None
         self._progress: dict[str, QueryProgress] = {}
         self._written_s = 0.0
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="job-topic", daemon=True)
+        super().__init__("job-topic")
 
     def take_over(self) -> float:
         """Makes this job the owner, and follows the topic from then on.
@@ -105,7 +105,7 @@ class JobTopic:
                     self._require_ownership()
                 self._producer = self._new_producer()
                 self._commit(self._producer, [self._owner])
-        self._thread.start()
+        self.start()
         if before is None or not before.running:
             return 0.0
         log.warning("takes over from %s: if that still runs, it stops now", before.process)
@@ -161,12 +161,6 @@ class JobTopic:
     def note(self, progress: QueryProgress) -> None:
         """Has a query's progress written within a few seconds; returns at once."""
         self._progress[progress.query] = progress
-
-    def stop(self, patience_s: float = 5.0) -> None:
-        """Writes the last progress, and that this job has stopped; waits ``patience_s`` at most."""
-        self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join(patience_s)
 
     def _run(self) -> None:
         while not self._stopping.wait(_LOOK_S):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any, TypeAlias
 
 from kafka.errors import KafkaError
 
+from clientscope.background import Background
 from clientscope.errors import EnvironmentProblem
 from clientscope.kafka.access import Kafka
 from clientscope.kafka.admin import AdminClient, connected, no_broker, partition_offsets
@@ -198,7 +198,7 @@ log = logging.getLogger(__name__)
 EVERY_S = 5.0
 
 
-class TopicWatch:
+class TopicWatch(Background):
     """Asks Kafka every five seconds, in a thread of its own, so that nothing else waits for a broker that doesn't answer.
 
     Args:
@@ -220,16 +220,7 @@ class TopicWatch:
     ) -> None:
         self._ask, self._stale, self._refused, self._back = ask, stale, refused, back
         self.away = ""
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="topics", daemon=True)
-
-    def start(self) -> None:
-        """Begins to ask."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Asks no more; returns at once."""
-        self._stopped.set()
+        super().__init__("topics")
 
     def look(self) -> None:
         """One look."""
@@ -246,7 +237,7 @@ class TopicWatch:
             self._refused(query, another)
 
     def _run(self) -> None:
-        while not self._stopped.wait(EVERY_S):
+        while not self._stopping.wait(EVERY_S):
             try:
                 self.look()
             except Exception:  # one check is missed; the queries keep running
