@@ -64,7 +64,8 @@ def _spelled(known: Dialect | None, name: str, key: str, config_type: int, text:
 def value_unparsable(push: Push) -> Judgement:
     found, wrong = False, []
     for place, (setting, key) in enumerate(zip(push.settings, push.keys, strict=True)):
-        value, config_type = setting.value, int(_TYPES[setting.type])
+        value = setting.value
+        config_type: int = _TYPES[setting.type]
         if config_type not in _PARSED:  # by its name, then
             facts = push.facts(place) if key is None else None
             config_type = TYPES[key] if key is not None else facts.type if facts else Type.STRING

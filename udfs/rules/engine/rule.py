@@ -233,9 +233,12 @@ class Rule:
     def judge(self, push: Push) -> Judgement:
         """What it says by its bounds, or by the value that is wrong, of a push of a client that it is for."""
         if self.bounds:
-            number, passes = push.number(self.keys[0]), any(push.text(key) == text for key, text in self.unless.items())
-            limits = ((name, limit(push, self.code, name)) for name in self.bounds)
-            beyond = any(number < bound if name.startswith("minimum") else number > bound for name, bound in limits)
+            number, passes, beyond = push.number(self.keys[0]), False, False
+            for key, passing in self.unless.items():
+                passes = passes or push.text(key) == passing
+            for name in self.bounds:
+                bound = limit(push, self.code, name)
+                beyond = beyond or (number < bound if name.startswith("minimum") else number > bound)
             return judged(beyond and not passes, passes or known(number))
         text = push.text(self.keys[0]) if self.wrong else None
         return judged(text == self.wrong, text is not None and (not self.right or text in (self.wrong, *self.right)))
