@@ -27,6 +27,8 @@ from clientscope.errors import ClientscopeError
 from clientscope.kafka.access import KafkaAccess
 from clientscope.kafka.reader import OffsetRange, TopicReader
 from clientscope.kafka.writer import TopicWriter
+from clientscope.records.codec import encode
+from clientscope.records.quarantine_record import QuarantineRecord
 from clientscope.records.topics import QUARANTINE
 from streaming.checkpoints.job_records import SkippedRecord
 from streaming.checkpoints.job_topic import JobTopic
@@ -131,18 +133,19 @@ class FatalRecords:
         """Quarantines records as the history queries do: under a key that is the same if this is interrupted and repeated."""
         records: dict[str, bytes | None] = {}
         for record in found:
-            value = {
-                "version": 1,
-                "topic": record.topic,
-                "partition": record.partition,
-                "offset": record.offset,
-                "timestamp_ms": record.timestamp_ms,
-                "reason": CRASHED,
-                "length": len(record.value),
-                "digest": digest(record.value, self._digest_key),
-            }
-            key = json.dumps([record.topic, record.partition, record.offset], separators=(",", ":"))
-            records[key] = json.dumps(value, separators=(",", ":")).encode()
+            key = json.dumps(record[:3], separators=(",", ":"))
+            records[key] = encode(
+                QuarantineRecord(
+                    version=1,
+                    topic=record.topic,
+                    partition=record.partition,
+                    offset=record.offset,
+                    timestamp_ms=record.timestamp_ms,
+                    reason=CRASHED,
+                    length=len(record.value),
+                    digest=digest(record.value, self._digest_key),
+                )
+            )
         with closing(TopicWriter(self._kafka, QUARANTINE)) as writer:
             writer.write(records)
 
