@@ -79,10 +79,14 @@ class FindingsPublisher:
             self._caught_up = False
             self._opened = opened.pop_all()
 
-    def take(self, inputs: Sequence[EngineInput]) -> None:
-        """Takes in what comes, and writes what follows."""
+    def take(self, inputs: Sequence[EngineInput], overtake: bool = False) -> None:
+        """Takes in what comes, and writes what follows.
+
+        Args:
+            overtake: as for `FindingsEngine.apply`.
+        """
         with self._lock:
-            self._findings.apply(inputs)
+            self._findings.apply(inputs, overtake)
             self._publish()
             if not self._caught_up:
                 gc.freeze()  # nearly all of it stays, and each collection would go through it again: a sixth of a start's time

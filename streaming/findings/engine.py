@@ -78,7 +78,7 @@ class FindingsEngine:
         self._erased: dict[str, int] = {}
         self._is_catching_up = True
         self._tombstones: dict[str, LogPosition] = {}
-        self._times = AppendTimes()
+        self._times, self._times_ahead = AppendTimes(), AppendTimes()
         self._liveness = Liveness(CONNECTIONS_PER_CLIENT * most_clients)
         self.clients = PushedClients(self._liveness, most_clients)
         self.book = Book(self.clients, policy, published)
@@ -90,13 +90,14 @@ class FindingsEngine:
         self._comparisons = Comparisons(self.clients, self._liveness, self.book, thresholds, FactReports() if reports is None else reports)
         self._forgot_ms = self._newest_ms = 0
 
-    def apply(self, inputs: Iterable[EngineInput]) -> None:
+    def apply(self, inputs: Iterable[EngineInput], overtake: bool = False) -> None:
         """Takes in what a batch has; repeated and late records do no harm, and one that can't be taken in is passed over.
 
         Args:
             inputs: of ``clientscope.results`` and ``clientscope.inputs``.
+            overtake: whether they come from behind what is still to be read of what there was at the start.
         """
-        for ordered_ms, each in self._times.in_order(inputs):
+        for ordered_ms, each in (self._times_ahead if overtake else self._times).in_order(inputs):
             self._newest_ms = max(self._newest_ms, each.appended_ms)
             try:
                 self._apply(each, ordered_ms)
@@ -200,6 +201,7 @@ class FindingsEngine:
         self.kept.pushed(push)
         taken = self.clients.apply(push)
         if taken is None:
+            self._overtaken(push)
             return
         application, earlier = taken
         change = self.clients.started(application, push) if earlier is None else None
@@ -209,6 +211,13 @@ class FindingsEngine:
         self.book.pushed(application, push, earlier, leaks_only=self._is_catching_up and push.rank > 0)
         if self.clients.is_full:
             self._make_room(push)
+
+    def _overtaken(self, push: JudgedPush) -> None:
+        """A secret that it had counts, though what its client has pushed since was read before it."""
+        newer = self.clients.of(push.client)
+        if self._is_catching_up and newer is not None and newer.position.is_after(push.position):
+            self.book.pushed(self.clients.application(push.application), push, newer, leaks_only=True)
+            self.book.pushed(self.clients.applications[newer.application], newer, push, leaks_only=newer.rank > 0)
 
     def _make_room(self, push: JudgedPush) -> None:
         """At the start clients are known, too, that have been gone for long: these go before others, and one that comes then goes alone."""
@@ -264,6 +273,7 @@ class FindingsEngine:
         # Compaction may have removed what a tombstone erases, and whose time may be later than the tombstone's.
         self._erased |= {key: _EVER for key in self._tombstones if not self.kept.pushed_ms(key)}
         self._is_catching_up = False
+        self._times.meet(self._times_ahead)
         newest: dict[tuple[str, str | None, int], JudgedPush] = {}
         for push in self.clients.all():
             kind = push.application, push.client_type, push.rank

@@ -256,6 +256,11 @@ class AppendTimes:
         ordered = (self._ordered(which, of) for which, of in partitions.items())
         return sorted(chain.from_iterable(ordered), key=itemgetter(0))  # merges what is in order already
 
+    def meet(self, ahead: AppendTimes) -> None:
+        """What was read ahead of these records is followed by them no longer."""
+        for which, newest_ms in ahead._newest_ms.items():
+            self._newest_ms[which] = max(newest_ms, self._newest_ms[which])
+
     def _ordered(self, which: _Partition, inputs: Iterable[EngineInput]) -> Iterator[tuple[int, EngineInput]]:
         newest_ms = self._newest_ms[which]
         for each in sorted(inputs, key=attrgetter("offset")):

@@ -88,7 +88,7 @@ class LiveQuery(Running):
     """The query, the engines behind it, and the thread in which they follow it."""
 
     def __init__(self, job: JobContext) -> None:
-        kafka = KafkaAccess.of(job.settings)
+        self._kafka = kafka = KafkaAccess.of(job.settings)
         self._undecodable: Counter[str] = Counter()
         self._behind: dict[str, int] = {}
         self._failure: Exception | None = None
@@ -173,34 +173,43 @@ class LiveQuery(Running):
 
     def _follow(self) -> None:
         try:
-            self._follower.seek(self._inputs)  # first, so that of clients that are gone little is kept
-            for batches in self._follower.read():
-                self._take(batches)
-                if self._stopping.is_set():
-                    return
-            read = self._follower.positions()
-            self._follower.seek({at: OffsetRange(read[at], end) for at, (_, end) in self._inputs.items()} | self._results, growing=True)
+            self._follower.seek({at: OffsetRange(end, end) for at, (_, end) in self._results.items()}, growing=True)
+            with closing(TopicReader(self._kafka, "clientscope-stream")) as past:
+                self._read(past, self._inputs)  # first, so that of clients that are gone little is kept
+                self._read(past, self._results)
+            read = self._follower.positions() | {at: self._taken[at] for at in self._inputs}
+            self._follower.seek({at: OffsetRange(offset, offset) for at, offset in read.items()}, growing=True)
             while not self._stopping.is_set():
-                self._take(self._poll())
+                self._take(self._poll(_POLL_S))
+                self._taken |= self._follower.positions()
         except Exception as error:  # the query's own thread says so, and starts it again
             self._failure = error
 
-    def _poll(self) -> Batches:
+    def _read(self, past: TopicReader, ranges: Mapping[TopicPartition, OffsetRange]) -> None:
+        """Takes in what was there at the start. New results come between, so that a new secret waits for none of it."""
+        past.seek(ranges)
+        for batches in past.read():
+            self._take(batches)
+            self._taken |= past.positions()
+            self._take(self._poll(), overtake=True)
+            if self._stopping.is_set():
+                return
+
+    def _poll(self, timeout_s: float = 0.0) -> Batches:
         try:
-            return self._follower.poll(_POLL_S)
+            return self._follower.poll(timeout_s)
         except KafkaError as error:
             log.warning("%s could not be read, and is read again: %s", " and ".join(FOLLOWED), error)
             self._stopping.wait(_POLL_S)
             return {}
 
-    def _take(self, batches: Batches) -> None:
+    def _take(self, batches: Batches, overtake: bool = False) -> None:
         results = [found for at, records in batches.items() if at.topic == RESULTS for found in map(self._result, records) if found]
         inputs = [(record, found) for at, of in batches.items() if at.topic == INPUTS for record in of if (found := self._input(record))]
         if new := [found for record, found in inputs if record.offset >= self._gauges_from.get(record.partition, 0)]:
             self._gauges.take(new)
         if inputs or results:
-            self._findings.take([*(found for _, found in inputs), *results])
-        self._taken |= self._follower.positions()
+            self._findings.take([*(found for _, found in inputs), *results], overtake)
 
     def _result(self, record: Any) -> EngineInput | None:
         try:
