@@ -146,16 +146,16 @@ class Departures:
         return self._closed.get((push.gateway_key, push.epoch, push.connection))
 
     def left(self, there: There, at_ms: int) -> None:
-        """A client closed its last connection."""
-        self._left.pop(there, None)
-        self._left[there] = at_ms
+        """A client closed its last connection; one that it closed before may be read after it."""
+        self._left[there] = max(at_ms, self._left.pop(there, 0))
         if len(self._left) > MOST_LEFT:
             del self._left[next(iter(self._left))]
             self.left_full.left_out(tenant_of(there.principal, there.address))
 
-    def back(self, there: There) -> None:
-        """It has one again."""
-        self._left.pop(there, None)
+    def back(self, there: There, at_ms: int) -> None:
+        """It has one again, or what is read was open before it left."""
+        if self._left.get(there, at_ms) <= at_ms:
+            self._left.pop(there, None)
 
     def left_ms(self, there: There) -> int | None:
         """When it left; None where that isn't known."""
@@ -198,11 +198,13 @@ class OpenConnections:
     Attributes:
         principal: of the first; `streaming.findings.inputs.There` has none of clients that don't authenticate.
         count: how many are open.
+        closed_ms: when the last of those was closed that aren't; partitions are read one after the other.
     """
 
     there: There
     principal: str | None
     count: int = 0
+    closed_ms: int = 0
 
 
 class Liveness:
@@ -264,10 +266,11 @@ class Liveness:
                 self._drop(process, number)
                 if self._total >= self._most:
                     self._make_room()
-                self._put(process, record)
+                self._put(process, record, event.appended_ms)
         elif self._presence.close(process, number):
             self._rates.count(event)
-            self._leave(self._drop(process, number), event.appended_ms)
+            self._drop(process, number)
+            self._leave(_there(record), event.appended_ms)
             self._touched.append((process.key, number))  # though it was never known as open: its client's grace ends
             self._departures.closed(process.key, event)
 
@@ -305,7 +308,7 @@ class Liveness:
 
     def left_ms(self, there: There, push: JudgedPush | None = None) -> int | None:
         """When a client closed its last connection, with its like on the same host; or else the one it pushed on; None where not known."""
-        left_ms = self._departures.left_ms(there)
+        left_ms = None if self.has(there) else self._departures.left_ms(there)
         return self._departures.closed_ms(push) if left_ms is None and push is not None else left_ms
 
     def beat_ms(self, subject: str) -> float:
@@ -316,11 +319,15 @@ class Liveness:
     def _ended(self, process: GatewayProcess[OpenConnections], at_ms: float) -> None:
         """Nothing is open at a gateway any more."""
         for connection in list(process.open):
-            self._leave(self._drop(process, connection), int(at_ms))
+            if (client := self._drop(process, connection)) is not None:
+                self._leave(client.there, int(at_ms))
 
-    def _leave(self, client: There | None, at_ms: int) -> None:
-        if client is not None and client not in self._clients:
-            self._departures.left(client, at_ms)
+    def _leave(self, there: There, at_ms: int) -> None:
+        client = self._clients.get(there)
+        if client is None:
+            self._departures.left(there, at_ms)
+        else:
+            client.closed_ms = max(at_ms, client.closed_ms)
 
     def open_of(self, owners: Mapping[Who, str]) -> Counter[str]:
         """Connections that these clients have open, by owner. It looks at all clients, a million of them in a fifth of a second."""
@@ -348,19 +355,19 @@ class Liveness:
             gateway, number = cast(tuple[GatewayKey, int], each.key)
             self._drop(self._presence.processes[gateway], number)
 
-    def _put(self, process: GatewayProcess[OpenConnections], record: ClientConnectionRecord) -> None:
-        there = whereabouts(record.cluster_id, record.principal, record.client_id, record.client_address)
+    def _put(self, process: GatewayProcess[OpenConnections], record: ClientConnectionRecord, at_ms: int) -> None:
+        there = _there(record)
         client = self._clients.get(there)
         if client is None:
             client = self._clients[there] = OpenConnections(there, record.principal and intern(record.principal))
             self._moved[there] = None
-            self._departures.back(there)
+            self._departures.back(there, at_ms)
         client.count += 1
         process.open[record.connection_id] = record.sequence, client
         self._touched.append((process.key, record.connection_id))
         self._total += 1
 
-    def _drop(self, process: GatewayProcess[OpenConnections], connection: int) -> There | None:
+    def _drop(self, process: GatewayProcess[OpenConnections], connection: int) -> OpenConnections | None:
         """Forgets a connection; returns whose it was."""
         if connection not in process.open:
             return None
@@ -371,7 +378,11 @@ class Liveness:
         if not client.count:
             del self._clients[client.there]
             self._moved[client.there] = None
-        return client.there
+        return client
+
+
+def _there(record: ClientConnectionRecord) -> There:
+    return whereabouts(record.cluster_id, record.principal, record.client_id, record.client_address)
 
 
 _MOST_ALIKE = 64

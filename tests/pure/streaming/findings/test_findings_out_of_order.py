@@ -215,6 +215,18 @@ def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list
     assert findings == findings_in_order or "is erased" in steps
 
 
+@pytest.mark.parametrize("grown", range(1, 8))
+def test_client_is_kept_for_an_hour_after_it_left_whichever_partition_is_read_first(grown: int) -> None:
+    records = Records([("starts", 0, 0), ("leaves", 0, 0), ("starts", 0, 0), ("two hours pass", 0, 0), ("leaves", 0, 0)])
+    records.grow(grown, dict.fromkeys({each.key for each in records.written}, 1))
+    first, last = ([each for each in records.written if each.row.partition == which] for which in (1, 0))
+    job = Job([*first, *last], random.Random(0))  # noqa: S311  # an order, no secret
+    job.read_what_is_new()
+    _, pushes, live, _ = known(job.engine, records.now + 59 * MINUTE)
+    assert (len(pushes), live) == (1, set())
+    assert not known(job.engine, records.now + 2 * HOUR)[1]
+
+
 def test_clock_that_was_ahead_hides_no_later_loss_of_a_gateway() -> None:
     conditions = Conditions()
     engine = FindingsEngine({}, Policy(), Thresholds(), conditions)
