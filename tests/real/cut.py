@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import queue
+import asyncio
 import random
 import socket
 import struct
 import threading
-import time
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Coroutine
 from contextlib import suppress
-from types import TracebackType
+from typing import Any
+
+from patience import LIMIT_S
 
 from clientscope.local.process import free_port
 
@@ -29,91 +32,66 @@ class Cuttable:
         self.broken = 0
         self._port = port or free_port()
         self.address = f"127.0.0.1:{self._port}"
-        self._lock = threading.Lock()
-        self._open: set[socket.socket] = set()
-        self._listener: socket.socket | None = None
+        self._open: set[StreamWriter] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> Cuttable:
+        self._thread.start()
         self.restore()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cut()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
     def restore(self) -> None:
         """Takes connections again."""
-        listener = socket.socket()
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", self._port))
-        listener.listen(64)
-        self._listener = listener
-        threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+        self._server = self._do(asyncio.start_server(self._pump, "127.0.0.1", self._port))
 
     def cut(self) -> None:
         """Ends every connection, and refuses new ones."""
-        if self._listener is not None:
-            self._listener.shutdown(socket.SHUT_RDWR)
-            self._listener.close()
-            self._listener = None
-        with self._lock:
-            for one in self._open:
-                one.shutdown(socket.SHUT_RDWR)
-
-    def _accept(self, listener: socket.socket) -> None:
-        while True:
-            try:
-                near, _ = listener.accept()
-                far = socket.create_connection(self._upstream, 5)
-            except OSError:
-                return
-            threading.Thread(target=self._pump, args=(near, far), daemon=True).start()
-
-    def __enter__(self) -> Cuttable:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.cut()
+        self._do(self._end())
 
     def break_one(self) -> None:
         """Resets one connection, whatever it carries."""
-        with self._lock:
-            if not self._open:
-                return
+        self._do(self._reset())
+
+    def _do(self, what: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(what, self._loop).result(LIMIT_S)
+
+    async def _end(self) -> None:
+        self._server.close()
+        while self._open:
+            for one in self._open:
+                one.close()
+            await asyncio.sleep(0.01)
+
+    async def _reset(self) -> None:
+        if self._open:
             one = self._random.choice(sorted(self._open, key=id))
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+            one.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            one.transport.abort()
             self.broken += 1
 
-    def _pump(self, near: socket.socket, far: socket.socket) -> None:
-        with self._lock:
-            self._open |= {near, far}
-        ways = [threading.Thread(target=self._way, args=pair, daemon=True) for pair in ((near, far), (far, near))]
-        for way in ways:
-            way.start()
-        for way in ways:
-            way.join()
-        with self._lock:
-            self._open -= {near, far}
-        near.close()
-        far.close()
+    async def _pump(self, from_near: StreamReader, near: StreamWriter) -> None:
+        self._open.add(near)
+        try:
+            from_far, far = await asyncio.open_connection(*self._upstream)
+        except OSError:
+            near.close()
+        else:
+            self._open.add(far)
+            await asyncio.gather(self._way(from_near, far), self._way(from_far, near))
+            self._open.remove(far)
+        self._open.remove(near)
 
-    def _way(self, source: socket.socket, target: socket.socket) -> None:
-        waiting: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
-
-        def later() -> None:
-            with suppress(OSError):
-                while True:
-                    due, data = waiting.get()
-                    time.sleep(max(0.0, due - time.monotonic()))
-                    if not data:
-                        break
-                    target.sendall(data)
-            for one in (source, target):
-                with suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
-
-        writer = threading.Thread(target=later, daemon=True)
-        writer.start()
-        data = b"."
-        while data:
-            try:
-                data = source.recv(65536)
-            except OSError:
-                data = b""
-            waiting.put((time.monotonic() + self._random.uniform(*self._delay_ms) / 1000, data))
-        writer.join()
+    async def _way(self, source: StreamReader, target: StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await source.read(65536):
+                await asyncio.sleep(self._random.uniform(*self._delay_ms) / 1000)
+                target.write(data)
+                await target.drain()
+        target.close()
