@@ -9,8 +9,11 @@ import json
 import os
 import signal
 import time
+import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import kafka
 import pytest
@@ -18,19 +21,81 @@ from conftest import RunningBroker, start_broker
 from degraded import Volume, volume
 from every import every
 from kafka.admin import ConfigResource, ConfigResourceType
-from observe import java_below, metrics, page, read_all, told_findings
+from kafka.errors import KafkaError
+from observe import java_below, metrics, newest, page, read_all, told_findings
 from outcome import rows
-from patience import eventually, until
-from steady_load import SteadyLoad, latencies
+from patience import LIMIT_S, eventually, meanwhile, until
+from record_bytes import config_record, heartbeat, setting
 from stream_job import StreamJob
 
 from clientscope.local.broker import EmbeddedBroker
-from clientscope.records.topics import BY_NAME, CONNECTIONS, GAUGES
+from clientscope.records.topics import BY_NAME, CONFIGS, CONNECTIONS, FINDINGS, GAUGES, RESULTS
 
 pytestmark = pytest.mark.faults
 
 LIVE, HISTORY = ("live",), ("history_pushes", "history_connections")
-A_SECOND = 10
+LETTERS = str.maketrans("0123456789", "klmnopqrst")
+"""Digits at the end of a client.id would be taken for an instance's."""
+
+
+class SteadyLoad:
+    """A push of a new application and a heartbeat with new counts, for each `write`; what Kafka doesn't acknowledge isn't written again.
+
+    Attributes:
+        acknowledged: how often both were.
+        gateway: the heartbeats' gateway.
+    """
+
+    def __init__(self, servers: str, producer: kafka.KafkaProducer) -> None:
+        self.acknowledged = 0
+        self.gateway = f"load-{uuid.uuid4()}"
+        self._servers, self._producer = servers, producer
+        self._connections = uuid.uuid4().int % 10**8  # a client that pushes on another one's connection would replace it
+        self._written = 0
+
+    def writes(self, number: int = 20) -> None:
+        """Waits for so many more."""
+        before = self.acknowledged
+        until(lambda: self.acknowledged >= before + number)
+
+    def comes_out(self, after: int) -> bool:
+        """Whether results, findings and gauges have something of what it wrote after so many."""
+
+        def read(topic: str) -> list[dict[str, Any]]:
+            return [json.loads(value) for value in newest(self._servers, topic).values() if value is not None]
+
+        later = {self._client_id(number) for number in range(after + 1, self._written + 1)}
+        return (
+            any(each["client_id"] in later for each in read(RESULTS))
+            and any(each["application"].get("client_id") in later for each in read(FINDINGS))
+            and any(each["gateway"] == self.gateway and each.get("connections", 0) > after for each in read(GAUGES))
+        )
+
+    def _client_id(self, number: int) -> str:
+        return f"load{self._connections + number}".translate(LETTERS)
+
+    def write(self) -> None:
+        self._written += 1
+        number = self._written
+        client_id = self._client_id(number)
+        push = config_record(setting("acks", "0"), client_id=client_id, connection_id=self._connections + number)
+        counts = [("java", "1.0", number, 2 * number, number)]
+        beat = heartbeat(number, counts, gateway_id=self.gateway, heartbeat_interval_ms=600_000, timestamp_ms=number)
+        with suppress(KafkaError):
+            sent = [self._producer.send(CONFIGS, key=client_id.encode(), value=push)]
+            sent.append(self._producer.send(CONNECTIONS, key=self.gateway.encode(), value=beat))
+            for each in sent:
+                each.get(LIMIT_S)
+            self.acknowledged += 1
+
+
+@contextmanager
+def steady_load(servers: str) -> Iterator[SteadyLoad]:
+    """Writes ten times a second."""
+    with kafka.KafkaProducer(bootstrap_servers=servers, enable_idempotence=False) as producer:  # an idempotent one may end with the broker
+        load = SteadyLoad(servers, producer)
+        with meanwhile(load.write, 0.1):
+            yield load
 
 
 class JobOnASmallDisk(StreamJob):
@@ -82,19 +147,10 @@ def job(folder: Path) -> Iterator[JobOnASmallDisk]:
             started.stop()
 
 
-def writes(load: SteadyLoad, number: int = 20) -> None:
-    before = load.acknowledged
-    until(lambda: load.acknowledged >= before + number)
-
-
-def now_ms() -> int:
-    return int(time.time() * 1000)
-
-
 def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job: JobOnASmallDisk) -> None:
-    with SteadyLoad(job.servers, A_SECOND) as load:
-        writes(load, 50)  # until all is warm
-        filled = now_ms()
+    with steady_load(job.servers) as load:
+        load.writes(50)  # until all is warm
+        filled = load.acknowledged
         job.disk.fill()
         assert eventually(job.only_history_is_parked), job.of_queries("query_running")
         assert eventually(lambda: job.said_parked("open")), told_findings(job.servers, "OP005")
@@ -105,7 +161,7 @@ def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job:
         assert all("No space left on device (os error 28); make room where --history-dir" in line for line in every(said)), said
         assert job.probe("healthz")[0] == 200, "no restart makes room"
         assert [job.of_queries("query_restarts")[query] for query in LIVE] == [0]
-        until(lambda: all(latencies(job.servers, filled, now_ms())), why="results, gauges and findings come out meanwhile")
+        until(lambda: load.comes_out(filled), why="results, gauges and findings come out meanwhile")
         job.disk.relieve()
         assert eventually(job.is_ready), job.probe("readyz")
     assert eventually(lambda: job.said_parked("resolved")), told_findings(job.servers, "OP005")
@@ -114,8 +170,8 @@ def test_f47_a_full_disk_of_history_parks_history_alone_until_there_is_room(job:
 
 
 def test_f47_a_job_outlives_internal_and_continues_by_itself(job: JobOnASmallDisk) -> None:
-    with SteadyLoad(job.servers, A_SECOND) as load:
-        writes(load)
+    with steady_load(job.servers) as load:
+        load.writes()
         job.started.stop()
         began, healthy = time.monotonic(), {200}
 
@@ -130,7 +186,7 @@ def test_f47_a_job_outlives_internal_and_continues_by_itself(job: JobOnASmallDis
         assert healthy == {200}, "no restart brings Kafka back"
         job.started.start()
         assert eventually(job.is_ready), job.probe("readyz")
-        writes(load, 50)
+        load.writes(50)
     job.comes_out()
     job.processes.check()
 
@@ -143,18 +199,18 @@ def retain(servers: str, milliseconds: int) -> None:
 
 
 def test_f47_what_retention_takes_from_parked_history_is_skipped_counted_and_said(job: JobOnASmallDisk) -> None:
-    with SteadyLoad(job.servers, A_SECOND) as load:
-        writes(load)
+    with steady_load(job.servers) as load:
+        load.writes()
         job.disk.fill()
         assert eventually(job.only_history_is_parked), job.of_queries("query_running")
-        writes(load, 50)
+        load.writes(50)
     until(lambda: job.read_newest("live"), why="retention is to overtake history alone")
     written = {(CONNECTIONS, each.partition, each.offset) for each in read_all(job.servers, CONNECTIONS)}
     retain(job.servers, 1)
     until(lambda: not read_all(job.servers, CONNECTIONS))
     retain(job.servers, BY_NAME[CONNECTIONS].required_retention_ms)
-    with SteadyLoad(job.servers, A_SECOND) as load:
-        writes(load)
+    with steady_load(job.servers) as load:
+        load.writes()
     kept = {(CONNECTIONS, each.partition, each.offset) for each in read_all(job.servers, CONNECTIONS)}
     job.disk.relieve()
     assert eventually(job.is_ready), job.probe("readyz")
@@ -171,24 +227,24 @@ def test_f47_what_retention_takes_from_parked_history_is_skipped_counted_and_sai
 
 def test_f47_gauges_continue_without_records_that_are_gone(job: JobOnASmallDisk) -> None:
     """Spark stands still while heartbeats come and go; the next one has all counts again."""
-    with SteadyLoad(job.servers, A_SECOND) as seen:
-        writes(seen)
+    with steady_load(job.servers) as seen:
+        seen.writes()
     until(lambda: job.read_newest("live"))
     lost = job.lost().get("live", 0)
     jvm = java_below(job.processes.pid("stream"))
     os.kill(jvm, signal.SIGSTOP)
     try:
-        with SteadyLoad(job.servers, A_SECOND) as unseen:
-            writes(unseen)
+        with steady_load(job.servers) as unseen:
+            unseen.writes()
         retain(job.servers, 1)
         until(lambda: not read_all(job.servers, CONNECTIONS))
         retain(job.servers, BY_NAME[CONNECTIONS].required_retention_ms)
     finally:
         os.kill(jvm, signal.SIGCONT)
-    with SteadyLoad(job.servers, A_SECOND) as load:
-        writes(load)
+    with steady_load(job.servers) as load:
+        load.writes()
         assert eventually(lambda: job.lost().get("live", 0) > lost), job.lost()
-        writes(load)
+        load.writes()
     assert eventually(job.is_ready), job.probe("readyz")
     lost += unseen.acknowledged
     assert job.lost()["live"] == lost
