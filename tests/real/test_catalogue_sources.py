@@ -11,15 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clients.java import JavaClient
 from clients.process import locked_go_version
 
-from clientscope.catalog import sensitive
-from clientscope.catalog.configs import TYPES, ClientType, Type
-from clientscope.catalog.dialects import dialect
 from clientscope.catalog.settings import Facts, KnownSetting, Library, libraries, numbers
 from clientscope.local import jars
-from clientscope.records.enums import ValueState
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
@@ -81,38 +76,6 @@ def test_kafkajs(tmp_path: Path) -> None:
 
 
 KINDS = {"producer", "consumer", "share-consumer", "admin"}
-CLASS_LISTS = ("metric.reporters", "partition.assignment.strategy")
-"""Redacted in pushes, but known as defaults."""
-
-
-def defined(java: Any, config: Any) -> dict[str, str]:
-    """What isn't empty, may be pushed or is a list of classes, and is in the catalogue, in Kafka's text."""
-    definition = java.common.config.ConfigDef
-    found = {}
-    for key, config_key in dict(config.configDef().configKeys()).items():
-        value = config.configDef().defaultValues().get(key)
-        text = "" if value is None else definition.convertToString(value, config_key.type())
-        if text and key in TYPES and (sensitive.reason(key, text, TYPES[key]) is ValueState.PRESENT or key in CLASS_LISTS):
-            assert TYPES[key] is Type[config_key.type().name()], key
-            found[key] = text.replace("class ", "")
-    return found
-
-
-@pytest.mark.parametrize("configuration", ["client-2.8", "client-3.9", "client-4.4"])
-def test_defaults_are_those_of_the_jar(configuration: str) -> None:
-    with JavaClient("127.0.0.1:1", configuration) as client:
-        _, version = client.identity
-        clients = client.kafka.clients
-        configs = {
-            ClientType.PRODUCER: clients.producer.ProducerConfig,
-            ClientType.CONSUMER: clients.consumer.ConsumerConfig,
-            ClientType.ADMIN: clients.admin.AdminClientConfig,
-        }
-        for client_type, config in configs.items():
-            expected = defined(client.kafka, config)
-            if "share.acquire.mode" in expected:
-                expected["share.acquire.mode"] = expected["share.acquire.mode"].lower()
-            assert dialect("java").defaults_of(client_type, version) == expected
 
 
 @pytest.mark.parametrize("configuration", ["client-2.8", "client-3.9", "client-4.4"])
