@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from conftest import running_broker
 from forked import printed
 from kafka.protocol.admin import DescribeClusterRequest
 from observe import page
@@ -65,14 +64,11 @@ def test_what_the_gateway_says(broker: Any, tmp_path: Any, answers: bool, flags:
     assert said is not answers
 
 
-def test_each_brokers_gateway_is_asked_before_anything_is_inferred(tmp_path: Any) -> None:
+def test_each_brokers_gateway_is_asked_before_anything_is_inferred(spare: Any, tmp_path: Any) -> None:
     declared = ("--broker-software-name", "Mine", "--broker-software-version", "1.0")
-    with (
-        running_broker(tmp_path / "broker") as broker,
-        broker.gateway(tmp_path / "gateway", *declared, advertised=True),
-    ):
-        through, beside = ("--bootstrap-servers", broker.advertised), ("--bootstrap-servers", broker.internal)
-        jmx = ("--jmx", f"1=http://127.0.0.1:{broker.jmx_port}/metrics")
+    with spare.gateway(tmp_path, *declared, advertised=True):
+        through, beside = ("--bootstrap-servers", spare.advertised), ("--bootstrap-servers", spare.internal)
+        jmx = ("--jmx", f"1=http://127.0.0.1:{spare.jmx_port}/metrics")
         found = [listed(*through), listed(*through, "--software", "1=other"), listed(*through, *jmx), listed(*beside)]
         assert [(each["software_name"], each["software_version"], each["source"]) for each in found] == [
             ("Mine", "1.0", "gateway"),
