@@ -14,6 +14,7 @@ import pytest
 from conftest import RunningBroker, running_broker
 from every import every
 from observe import read_all
+from page_state import gauge
 from patience import until
 
 from clientscope.cli import main
@@ -47,8 +48,9 @@ class Load:
     def write(self, writer: TopicWriter, records: int) -> None:
         for _ in range(records):
             self._count += 1
-            key = gauge_key(self._chance.randrange(KEYS))
-            value = None if self._chance.random() < 0.2 else gauge(key, self._count)
+            record = gauge(self._count, gateway=f"gw-{self._chance.randrange(KEYS)}")
+            key = record.key.decode()
+            value = None if self._chance.random() < 0.2 else record.value
             writer.write({key: value})
             self.last[key] = value
 
@@ -59,15 +61,6 @@ class Load:
     @property
     def values(self) -> dict[str, bytes]:
         return {key: value for key, value in self.last.items() if value is not None}
-
-
-def gauge_key(number: int) -> str:
-    return json.dumps(["c", 1, f"gw-{number}", "L", "n", "v"])
-
-
-def gauge(key: str, count: int) -> bytes:
-    names = {"cluster": "c", "broker": 1, "gateway": json.loads(key)[2], "listener": "L", "software_name": "n", "software_version": "v"}
-    return json.dumps({**names, "connections": count}).encode()
 
 
 class Followed:
