@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def secluded(folder: Path) -> Iterator[tuple[RunningBroker, Cuttable]]:
     }
     extra["controller.quorum.bootstrap.servers"] = extra["listeners"].rpartition("//")[2]
     with (
-        EmbeddedBroker(BrokerPlan(plan.port, internal, plan.advertised, plan.data_dir, extra=extra)),
+        EmbeddedBroker(replace(plan, extra=extra)),
         Cuttable(("127.0.0.1", internal), between) as cuttable,
     ):
         topics.create(f"127.0.0.1:{around}")
@@ -144,18 +145,13 @@ def test_f16_the_cluster_of_our_topics_is_gone_for_a_while(secluded: Any, tmp_pa
 @contextmanager
 def unauthorised(admin: kafka.KafkaAdminClient) -> Iterator[None]:
     """Nobody may write to the topic of connections."""
-    forbidden = ACL(
-        principal="User:ANONYMOUS", host="*", operation=ACLOperation.WRITE, permission_type=ACLPermissionType.DENY,
-        resource_pattern=ResourcePattern(ResourceType.TOPIC, CONNECTIONS),
-    )  # fmt: skip
-    admin.create_acls([forbidden])
+    topic = ResourcePattern(ResourceType.TOPIC, CONNECTIONS)
+    forbidden = ("User:ANONYMOUS", "*", ACLOperation.WRITE, ACLPermissionType.DENY, topic)
+    admin.create_acls([ACL(*forbidden)])
     try:
         yield
     finally:
-        assert admin.delete_acls([ACLFilter(
-            principal="User:ANONYMOUS", host="*", operation=ACLOperation.WRITE, permission_type=ACLPermissionType.DENY,
-            resource_pattern=ResourcePattern(ResourceType.TOPIC, CONNECTIONS),
-        )])  # fmt: skip
+        assert admin.delete_acls([ACLFilter(*forbidden)])
 
 
 @contextmanager
