@@ -3,55 +3,30 @@
 from __future__ import annotations
 
 import json
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import uuid4
 
 import pytest
-from conftest import RunningBroker, running_processes
-from observe import private_file, read_all, write
-from page_state import found, opened, pushed
+from conftest import RunningBroker, RunningGateway, running_processes
+from made_findings import fingerprint, leak
+from observe import private_file, push_one, read_all, write
 from patience import LIMIT_S, until
-from record_bytes import setting
 
 from clientscope.local.process import free_port
-from clientscope.records.client_key import client_key
-from clientscope.records.topics import DECISIONS
-from sinks.dashboard.state.known import TopicRecord
+from clientscope.records.topics import DECISIONS, FINDINGS
 
 TOKEN = "a-token-of-the-tests-only"
-FINGERPRINT = f"{0x5E4E:032x}"
-
-
-def records() -> list[TopicRecord]:
-    now = int(time.time() * 1000)
-    instances = [UUID(int=0x5E4E0 + number) for number in range(2)]
-    of = {"client_id": "serve-api", "client_address": "10.5.5.5"}
-    return [
-        *(
-            pushed(
-                0,
-                setting("acks", acks),
-                setting("linger.ms", "5"),
-                key=client_key("c", None, "10.5.5.5", instance, "", 0, 0),
-                client_instance_id=instance,
-                **of,
-            )
-            for acks, instance in zip(("all", "0"), instances, strict=True)
-        ),
-        opened(1, gateway="serve-api", at_ms=now, gateway_epoch=now, client_instance_id=instances[1], **of),
-        found(0x5E4E, kind="leak", code="SK001", clients=[{"client_id": "serve-api", "address": "10.5.5.5"}]),
-    ]
+FINGERPRINT = fingerprint(0x5E4E)
 
 
 @pytest.fixture
 def page(broker: RunningBroker, tmp_path: Path) -> Iterator[str]:
-    for record in records():
-        write(broker.internal, record.topic, (record.key, record.value))
+    finding = leak(0x5E4E, clients=[{"client_id": "serve-api", "address": "127.0.0.1"}])
+    write(broker.internal, FINDINGS, (FINGERPRINT.encode(), finding.model_dump_json().encode()))
     tokens = private_file(tmp_path / "tokens", f"alice {TOKEN}\n")
     address = f"127.0.0.1:{free_port()}"
     with running_processes(tmp_path) as processes:
@@ -72,14 +47,23 @@ def ask(url: str, cookie: str = "", body: Any = None) -> tuple[Any, str]:
         return json.loads(text) if text else None, (answer.headers["set-cookie"] or "").partition(";")[0]
 
 
-def test_a_token_a_clients_page_and_a_decision(page: str, broker: RunningBroker) -> None:
+def test_a_token_a_clients_page_and_a_decision(page: str, broker: RunningBroker, gateway: RunningGateway) -> None:
+    with gateway.named("serve-api", instance=uuid4()) as before:
+        assert push_one(before, "all") == 0
+    with gateway.named("serve-api", instance=uuid4()) as client:
+        assert push_one(client, "0") == 0
+        is_shown_and_decided(page, broker)
+
+
+def is_shown_and_decided(page: str, broker: RunningBroker) -> None:
     with pytest.raises(urllib.error.HTTPError, match="401"):
         ask(page + "clients")
     _, cookie = ask(page + "login", body={"token": TOKEN})
     me, _ = ask(page + "me", cookie)
     assert (me["name"], me["role"], me["external_url"]) == ("alice", "admin", "https://page.example/clients/")
-    (client,) = ask(page + "clients?q=client_id:serve-api", cookie)[0]["items"]
-    assert (client["findings"], client["connections"]) == ({"worst": "high", "count": 1}, 1)
+    (client,) = until(lambda: ask(page + "clients?q=client_id:serve-api", cookie)[0]["items"])
+    assert (client["findings"], client["connections"]) == ({"worst": "critical", "count": 1}, 1)
+    until(lambda: len(ask(page + f"clients/{client['key']}", cookie)[0]["starts"]), 2)
     detail, _ = ask(page + f"clients/{client['key']}", cookie)
     settings = {each["key"]: (each["value"], each["source"]) for each in detail["configuration"]["settings"]}
     assert settings["acks"] == ("0", "pushed")
