@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import served_page
@@ -21,7 +22,12 @@ Decision = tuple[str, bytes | None]
 
 
 class Stripping:
-    """A reverse proxy that serves the page under a path of its own; streams that are open are counted."""
+    """A reverse proxy that serves the page under a path of its own.
+
+    Attributes:
+        streams: how many event streams are open.
+        outside: paths that were asked for beyond the prefix.
+    """
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -48,35 +54,25 @@ class Stripping:
             self.streams -= is_stream
 
 
+@dataclass(frozen=True)
 class PageServer:
     """One that runs.
 
     Attributes:
+        state: what it shows; records may be applied at any time.
         url: of the page, with a slash at its end.
         decisions: what was written to ``clientscope.decisions``.
-        state: what it shows; records may be applied at any time.
-        outside: paths that were asked for beyond the prefix.
     """
 
-    def __init__(self, state: State, fleet: Fleet, url: str, proxy: Stripping, decisions: list[Decision]) -> None:
-        self.state = state
-        self.fleet = fleet
-        self.url = url
-        self.decisions = decisions
-        self._proxy = proxy
+    state: State
+    fleet: Fleet
+    url: str
+    proxy: Stripping
+    decisions: list[Decision]
 
     def apply(self, records: Iterable[TopicRecord]) -> None:
         """As a reader would."""
         self.state.apply(records)
-
-    @property
-    def streams(self) -> int:
-        """Event streams that are open."""
-        return self._proxy.streams
-
-    @property
-    def outside(self) -> list[str]:
-        return self._proxy.outside
 
 
 @contextmanager

@@ -167,7 +167,14 @@ def test_under_a_path_prefix(opens: Opens) -> None:
         sees(page, "#identity")
         page.go_back()
         there_are(page, ".list tr.row", 10)
-        assert server.outside == []
+        assert server.proxy.outside == []
+
+
+def all_follow(server: PageServer, *shown: Page) -> None:
+    """Something changes, and each of these shows it."""
+    server.apply(server.fleet.opened(server.fleet.members[0], 1, now_ms()))
+    for each in shown:
+        each.wait_for_function("version => Number(document.body.dataset.version) >= version", arg=server.state.version)
 
 
 def test_eight_tabs_hold_one_stream(opens: Opens) -> None:
@@ -180,16 +187,14 @@ def test_eight_tabs_hold_one_stream(opens: Opens) -> None:
             tabs.append(opens(address, init=HIDEABLE, context=tabs[0].context))
             is_live(tabs[-1])
         tabs[-1].wait_for_timeout(600)
-        assert server.streams == 1
+        assert server.proxy.streams == 1
         for tab in tabs:
             tabs[-1].evaluate("hide(true)")
             tab.evaluate("hide(false)")
-            server.apply(server.fleet.opened(server.fleet.members[0], 1, now_ms()))
-            version = server.state.version
-            tab.wait_for_function("version => Number(document.body.dataset.version) >= version", arg=version)
+            all_follow(server, tab)
             tab.evaluate("hide(true)")
         tabs[0].wait_for_timeout(600)
-        assert server.streams == 0
+        assert server.proxy.streams == 0
 
 
 @pytest.mark.long
@@ -201,24 +206,18 @@ def test_eight_visible_windows_stay_live_by_one_stream(opens: Opens) -> None:
             is_live(window)
             assert not window.evaluate("document.hidden")
 
-        def all_follow(shown: list[Page]) -> None:
-            server.apply(server.fleet.opened(server.fleet.members[0], 1, now_ms()))
-            version = server.state.version
-            for window in shown:
-                window.wait_for_function("version => Number(document.body.dataset.version) >= version", arg=version)
-
-        all_follow(windows)
-        assert server.streams == 1
+        all_follow(server, *windows)
+        assert server.proxy.streams == 1
         windows[0].close()  # it was the first, so it has the stream
-        all_follow(windows[1:])
+        all_follow(server, *windows[1:])
         for window in windows[1:]:
             is_live(window)
         windows[1].wait_for_timeout(600)
-        assert server.streams == 1
+        assert server.proxy.streams == 1
         late = opens(server.url, context=windows[1].context)
         is_live(late)
-        all_follow([*windows[1:], late])
-        assert server.streams == 1
+        all_follow(server, *windows[1:], late)
+        assert server.proxy.streams == 1
 
 
 def test_data_docs_open_from_the_page_and_need_nothing_but_themselves(browser: Browser, tmp_path: Path) -> None:
