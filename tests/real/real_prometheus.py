@@ -21,12 +21,11 @@ from clientscope.local.process import free_port
 
 
 @contextmanager
-def prometheus(targets: Mapping[str, str], directory: Path, address: str = "") -> Iterator[Callable[[str], list[Any]]]:
+def prometheus(targets: Mapping[str, str], directory: Path) -> Iterator[Callable[[str], list[Any]]]:
     """Scrapes twice a second, with the rules of deploy/; gives what answers a query.
 
     Args:
         targets: job → host and port.
-        address: where it listens; empty for any free port.
     """
     program = shutil.which("prometheus")
     assert program, "install Debian's prometheus (make prometheus)"
@@ -36,7 +35,7 @@ def prometheus(targets: Mapping[str, str], directory: Path, address: str = "") -
         "scrape_configs": [{"job_name": job, "static_configs": [{"targets": [target]}]} for job, target in targets.items()],
     }
     (directory / "prometheus.yml").write_text(yaml.safe_dump(settings))
-    address = address or f"127.0.0.1:{free_port()}"
+    address = f"127.0.0.1:{free_port()}"
     flags = (f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/data", f"--web.listen-address={address}")
 
     def answer(query: str) -> list[Any]:

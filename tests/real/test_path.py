@@ -23,7 +23,8 @@ import pytest
 from dashboards import queries, rules
 from every import every
 from forked import printed
-from observe import becomes, files_below, java_below, make_topic, metrics, newest, page, push_one, read_all, read_json, write
+from observe import becomes, files_below, java_below, make_topic, metrics, newest, page, push_one, read_all, write
+from outcome import quarantined
 from patience import LIMIT_S, until
 from real_prometheus import prometheus
 from record_bytes import config_record, setting
@@ -133,11 +134,6 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
     assert CANARY not in json.dumps([installation.api(path) for path in ("overview", "results", "clients", "connections")])
 
 
-def quarantined(installation: Any) -> dict[tuple[str, int, int], Any]:
-    """By topic, partition and offset."""
-    return {(row["topic"], row["partition"], row["offset"]): row for row in read_json(installation.broker.internal, QUARANTINE)}
-
-
 def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(installation: Any) -> None:
     good = config_record(setting("acks", "all"), client_id="after-poison")
     other = good.replace
@@ -160,8 +156,8 @@ def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(instal
             sent |= {(each.topic, each.partition, each.offset): (reason, len(value)) for each, value in zip(places, values, strict=True)}
     write(installation.broker.internal, CONFIGS, (b"good", b"\n" + good))
     until(lambda: len(results(installation, "after-poison")), 1)
-    until(lambda: quarantined(installation).keys() >= sent.keys())
-    rows = quarantined(installation)
+    until(lambda: quarantined(installation.broker.internal).keys() >= sent.keys())
+    rows = quarantined(installation.broker.internal)
     assert {place: (rows[place]["reason"], rows[place]["length"]) for place in sent} == sent
     assert all(len(rows[place]["digest"]) == 64 for place in every(sent))
     until(lambda: in_history(installation, client_id="after-poison"), ["after-poison"])
