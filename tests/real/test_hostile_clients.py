@@ -9,7 +9,7 @@ import os
 import socket
 import ssl
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,12 @@ def several(gateway: RunningGateway, stack: ExitStack, number: int) -> list[sock
     return [stack.enter_context(connected(gateway.address)) for _ in range(number)]
 
 
+def identify(clients: Iterable[socket.socket], name: bytes = b"name") -> None:
+    for each in clients:
+        each.sendall(api_versions(name))
+        assert each.recv(10)
+
+
 def others_are_served(gateway: RunningGateway) -> None:
     with gateway.named("other") as other:
         assert other.request(MetadataRequest(version=1, topics=None), MetadataResponse).brokers
@@ -69,9 +75,7 @@ def test_f42_refused_pushes_that_nobody_reads_the_answers_of_cost_nothing(bounde
     worker = WorkerMemory(bounded.pid)
     with ExitStack() as stack:
         attackers = several(bounded, stack, 8)
-        for each in attackers:
-            each.sendall(api_versions(b"n" * 30_000))
-            assert each.recv(10)
+        identify(attackers, b"n" * 30_000)
         flood(attackers, REFUSED * 7_000, 3)
         worker.watch(1)
         others_are_served(bounded)
@@ -152,9 +156,7 @@ def test_f42_clients_that_send_on_while_they_are_held(cluster: Cluster, authorit
         attackers = [
             stack.enter_context(context.wrap_socket(connected(gateway.address), server_hostname="127.0.0.1")) for _ in range(CONNECTIONS)
         ]
-        for each in attackers:
-            each.sendall(api_versions(b"name"))
-            assert each.recv(10)
+        identify(attackers)
         worker = WorkerMemory(gateway.pid)
         flood(list[socket.socket](attackers), REFUSED * 7_000, 6)
         worker.watch(1)
@@ -172,8 +174,7 @@ def test_f42_a_client_that_reads_nothing_and_then_speaks_no_tls_is_let_go(cluste
         bare = stack.enter_context(connected(gateway.address))
         own = stack.enter_context(socket.socket(fileno=os.dup(bare.fileno())))
         client = stack.enter_context(context.wrap_socket(own, server_hostname="127.0.0.1"))
-        client.sendall(api_versions(b"name"))
-        assert client.recv(10)
+        identify([client])
         (worker,) = workers(gateway.pid)
         before = sockets(worker)
         for correlation_id in range(4):  # more than the kernel's buffers take
@@ -188,10 +189,8 @@ def test_f42_a_client_that_reads_nothing_and_then_speaks_no_tls_is_let_go(cluste
 def test_f42_a_brokers_answers_that_no_client_reads(cluster: Cluster, authority: Authority, tmp_path: Path) -> None:
     large_record(cluster.plan.internal, TLS_TOPIC)
     with in_front(cluster, tmp_path, *upstream(authority), *BOUNDED, secure=True) as gateway, ExitStack() as stack:
-        readers = [stack.enter_context(connected(gateway.address)) for _ in range(CONNECTIONS)]
-        for each in readers:
-            each.sendall(api_versions(b"name"))
-            assert each.recv(10)
+        readers = several(gateway, stack, CONNECTIONS)
+        identify(readers)
         worker = WorkerMemory(gateway.pid)
         for each in readers:
             each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
