@@ -34,21 +34,16 @@ def the_push(internal: str, instance_id: uuid.UUID | None) -> Any:
     return record
 
 
-def identity(record: Any) -> tuple[Any, ...]:
-    """What a push of another connection and the client's connections have in common."""
-    return record.cluster_id, record.principal, record.client_address, record.client_id
+def has(record: Any, software: tuple[str, str], key: str, value: str) -> bool:
+    """Whether a push is of this software, and sets this."""
+    who = record.client_software_name, record.client_software_version
+    return who == software and (key, value, False) in [(each.key, each.value, each.default) for each in record.listed()]
 
 
-def connections(internal: str, client_id: str) -> list[Any]:
-    return [each for each in connection_records(internal, client_id=client_id) if each.kind != Kind.CLOSED]
-
-
-def settings_of(record: Any) -> dict[str, tuple[str | None, bool]]:
-    return {config.key: (config.value, config.default) for config in record.listed()}
-
-
-def software_of(record: Any) -> tuple[str, str]:
-    return record.client_software_name, record.client_software_version
+def is_of_its_connections(internal: str, record: Any) -> bool:
+    """Whether a push of another connection and the client's own have their names in common."""
+    names = {name: getattr(record, name) for name in ("cluster_id", "principal", "client_address", "client_id")}
+    return any(each.kind != Kind.CLOSED for each in connection_records(internal, **names))
 
 
 def test_confluent_kafka(broker: Any, gateway: Any) -> None:
@@ -57,8 +52,8 @@ def test_confluent_kafka(broker: Any, gateway: Any) -> None:
     producer = confluent_kafka.Producer({**conf, "sasl.password": ""})
     assert producer.list_topics(timeout=LIMIT_S).brokers
     record = the_push(broker.internal, future.result(LIMIT_S))
-    assert (software_of(record), settings_of(record)["linger.ms"]) == (CONFLUENT, ("7", False))
-    until(lambda: any(identity(each) == identity(record) for each in connections(broker.internal, "rd-app")))
+    assert has(record, CONFLUENT, "linger.ms", "7")
+    until(lambda: is_of_its_connections(broker.internal, record))
 
 
 def test_aiokafka(broker: Any, gateway: Any) -> None:
@@ -71,8 +66,8 @@ def test_aiokafka(broker: Any, gateway: Any) -> None:
             return await asyncio.wrap_future(future)
 
     record = the_push(broker.internal, asyncio.run(work()))
-    assert (software_of(record), settings_of(record)["fetch.min.bytes"]) == (software, ("2", False))
-    until(lambda: any(identity(each) == identity(record) for each in connections(broker.internal, "aio-app")))
+    assert has(record, software, "fetch.min.bytes", "2")
+    until(lambda: is_of_its_connections(broker.internal, record))
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +102,7 @@ def test_as_the_client_is_let_in(secured: tuple[RunningGateway, str], authority:
     future = push(settings, dialect="java", bootstrap_servers=gateway.address, software=software, **as_user(authority, mechanism))
     record = the_push(internal, future.result(LIMIT_S))
     assert (record.principal, record.client_id) == (f"User:{USERS[mechanism]}", "java-app")
-    assert (software_of(record), settings_of(record)["linger.ms"]) == (software, ("9", False))
+    assert has(record, software, "linger.ms", "9")
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
