@@ -122,8 +122,8 @@ class Secured:
         )
         return str(file)
 
-    def command(self, process: str) -> list[str]:
-        """What starts one of our processes."""
+    def command(self, process: str, config: Path | None = None) -> list[str]:
+        """What starts one of our processes, by its own file of settings or another."""
         more: dict[str, list[str]] = {
             "gateway": [
                 "--listen", self.plan.advertised, "--upstream", f"127.0.0.1:{self.plan.port}", "--heartbeat-interval-ms", "1000",
@@ -139,7 +139,7 @@ class Secured:
             "findings": ["00000000", "--why", "to see what it needs"],
         }  # fmt: skip
         words = ["findings", "reopen"] if process == "findings" else [process]
-        return [*words, "--config", self.config(process), *more.get(process, [])]
+        return [*words, "--config", str(config or self.config(process)), *more.get(process, [])]
 
 
 @pytest.fixture(scope="module")
@@ -228,8 +228,8 @@ def test_everything_works_with_the_least_rights_and_no_password_is_anywhere(secu
             found = eventually(lambda: '"alice-app"' in get(f"http://{page}/api/v1/results"))
         assert found, get(f"http://{page}/api/v1/results")[:500]
         # What is inferred of the client that pushes nothing may come first.
-        until(lambda: results(secured, "alice-app"))
-        seen = results(secured, "alice-app")[0]
+        admin = secured.access("admin", "PLAIN")
+        (seen, *_) = until(lambda: [each for each in read_json(topic=RESULTS, **admin) if each["client_id"] == "alice-app"])
         assert (seen["principal"], seen["security_protocol"], seen["software_name"]) == ("User:alice", "SASL_SSL", "kafka-python")
         shown = spark_pages(f"http://{spark_ui}")
         processes.check()
@@ -280,11 +280,6 @@ def sent(secured: Secured) -> Iterator[None]:
         assert other.flush(LIMIT_S) == 0
         assert failed == []
         yield
-
-
-def results(secured: Secured, client_id: str) -> list[dict[str, Any]]:
-    found = read_json(topic=RESULTS, **secured.access("admin", "PLAIN"))
-    return [result for result in found if result["client_id"] == client_id]
 
 
 def spark_pages(ui: str) -> str:
@@ -341,13 +336,9 @@ def test_our_processes_by_certificate(secured: Secured) -> None:
         f'"ssl.ca.location" = "{secured.authority.certificate}"\n'
         f'"ssl.certificate.location" = "{own.certificate}"\n"ssl.key.location" = "{own.key}"\n'
     )
-    more = [
-        "--checkpoint-dir", str(secured.home / "checkpoints-2"), "--history-dir", str(secured.home / "history-2"),
-        "--metrics-listen", "127.0.0.1:0",
-    ]  # fmt: skip
     with running_processes(secured.home / "by-certificate") as processes:
-        processes.start("stream", "stream", "--config", str(settings), "--driver-memory", "1g", *more)
-        processes.start("serve", "serve", "--config", str(settings), "--listen", "127.0.0.1:0")
+        for name in ("stream", "serve"):
+            processes.start(name, *secured.command(name, settings))
         for name in ("serve", "stream"):
             processes.await_ready(name, timeout_s=LIMIT_S)
 
