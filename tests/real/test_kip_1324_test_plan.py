@@ -69,19 +69,7 @@ def pushed(broker: RunningBroker, instance_id: uuid.UUID | None, expected: int =
     """The pushes of a client instance that were published; a push that Kafka is slow to acknowledge is answered before."""
     assert instance_id is not None
     until(lambda: len(configurations(broker.internal, client_instance_id=instance_id)) >= expected)
-    return list(configurations(broker.internal, client_instance_id=instance_id, origin=Origin.PUSHED))
-
-
-def connections_of(broker: RunningBroker, client_id: str, **fields: Any) -> list[Any]:
-    """Gateways' records of a client's connections."""
-    return list(connection_records(broker.internal, client_id=client_id, **fields))
-
-
-def properties(folder: Path, gateway: RunningGateway, settings: dict[str, str]) -> Path:
-    """A file for ``clientscope push``."""
-    path = folder / "client.properties"
-    path.write_text("".join(f"{key}={value}\n" for key, value in {"bootstrap.servers": gateway.address, **settings}.items()))
-    return path
+    return configurations(broker.internal, client_instance_id=instance_id, origin=Origin.PUSHED)
 
 
 def advertises(address: str) -> bool:
@@ -116,8 +104,8 @@ def test_complete_handshake_with_success(broker: RunningBroker, gateway: Running
     configs = {config.key: (config.value, config.type, config.default) for config in record.listed()}
     assert configs["linger.ms"] == ("3", "long", False)
     assert configs["acks"] == ("all", "string", True)
-    until(lambda: connections_of(broker, "plan-happy"))
-    identified = {record.client_instance_id for record in connections_of(broker, "plan-happy")}
+    until(lambda: connection_records(broker.internal, client_id="plan-happy"))
+    identified = {record.client_instance_id for record in connection_records(broker.internal, client_id="plan-happy")}
     assert identified == {str(producer.client_instance_id)}, "the same on every connection"
 
 
@@ -153,9 +141,9 @@ def test_clients_work_correctly_when_connecting_to_mix_of_old_and_new_brokers(
 def test_client_that_a_real_gateway_throttles_gets_through_in_the_end(
     broker: RunningBroker, gateway: RunningGateway, tmp_path: Path
 ) -> None:
-    with broker.gateway(tmp_path, "--push-rate", "2", "--push-burst", "1") as throttling:
+    with broker.gateway(tmp_path, "--push-rate", "0.5", "--push-burst", "1") as throttling:
         with throttling.named("plan", instance=uuid.uuid4()) as raw:
-            assert push_one(raw) == NONE, "which leaves nothing for half a second"
+            assert push_one(raw) == NONE, "which leaves nothing for two seconds"
         with KafkaAdminClient(bootstrap_servers=throttling.address) as client:
             use(client)
             assert len(pushed(broker, client.client_instance_id)) == 1
@@ -180,8 +168,8 @@ def test_each_client_type_sends_appropriate_configs_and_with_enable_config_push_
     with client_class(bootstrap_servers=gateway.address, client_id=name, enable_config_push=False) as client:
         use(client)
         assert client.client_instance_id is None
-    until(lambda: connections_of(broker, name, kind=Kind.CLOSED))
-    assert {record.client_instance_id for record in connections_of(broker, name)} == {None}
+    until(lambda: connection_records(broker.internal, client_id=name, kind=Kind.CLOSED))
+    assert {record.client_instance_id for record in connection_records(broker.internal, client_id=name)} == {None}
     assert configurations(broker.internal, client_id=name, origin=Origin.PUSHED) == []
 
 
@@ -192,7 +180,8 @@ def test_each_client_type_sends_appropriate_configs_and_with_enable_config_push_
 def test_clients_that_are_no_kafka_python_send_appropriate_configs_through_clientscope_push(
     broker: RunningBroker, gateway: RunningGateway, tmp_path: Path, client_type: ClientType, setting: str
 ) -> None:
-    path = properties(tmp_path, gateway, {"client.id": f"plan-{client_type.value}", setting: "7"})
+    path = tmp_path / "client.properties"
+    path.write_text(f"bootstrap.servers={gateway.address}\nclient.id=plan-{client_type.value}\n{setting}=7\n")
     said = PUSHED.fullmatch(run(path, "--client-type", client_type.value).stdout)
     assert said is not None
     (record,) = pushed(broker, uuid.UUID(said[4]))
