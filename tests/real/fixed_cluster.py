@@ -7,14 +7,13 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Producer
-from conftest import RunningGateway, running_gateway
+from conftest import RunningGateway, running_brokers, running_gateway
 from observe import children
 from patience import LIMIT_S, until
 
@@ -54,6 +53,7 @@ class FixedCluster:
     voters: Mapping[int, int]
     cluster_id: str
     brokers: dict[int, EmbeddedBroker] = field(default_factory=dict)
+    added: ExitStack = field(default_factory=ExitStack)
 
     @property
     def ports(self) -> dict[int, int]:
@@ -78,21 +78,16 @@ class FixedCluster:
             "controller.quorum.voters": ",".join(f"{voter}@127.0.0.1:{port}" for voter, port in self.voters.items()),
         }
         broker = EmbeddedBroker(replace(made, extra={**made.extra, **only_a_broker}))
-        broker.start()
-        self.brokers[node] = broker
+        self.brokers[node] = self.added.enter_context(broker)
 
 
 @contextmanager
 def running_cluster(folder: Path, extra: Mapping[str, str] | None = None, direct: bool = True) -> Iterator[FixedCluster]:
     """Three brokers, with clientscope's topics."""
     cluster = FixedCluster(folder, {node: free_port() for node in NODES}, new_cluster_id())
-    for node in NODES:
-        cluster.brokers[node] = EmbeddedBroker(plan(node, folder, cluster.voters, cluster.cluster_id, extra or {}, direct))
-    try:
-        for broker in cluster.brokers.values():
-            broker.launch()
-        for broker in cluster.brokers.values():
-            broker.await_up()
+    plans = [plan(node, folder, cluster.voters, cluster.cluster_id, extra or {}, direct) for node in NODES]
+    with running_brokers(plans) as brokers, cluster.added:
+        cluster.brokers.update(zip(NODES, brokers, strict=True))
 
         def created() -> bool:
             with suppress(EnvironmentProblem):  # a broker that is asked may not know yet what another one has created
@@ -102,9 +97,6 @@ def running_cluster(folder: Path, extra: Mapping[str, str] | None = None, direct
 
         until(created)
         yield cluster
-    finally:
-        with ThreadPoolExecutor() as pool:  # at once: the last of a quorum would wait in vain for the others
-            list(pool.map(EmbeddedBroker.stop, cluster.brokers.values()))
 
 
 def free_ports(number: int) -> range:
@@ -131,11 +123,11 @@ class InFront:
 
 
 @contextmanager
-def gateway_in_front(cluster: FixedCluster, folder: Path, *flags: str) -> Iterator[InFront]:
-    """One gateway for all brokers, whose ids begin at 1."""
+def gateway_in_front(bootstrap: str, folder: Path, *flags: str) -> Iterator[InFront]:
+    """One gateway for all brokers of a cluster, whose ids begin at 1."""
     ports = free_ports(5)
     wanted = ("--broker-ports", f"{ports[0]}-{ports[-1]}", "--first-broker-id", "1", *flags)
-    with running_gateway(cluster.clients, "127.0.0.1:1", folder, *wanted) as running:
+    with running_gateway(bootstrap, "127.0.0.1:1", folder, *wanted) as running:
         yield InFront(running, ports)
 
 

@@ -51,7 +51,7 @@ def cluster(folder: Path) -> Iterator[FixedCluster]:
 
 @pytest.fixture(scope="module")
 def in_front(cluster: FixedCluster, folder: Path) -> Iterator[InFront]:
-    with gateway_in_front(cluster, folder / "fixed-gateway") as running:
+    with gateway_in_front(cluster.clients, folder / "fixed-gateway") as running:
         yield running
 
 

@@ -16,9 +16,9 @@ import confluent_kafka
 import pytest
 from certificates import Authority
 from confluent_kafka.admin import AdminClient, NewTopic
-from conftest import PASSWORD, running_broker, running_gateway, sasl
+from conftest import PASSWORD, running_broker, sasl
 from every import every
-from fixed_cluster import InFront, free_ports
+from fixed_cluster import InFront, free_ports, gateway_in_front
 from forked import refused
 from observe import connection_records, make_topic, metrics, private_file, push_one
 from patience import LIMIT_S, until
@@ -30,15 +30,6 @@ from clientscope.local.process import free_port
 from clientscope.records.enums import Kind
 
 RELEASES = ["broker-2.4", "broker-2.8", "broker-3.6", "broker-3.9", "broker-4.0.0"]
-
-
-@contextmanager
-def in_front_of(bootstrap: str, folder: Path, *flags: str) -> Iterator[InFront]:
-    ports = free_ports(3)
-    with running_gateway(
-        bootstrap, "127.0.0.1:1", folder, "--broker-ports", f"{ports[0]}-{ports[-1]}", "--first-broker-id", "1", *flags
-    ) as running:
-        yield InFront(running, ports)
 
 
 def round_trip(settings: dict[str, Any]) -> None:
@@ -78,7 +69,7 @@ def test_clients_authenticate_to_the_broker(tmp_path: Path) -> None:
     )  # fmt: skip
     with EmbeddedBroker(plan):
         topics.create(plan.internal)
-        with in_front_of(plan.advertised, tmp_path / "logs", *own) as in_front:
+        with gateway_in_front(plan.advertised, tmp_path / "logs", *own) as in_front:
             login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "alice", "sasl.password": PASSWORD}
             round_trip({"bootstrap.servers": in_front.gateway.address, **login})
             gateway_id = f"{in_front.gateway.address}/1"
@@ -92,7 +83,7 @@ def test_clients_authenticate_to_the_broker(tmp_path: Path) -> None:
 @pytest.mark.matrix
 @pytest.mark.parametrize("release", RELEASES)
 def test_an_older_release(tmp_path: Path, release: str) -> None:
-    with running_broker(tmp_path / "broker", release) as broker, in_front_of(broker.internal, tmp_path / "logs") as in_front:
+    with running_broker(tmp_path / "broker", release) as broker, gateway_in_front(broker.internal, tmp_path / "logs") as in_front:
         round_trip({"bootstrap.servers": in_front.gateway.address})
         through = AdminClient({"bootstrap.servers": in_front.gateway.address}).list_topics(timeout=LIMIT_S).brokers
         assert [(b.id, b.port) for b in through.values()] == [(1, in_front.ports[0])]
@@ -107,7 +98,7 @@ def broker(folder: Path) -> Iterator[Any]:
 @pytest.mark.matrix
 def test_pushes_requests_and_goodbyes_are_each_brokers_own(broker: Any, tmp_path: Path) -> None:
     log = tmp_path / "requests.log"
-    with in_front_of(broker.internal, tmp_path / "logs", "--request-log", str(log), "--gateway-id", "whole") as in_front:
+    with gateway_in_front(broker.internal, tmp_path / "logs", "--request-log", str(log), "--gateway-id", "whole") as in_front:
         os.kill(in_front.gateway.pid, signal.SIGHUP)
         with RawClient.connect(in_front.address(1), "pusher") as client:
             client.api_versions("pusher", "1.0")
@@ -184,11 +175,11 @@ def cluster(folder: Path) -> Iterator[SecureCluster]:
         yield running
 
 
-def flags(cluster: SecureCluster, ports: range) -> list[str]:
+def flags(cluster: SecureCluster) -> list[str]:
     own = cluster.brokers.sign("gateway-for-brokers", subject="/CN=gateway")
     shown = cluster.clients.sign("gateway-for-clients", san=f"IP:{GATEWAY}")
     return [
-        "--broker-ports", f"{ports[0]}-{ports[-1]}", "--first-broker-id", "1", "--advertised-host", GATEWAY,
+        "--advertised-host", GATEWAY,
         *shown.flags(), *own.flags("--upstream-ssl"), "--upstream-ssl-ca-location", str(cluster.brokers.certificate),
         "--kafka-security-protocol", "SSL", "--kafka-ssl-ca-location", str(cluster.brokers.certificate),
         "--kafka-ssl-certificate-location", str(own.certificate), "--kafka-ssl-key-location", str(own.key),
@@ -197,9 +188,8 @@ def flags(cluster: SecureCluster, ports: range) -> list[str]:
 
 @pytest.fixture(scope="module")
 def in_front(cluster: SecureCluster) -> Iterator[InFront]:
-    ports = free_ports(3)
-    with running_gateway(cluster.bootstrap, "127.0.0.1:1", cluster.folder / "logs", *flags(cluster, ports)) as running:
-        yield InFront(running, ports)
+    with gateway_in_front(cluster.bootstrap, cluster.folder / "logs", *flags(cluster)) as running:
+        yield running
 
 
 def client_settings(cluster: SecureCluster, in_front: InFront) -> dict[str, str]:
@@ -222,16 +212,15 @@ def test_a_client_that_trusts_the_gateway_alone_produces_and_consumes(cluster: S
 
 @pytest.mark.matrix
 def test_a_broker_that_shows_a_certificate_of_another_name_gets_no_client(tmp_path: Path) -> None:
-    ports = free_ports(3)
     with secure_cluster(tmp_path, advertised="127.0.0.1") as cluster:
-        wanted = [*flags(cluster, ports), "--kafka-ssl-endpoint-identification-algorithm", "none"]
-        with running_gateway(cluster.bootstrap, "127.0.0.1:1", tmp_path / "logs", *wanted) as gateway:
-            producer = confluent_kafka.Producer(client_settings(cluster, InFront(gateway, ports)))
+        wanted = [*flags(cluster), "--kafka-ssl-endpoint-identification-algorithm", "none"]
+        with gateway_in_front(cluster.bootstrap, tmp_path / "logs", *wanted) as in_front:
+            producer = confluent_kafka.Producer(client_settings(cluster, in_front))
             refused = ("clientscope_gateway_upstream_failures_total", "SSLCertVerificationError")
 
             def is_refused() -> bool:
                 producer.poll(0.1)
-                return metrics(gateway.metrics_url).get(refused, 0) > 0
+                return metrics(in_front.gateway.metrics_url).get(refused, 0) > 0
 
             until(is_refused)
             producer.close()
