@@ -356,13 +356,6 @@ def test_tombstone_counts_for_minutes_for_what_its_client_pushed_before(engine: 
     assert engine.sizes()["findings"] == 0
 
 
-def test_f49_what_is_read_after_a_newer_push_without_it_is_over(engine: FindingsEngine) -> None:
-    for partition, (acks, at_ms) in enumerate([("all", NOW), ("0", NOW - 20 * MINUTE)]):
-        record = config_record(setting("acks", acks), client_id=f"app-{partition}", client_instance_id=UUID(int=partition))
-        engine.apply(pushed([(at_ms, record)], partition=partition))
-    assert [record.state for record in engine.changes(NOW + MINUTE).values() if record and record.code == "AN101"] == ["resolved"]
-
-
 @pytest.mark.parametrize(
     ("instance", "shift_ms", "rotated"),
     [(1, 1, True), (1, -1, False), (2, 1, True), (2, 0, False), (2, -1, False)],
