@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from uuid import UUID
 
 import oracle
 import pytest
@@ -160,23 +159,3 @@ def test_f28_the_sum_stays_the_truth_beyond_the_bound_of_the_gateway_or_of_the_j
         assert len(topic.series()) == min(len(counts), most + 1)
         (row,) = topic.gateways()
         assert row["other_series"] == (0 if by_gateway else max(0, len(counts) - most))
-
-
-def test_instances_opened_and_closed_are_the_gateways_own_and_each_connection_counts_once() -> None:
-    registry = ConnectionRegistry(GatewayPlace("cluster", 1, "g", 1, "CLIENT"))
-    gauges, topic = Gauges({}, now=0), Topic()
-
-    def beat(at_s: int) -> dict[str, int]:
-        at_ms = START_MS + at_s * 1000
-        topic.write(gauges.apply(rows((encode(record), at_ms) for record in registry.heartbeat(at_ms, 5000)), now=at_s))
-        (row,) = topic.gateways()
-        return {name: row[name] for name in ("instances", "opened_per_minute", "closed_per_minute", "opened", "closed")}
-
-    assert beat(0) == {"instances": 0, "opened_per_minute": 0, "closed_per_minute": 0, "opened": 0, "closed": 0}
-    for number in range(10):
-        registry.opened(number, "10.0.0.1", START_MS)
-        registry.identified(number, Identity("app", "x", "1", instance_id=UUID(int=1 + number % 2)), START_MS)
-    for number in range(4):
-        registry.closed(number, "client_closed", START_MS)
-    assert beat(5) == {"instances": 2, "opened_per_minute": 10, "closed_per_minute": 4, "opened": 10, "closed": 4}
-    assert beat(70) == {"instances": 2, "opened_per_minute": 0, "closed_per_minute": 0, "opened": 10, "closed": 4}
