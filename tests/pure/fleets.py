@@ -144,10 +144,9 @@ class Fleet:
 
     def _record(self, client: str = "orders-1", connection: int = 0, instance: int | None = None, **changes: Any) -> bytes:
         settings: Mapping[str, str] | list[RecordedSetting] = changes.pop("settings", {"acks": "all"})
-        fields = {"principal": "User:a", "client_address": "10.0.0.1", "gateway_epoch": 1, **changes}
+        fields = {"principal": "User:a", "client_id": client, "client_address": "10.0.0.1", "gateway_epoch": 1, **changes}
         return config_record(
             *(settings if isinstance(settings, list) else (setting(key, value) for key, value in settings.items())),
-            client_id=client,
             connection_id=connection,
             client_instance_id=None if instance is None else UUID(int=instance),
             **fields,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from datetime import date
+from typing import Any
 
 import oracle
 import pytest
@@ -21,43 +22,51 @@ from streaming.findings.inputs import JudgedPush
 
 LEAK = {"acks": "all", "sasl.password": "hunter2-canary"}
 TWICE = {**LEAK, "ssl.keystore.password": "hunter2-canary", "acks": "0"}
-PUSHED = (LEAK, TWICE, {"acks": "0"}, {"acks": "all"}, {"acks": "all", "linger.ms": "7", "retries": "0"}, {"token.type": "Kq7Zt9XwLm2Pv"})
-CLIENTS, ADDRESSES, INSTANCES = ("orders-1", "orders-2", "billing"), ("10.0.0.1", "10.0.0.2"), (None, 1, 2, 3)
+PUSHED = (
+    LEAK, TWICE, {"acks": "0"}, {"acks": "all"}, {"acks": "all", "linger.ms": "7", "retries": "0"}, {"token.type": "Kq7Zt9XwLm2Pv"},
+    {"security.protocol": "SASL_SSL"},
+)  # fmt: skip
+NAMES = (("orders-1", "User:a"), ("orders-1", "User:b"), ("orders-1", None), ("orders-2", "User:a"), ("billing", "User:a"))
+ADDRESSES, INSTANCES = ("10.0.0.1", "10.0.0.2"), (None, 1, 2, 3)
 
 
 class Histories(RuleBasedStateMachine):
-    """Clients come, push, move, share connections, leave and are erased; people decide; time passes; the job restarts."""
+    """Clients come, push, move, share connections, leave and are erased; people decide; time passes; the job restarts.
+
+    F41: they have the same instance ids, and those of two principals or of none the same names.
+    """
 
     @initialize()
     def begin(self) -> None:
         self.fleet = Fleet()
         self.epoch, self.restarted = 1, False
-        self.connections: list[tuple[int, str, str]] = []
+        self.connections: list[tuple[int, dict[str, Any]]] = []
         self.closed: dict[int, int] = {}
         self.forgotten, self.decided = set[str](), set[str]()
 
-    @rule(client=st.sampled_from(CLIENTS), address=st.sampled_from(ADDRESSES))
-    def connects(self, client: str, address: str) -> None:
-        self.connections.append((self.fleet.connect(client, address=address, epoch=self.epoch), client, address))
+    @rule(names=st.sampled_from(NAMES), address=st.sampled_from(ADDRESSES))
+    def connects(self, names: tuple[str, str | None], address: str) -> None:
+        connection = self.fleet.connect(*names, address, self.epoch)
+        self.connections.append((connection, {"client_id": names[0], "principal": names[1], "client_address": address}))
 
     @rule(which=st.integers(0, 30), instance=st.sampled_from(INSTANCES), pushed=st.sampled_from(PUSHED), group=st.sampled_from(("", "g")))
     def pushes(self, which: int, instance: int | None, pushed: dict[str, str], group: str) -> None:
         """On a connection that was closed up to a minute ago, or was never seen: the engine remembers closings for so long."""
         self.fleet.now += 10
-        known = [*self.connections, (1_000 + which, "orders-1", "10.0.0.1")]
-        number, client, address = known[which % len(known)]
+        known = [*self.connections, (1_000 + which, {"client_id": "orders-1"})]
+        number, identity = known[which % len(known)]
         if self.closed.get(number, self.fleet.now) < self.fleet.now - MINUTE:
             return
         given = {**pushed, "group.id": group} if group else pushed
-        self.fleet.push(client, number, instance, settings=given, client_address=address, gateway_epoch=self.epoch)
+        self.fleet.push(connection=number, instance=instance, settings=given, gateway_epoch=self.epoch, **identity)
 
     @rule(which=st.integers(0, 30))
     def leaves(self, which: int) -> None:
         if self.connections:
-            number, client, address = self.connections[which % len(self.connections)]
+            number, identity = self.connections[which % len(self.connections)]
             if number not in self.closed:
                 self.closed[number] = self.fleet.now
-                self.fleet.close(number, self.epoch, principal="User:a", client_id=client, client_address=address)
+                self.fleet.close(number, self.epoch, **identity)
 
     @rule()
     def the_gateway_restarts(self) -> None:

@@ -50,25 +50,6 @@ def test_f41_an_anonymous_client_replaces_nobody_from_another_address() -> None:
         assert (found.state, found.client_count, found.clients[0].address) == ("open", 1, "10.0.0.1")
 
 
-def test_f41_behind_one_address_another_principals_push_does_not_make_a_client_gone(fleet: Fleet) -> None:
-    """Its own connection is closed, others of it are open: that is known by its names, which another principal may have too."""
-    pushed_on = victim(fleet, LEAK, principal="User:a")
-    fleet.connect("orders-1", "User:a")
-    fleet.close(pushed_on, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
-    fleet.push("orders-1", fleet.connect("orders-1", "User:b"), instance=2, settings=CLEAN, principal="User:b")
-    fleet.later(20 * MINUTE)
-    assert fleet.counted("SK001") == ("open", 1)
-
-
-def test_f41_nor_does_another_principals_connection_keep_a_client_there(fleet: Fleet) -> None:
-    only = victim(fleet, LEAK, principal="User:a")
-    fleet.connect("orders-1", "User:b")
-    fleet.close(only, principal="User:a", client_id="orders-1", client_address="10.0.0.1")
-    fleet.later()
-    fleet.later(20 * MINUTE)
-    assert fleet.state("SK001") == "stopped"
-
-
 def test_who_does_not_authenticate_is_kafkas_anonymous_in_what_is_found(fleet: Fleet) -> None:
     connection = fleet.connect("orders-1", ANONYMOUS)
     fleet.push("orders-1", connection, instance=1, settings=LEAK, principal=ANONYMOUS)

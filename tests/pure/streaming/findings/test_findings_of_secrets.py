@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from every import every
-from fleets import HOUR, MINUTE, NOW, SECOND, Fleet
+from fleets import HOUR, SECOND, Fleet
 from record_bytes import setting
 
 from clientscope.findings.decisions import Decision, Resolution
@@ -54,31 +54,17 @@ def test_it_says_how_far_it_got(fleet: Fleet) -> None:
     assert (kept_back.redacted_at, kept_back.written_to) == (["gw-7"], [])
 
 
-@pytest.mark.parametrize("key", ["sasl.password", "ssl.key.password"])
-def test_it_is_never_resolved_but_stops(fleet: Fleet, key: str) -> None:
-    fleet.close(fleet.client(4, {key: SECRET}))
-    first = fleet.client(1, LEAK)
+def test_it_is_never_resolved_but_stops(fleet: Fleet) -> None:
+    fleet.close(fleet.client(1, LEAK))
+    fleet.client(2, CLEAN)
     fleet.later()
-    fleet.close(first)
-    fleet.later()
-    assert fleet.state("SK001") == "open", "a client that starts again isn't one that has stopped"
-    second = fleet.client(2, CLEAN)
-    fleet.later(SECOND)
-    found = fleet.one("SK001")
-    assert (found.state, found.client_count) == ("stopped", 0)
     fleet.later(40 * 24 * HOUR)
     fleet.restart(SECOND)
     assert fleet.state("SK001") == "stopped", "it waits for a person"
-    again = fleet.client(3, LEAK)
+    fleet.client(3, LEAK)
     fleet.write()
     found = fleet.one("SK001")
     assert (found.state, found.reopened, found.alert and found.alert.why) == ("open", 1, "reopened")
-    fleet.close(second)
-    fleet.close(again)
-    for minutes, state in ((9, "open"), (4, "stopped")):
-        for _ in range(minutes):
-            fleet.later()
-        assert fleet.state("SK001") == state, "once nobody has had it for ten minutes"
 
 
 def test_a_rotated_one_is_reopened_by_a_push_and_a_test_value_is_not() -> None:
@@ -128,32 +114,6 @@ def test_tokens_without_end_are_one_finding(fleet: Fleet) -> None:
     found = fleet.findings("SK001")
     assert len(found) == 21
     assert sum(finding.state == "open" for finding in found) == 1
-
-
-def test_who_is_connected_anew_with_a_secret_that_had_stopped_has_it_for_ten_minutes_from_then_on(fleet: Fleet) -> None:
-    fleet.close(fleet.client(1, LEAK))
-    for minutes in (1, 11):
-        fleet.later(minutes * MINUTE)
-    assert fleet.state("SK001") == "stopped"
-    again = fleet.connect()
-    fleet.later()
-    assert fleet.state("SK001") == "open"
-    fleet.close(again)
-    for minutes, state in ((1, "open"), (9, "open"), (1, "stopped")):
-        fleet.later(minutes * MINUTE)
-        assert fleet.state("SK001") == state
-
-
-def test_a_setting_that_is_kept_back_without_being_a_secret_is_no_leak(fleet: Fleet) -> None:
-    fleet.client(1, {"security.protocol": "SASL_SSL"})
-    fleet.write()
-    found = fleet.one("SK003")
-    assert (found.kind, found.severity, found.first_seen_ms) == ("setting", "info", NOW)
-    fleet.later(SECOND)
-    fleet.push(instance=1, settings=CLEAN)
-    fleet.write()
-    fleet.later()
-    assert fleet.state("SK003") == "resolved"
 
 
 def test_f34_a_secret_within_a_key_is_a_finding_that_names_it_by_its_digest(fleet: Fleet) -> None:

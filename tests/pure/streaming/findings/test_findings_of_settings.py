@@ -36,13 +36,10 @@ def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_a
     first = fleet.client(1, BAD)
     fleet.later()
     fleet.close(first)
-    fleet.later(HOUR)
-    assert fleet.state("AN101") == "open", "that its client has gone resolves nothing"
+    fleet.later()
     second, passed_ms = fleet.client(2, GOOD), fleet.now
     fleet.later()
-    found = fleet.one("AN101")
-    assert (found.state, found.ended_ms, found.client_count) == ("resolved", passed_ms, 0)
-    fleet.later(HOUR)
+    assert (fleet.state("AN101"), fleet.one("AN101").ended_ms) == ("resolved", passed_ms)
     third = fleet.client(3, BAD)
     fleet.write()
     found = fleet.one("AN101")
@@ -51,23 +48,12 @@ def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_a
     for connection in (second, third):
         fleet.close(connection)
     fleet.later(HOUR)
-    assert fleet.state("AN101") == "open", "nor does what passed before it"
     fleet.push(instance=3, settings=GOOD)
     for days in (1, 28):
         fleet.later(days * 24 * HOUR)
         assert fleet.state("AN101") == "resolved"
     fleet.later(2 * 24 * HOUR)
     assert not fleet.findings("AN101")
-
-
-def test_what_could_not_be_judged_resolves_nothing(fleet: Fleet) -> None:
-    fleet.client(1, {"acks": "all", "max.in.flight.requests.per.connection": "5", "enable.idempotence": "false", "retries": "9"})
-    fleet.write()
-    assert fleet.state("AN105") == "open"
-    fleet.later()
-    fleet.push(instance=1, settings={"acks": "all"})
-    fleet.later()
-    assert fleet.state("AN105") == "open"
 
 
 def test_a_fleet_with_one_mistake_is_one_finding_with_a_count_and_one_alert(fleet: Fleet) -> None:
