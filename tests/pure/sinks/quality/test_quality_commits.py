@@ -6,9 +6,9 @@ from datetime import date
 from pathlib import Path
 
 from deltalake import DeltaTable
-from quality_batches import append, connections, pushes
+from quality_batches import append, pushes
 
-from clientscope.records.topics import CONFIGS, CONNECTIONS
+from clientscope.records.topics import CONFIGS
 from sinks.history.erase import ErasureSubject, erase_rows
 from sinks.history.maintain import maintain
 from sinks.quality.samples import Commits, next_version, since
@@ -28,19 +28,6 @@ def test_a_damaged_table_still_has_a_next_version(tmp_path: Path) -> None:
     log.mkdir(parents=True)
     (log / f"{7:020}.json").write_text("cut")
     assert next_version(str(tmp_path / "pushes")) == 8
-
-
-def test_each_commit_is_seen_once(tmp_path: Path) -> None:
-    seen, version = [], 0
-    for number in (1, 2, 3):
-        append(tmp_path, CONNECTIONS, connections(number=number))
-        commits = since(str(tmp_path / "connections"), version)
-        seen += commits.files
-        version = commits.next_version
-    assert since(str(tmp_path / "connections"), version) == Commits((), 3)
-    assert {tmp_path / "connections" / path for path in seen} == {*(tmp_path / "connections").rglob("*.parquet")}
-    assert len(seen) == 3
-    assert since(str(tmp_path / "connections"), 0).files == tuple(seen), "the newest last"
 
 
 def test_what_maintenance_and_erasure_rewrite_is_not_new(tmp_path: Path) -> None:
