@@ -71,11 +71,6 @@ THIRDS = [beat(10 + part, heartbeat_part=part, heartbeat_parts=3) for part in ra
             (heartbeat(5, {"java": 1, "go": 2}), None),
         ],
         [
-            ([series(JAVA, 0, 1), series(GO, 1, 1), series(GO, 0, 1, gateway="h")], {"java": 1, "go": 1, "h go": 1}),
-            ([series(GO, 0, 3, epoch=2)], {"java": None, "go": 3}),
-            ([series(JAVA, 99, 5, epoch=1)], None),
-        ],
-        [
             ([series(JAVA, 0, 1)], {"java": 1}),
             *(([entry], {}) for entry in (THIRDS[2], THIRDS[0], THIRDS[0], THIRDS[2])),
             ([THIRDS[1]], {"java": None}),
@@ -94,7 +89,7 @@ THIRDS = [beat(10 + part, heartbeat_part=part, heartbeat_parts=3) for part in ra
         [([beat(20, **EARLY), series(GO, 15, 1)], {"go": 1}), ([beat(10)], {}), ([beat(21, **LATE)], {"go": None})],
     ],
     ids=[
-        "only what changed is written", "a new epoch replaces the old one's series, and only that gateway's",
+        "only what changed is written",
         "a heartbeat counts once all its parts have come, in any order", "parts of an earlier process complete no heartbeat",
         "parts that are lost make nothing void and are not kept for ever", "an older heartbeat leaves the parts of a newer one",
     ],
