@@ -13,7 +13,6 @@ from clientscope.catalog.configs import Type
 from clientscope.digest import DigestKey
 from clientscope.records.enums import Origin, ValueState
 from udfs.kernels.live import live
-from udfs.rules import registry as rules
 
 KEY = DigestKey(b"k" * 32)
 PLACES = (3, 0, pa.int32()), (100, 1, pa.int64()), (1_000, 10, pa.int64())
@@ -82,10 +81,6 @@ def test_each_rule_on_leaks_names_its_own(codes: list[str], settings: list[Any])
     assert list(found) == codes
     assert sum(map(len, found.values())) == len(settings) if codes else not found
     assert not any("value" in named for each in found.values() for named in each)
-
-
-def test_what_is_of_low_confidence_is_known_by_its_code() -> None:
-    assert {rule.code for rule in rules.RULES if rule.code in rules.LOW_CONFIDENCE} == {"SK004"}
 
 
 def test_a_rule_for_other_clients_is_not_listed() -> None:
