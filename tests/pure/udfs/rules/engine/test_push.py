@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -20,6 +20,9 @@ from clientscope.catalog.dialects import DIALECTS, LIBRDKAFKA
 from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.dialects.java import JAVA
 from clientscope.catalog.vocabulary import KEYS, SETTLED_BY, number, number_text
+from clientscope.profiles import APACHE, Profile, Thresholds
+from clientscope.profiles.client_patterns import ClientPattern
+from clientscope.profiles.thresholds import ProfileChoice
 from clientscope.records.enums import Origin, ValueState
 from udfs.rules.engine.push import SettingOf
 from udfs.rules.engine.rule import FIRED, NOT_EVALUABLE, PASSED
@@ -277,34 +280,13 @@ def test_rules_ask_for_settings_alone_that_may_be_shown() -> None:
         assert watched.seen <= KEYS
 
 
-@dataclass(frozen=True)
-class APrivateProfile:
-    """As clientscope's profiles are."""
-
-    off: frozenset[str] = frozenset()
-    on: frozenset[str] = frozenset()
-    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class ByGroup:
-    """Chooses by group, and remembers who was asked for."""
-
-    profiles: tuple[APrivateProfile, ...]
-    asked: list[tuple[str | None, str | None, str | None]]
-
-    def choose(self, principal: str | None, group: str | None, client_id: str | None) -> int:
-        self.asked.append((principal, group, client_id))
-        return 1 if group == "slow" else 0
-
-
 def test_profiles_have_their_own_limits_and_rules() -> None:
-    profiles = ByGroup((APrivateProfile(), APrivateProfile(off=frozenset({"AN207"}), limits={"AN202": {"minimum_ms": 60_000}})), [])
+    slow_ones = Profile("slow", off=frozenset({"AN207"}), limits={"AN202": {"minimum_ms": 60_000}})
+    profiles = Thresholds((APACHE, slow_ones), ProfileChoice(((ClientPattern(group=("slow",), client_id=("orders-1",)), 1),)))
     settings = (setting("session.timeout.ms", "45000"), setting("enable.auto.commit", "true"))
     quick, slow = (push_of(config_record(setting("group.id", group), *settings), thresholds=profiles) for group in ("quick", "slow"))
     assert [outcomes(quick)[code] for code in ("AN202", "AN207")] == [PASSED, FIRED]
     assert (outcomes(slow)["AN202"], "AN207" in outcomes(slow)) == (FIRED, False)
-    assert profiles.asked == [(None, "quick", "orders-1"), (None, "slow", "orders-1")]
 
 
 def test_a_whole_push_of_javas_is_settled_and_knows_what_has_no_value() -> None:
