@@ -137,14 +137,6 @@ def test_f44_each_table_is_filled_and_a_victim_keeps_what_it_has(small: None, fl
     }
 
 
-def test_f44_what_is_evicted_leaves_the_topic_too(small: None, fleet: Fleet) -> None:
-    for first in range(0, 200, 10):
-        invent(fleet, 10, first=first)
-        fleet.later(SECOND)
-    assert len(fleet.published) <= 60 + 5
-    assert {key for key, entry in fleet.engine.book.entries.items() if entry.published} == set(fleet.published)
-
-
 def test_f44_the_same_secret_in_invented_places_hides_no_place_of_another(small: None, fleet: Fleet) -> None:
     fleet.push("billing", fleet.connect("billing", VICTIM), 9, settings=LEAK, principal=VICTIM)
     fleet.write()
@@ -321,6 +313,9 @@ class Tables(RuleBasedStateMachine):
             name, code = f"orders{'abcdef'[number]}", {"leak": "SK001", "wrong": "AN101", "clean": ""}[pushed]
             assert not code or (name, code) in open_codes
         assert len(self.fleet.published) <= 60 + len(BOUNDS) + 1
+        assert {key for key, entry in self.fleet.engine.book.entries.items() if entry.published} == set(self.fleet.published), (
+            "what is evicted leaves the topic too"
+        )
 
 
 TestTables = Tables.TestCase
