@@ -102,6 +102,14 @@ def setting(key: str, value: str | None, **changed: Any) -> dict[str, Any]:
     return row | {"value_digest": None} | changed
 
 
+HELD_BACK = setting("sasl.jaas.config", None, value_state=int(ValueState.KEY_INFIX), value_length=90, value_digest=bytes(range(32)))
+
+
+def changed(one: dict[str, Any]) -> list[tuple[str, str | None, str | None]]:
+    """What an answer says of a start's or a difference's changes."""
+    return [(change["key"], change["before"], change["after"]) for change in one["changes"] or ()]
+
+
 def push(ms: int, *configs: dict[str, Any], **changed: Any) -> dict[str, Any]:
     """A row of ``pushes``."""
     row = {

@@ -176,11 +176,6 @@ def without_times(of: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-@pytest.fixture
-def engine() -> FindingsEngine:
-    return FindingsEngine({}, Policy(), Thresholds(), Conditions())
-
-
 @given(_steady | jumping, st.data())
 def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list[Step], data: st.DataObject) -> None:
     """Of times it does where a clock jumps; then the topics have one partition, as the newer of two pushes is the one behind the other.

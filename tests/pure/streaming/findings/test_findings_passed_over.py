@@ -38,10 +38,6 @@ def event(offset: int, **broken: Any) -> InputRecord:
     return replace(found, connection=replace(found.connection, **broken))
 
 
-def engine() -> FindingsEngine:
-    return FindingsEngine({}, Policy(), Thresholds(), Conditions())
-
-
 @pytest.mark.parametrize(
     ("broken", "where", "why"),
     [
@@ -52,20 +48,19 @@ def engine() -> FindingsEngine:
     ],
 )
 def test_record_that_the_engine_fails_at_is_passed_over(
-    broken: PushResult | InputRecord, where: str, why: str, caplog: pytest.LogCaptureFixture
+    engine: FindingsEngine, broken: PushResult | InputRecord, where: str, why: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    job = engine()
     with caplog.at_level(logging.ERROR):
-        job.apply([push(6, "orders"), broken, push(8, "etl")])
-    findings = {(record.code, record.severity, record.message) for record in job.changes(NOW + SECOND).values() if record}
+        engine.apply([push(6, "orders"), broken, push(8, "etl")])
+    findings = {(record.code, record.severity, record.message) for record in engine.changes(NOW + SECOND).values() if record}
     said = f"{where} was passed over, since the engine of findings failed at it ({why}): please report it."
     assert ("OP002", "high", said) in findings
     assert sum(code == "AN101" for code, *_ in findings) == 2, "the others count"
     assert said in caplog.text
     assert "Traceback" not in caplog.text, "its last line could have what a client said"
     assert "hunter2-canary" not in caplog.text
-    assert set(job.passed_over.take()) == {where.rsplit(" of ", 1)[-1]}
-    assert not job.passed_over.take(), "each is counted once"
+    assert set(engine.passed_over.take()) == {where.rsplit(" of ", 1)[-1]}
+    assert not engine.passed_over.take(), "each is counted once"
 
 
 def test_same_record_after_a_restart_is_the_same_finding() -> None:
@@ -79,33 +74,30 @@ def test_same_record_after_a_restart_is_the_same_finding() -> None:
     assert b'"reopened":0' in next(iter(published.values()))
 
 
-def test_finding_that_fails_holds_up_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    job = engine()
-    job.apply([push(6, "orders"), push(7, "web")])
-    broken = next(entry for entry in job.book.entries.values() if "orders" in (entry.application or ""))
+def test_finding_that_fails_holds_up_no_other(engine: FindingsEngine, caplog: pytest.LogCaptureFixture) -> None:
+    engine.apply([push(6, "orders"), push(7, "web")])
+    broken = next(entry for entry in engine.book.entries.values() if "orders" in (entry.application or ""))
     broken.application = "no JSON"
-    found = {record.code: record for record in job.changes(NOW + SECOND).values() if record}
+    found = {record.code: record for record in engine.changes(NOW + SECOND).values() if record}
     assert found["AN101"].application.client_id == "web"
-    (said,) = {record.message for record in job.changes(NOW + 2 * SECOND).values() if record and record.code == "OP002"}
+    (said,) = {record.message for record in engine.changes(NOW + 2 * SECOND).values() if record and record.code == "OP002"}
     assert said.startswith(f"Finding {broken.fingerprint} (AN101) was passed over")
     assert "no JSON" not in caplog.text
 
 
-def test_flood_of_failures_is_counted_and_does_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    job = engine()
-    job.apply([push(offset, "web", rules=None) for offset in range(100)])
-    assert job.passed_over.take() == {"clientscope.configs": 100}
+def test_flood_of_failures_is_counted_and_does_not_fill_the_log(engine: FindingsEngine, caplog: pytest.LogCaptureFixture) -> None:
+    engine.apply([push(offset, "web", rules=None) for offset in range(100)])
+    assert engine.passed_over.take() == {"clientscope.configs": 100}
     assert len(caplog.records) < 20
     assert "Record 0 of" in caplog.text
-    job.apply([push(offset, "web", rules=None) for offset in range(100, 110)])
+    engine.apply([push(offset, "web", rules=None) for offset in range(100, 110)])
     assert "Record 109 of" in caplog.text, "those that come later are named again"
     assert caplog.text.count(", in problems") == 1, "a place in the code is shown once"
 
 
-def test_comparison_that_fails_ends_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparison_that_fails_ends_nothing_else(engine: FindingsEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleet, "rare_values", lambda live, judges: {}["hunter2-canary"])
-    job = engine()
-    job.apply([push(6, "orders")])
-    assert "AN101" in {record.code for record in job.changes(NOW + SECOND).values() if record}
-    (said,) = {record.message for record in job.changes(NOW + 2 * SECOND).values() if record and record.code == "OP002"}
+    engine.apply([push(6, "orders")])
+    assert "AN101" in {record.code for record in engine.changes(NOW + SECOND).values() if record}
+    (said,) = {record.message for record in engine.changes(NOW + 2 * SECOND).values() if record and record.code == "OP002"}
     assert said == "A comparison of all clients was passed over, since the engine of findings failed at it (KeyError): please report it."

@@ -8,9 +8,8 @@ from uuid import UUID
 
 import pytest
 from golden import is_golden
-from past_tables import DAY_MS, HOUR_MS, MINUTE_MS, NOW_MS, append, push, setting
+from past_tables import DAY_MS, HELD_BACK, HOUR_MS, MINUTE_MS, NOW_MS, append, changed, push, setting
 
-from clientscope.records.enums import ValueState
 from sinks.dashboard.past import pushes, tables
 from sinks.dashboard.past.pushes import Whose
 from sinks.dashboard.past.tables import NoAnswer, Span, Tables
@@ -22,16 +21,9 @@ def ago(minutes: int) -> int:
     return NOW_MS - minutes * MINUTE_MS
 
 
-HELD_BACK = setting("sasl.jaas.config", None, value_state=int(ValueState.KEY_INFIX), value_length=90, value_digest=bytes(range(32)))
-
-
 def differing(folder: Path, span: Span = SPAN, **whose: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [*pushes.differences(Tables(folder), span, Whose(**whose))["items"]]  # type: ignore[list-item]
     return found
-
-
-def changed(one: dict[str, Any]) -> list[tuple[str, str | None, str | None]]:
-    return [(change["key"], change["before"], change["after"]) for change in one["changes"]]
 
 
 def instance(ms: int, name: str, acks: str, **more: Any) -> dict[str, Any]:
