@@ -1,4 +1,4 @@
-"""Times at which records were appended, and up to which partitions have been read, by one clock."""
+"""Times at which records were appended, and up to which partitions have been read: what test_gauges_catching_up.py does not play."""
 
 from __future__ import annotations
 
@@ -31,35 +31,11 @@ def test_at_the_start_gateways_have_time_to_return_since_kafka_may_have_been_awa
     assert not clock.waits
 
 
-def test_a_record_was_appended_before_the_answer_whose_end_is_behind_it(clock: ReadClock) -> None:
-    looking(clock, {0: 8, 1: 5}, 11, 12)
-    assert [clock.appended(0, offset, 12.5) for offset in (4, 5, 7)] == pytest.approx([0, 11, 11], abs=0.02)
-    assert clock.appended(0, 8, 12.5) == pytest.approx(12.5, abs=0.02), "no answer had it yet"
-    assert clock.appended(7, 0, 12.5) == pytest.approx(12.5, abs=0.02), "nor this partition"
-
-
-def test_a_partition_is_read_up_to_the_question_whose_answer_it_has_reached(clock: ReadClock) -> None:
-    assert clock.read_to() == (0, {0: 0, 1: 0})
-    clock.read({0: 5, 1: 4})
-    assert clock.read_to() == (0, pytest.approx({0: 10, 1: 0}, abs=0.02))
-    clock.looked({0: 6, 1: 5}, 11, 11.01)
-    clock.read({1: 5})
-    assert clock.read_to() == (pytest.approx(10, abs=0.02), pytest.approx({0: 10, 1: 11}, abs=0.02))
-    clock.read({0: 4})
-    assert clock.read_to()[1][0] == pytest.approx(10, abs=0.02), "a report that comes late takes nothing back"
-
-
 def test_an_end_that_goes_back_is_not_reached_sooner(clock: ReadClock) -> None:
     clock.looked({0: 9, 1: 5}, 11, 11.01)
     clock.looked({0: 5, 1: 5}, 12, 12.01)
     clock.read({0: 8, 1: 5})
     assert clock.read_to()[1] == pytest.approx({0: 10, 1: 12}, abs=0.02)
-
-
-def test_a_partition_that_was_added_holds_back_what_all_have_read(clock: ReadClock) -> None:
-    clock.read({0: 5, 1: 5})
-    looking(clock, {0: 5, 1: 5, 2: 1}, 11, 13)
-    assert clock.read_to() == (pytest.approx(10, abs=0.02), pytest.approx({0: 13, 1: 13, 2: 10}, abs=0.02))
 
 
 @pytest.mark.parametrize("hidden", ["missed", "stalled", "slow"])
@@ -75,13 +51,6 @@ def test_it_stands_still_while_kafka_is_away(clock: ReadClock, hidden: str) -> N
     assert clock.read_to() == (pytest.approx(14, abs=0.1), pytest.approx({0: 14, 1: 14}, abs=0.1))
     looking(clock, {0: 5, 1: 5}, 305, 301 + RETURN_S)
     assert not clock.waits
-
-
-def test_what_was_said_to_be_later_than_the_last_answer_is_no_sign_of_life_after_an_outage(clock: ReadClock) -> None:
-    heard = clock.appended(0, 5, at=10.9)
-    clock.missed()
-    clock.looked({0: 6, 1: 5}, 60, 60.01)
-    assert clock.now(60.01) == heard == clock.returned
 
 
 def test_answers_are_bounded_where_each_of_them_is_slow(monkeypatch: pytest.MonkeyPatch, clock: ReadClock) -> None:
