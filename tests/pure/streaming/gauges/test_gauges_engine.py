@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from gauge_rows import Topic, beat, heartbeat, listed, series
 
-from clientscope.kafka.writer import partition_of
 from clientscope.presence import FORGOTTEN_MS
 from clientscope.records.input_record import InputRecord
 from streaming.gauges import Changes, Gauges
@@ -171,14 +170,6 @@ def test_an_older_append_time_does_not_make_a_gateway_silent_for_longer(gauges: 
         gauges.apply([listed(JAVA, offset, 1, offset=offset)], now=110, appended=lambda _, offset: appended[offset])
     assert changed(gauges.expire(heard_at + 15)) == {}
     assert changed(gauges.expire(heard_at + 15.1)) == {"java": None}
-
-
-def test_a_gateway_that_writes_to_another_partition_now_is_silent_only_as_far_as_that_was_read() -> None:
-    home = partition_of(b"g", range(4))
-    gauges = Gauges({}, now=0, home=partition_of)
-    gauges.apply([listed(JAVA, 1, 1, partition=(home + 1) % 4)], now=0)
-    assert changed(gauges.expire(15, {number: 15.0 if number == home else 1000.0 for number in range(4)})) == {}
-    assert changed(gauges.expire(15, dict.fromkeys(range(4), 15.1))) == {"java": None}
 
 
 def test_a_gateway_without_a_heartbeat_is_silent_as_far_as_all_partitions_were_read(gauges: Gauges) -> None:
