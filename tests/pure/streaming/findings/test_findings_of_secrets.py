@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from every import every
-from fleets import HOUR, SECOND, Fleet
+from fleets import HOUR, MINUTE, SECOND, Fleet
 from record_bytes import setting
 
 from clientscope.findings.decisions import Decision, Resolution
@@ -114,6 +114,20 @@ def test_tokens_without_end_are_one_finding(fleet: Fleet) -> None:
     found = fleet.findings("SK001")
     assert len(found) == 21
     assert sum(finding.state == "open" for finding in found) == 1
+
+
+def test_who_is_connected_anew_with_a_secret_that_had_stopped_has_it_for_ten_minutes_from_then_on(fleet: Fleet) -> None:
+    fleet.close(fleet.client(1, LEAK))
+    for minutes in (1, 11):
+        fleet.later(minutes * MINUTE)
+    assert fleet.state("SK001") == "stopped"
+    again = fleet.connect()
+    fleet.later()
+    assert fleet.state("SK001") == "open"
+    fleet.close(again)
+    for minutes, state in ((1, "open"), (9, "open"), (1, "stopped")):
+        fleet.later(minutes * MINUTE)
+        assert fleet.state("SK001") == state
 
 
 def test_f34_a_secret_within_a_key_is_a_finding_that_names_it_by_its_digest(fleet: Fleet) -> None:

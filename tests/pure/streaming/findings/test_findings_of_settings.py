@@ -56,6 +56,16 @@ def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_a
     assert not fleet.findings("AN101")
 
 
+def test_what_could_not_be_judged_resolves_nothing(fleet: Fleet) -> None:
+    fleet.client(1, {"acks": "all", "max.in.flight.requests.per.connection": "5", "enable.idempotence": "false", "retries": "9"})
+    fleet.write()
+    assert fleet.state("AN105") == "open"
+    fleet.later()
+    fleet.push(instance=1, settings={"acks": "all"})
+    fleet.later()
+    assert fleet.state("AN105") == "open"
+
+
 def test_a_fleet_with_one_mistake_is_one_finding_with_a_count_and_one_alert(fleet: Fleet) -> None:
     for number in range(30):
         fleet.client(number + 1, BAD, f"orders-{number}", client_address=f"10.0.0.{number}")
