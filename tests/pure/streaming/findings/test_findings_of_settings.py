@@ -63,6 +63,7 @@ def test_what_could_not_be_judged_resolves_nothing(fleet: Fleet) -> None:
     fleet.later()
     fleet.push(instance=1, settings={"acks": "all"})
     fleet.later()
+    fleet.later()
     assert fleet.state("AN105") == "open"
 
 
