@@ -305,7 +305,7 @@ class Tables(RuleBasedStateMachine):
     def what_others_have_is_reported(self) -> None:
         if not hasattr(self, "fleet"):
             return
-        self.fleet.later(SECOND)
+        self.fleet.later(31 * SECOND)  # counts alone are written each half a minute
         open_codes = {
             (each.application.client_id, each.code) for each in of(self.fleet, VICTIM) if each.state == "open" and each.client_count
         }
