@@ -6,7 +6,7 @@ MINOR := 'import sys; print("%d.%d" % sys.version_info[:2])'
 SPARKS := 3.5 4.0 4.1
 CHROMIUM := $(firstword $(wildcard /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome))
 
-.PHONY: sparks test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-real test-faults test-matrix test-turn mutants check check-page format-page test-long test-soak test-backlog bench-guard bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
+.PHONY: sparks fuzzer test-sparks faketime help demo fixtures screenshots docs docs-rules test test-pure test-pythons test-pythons-short test-real test-faults test-matrix test-turn mutants check check-page format-page test-long test-soak test-backlog bench-guard bench-client bench-gateway bench-lint bench-addresses bench-telemetry bench-request-settings bench-hostile bench-policy bench-decode bench-rules bench-findings bench-gauges bench-quality bench-history bench-page bench-browser bench-stream bench-restart bench-xray bench-first-report class-data lock clean venv java chromium prometheus
 help:            ## what there is
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 24
 
@@ -27,10 +27,11 @@ test-faults: $(REAL)  ## what fails, restarts, is attacked or secured; CI runs i
 	$(TIER) tests/real $(TWO_AT_A_TIME) -m "faults and not long"
 test-matrix: $(REAL) sparks  ## releases of clients, brokers and Spark, and their catalogues; SHARD=name for one of tests/shards.txt
 	$(BIN)/python -P tests/shard.py matrix $(SHARD)
-test-long: $(REAL) sparks  ## many repetitions, long statistics, memory over minutes, a million fuzzed pushes (Linux); SHARD=name for one
-	$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
+fuzzer: venv
+	-$(BIN)/pip install --quiet --disable-pip-version-check atheris==3.0.0
+test-long: $(REAL) sparks fuzzer  ## many repetitions, long statistics, memory over minutes, a million fuzzed pushes (Linux); SHARD=name for one
 	$(BIN)/python -P tests/shard.py long $(SHARD)
-test-turn: $(REAL)  ## one shard of these two, by the commit's turn: CI's, of at most four minutes, and never red
+test-turn: $(REAL) fuzzer  ## one shard of these two, by the commit's turn: CI's, of at most four minutes, and never red
 	$(BIN)/python -P tests/shard.py --turn
 mutants: .mutmut/.ready  ## how many of COUNT (200) small changes to the parts that decide the tests notice
 	PYTHONPATH=$(CURDIR)/.mutmut $(BIN)/python tools/mutants.py $(COUNT)
