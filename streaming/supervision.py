@@ -32,7 +32,7 @@ class BeginsAnew(EnvironmentProblem):
 
 @dataclass
 class Running:
-    """A query that was started, and what goes with it; nothing does with a plain one."""
+    """A query that was started. What else a query needs while it runs, its subclass has."""
 
     query: StreamingQuery
 

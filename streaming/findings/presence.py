@@ -269,8 +269,10 @@ class Liveness:
                 self._put(process, record, event.appended_ms)
         elif self._presence.close(process, number):
             self._rates.count(event)
-            self._drop(process, number)
-            self._leave(_there(record), event.appended_ms)
+            there, dropped = _there(record), self._drop(process, number)
+            # What identified it may be still to be read: then it was dropped as another client's.
+            client = dropped if dropped is not None and dropped.there == there else self._clients.get(there)
+            self._leave(there, client, event.appended_ms)
             self._touched.append((process.key, number))  # though it was never known as open: its client's grace ends
             self._departures.closed(process.key, event)
 
@@ -320,14 +322,15 @@ class Liveness:
         """Nothing is open at a gateway any more."""
         for connection in list(process.open):
             if (client := self._drop(process, connection)) is not None:
-                self._leave(client.there, int(at_ms))
+                self._leave(client.there, client, int(at_ms))
 
-    def _leave(self, there: There, at_ms: int) -> None:
-        client = self._clients.get(there)
-        if client is None:
+    def _leave(self, there: There, client: OpenConnections | None, at_ms: int) -> None:
+        if client is None:  # what it closed was never read as open
             self._departures.left(there, at_ms)
-        else:
-            client.closed_ms = max(at_ms, client.closed_ms)
+            return
+        client.closed_ms = max(at_ms, client.closed_ms)
+        if not client.count:
+            self._departures.left(client.there, client.closed_ms)
 
     def open_of(self, owners: Mapping[Who, str]) -> Counter[str]:
         """Connections that these clients have open, by owner. It looks at all clients, a million of them in a fifth of a second."""

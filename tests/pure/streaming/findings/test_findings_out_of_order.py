@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -27,7 +28,7 @@ from clientscope.records.input_record import InputRecord
 from clientscope.records.result_record import PushResult
 from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
-from streaming.findings.inputs import EngineInput
+from streaming.findings.inputs import EngineInput, whereabouts
 
 CLIENTS = range(5)
 CONFIGURATIONS = ({"acks": "0"}, {"acks": "all"}, {"acks": "all", "sasl.password": "hunter2-canary"})
@@ -211,15 +212,46 @@ def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list
 
 
 @pytest.mark.parametrize("grown", range(1, 8))
-def test_client_is_kept_for_an_hour_after_it_left_whichever_partition_is_read_first(grown: int) -> None:
+def test_client_is_kept_for_an_hour_after_it_left_however_partitions_are_read(grown: int) -> None:
     records = Records([("starts", 0, 0), ("leaves", 0, 0), ("starts", 0, 0), ("two hours pass", 0, 0), ("leaves", 0, 0)])
     records.grow(grown, dict.fromkeys({each.key for each in records.written}, 1))
-    first, last = ([each for each in records.written if each.row.partition == which] for which in (1, 0))
-    job = Job([*first, *last], random.Random(0))  # noqa: S311  # an order, no secret
-    job.read_what_is_new()
-    _, pushes, live, _ = known(job.engine, records.now + 59 * MINUTE)
-    assert (len(pushes), live) == (1, set())
-    assert not known(job.engine, records.now + 2 * HOUR)[1]
+    for first in combinations(range(8), grown):  # the places of what is in the first partition
+        partitions = [iter([each for each in records.written if each.row.partition == which]) for which in (0, 1)]
+        job = Job([next(partitions[place not in first]) for place in range(8)], random.Random(0))  # noqa: S311  # an order, no secret
+        job.read_what_is_new()
+        _, pushes, live, _ = known(job.engine, records.now + 59 * MINUTE)
+        assert (len(pushes), live) == (1, set()), first
+        assert not known(job.engine, records.now + 2 * HOUR)[1]
+
+
+def test_client_has_not_left_that_has_a_connection_which_was_read_late(engine: FindingsEngine) -> None:
+    names = {"principal": "User:a", "client_id": "app", "client_address": "10.0.0.1"}
+    for number, kind, at_ms in ((1, Kind.PRESENT, NOW), (1, Kind.CLOSED, NOW + MINUTE), (2, Kind.PRESENT, NOW)):
+        record = connection_record(number, kind=kind, connection_id=number, gateway_epoch=1, **names)
+        engine.apply(connected([(at_ms, record)], begin=number))
+    assert engine.clients.left_ms(whereabouts("c", *names.values())) is None
+
+
+def test_secret_that_was_overtaken_was_pushed(engine: FindingsEngine) -> None:
+    corrected = config_record(setting("acks", "all"), client_id="app-1", client_instance_id=UUID(int=1))
+    engine.apply(pushed([(NOW + SECOND, corrected)], begin=1), overtake=True)
+    engine.apply(pushes_of(1, NOW, "hunter2-canary"))
+    (leak,) = [record for record in engine.changes(NOW + MINUTE).values() if record and record.code == "SK001"]
+    assert (leak.state, leak.client_count) == ("stopped", 0)
+    assert [push.offset for push in engine.clients.all()] == [1]
+
+
+@pytest.mark.parametrize(("back_ms", "newest"), [(10, 0), (-10, 1)])
+def test_what_overtakes_makes_nothing_newer_that_is_before_it(engine: FindingsEngine, back_ms: int, newest: int) -> None:
+    """Of two instances of the same names the newer one is connected."""
+    names = {"principal": "User:a", "client_id": "app", "client_address": "10.0.0.1"}
+    engine.apply(connected([(NOW, connection_record(1, kind=Kind.PRESENT, connection_id=7, gateway_epoch=1, **names))]))
+    engine.apply(pushed([(NOW + MINUTE, config_record(setting("acks", "all"), client_id="other"))], begin=1), overtake=True)
+    for partition, at_ms in enumerate([NOW, NOW - back_ms]):
+        instance = {"client_instance_id": UUID(int=partition + 1), "connection_id": partition, "gateway_epoch": 1}
+        engine.apply(pushed([(at_ms, config_record(setting("acks", "all"), **names, **instance))], partition=partition))
+    engine.changes(NOW + 30 * MINUTE)
+    assert [push.partition for push in engine.clients.all() if engine.clients.is_live(push.client)] == [newest]
 
 
 def test_clock_that_was_ahead_hides_no_later_loss_of_a_gateway() -> None:
@@ -249,10 +281,12 @@ def test_erased_client_is_named_no_more_though_its_tombstone_seems_older(engine:
     assert engine.changes(NOW + MINUTE) == dict.fromkeys(opened), "nobody else had it"
 
 
+@pytest.mark.parametrize("overtakes", [False, True])
 @pytest.mark.parametrize("back_ms", [0, 50, HOUR])
-def test_newest_of_several_of_the_same_names_counts_as_connected(engine: FindingsEngine, back_ms: int) -> None:
+def test_newest_of_several_of_the_same_names_counts_as_connected(engine: FindingsEngine, back_ms: int, overtakes: bool) -> None:
     """An application restarts as another instance, just after the clock of the leader of its topic has gone back."""
-    engine.changes(NOW)
+    if not overtakes:
+        engine.changes(NOW)
     names = {"principal": "User:a", "client_id": "app", "client_address": "10.0.0.1"}
     opened = connection_record(1, kind=Kind.PRESENT, connection_id=7, gateway_epoch=1, **names)
     engine.apply(connected([(NOW, opened)]))
@@ -260,7 +294,8 @@ def test_newest_of_several_of_the_same_names_counts_as_connected(engine: Finding
         record = config_record(
             setting("acks", "all"), client_instance_id=UUID(int=offset + 1), connection_id=offset, gateway_epoch=1, **names
         )
-        engine.apply(pushed([(at_ms, record)], begin=offset))
+        engine.apply(pushed([(at_ms, record)], begin=offset), overtake=overtakes and not offset)
+        engine.changes(NOW)
     engine.changes(NOW + 2 * HOUR)
     assert [push.offset for push in engine.clients.all() if engine.clients.is_live(push.client)] == [1]
 
