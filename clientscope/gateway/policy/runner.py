@@ -461,6 +461,7 @@ class PolicyRunner:
         self._stopped = True
         if self._restarting is not None:
             self._restarting.cancel()
+            await asyncio.wait([self._restarting])  # until Python 3.12 `wait_for` ignores it if the answer is there: there is a worker then
         worker = self._worker
         if worker is not None:
             await worker.close()
