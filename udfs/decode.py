@@ -170,16 +170,13 @@ def _decoded(record_class: type[Record], values: pa.Array) -> tuple[list[Record 
 
 
 def _columns(records: Sequence[object], errors: Sequence[str | None], of: pa.StructType, special: dict[str, pa.Array]) -> pa.StructArray:
-    made = []
-    for field in of:
-        if field == DECODE_ERROR:
-            made.append(pa.array(errors, field.type))
-        elif field.name in special:
-            made.append(special[field.name])
-        else:
-            of_field = attrgetter(field.name)
-            made.append(pa.array([None if record is None else of_field(record) for record in records], field.type))
-    return pa.StructArray.from_arrays(made, fields=list(of))
+    special = {**special, DECODE_ERROR.name: pa.array(errors, DECODE_ERROR.type)}
+    plain = [field for field in of if field.name not in special]
+    of_fields, blank = attrgetter(*(field.name for field in plain)), (None,) * len(plain)
+    rows = [blank if record is None else of_fields(record) for record in records]
+    columns = zip(*rows, strict=True) if rows else plain and [()] * len(plain)
+    special |= {field.name: pa.array(column, field.type) for field, column in zip(plain, columns, strict=True)}
+    return pa.StructArray.from_arrays([special[field.name] for field in of], fields=list(of))
 
 
 _KEY, _VALUE, _TYPE, _DEFAULT = map(attrgetter, ("key", "value", "type", "default"))

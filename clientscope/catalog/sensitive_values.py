@@ -125,6 +125,8 @@ _LONGEST_WITHOUT_SECRET = 512
 
 _QUALIFIED_CLASS, _CAPITAL = re.compile(QUALIFIED_CLASS), re.compile("[A-Z]")
 _HINT = re.compile(HINT)
+_NUMBERS = re.compile("[0-9.]{1,15}")
+"""An IPv4 address, a version, a number: no shape has none but these, and no other reading is so short."""
 _SHAPES = tuple(
     (name, re.compile(shape.hint), re.compile(shape.pattern), shape.bare, re.compile(shape.innocent), shape.random)
     for name, shape in SHAPES.items()
@@ -137,7 +139,7 @@ def judge_value(value: str) -> ValueState:
 
     A credential's shape in any of its other readings (``disguises``) counts too.
     """
-    if len(value) < SHORTEST:
+    if len(value) < SHORTEST or _NUMBERS.fullmatch(value):
         return ValueState.PRESENT
     state = _judge_reading(value)
     if state is not ValueState.VALUE_SHAPE and any(_HINT.search(reading) and shape_of(reading) for reading in readings(value)):

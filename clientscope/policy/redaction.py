@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import fields, replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args, overload
 
 from clientscope.catalog.known_keys import is_custom
 from clientscope.catalog.sensitive import Tier, is_credential, reason, tier, under_hidden_key
-from clientscope.catalog.sensitive_names import FIELDS, LEAKED_AS, LONGEST_REMEMBERED, hidden_name, judge_key_text, judge_name
+from clientscope.catalog.sensitive_names import FIELDS, LEAKED_AS, hidden_name, judge_key_text, judge_name
 from clientscope.digest import DigestKey
 from clientscope.policy.interface import ClientConfig
 from clientscope.records.config_record import ClientConfigRecord, RecordedSetting, Redaction, TypeName, reason_name
 from clientscope.records.enums import ValueState
 
-_NAMES_REMEMBERED = 4096
 _TYPES: tuple[TypeName, ...] = get_args(TypeName)
 _NUMBERS = {name: number for number, name in enumerate(_TYPES)}
 _SETTINGS_REMEMBERED = 65_536
@@ -30,9 +29,7 @@ Record = TypeVar("Record")
 
 
 class ClientNames:
-    """What clients call themselves, as it may be written down: one place for all that leaves the gateway.
-
-    Few names come again and again, so the last some thousand are remembered. From any thread.
+    """What clients call themselves, as it may be written down: one place for all that leaves the gateway. From any thread.
 
     Attributes:
         key: the installation's key of digests; None without one.
@@ -44,7 +41,6 @@ class ClientNames:
             key: makes placeholders that tell one hidden name from another; without it all are alike.
         """
         self.key = key
-        self._remembered = lru_cache(maxsize=_NAMES_REMEMBERED)(self._judged)
 
     @classmethod
     def of(cls, digest_key_file: Path | None) -> ClientNames:
@@ -65,9 +61,7 @@ class ClientNames:
         Args:
             field: of a record, as ``sensitive_names.FIELDS`` has it.
         """
-        if not name:
-            return name
-        return self._remembered(field, name) if len(name) <= LONGEST_REMEMBERED else self._judged(field, name)
+        return name if not name or judge_name(name, FIELDS[field]) is ValueState.PRESENT else hidden_name(name, self.key)
 
     def leaks(self, **names: str | None) -> tuple[RecordedSetting, ...]:
         """Those of the names that hold a credential, each as a pushed setting would be recorded.
@@ -81,7 +75,9 @@ class ClientNames:
     def of_record(self, record: Record) -> Record:
         """A record that was read, without a name that may not be shown: others may write to the topic too. Its settings stay."""
         changed: dict[str, Any] = {
-            field: shown for field in FIELDS if (name := getattr(record, field, None)) and (shown := self(field, name)) != name
+            field: hidden_name(name, self.key)
+            for field, random_too in _fields_of(type(record))  # type: ignore[arg-type]
+            if (name := getattr(record, field)) and judge_name(name, random_too) is not ValueState.PRESENT
         }
         if counts := getattr(record, "counts", ()):
             judged = tuple(map(self.of_record, counts))
@@ -89,8 +85,12 @@ class ClientNames:
                 changed["counts"] = judged
         return replace(record, **changed) if changed else record  # type: ignore[type-var]  # a dataclass
 
-    def _judged(self, field: str, name: str) -> str:
-        return name if judge_name(name, FIELDS[field]) is ValueState.PRESENT else hidden_name(name, self.key)
+
+@cache
+def _fields_of(record_class: type[Any]) -> list[tuple[str, bool]]:
+    """Those of `FIELDS` that records of a class have."""
+    there = {each.name for each in fields(record_class)}
+    return [each for each in FIELDS.items() if each[0] in there]
 
 
 def redact(config: ClientConfig, key: DigestKey | None, place: int = 1) -> RecordedSetting:

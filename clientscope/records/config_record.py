@@ -119,12 +119,9 @@ class ClientConfigRecord:
 
     def listed(self) -> list[RecordedSetting]:
         """Every setting, the last of each key behind the others."""
-        defaults = frozenset(self.defaults)
-        last = (
-            RecordedSetting(key, value, self.types.get(key, "string"), key in defaults, self.redacted.get(key))
-            for key, value in self.settings.items()
-        )
-        return [*self.repeated, *last]
+        defaults, type_of, redacted = frozenset(self.defaults), self.types.get, self.redacted.get
+        last = [RecordedSetting(key, value, type_of(key, "string"), key in defaults, redacted(key)) for key, value in self.settings.items()]
+        return self.repeated + last
 
 
 def compact(settings: Iterable[RecordedSetting]) -> dict[str, Any]:

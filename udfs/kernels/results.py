@@ -69,7 +69,7 @@ def result(push: Push, written: Sequence[str], place: Place) -> tuple[str, bytes
         origin=record.origin,
         application=application_of(push),
         settings=len(push.settings),
-        redacted=sum(each.redacted is not None for each in push.settings),
+        redacted=len(push.redacted),
         rules=tuple(fired),
         passed=tuple(codes[PASSED]),
         not_evaluable=tuple(codes[NOT_EVALUABLE]),

@@ -14,7 +14,7 @@ from udfs.rules.engine.rule import Judgement, judges, pointing
 
 def _redacted(push: Push, holds: Callable[[RecordedSetting], bool]) -> Judgement:
     """The settings whose value isn't there, and of which this holds. It can always be judged."""
-    return pointing([hidden(each, each.key, "pushed") for each in push.settings if each.redacted is not None and holds(each)], True)
+    return pointing([hidden(each, each.key, "pushed") for each in push.redacted if holds(each)], True)
 
 
 def _is(setting: RecordedSetting, state: ValueState) -> bool:

@@ -7,7 +7,7 @@ shows that its client leaves them out, and everywhere where the settings are com
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from clientscope.catalog import vocabulary as v
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType
-from clientscope.catalog.dialects.dialect import Dialect
 from clientscope.catalog.placeholders import is_filled_in
 from clientscope.catalog.request_settings import BETWEEN, weakest
 from clientscope.catalog.setting_names import LONGEST, NameJudgement, NameState, judge, kinds_of
@@ -29,6 +28,8 @@ from clientscope.records.enums import Origin
 MOST_SEARCHED = 1_024
 """Distinct unknown names of a batch, or of a file, for which the name that is meant is looked for: a tenth of a second of a core."""
 NOT_SEARCHED = f"not looked up: more than {MOST_SEARCHED:,} names are unknown"
+_LONGEST_REMEMBERED = 4_096
+"""Characters of a push's names together that are remembered: nobody can fill the memory with them."""
 _CONSUMERS = {ClientType.CONSUMER, ClientType.SHARE_CONSUMER}
 _ADMIN_NUMBERS = frozenset(DEFAULT_KEYS[ClientType.ADMIN]) - v.IDENTIFIERS
 
@@ -90,6 +91,8 @@ class Push:
         candidates: what the client may be, or, where ``shared``, what it is each of.
         shared: whether several clients share the settings, and each is judged.
         client_type: None where it isn't known, or several share the settings.
+        keys: each setting's key; None where Kafka has none of that name, or of that client's.
+        judgements: what each setting's name is to the client; None where the library is unknown.
         values: effective values by Kafka's key.
         was_seen: whether others saw it of a client's requests.
         whole: whether it holds all of KIP-1324's keys that have a value, so that what isn't there has none.
@@ -110,14 +113,9 @@ class Push:
         # Others saw it of a client's requests: nobody wrote its settings so, and the client runs with them.
         self.was_seen = self.record.origin in (Origin.OBSERVED, Origin.REQUEST_LOG)
         self.software = v.software(self.record.client_software_name, self.record.client_software_version)
-        self._names = [v.name(self.software.dialect, each.key, complete) for each in self.settings]
-        if client_type is not None:
-            self.candidates, self.shared = frozenset({client_type}), False
-        else:
-            self.candidates, self.shared = _inferred(tuple([each.keys[None] for each in self._names]))
-        self.client_type = next(iter(self.candidates)) if len(self.candidates) == 1 and not self.shared else None
-        self.keys = [each.keys[self.client_type] for each in self._names]
-        """Each setting's key; None where Kafka has none of that name, or of that client's."""
+        self._names = names_of(self.software, tuple([each.key for each in self.settings]), complete, client_type)
+        self.candidates, self.shared, self.client_type = self._names.candidates, self._names.shared, self._names.client_type
+        self.keys, self.judgements = self._names.keys, self._names.judgements
         self.values = dict(self._parsed())
         self.whole = complete
         self._left_out: set[int] = set()
@@ -126,15 +124,15 @@ class Push:
 
     def _parsed(self) -> Iterator[tuple[str, EffectiveValue]]:
         """What was pushed; the last of several settings of one key counts, as in a properties file."""
-        for place, (setting, name, key) in enumerate(zip(self.settings, self._names, self.keys, strict=True)):
+        for place, (setting, name, key) in enumerate(zip(self.settings, self._names.names, self.keys, strict=True)):
             if key is None:
                 continue
-            said = setting.value
-            if said is not None and self.has_several(setting):
-                said = weakest(setting.key, said)
+            said, origin = setting.value, _origin(setting)
+            if self.was_seen:
+                origin = "pushed"  # it isn't known which settings the user set
+                if said is not None and self.has_several(setting):
+                    said = weakest(setting.key, said)
             text, number = (None, math.nan) if said is None else v.value(self.software.dialect, name, key, said)
-            # Of what was only seen it isn't known which settings the user set.
-            origin = "pushed" if self.was_seen else _origin(setting)
             yield key, EffectiveValue(origin, text, number, place, text)
 
     def _fill_in(self) -> None:
@@ -172,6 +170,11 @@ class Push:
             held = self.values.setdefault(key, EffectiveValue("default", None, math.nan, None, None))
             settled = _default(key, text)
             held.text, held.number = settled.text, settled.number
+
+    @cached_property
+    def redacted(self) -> Sequence[RecordedSetting]:
+        """Those of the settings whose value isn't there."""
+        return [each for each in self.settings if each.redacted is not None]
 
     def has_several(self, setting: RecordedSetting) -> bool:
         """Whether a client's requests have shown several values of a setting."""
@@ -251,22 +254,10 @@ class Push:
         setting = self.settings[held.place]
         return hidden(setting, key, held.origin) if setting.value is None else SettingOf(key, setting.value, held.origin)
 
-    @cached_property
-    def judgements(self) -> list[NameJudgement | None]:
-        """What each setting's name is to the client; None where the library is unknown."""
-        dialect, release = self.software.dialect, self.software.release
-        if dialect is None:
-            return [None] * len(self.settings)
-        return [judge(dialect, release, self.client_type, setting.key, self.complete, search=False) for setting in self.settings]
-
-    @cached_property
-    def unknown(self) -> Mapping[tuple[object, ...], int]:
+    @property
+    def unknown(self) -> Mapping[str, int]:
         """The unknown names for which another may be meant, each with the place of its setting."""
-        return {
-            (self.software, self.client_type, setting.key): place
-            for place, (setting, each) in enumerate(zip(self.settings, self.judgements, strict=True))
-            if each and each.state is NameState.UNKNOWN and len(setting.key) <= LONGEST
-        }
+        return self._names.unknown
 
     def search(self, looked_for: set[tuple[object, ...]]) -> None:
         """Looks for the names that are meant.
@@ -275,15 +266,18 @@ class Push:
             looked_for: names of other pushes for which that was done; this push's are added, up to `MOST_SEARCHED`.
         """
         self._is_searched = True
+        if not self.unknown:
+            return
+        assert self.software.dialect is not None, "no name is unknown to no library"
+        of_client, judgements = (self.software.dialect, self.software.release, self.client_type), list(self.judgements)
         for name, place in self.unknown.items():
-            if name in looked_for or len(looked_for) < MOST_SEARCHED:
-                looked_for.add(name)
-                assert self.software.dialect is not None, "no name is unknown to no library"
-                self.judgements[place] = judge(
-                    self.software.dialect, self.software.release, self.client_type, self.settings[place].key, self.complete, search=True
-                )
+            searched = (*of_client, name)
+            if searched in looked_for or len(looked_for) < MOST_SEARCHED:
+                looked_for.add(searched)
+                judgements[place] = judge(*of_client, name, self.complete, search=True)
             else:
                 self._left_out.add(place)
+        self.judgements = tuple(judgements)
 
     @property
     def searched(self) -> bool:
@@ -301,15 +295,7 @@ class Push:
         What a library has by default is nobody's mistake, and what was seen of a client isn't what somebody wrote.
         """
         self._require_search()
-        return self._by_state.get(state, [])
-
-    @cached_property
-    def _by_state(self) -> dict[NameState, list[int]]:
-        found: dict[NameState, list[int]] = {}
-        for place, (setting, each) in enumerate(zip(self.settings, self.judgements, strict=True)):
-            if each is not None and not setting.default and not self.was_seen:
-                found.setdefault(each.state, []).append(place)
-        return found
+        return [] if self.was_seen else [place for place in self._names.by_state.get(state, ()) if not self.settings[place].default]
 
     def facts(self, place: int) -> Facts | None:
         """What the library takes under the name of a setting; None where that isn't known."""
@@ -322,9 +308,7 @@ class Push:
         if self.was_seen:
             return {}
         return {
-            place: (setting.value, each.facts.allowed)
-            for place, (setting, each) in enumerate(zip(self.settings, self.judgements, strict=True))
-            if setting.value is not None and each and each.facts and each.facts.allowed
+            place: (text, allowed) for place, allowed in self._names.allowed.items() if (text := self.settings[place].value) is not None
         }
 
     def refused_by(self, *forms: str) -> Sequence[int]:
@@ -346,15 +330,13 @@ class Push:
 
     def outdated(self) -> Iterator[SettingOf]:
         """The settings whose value the client's release takes, and the newest doesn't; each with the release that changed it."""
-        for place, (text, _) in self.constrained.items():
-            setting = self.settings[place]
-            known = _changing(self.software.dialect, setting.key)
-            if known is None or place in self._refused:
+        for place, changes in self._names.changing.items():
+            if place not in self.constrained or place in self._refused:
                 continue
-            for kind in kinds_of(self.client_type):
-                newest = known.now(kind, ()) if kind in known.changed else None
-                if newest and newest.allowed and (since := known.stopped(kind, text)):
-                    note = f"not since {'.'.join(map(str, since))}; allowed: {newest.allowed}"
+            setting, (text, _) = self.settings[place], self.constrained[place]
+            for known, kind, newest in changes:
+                if since := known.stopped(kind, text):
+                    note = f"not since {'.'.join(map(str, since))}; allowed: {newest}"
                     yield SettingOf(setting.key, text, _origin(setting), note=note)
                     break
 
@@ -385,8 +367,70 @@ class Push:
         return found
 
 
-@lru_cache(maxsize=4096)
-def _inferred(keys: tuple[str | None, ...]) -> tuple[frozenset[ClientType], bool]:
+class Names(NamedTuple):
+    """What the names of a push's settings say by themselves, each at its place.
+
+    Attributes:
+        names: what they mean.
+        candidates, shared, client_type, keys, judgements: a `Push` has them.
+        unknown: those for which another name may be meant, with their place.
+        by_state: the places of those that are such to the client, but for plainly known ones.
+        allowed: what the library takes, where that is only some values.
+        changing: where the newest release takes other values: the setting, and by kind of client what it takes then.
+    """
+
+    names: Sequence[v.Name]
+    candidates: frozenset[ClientType]
+    shared: bool
+    client_type: ClientType | None
+    keys: Sequence[str | None]
+    judgements: Sequence[NameJudgement | None]
+    unknown: Mapping[str, int]
+    by_state: Mapping[NameState, Sequence[int]]
+    allowed: Mapping[int, Allowed]
+    changing: Mapping[int, Sequence[tuple[KnownSetting, str, Allowed]]]
+
+
+def names_of(software: v.KnownSoftware, raw: tuple[str, ...], complete: bool, client_type: ClientType | None) -> Names:
+    """The names of a push's settings. All clients of one kind push the same ones, so the last are remembered.
+
+    Args:
+        client_type: None where it is inferred.
+    """
+    of = _names_of if sum(map(len, raw)) <= _LONGEST_REMEMBERED else _names_of.__wrapped__
+    return of(software, raw, complete, client_type)
+
+
+@lru_cache(maxsize=256)
+def _names_of(software: v.KnownSoftware, raw: tuple[str, ...], complete: bool, client_type: ClientType | None) -> Names:
+    dialect, release = software.dialect, software.release
+    names = [v.name(dialect, each, complete) for each in raw]
+    candidates, shared = _inferred([each.keys[None] for each in names]) if client_type is None else (frozenset({client_type}), False)
+    client_type = next(iter(candidates)) if len(candidates) == 1 and not shared else None
+    judgements = tuple(judge(dialect, release, client_type, each, complete, search=False) if dialect else None for each in raw)
+    unknown: dict[str, int] = {}
+    by_state: defaultdict[NameState, list[int]] = defaultdict(list)
+    allowed: dict[int, Allowed] = {}
+    changing: defaultdict[int, list[tuple[KnownSetting, str, Allowed]]] = defaultdict(list)
+    for place, (name, judgement) in enumerate(zip(raw, judgements, strict=True)):
+        if dialect is None or judgement is None:
+            continue
+        by_state[judgement.state].append(place)
+        if judgement.state is NameState.UNKNOWN and len(name) <= LONGEST:
+            unknown[name] = place
+        if judgement.facts and judgement.facts.allowed:
+            allowed[place] = judgement.facts.allowed
+            known = libraries()[dialect.name].setting(name)
+            assert known is not None, "it has facts"
+            for kind in kinds_of(client_type):
+                newest = known.now(kind, ()) if kind in known.changed else None
+                if newest and newest.allowed and newest.allowed != judgement.facts.allowed:
+                    changing[place].append((known, kind, newest.allowed))
+    keys = [each.keys[client_type] for each in names]
+    return Names(names, candidates, shared, client_type, keys, judgements, unknown, by_state, allowed, changing)
+
+
+def _inferred(keys: Sequence[str | None]) -> tuple[frozenset[ClientType], bool]:
     """Which client pushes these keys, since the protocol doesn't say; or, where several share them, which those are, and True.
 
     A key that one client alone has decides. Keys that can't be one client's (``acks`` and ``group.id``: a configuration that several
@@ -403,13 +447,6 @@ def _inferred(keys: tuple[str | None, ...]) -> tuple[frozenset[ClientType], bool
     if ClientType.ADMIN in common and v.LISTED[ClientType.ADMIN].issuperset(keys) and _ADMIN_NUMBERS.issubset(keys):
         common = frozenset({ClientType.ADMIN})
     return common, False
-
-
-@lru_cache(maxsize=4096)
-def _changing(dialect: Dialect | None, name: str) -> KnownSetting | None:
-    """A setting that is known, if releases differ in the values that they take."""
-    known = libraries()[dialect.name].setting(name) if dialect else None
-    return known if known and known.changed else None
 
 
 def _origin(setting: RecordedSetting) -> str:
