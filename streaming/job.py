@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -49,7 +50,7 @@ from streaming.queries.query import JobContext
 from streaming.queries.registry import QUERIES, wanted
 from streaming.releases import MINORS, installed, untested
 from streaming.session import absolute, session, submitted
-from streaming.spark import BatchReports, memory_bean, read_to, unlogged_failures
+from streaming.spark import BatchReports, memory_bean, read_to, start_workers, unlogged_failures
 from streaming.status import JobStatus
 from streaming.supervision import Running, Supervisor, report_lost
 from udfs.rules.registry import LIMITS
@@ -150,6 +151,7 @@ def _run_on(
         os.environ.update(kafka.java_environment())  # the JVM inherits it; an option would be shown in plans and logs
         with children_ignore_sigterm():  # the JVM has to outlive the queries' last batches, and ends with this process
             spark = session(settings, _jars(settings))
+    threading.Thread(target=start_workers, args=(spark,), name="start-workers", daemon=True).start()
     try:
         # Only now that Spark runs: one that can't start must not end another.
         if stop.wait(0) or stop.wait(_taken_over(checkpoints.topic, kafka)):

@@ -26,14 +26,18 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyspark
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkConf, SparkContext, TaskContext
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import pandas_udf
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
@@ -73,6 +77,19 @@ def has_class(spark: SparkSession, name: str) -> bool:
     except Py4JJavaError:
         return False
     return True
+
+
+def start_workers(spark: SparkSession) -> None:
+    """Has Spark start its Python workers' daemon, whose imports take some seconds of a core, before the first record needs it.
+
+    From a thread of its own. What fails here fails again, and is reported, where it matters.
+    """
+    with suppress(PySparkException, Py4JError):
+        spark.range(1).select(pandas_udf(_same, "long")("id")).collect()
+
+
+def _same(column: pd.Series) -> pd.Series:
+    return column
 
 
 def query_id(spark: SparkSession) -> str:
