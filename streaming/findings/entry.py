@@ -452,8 +452,10 @@ class FindingEntry:
 
     def add(self, place: Place, push: JudgedPush, severity: int, is_live: bool) -> Where:
         """A client has it, and had it nowhere before."""
-        where = self.places.setdefault(place, Where())
-        if where.had is None or where.had[1] != place:
+        where = self.places.get(place)
+        if where is None:
+            where = self.places[place] = Where()
+        if where.had is None:
             where.had = self.fingerprint, place
         where.clients[push.client] = severity
         if is_live:
@@ -523,8 +525,8 @@ class FindingEntry:
     def had_by(self, push: JudgedPush, severity: int) -> None:
         """A push has it; perhaps the next one of that client hasn't, before anything is looked at."""
         self.worst_lately = max(self.worst_lately, severity)
-        known = self.lately.pop(push.client, push)
-        self.lately[push.client] = max(known, push, key=ordered.order)
+        known = self.lately.pop(push.client, None)
+        self.lately[push.client] = push if known is None else max(known, push, key=ordered.order)
         if len(self.lately) > MOST_CLIENTS:
             del self.lately[next(iter(self.lately))]
 

@@ -10,7 +10,7 @@ from streaming.findings.inputs import JudgedPush
 
 def order(push: JudgedPush) -> tuple[int, int, str]:
     """The same after a restart, in whatever order partitions are read."""
-    return max(push.ordered_ms, push.appended_ms), push.offset, push.client
+    return push.ordered_ms, push.offset, push.client
 
 
 def add(pushes: list[JudgedPush], push: JudgedPush) -> None:
