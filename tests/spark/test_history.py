@@ -118,24 +118,6 @@ def test_facts_of_clients_own_metrics_are_kept_and_shown(records: Records, tmp_p
     assert instances.value == 1, "both have one id"
 
 
-def test_a_record_whose_field_is_invalid_is_quarantined_under_its_name_and_not_kept(
-    records: Records, tmp_path: Path, digest_key: DigestKey
-) -> None:
-    broken = connection_record(1, client_id=SECRET).replace(b"opened", b"reopened")
-    rows = transforms.connections(records(CONNECTIONS, connection_record(0), broken, b"junk", heartbeat(2)), digest_key).persist()
-    write(rows, tmp_path / "connections")
-    table = kept(tmp_path / "connections")
-    assert [(row["offset"], row["kind"]) for row in table] == [(0, "opened"), (3, "heartbeat")]
-    quarantined = [json.loads(row["value"]) for row in transforms.quarantine(rows).collect()]
-    assert [(row["offset"], row["reason"], row["length"]) for row in quarantined] == [
-        (1, "invalid_kind", len(broken)),
-        (2, "not_json", 4),
-    ]
-    assert len(quarantined[0]["digest"]) == 64
-    assert SECRET not in str(quarantined)
-    rows.unpersist()
-
-
 EXTREMES = (0, -1, -62_135_596_800_000, 4_102_444_800_000, 2**63 - 1, -(2**63))
 """1970, a moment before it, the year 1, 2100, and the ends of 64 bits; in milliseconds."""
 
