@@ -11,6 +11,7 @@ from clientscope.findings.decisions import Decision, Resolution
 from clientscope.findings.fingerprints import secret_fingerprint
 from clientscope.findings.record import Finding
 from clientscope.records.enums import ValueState
+from clientscope.records.principals import ANONYMOUS
 from streaming.findings import entry as finding_records
 
 SECRET = "hunter2-canary"
@@ -39,6 +40,14 @@ def test_the_same_secret_in_several_places_is_one_finding_with_all_of_them(fleet
     assert [place.application.client_id for place in second.places] == ["etl"]
     for text in fleet.published.values():
         assert b"canary" not in text
+
+
+def test_who_does_not_authenticate_is_kafkas_anonymous_in_what_is_found(fleet: Fleet) -> None:
+    fleet.push(connection=fleet.connect(principal=ANONYMOUS), instance=1, settings=LEAK, principal=ANONYMOUS)
+    fleet.later()
+    found = fleet.one("SK001")
+    assert (found.application.principal, found.clients[0].principal) == (ANONYMOUS, ANONYMOUS)
+    assert found.message.startswith("orders (sasl.password"), "which says nothing about whose it is"
 
 
 def test_it_says_how_far_it_got(fleet: Fleet) -> None:
