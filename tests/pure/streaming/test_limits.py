@@ -25,6 +25,11 @@ def many_secrets(job: Fleet) -> None:
         job.push(instance=1, settings={"sasl.password": f"canary-{number}"})
 
 
+def many_places(job: Fleet) -> None:
+    for number in range(5):
+        job.push(f"app{number}x", instance=number + 1, settings={"sasl.password": "canary"})
+
+
 def many_names(job: Fleet) -> None:
     for number in range(5):
         job.close(job.connect(f"orders{number}x"), principal="User:a", client_id=f"orders{number}x", client_address="10.0.0.1")
@@ -44,6 +49,7 @@ def unknown_names(job: Fleet) -> None:
     ("limit", "number", "module", "patched", "happens"),
     [
         ("secrets", 3, problems, {"MOST_SECRETS": 3}, many_secrets),
+        ("places", 1, entry, {"MOST_PLACES_KEPT": 3}, many_places),
         ("closings", 2, closings, {"MOST_CLOSINGS": 3}, many_names),
         ("closed_connections", 2, closings, {"MOST_CLOSED": 3}, many_names),
         ("left_clients", 2, closings, {"MOST_LEFT": 3}, many_names),

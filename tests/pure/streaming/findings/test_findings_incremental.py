@@ -258,13 +258,3 @@ def test_what_is_wrong_with_the_job_is_said_while_the_rest_is_still_read_but_no_
     assert [each.code for each in fleet.engine.early(fleet.now).values() if each] == ["OP008"]
     fleet.later(SECOND)
     assert {each.code for each in fleet.findings() if each.kind == "operation"} == {"OP001", "OP008"}
-
-
-def test_places_that_make_room_are_reported_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entry, "MOST_PLACES_KEPT", 20)
-    fleet = Fleet()
-    for number in range(25):
-        fleet.client(number + 1, LEAK, f"app{number}x")
-    fleet.later(SECOND)
-    assert left_out(fleet.engine)["places"] == 25 - fleet.one("SK001").place_count > 0
-    assert "places" in fleet.one("OP004").message
