@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -10,12 +11,14 @@ from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
+from hypothesis import strategies as st
 from record_bytes import binaries, config_record, connection_record, setting
 
 from clientscope.digest import DigestKey
 from clientscope.findings.conditions import Conditions
 from clientscope.findings.record import Finding
 from clientscope.profiles import Thresholds
+from clientscope.records.client_key import client_key
 from clientscope.records.codec import decode, encode
 from clientscope.records.config_record import RecordedSetting
 from clientscope.records.enums import Kind, Origin
@@ -232,6 +235,71 @@ class Fleet:
         record = connection_record(len(self.events), kind=kind, connection_id=connection, gateway_epoch=epoch, **fields)
         self.events.append((self.now, record))
         self.engine.apply(connected(self.events[-1:], len(self.events) - 1))
+
+
+CLIENTS = range(5)
+CONFIGURATIONS = (
+    {"acks": "0"},
+    {"acks": "all"},
+    {"acks": "all", "sasl.password": "hunter2-canary"},
+    {"acks": "1", "linger.ms": "0"},
+)
+PASSES_MS = {"a minute passes": MINUTE, "minutes pass": 11 * MINUTE, "hours pass": 2 * HOUR}
+Step = tuple[str, int, int]
+"""What happens, to which of the clients, and which of the configurations it has."""
+
+
+def histories(*steps: str, configurations: int = len(CONFIGURATIONS), most: int = 25) -> st.SearchStrategy[list[Step]]:
+    """At most so many of these steps, with so many of the configurations."""
+    of_step = st.tuples(st.sampled_from(steps), st.sampled_from(CLIENTS), st.integers(0, configurations - 1))
+    return st.lists(of_step, max_size=most)
+
+
+class Story:
+    """A fleet in which a history happens, a step a second."""
+
+    def __init__(self) -> None:
+        self.fleet = Fleet()
+        self._epoch = 1
+        self._open: dict[int, int] = {}
+        self._instances: defaultdict[int, list[int]] = defaultdict(list)
+
+    def play(self, history: Iterable[Step]) -> None:
+        for step in history:
+            self.step(*step)
+            self.fleet.later(SECOND)
+
+    def step(self, what: str, client: int, which: int) -> None:
+        """One that starts is another instance from then on, and one that returns is the same."""
+        fleet, identity = self.fleet, self._identity(client)
+        if what in ("starts", "returns"):
+            self._leaves(client)
+            if what == "starts" or not self._instances[client]:
+                self._instances[client].append(1_000 * client + len(self._instances[client]) + 1)
+            self._open[client] = fleet.connect(*identity.values(), self._epoch)
+        if what in ("starts", "returns", "pushes", "requests") and client in self._open:
+            origin = {"origin": Origin.OBSERVED, "instance": 1_000 * client + 999} if what == "requests" else {}
+            made = {"instance": self._instances[client][-1], "gateway_epoch": self._epoch, **identity, **origin}
+            fleet.push(connection=self._open[client], settings=CONFIGURATIONS[which], **made)
+        elif what == "leaves":
+            self._leaves(client)
+        elif what == "is erased":
+            for instance in self._instances[client]:
+                fleet.erase(client_key("c", identity["principal"], identity["client_address"], UUID(int=instance), "g", 1, 0))
+        elif what in PASSES_MS:
+            fleet.later(PASSES_MS[what])
+        elif what == "gateway restarts":
+            self._epoch += 1
+            self._open.clear()
+            fleet.heartbeat(self._epoch)
+
+    def _leaves(self, client: int) -> None:
+        if client in self._open:
+            self.fleet.close(self._open.pop(client), self._epoch, **self._identity(client))
+
+    @staticmethod
+    def _identity(client: int) -> dict[str, str]:
+        return {"client_id": f"app-{'ab'[client % 2]}-{client}", "principal": "User:a", "client_address": f"10.0.0.{client}"}
 
 
 def as_json(inputs: Iterable[EngineInput]) -> list[dict[str, Any]]:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import combinations
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import combinations, filterfalse
+from typing import Any
 from uuid import UUID
 
 import pytest
-from fleets import HOUR, KEY, MINUTE, NOW, SECOND, connected, pushed, tombstones
+from fleets import HOUR, KEY, MINUTE, NOW, SECOND, Step, Story, connected, histories, pushed, tombstones
 from hypothesis import example, given
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, setting
@@ -30,98 +31,56 @@ from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
 from streaming.findings.inputs import EngineInput, whereabouts
 
-CLIENTS = range(5)
-CONFIGURATIONS = ({"acks": "0"}, {"acks": "all"}, {"acks": "all", "sasl.password": "hunter2-canary"})
-Step = tuple[str, int, int]
-_STEPS = ("starts", "starts", "pushes", "leaves", "leaves", "is erased")
+_STEPS = ("returns", "returns", "pushes", "leaves", "leaves", "is erased")
 _JUMPS = (-10 * MINUTE - 7, -2 * SECOND - 7, -50, 2 * SECOND + 7, 10 * MINUTE + 7)
 """How far the clock of a leader may be from the true time, in ms. No two records get the same time: then neither is the newer one."""
 
-
-def histories(*steps: str) -> st.SearchStrategy[list[Step]]:
-    of_step = st.tuples(st.sampled_from(steps), st.sampled_from(CLIENTS), st.integers(0, len(CONFIGURATIONS) - 1))
-    return st.lists(of_step, max_size=40)
-
-
+_alike = partial(histories, configurations=3, most=40)  # which the same rules can judge
+# A client returns and is one instance: of two of the same names, an older one that is read later may be taken for the newer.
 # Not both: where a gateway's restart is read before what was open there, nobody knows when that ended.
-_steady = histories(*_STEPS, "gateway restarts") | histories(*_STEPS, "two hours pass")
-jumping = histories("starts", "pushes", "pushes", "pushes", "leaves", "is erased", "clock jumps", "clock jumps", "clock jumps")
+_steady = _alike(*_STEPS, "gateway restarts") | _alike(*_STEPS, "hours pass")
+jumping = _alike("returns", "pushes", "pushes", "pushes", "leaves", "is erased", "clock jumps", "clock jumps", "clock jumps")
 
 
-class Written(NamedTuple):
-    """A record: the key that its partition follows from ("gateway" for all of connections), and what the engine gets of it."""
-
-    key: str
-    row: EngineInput
-
-
-class Records:
-    """What a gateway and a person write in a history, one record a second; each topic has one partition until `grow`.
+class Records(Story):
+    """What the engine gets of a history, one after the other; each topic has one partition until `grow`.
 
     Args:
         jumps: whether the clocks of the topics' leaders jump; their records are the same otherwise.
     """
 
     def __init__(self, history: list[Step], jumps: bool = True) -> None:
-        self.written: list[Written] = []
+        super().__init__()
+        self.written: list[EngineInput] = []
         self._jumps, self._skew_ms = jumps, {True: 0, False: 0}
-        self.now, self._epoch, self._sequence, self._connections = NOW, 1, 0, 0
-        self._open: dict[int, int] = {}
-        for what, client, which in history:
-            self.now += SECOND
-            begin = len(self.written)
-            if what == "clock jumps" and self._jumps:
-                self._skew_ms[which == 1] = 0 if which == 2 else _JUMPS[client]
-            self._step(what, client, CONFIGURATIONS[which])
-            for number, (key, row) in enumerate(self.written[begin:], begin):
-                offset = sum(is_event(each) == is_event(self.written[number]) for each in self.written[:number])
-                at_ms = row.appended_ms + self._skew_ms[key == "gateway"]
-                self.written[number] = Written(key, replace(row, offset=offset, appended_ms=at_ms))
+        self.fleet.engine.apply = self._take  # type: ignore[method-assign]
+        self.play(history)
+        self.now = self.fleet.now
 
-    def _step(self, what: str, client: int, configuration: dict[str, str]) -> None:
-        name = f"app-{'ab'[client % 2]}-{client}"
-        identity: dict[str, Any] = {"principal": "User:a", "client_id": name, "client_address": f"10.0.0.{client}"}
-        instance = {"client_instance_id": UUID(int=client + 1)}
-        if what == "starts" and client not in self._open:
-            self._connections += 1
-            self._open[client] = self._connections
-            self._event(Kind.OPENED, client, client_address=identity["client_address"])
-            self._event(Kind.IDENTIFIED, client, **identity, **instance)
-        if what in ("starts", "pushes") and client in self._open:
-            made = {**identity, **instance, "connection_id": self._open[client], "gateway_epoch": self._epoch}
-            record = config_record(*(setting(key, value) for key, value in configuration.items()), **made)
-            (row,) = pushed([(self.now, record)])
-            self.written.append(Written(row.client, row))
-        elif what == "leaves" and client in self._open:
-            self._event(Kind.CLOSED, client, **identity, **instance)
-            del self._open[client]
-        elif what == "is erased":
-            for key in {each.key for each in self.written if isinstance(each.row, PushResult) and each.row.client_id == name}:
-                self.written += [Written(key, row) for row in tombstones([(self.now, key.encode())])]
-        elif what == "two hours pass":
-            self.now += 2 * HOUR
-        elif what == "gateway restarts":
-            self._epoch += 1
-            self._open.clear()
-            self._event(Kind.HEARTBEAT, -1)
+    def step(self, what: str, client: int, which: int) -> None:
+        if what == "clock jumps" and self._jumps:
+            self._skew_ms[which == 1] = 0 if which == 2 else _JUMPS[client]
+        super().step(what, client, which)
 
-    def _event(self, kind: Kind, client: int, **fields: Any) -> None:
-        self._sequence += 1
-        connection = self._open.get(client, -1)
-        record = connection_record(self._sequence, kind=kind, connection_id=connection, gateway_epoch=self._epoch, **fields)
-        self.written += [Written("gateway", row) for row in connected([(self.now, record)])]
+    def _take(self, inputs: Iterable[EngineInput], overtake: bool = False) -> None:
+        self.written += [replace(each, appended_ms=each.appended_ms + self._skew_ms[is_event(each)]) for each in inputs]
 
     def grow(self, before: int, moved: Mapping[str, int]) -> None:
         """The topics have more partitions after so many records: producers then write each key where ``moved`` says."""
         ends: Counter[tuple[bool, int]] = Counter()
-        for number, (key, row) in enumerate(self.written):
-            which = key == "gateway", 0 if number < before else moved[key]
-            self.written[number] = Written(key, replace(row, partition=which[1], offset=ends[which]))
+        for number, each in enumerate(self.written):
+            which = is_event(each), 0 if number < before else moved[key_of(each)]
+            self.written[number] = replace(each, partition=which[1], offset=ends[which])
             ends[which] += 1
 
 
-def is_event(record: Written) -> bool:
-    return record.key == "gateway"
+def is_event(record: EngineInput) -> bool:
+    return isinstance(record, InputRecord)
+
+
+def key_of(record: EngineInput) -> str:
+    """The key that its partition follows from: one for all of connections."""
+    return "gateway" if isinstance(record, InputRecord) else record.client
 
 
 class Job:
@@ -132,23 +91,23 @@ class Job:
         overtakes: how often one of its results comes while it still reads what was there.
     """
 
-    def __init__(self, new: list[Written], order: random.Random, overtakes: float = 0) -> None:
+    def __init__(self, new: list[EngineInput], order: random.Random, overtakes: float = 0) -> None:
         self.engine = FindingsEngine({}, Policy(), Thresholds(), Conditions())
         self._new, self._order, self._overtakes = list(reversed(new)), order, overtakes
 
-    def read(self, partitions: list[list[Written]]) -> None:
+    def read(self, partitions: list[list[EngineInput]]) -> None:
         """What was there at its start, whichever partition Kafka answers for first; new results come between."""
         left = [list(reversed(partition)) for partition in partitions]
         while any(left):
-            self.engine.apply([self._order.choice([partition for partition in left if partition]).pop().row])
+            self.engine.apply([self._order.choice([partition for partition in left if partition]).pop()])
             results = [number for number, each in enumerate(self._new) if not is_event(each)]
             if results and self._order.random() < self._overtakes:
-                self.engine.apply([self._new.pop(results[-1]).row], overtake=True)
+                self.engine.apply([self._new.pop(results[-1])], overtake=True)
 
     def read_what_is_new(self, most: int = 1) -> None:
         """All of it, in batches of up to so many records, whose rows have no order."""
         while self._new:
-            batch = [self._new.pop().row for _ in range(min(len(self._new), self._order.randint(1, most)))]
+            batch = [self._new.pop() for _ in range(min(len(self._new), self._order.randint(1, most)))]
             self._order.shuffle(batch)
             self.engine.apply(batch)
 
@@ -190,11 +149,11 @@ def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list
     started = data.draw(st.integers(0 if jumps else grown, ends), label="records before the job starts")
     overtakes = data.draw(st.sampled_from((0, 0.2)), label="how many of the new results overtake")
     order = random.Random(data.draw(st.integers(0, 2**32), label="seed"))  # noqa: S311  # an order, no secret
-    places = {each.key: order.randrange(3) for each in records.written}
+    places = {key_of(each): order.randrange(3) for each in records.written}
     records.grow(grown, places)
-    there: dict[bool, list[list[Written]]] = {True: [[], [], []], False: [[], [], []]}
+    there: dict[bool, list[list[EngineInput]]] = {True: [[], [], []], False: [[], [], []]}
     for each in records.written[:started]:
-        there[is_event(each)][each.row.partition if is_event(each) else places[each.key]].append(each)  # a client's results are in one
+        there[is_event(each)][each.partition if is_event(each) else places[key_of(each)]].append(each)  # a client's results are in one
     job = Job(records.written[started:], order, overtakes)
     job.read(there[True])
     job.read(there[False])
@@ -213,10 +172,10 @@ def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list
 
 @pytest.mark.parametrize("grown", range(1, 8))
 def test_client_is_kept_for_an_hour_after_it_left_however_partitions_are_read(grown: int) -> None:
-    records = Records([("starts", 0, 0), ("leaves", 0, 0), ("starts", 0, 0), ("two hours pass", 0, 0), ("leaves", 0, 0)])
-    records.grow(grown, dict.fromkeys({each.key for each in records.written}, 1))
+    records = Records([("starts", 0, 0), ("leaves", 0, 0), ("returns", 0, 0), ("hours pass", 0, 0), ("leaves", 0, 0)])
+    records.grow(grown, dict.fromkeys({key_of(each) for each in records.written}, 1))
     for first in combinations(range(8), grown):  # the places of what is in the first partition
-        partitions = [iter([each for each in records.written if each.row.partition == which]) for which in (0, 1)]
+        partitions = [iter([each for each in records.written if each.partition == which]) for which in (0, 1)]
         job = Job([next(partitions[place not in first]) for place in range(8)], random.Random(0))  # noqa: S311  # an order, no secret
         job.read_what_is_new()
         _, pushes, live, _ = known(job.engine, records.now + 59 * MINUTE)
@@ -311,12 +270,12 @@ def test_clock_that_was_ahead_drops_no_newer_push_in_another_partition(engine: F
 
 
 @given(jumping, st.integers(0, 2**32))
-@example([("starts", 0, 0), ("clock jumps", 1, 0), ("pushes", 0, 1)], 0)  # what is corrected is resolved
-@example([("starts", 0, 2), ("clock jumps", 0, 0), ("pushes", 0, 1), ("pushes", 0, 2), ("leaves", 0, 0)], 0)  # what is back is open
+@example([("returns", 0, 0), ("clock jumps", 1, 0), ("pushes", 0, 1)], 0)  # what is corrected is resolved
+@example([("returns", 0, 2), ("clock jumps", 0, 0), ("pushes", 0, 1), ("pushes", 0, 2), ("leaves", 0, 0)], 0)  # what is back is open
 @example(
-    [("starts", 0, 0), ("pushes", 0, 1), ("clock jumps", 0, 0), ("pushes", 0, 0), ("pushes", 0, 1), ("leaves", 0, 0)], 0
+    [("returns", 0, 0), ("pushes", 0, 1), ("clock jumps", 0, 0), ("pushes", 0, 0), ("pushes", 0, 1), ("leaves", 0, 0)], 0
 )  # or over again
-@example([("starts", 0, 0), ("is erased", 0, 0), ("clock jumps", 0, 0), ("starts", 0, 0), ("starts", 0, 1)], 0)  # it is here again
+@example([("returns", 0, 0), ("is erased", 0, 0), ("clock jumps", 0, 0), ("returns", 0, 0), ("returns", 0, 1)], 0)  # it is here again
 def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], seed: int) -> None:
     order = random.Random(seed)  # noqa: S311  # an order, no secret
     records = Records(history)
@@ -333,10 +292,9 @@ def test_clock_that_jumps_changes_nothing_but_times(history: list[Step], seed: i
 @pytest.mark.parametrize("reverse", [False, True])
 def test_an_application_s_last_change_is_found_in_any_order(reverse: bool) -> None:
     records = Records([("starts", 0, 0), ("leaves", 0, 0), ("starts", 2, 1), ("leaves", 2, 0), ("starts", 4, 0)])
-    pushes = [each for each in records.written if isinstance(each.row, PushResult)]
-    pushes = [Written(each.key, replace(each.row, partition=number)) for number, each in enumerate(pushes)]
+    pushes = [replace(each, partition=number) for number, each in enumerate(filterfalse(is_event, records.written))]
     job = Job([], random.Random(0))  # noqa: S311  # an order, no secret
-    job.read([[each for each in records.written if isinstance(each.row, InputRecord)]])
+    job.read([[*filter(is_event, records.written)]])
     job.read([pushes[::-1] if reverse else pushes])
     (change,) = [record for record in job.engine.changes(records.now).values() if record and record.code == "AN401"]
     assert change.evidence == ["acks: 0 before, all now"]
@@ -349,7 +307,7 @@ def test_of_two_pushes_of_one_moment_the_same_one_is_named_in_any_order(keys: tu
         records = Records([])
         for number, key in enumerate(keys):
             record = config_record(setting(key, "hunter2-canary"), client_id=f"app-{'ab'[number]}", client_instance_id=UUID(int=number + 1))
-            records.written += [Written("", row) for row in pushed([(records.now, record)], begin=number)]
+            records.written += pushed([(records.now, record)], begin=number)
         job = Job(records.written[::-1] if reverse else records.written, random.Random(0))  # noqa: S311  # an order, no secret
         job.read_what_is_new()
         (leak,) = [record for record in job.engine.changes(records.now).values() if record and record.code == "SK001"]
