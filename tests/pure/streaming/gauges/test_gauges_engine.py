@@ -135,13 +135,11 @@ def test_a_gateway_has_time_to_return_where_kafka_was_away(gauges: Gauges, retur
 @pytest.mark.parametrize(
     ("beats", "gone_at"),
     [
-        ([(100, 2, 0)], 100),
         ([(100, 2, 0), (5_000, 2, 0)], 100),
-        ([(100, 2, 0), (5_000, 3, 0), (9_000, 2, 0)], 100),
         ([(100, 2, 0), (5_000, 3, 5_000), (5_001, 4, 0)], 5_001),
         ([(100, 2, 0), (5_000, 1, 5_000), (5_001, 2, 0)], 100),
     ],
-    ids=["one", "repeated", "several", "it was back in between", "a late heartbeat is no return"],
+    ids=["repeated", "it was back in between", "a late heartbeat is no return"],
 )
 def test_a_repeated_farewell_does_not_put_off_forgetting(gauges: Gauges, beats: list[tuple[float, int, int]], gone_at: float) -> None:
     """Beats are times, sequences and intervals; an interval of 0 says farewell."""
@@ -162,7 +160,7 @@ def test_a_heartbeat_that_is_repeated_in_one_batch_is_as_old_as_its_first_record
 
 @pytest.mark.parametrize(
     ("appended", "heard_at"),
-    [([90.0], 90.0), ([90.0, 100.0], 100.0), ([100.0, 100.0], 100.0), ([100.0, 90.0], 100.0), ([90.0, 110.0, 100.0], 110.0)],
+    [([90.0], 90.0), ([100.0, 90.0], 100.0), ([90.0, 110.0, 100.0], 110.0)],
 )
 def test_an_older_append_time_does_not_make_a_gateway_silent_for_longer(gauges: Gauges, appended: list[float], heard_at: float) -> None:
     """Another partition's records may seem older than those before them; the first heartbeat is as old as its record."""
@@ -184,16 +182,6 @@ def test_a_restart_writes_nothing_again(gauges: Gauges, topic: Topic) -> None:
     assert again.apply(heartbeat(0, {"java": 1, "go": 2}), now=0) == {}
     assert again.apply(heartbeat(1, {"java": 1, "go": 2}), now=0) == {}
     assert changed(again.apply([series(JAVA, 2, 0)], now=0)) == {"java": None}
-
-
-def test_series_of_two_epochs_left_by_a_crash_end_as_the_newer() -> None:
-    older = Gauges({}, now=0).apply([series(JAVA, 0, 1, epoch=1), beat(1)], now=0)
-    older |= Gauges({}, now=0).apply([series(JAVA, 0, 1, epoch=1)], now=0)
-    newer = Gauges({}, now=0).apply([series(GO, 0, 1, epoch=2)], now=0)
-    for published in (older | newer, newer | older):
-        again = Gauges({key: value for key, value in published.items() if value}, now=0)
-        changes = again.apply(heartbeat(1, {"go": 1}, epoch=2), now=0)
-        assert (changed(changes), row(changes)["epoch"]) == ({"java": None}, 2)
 
 
 def test_a_gateways_own_row(gauges: Gauges) -> None:
@@ -237,12 +225,8 @@ def test_a_rate_is_never_negative_nor_counts_what_another_process_did(gauges: Ga
     [
         (500, 401, (0, 1)),
         (501, 400, (1, 0)),
-        (520, 410, (20, 10)),
         (500, 399, (0, 0)),
-        (520, 3, (0, 0)),
         (499, 400, (0, 0)),
-        (7, 410, (0, 0)),
-        (7, 3, (0, 0)),
     ],
 )
 def test_either_counter_that_falls_begins_both_anew(gauges: Gauges, opened: int, closed: int, expected: tuple[int, int]) -> None:
