@@ -131,9 +131,9 @@ class Fleet:
             self.events.append((self.now, record))
         self.engine.apply(connected(self.events[begin:], begin))
 
-    def heartbeat(self, epoch: int = 1, interval_ms: int = 5_000) -> None:
-        """The gateway's."""
-        self._happens(-1, Kind.HEARTBEAT, epoch, heartbeat_interval_ms=interval_ms)
+    def heartbeat(self, epoch: int = 1, interval_ms: int = 5_000, gateway: str = "g") -> None:
+        """A gateway's."""
+        self._happens(-1, Kind.HEARTBEAT, epoch, heartbeat_interval_ms=interval_ms, gateway_id=gateway)
 
     def push(self, client: str = "orders-1", connection: int = 0, instance: int | None = None, **changes: Any) -> None:
         """A client pushes ``settings``, a mapping; other arguments are the record's fields."""

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from types import ModuleType
 
 import pytest
-from fleets import Fleet, connected, left_out
+from fleets import Fleet, left_out
 from gauge_rows import beat
-from record_bytes import connection_record
 
 from clientscope import presence
-from clientscope.records.enums import Kind
 from streaming.findings import entry, inputs, problems, upgrades
 from streaming.findings import presence as closings
 from streaming.gauges import Gauges
@@ -37,8 +35,7 @@ def many_names(job: Fleet) -> None:
 
 def many_gateways(job: Fleet) -> None:
     for number in range(5):
-        beat = connection_record(number, kind=Kind.HEARTBEAT, connection_id=-1, gateway_id=f"gw-{number}", heartbeat_interval_ms=5_000)
-        job.engine.apply(connected([(job.now, beat)], number))
+        job.heartbeat(gateway=f"gw-{number}")
 
 
 def unknown_names(job: Fleet) -> None:

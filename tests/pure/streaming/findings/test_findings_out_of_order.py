@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from fleets import HOUR, KEY, MINUTE, NOW, SECOND, Step, Story, connected, histories, pushed, tombstones
+from fleets import CONFIGURATIONS, HOUR, KEY, MINUTE, NOW, SECOND, Fleet, Step, Story, connected, histories, pushed, tombstones
 from hypothesis import example, given
 from hypothesis import strategies as st
 from record_bytes import config_record, connection_record, setting
@@ -183,12 +183,14 @@ def test_client_is_kept_for_an_hour_after_it_left_however_partitions_are_read(gr
         assert not known(job.engine, records.now + 2 * HOUR)[1]
 
 
-def test_client_has_not_left_that_has_a_connection_which_was_read_late(engine: FindingsEngine) -> None:
-    names = {"principal": "User:a", "client_id": "app", "client_address": "10.0.0.1"}
-    for number, kind, at_ms in ((1, Kind.PRESENT, NOW), (1, Kind.CLOSED, NOW + MINUTE), (2, Kind.PRESENT, NOW)):
-        record = connection_record(number, kind=kind, connection_id=number, gateway_epoch=1, **names)
-        engine.apply(connected([(at_ms, record)], begin=number))
-    assert engine.clients.left_ms(whereabouts("c", *names.values())) is None
+def test_client_has_not_left_that_has_a_connection_which_was_read_late(fleet: Fleet) -> None:
+    names = {"principal": "User:a", "client_id": "orders-1", "client_address": "10.0.0.1"}
+    first = fleet.connect()
+    fleet.now += MINUTE
+    fleet.close(first, **names)
+    fleet.now = NOW
+    fleet.connect()
+    assert fleet.engine.clients.left_ms(whereabouts("c", *names.values())) is None
 
 
 def test_secret_that_was_overtaken_was_pushed(engine: FindingsEngine) -> None:
@@ -213,31 +215,30 @@ def test_what_overtakes_makes_nothing_newer_that_is_before_it(engine: FindingsEn
     assert [push.partition for push in engine.clients.all() if engine.clients.is_live(push.client)] == [newest]
 
 
-def test_clock_that_was_ahead_hides_no_later_loss_of_a_gateway() -> None:
-    conditions = Conditions()
-    engine = FindingsEngine({}, Policy(), Thresholds(), conditions)
-    for offset, (gateway, at_ms) in enumerate([("gw-1", NOW + 6 * HOUR), ("gw-2", NOW)]):
-        beat = connection_record(offset, kind=Kind.HEARTBEAT, connection_id=-1, gateway_id=gateway)
-        engine.apply(connected([(at_ms, beat)], begin=offset))
-    lost = gateway_subject("c", 1, "gw-2")
-    conditions.report(Condition("OP001", lost, True, "high", "no heartbeats", NOW + MINUTE))
-    assert [record.code for record in engine.changes(NOW + 2 * MINUTE).values() if record] == ["OP001"]
+def test_clock_that_was_ahead_hides_no_later_loss_of_a_gateway(fleet: Fleet) -> None:
+    for gateway, ahead_ms in (("gw-1", 6 * HOUR), ("gw-2", 0)):
+        fleet.now = NOW + ahead_ms
+        fleet.heartbeat(gateway=gateway)
+    fleet.conditions.report(Condition("OP001", gateway_subject("c", 1, "gw-2"), True, "high", "no heartbeats", NOW + MINUTE))
+    fleet.later(2 * MINUTE)
+    assert [each.code for each in fleet.findings()] == ["OP001"]
 
 
 @pytest.mark.parametrize("is_compacted", [False, True])
 @pytest.mark.parametrize("back_ms", [-1, 50, HOUR])
-def test_erased_client_is_named_no_more_though_its_tombstone_seems_older(engine: FindingsEngine, back_ms: int, is_compacted: bool) -> None:
-    engine.changes(NOW)
-    push = pushes_of(1, NOW, "hunter2-canary")
-    engine.apply(push)
-    opened = engine.changes(NOW + SECOND)
-    engine.written(opened, NOW + SECOND)
-    assert [client.client_id for record in opened.values() if record for client in record.clients] == ["app-1"]
+def test_erased_client_is_named_no_more_though_its_tombstone_seems_older(fleet: Fleet, back_ms: int, is_compacted: bool) -> None:
+    fleet.write()
+    fleet.push(instance=1, settings=CONFIGURATIONS[2])
+    fleet.later(SECOND)
+    (erased,) = [client for each in fleet.findings() for client in each.clients]
     if is_compacted:  # the job starts again, and finds no push any more
-        published = {key: record.model_dump_json(exclude_none=True).encode() for key, record in opened.items() if record}
-        engine = FindingsEngine(published, Policy(), Thresholds(), Conditions())
-    engine.apply(tombstones([(NOW - back_ms, push[0].client.encode())], begin=1))
-    assert engine.changes(NOW + MINUTE) == dict.fromkeys(opened), "nobody else had it"
+        fleet.pushes = [(NOW, None)]
+        fleet.start()
+    fleet.now = NOW - back_ms
+    fleet.erase(erased.key)
+    fleet.now = NOW
+    fleet.later()
+    assert not fleet.published, "nobody else had it"
 
 
 @pytest.mark.parametrize("overtakes", [False, True])
