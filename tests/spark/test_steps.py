@@ -99,13 +99,17 @@ def test_a_place_is_left_out_and_nothing_else_before_the_kernel_sees_it(records:
     assert "unix_millis" in plan[plan.index("ArrowEvalPython") :], plan
 
 
-STEPS: dict[str, Callable[[DataFrame, DigestKey], DataFrame]] = {
-    "live": live, "pushes": transforms.pushes, "connections": transforms.connections,
-}  # fmt: skip
+Step = Callable[[DataFrame, DigestKey | None], DataFrame]
+STEPS: list[tuple[str, Step]] = [
+    (CONFIGS, live),
+    (CONNECTIONS, live),
+    (CONFIGS, transforms.pushes),
+    (CONNECTIONS, transforms.connections),
+]
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_no_pickled_function_has_the_key(records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+@pytest.mark.parametrize(("topic", "step"), STEPS)
+def test_no_pickled_function_has_the_key(records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, topic: str, step: Step) -> None:
     secret, file = b"0123456789abcdef" * 4, tmp_path / "digest.key"
     file.touch(0o600)
     file.write_bytes(secret)
@@ -117,9 +121,8 @@ def test_no_pickled_function_has_the_key(records: Records, tmp_path: Path, monke
         return sent[-1]
 
     monkeypatch.setattr(CloudPickleSerializer, "dumps", seen)
-    of_pushes = step in ("live", "pushes")
-    rows = records(CONFIGS, config_record(setting("token", "hunter2"))) if of_pushes else records(CONNECTIONS, connection_record(0))
-    assert len(STEPS[step](rows, DigestKey.read(file)).collect()) == 1
+    record = config_record(setting("token", "hunter2")) if topic == CONFIGS else connection_record(0)
+    assert len(step(records(topic, record), DigestKey.read(file)).collect()) == 1
     assert any(str(file.name).encode() in each for each in sent), "the function was among them"
     assert not [each for each in sent if secret in each]
 
@@ -136,14 +139,6 @@ def test_a_machine_without_the_key_is_named_as_what_is_wrong(records: Records, t
     assert (failure.kind, failure.lasting, failure.fatal_record) == ("an executor has no digest key, or another one", True, False)
 
 
-STEPS_OF_F28_HOT_KEY: list[tuple[str, Callable[[DataFrame], DataFrame]]] = [
-    (CONFIGS, lambda rows: live(rows, None)),
-    (CONNECTIONS, lambda rows: live(rows, None)),
-    (CONFIGS, lambda rows: transforms.pushes(rows, None)),
-    (CONNECTIONS, lambda rows: transforms.connections(rows, None)),
-]
-
-
 def hot(topic: str, count: int = 400) -> list[bytes]:
     """Every twentieth has a version of its own."""
     versions = ["4.4.0" if number % 20 else f"0.{number}" for number in range(count)]
@@ -157,10 +152,10 @@ def hot(topic: str, count: int = 400) -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize(("topic", "step"), STEPS_OF_F28_HOT_KEY)
-def test_f28_no_task_gets_what_one_version_sends(records: Records, plan_of: Callable[[DataFrame], str], topic: str, step: Any) -> None:
+@pytest.mark.parametrize(("topic", "step"), STEPS)
+def test_f28_no_task_gets_what_one_version_sends(records: Records, plan_of: Callable[[DataFrame], str], topic: str, step: Step) -> None:
     read = records(topic, *hot(topic)).repartition(8)  # as Kafka's source cuts a backlog, by offsets
-    made = step(read)
+    made = step(read, None)
     per_task = [row["count"] for row in made.withColumn("task", F.spark_partition_id()).groupBy("task").count().collect()]
     assert len(per_task) == 8 and max(per_task) <= 5 * sorted(per_task)[4], "by how much has come, not by whose it is"
     plan = plan_of(made)
