@@ -7,12 +7,14 @@ from datetime import date
 import pytest
 from fleets import HOUR, MINUTE, NOW, SECOND, Fleet, alerted, shown
 
+from clientscope.findings.decisions import Decision
 from clientscope.findings.fingerprints import application_key, fingerprint
 from clientscope.profiles.client_patterns import ClientPattern
 from clientscope.profiles.owners import Owner, Owners
 from clientscope.profiles.suppressions import Suppression
 from clientscope.records.enums import Origin
 from streaming.findings.entry import Policy
+from streaming.findings.presence import GRACE_MS
 
 BAD, GOOD = {"acks": "0", "group.id": "g"}, {"acks": "all", "group.id": "g"}
 
@@ -56,6 +58,25 @@ def test_it_is_resolved_by_a_newer_push_that_passes_reopened_by_one_that_fails_a
     assert not fleet.findings("AN101")
 
 
+@pytest.mark.parametrize(("quiet_ms", "state"), [(GRACE_MS - 1, "open"), (GRACE_MS, "resolved")])
+def test_it_is_open_while_who_had_it_may_be_connecting_anew(fleet: Fleet, quiet_ms: int, state: str) -> None:
+    fleet.client(1, BAD)
+    fleet.write()
+    fleet.push(instance=1, settings=GOOD)
+    fleet.write()
+    fleet.later(quiet_ms)
+    assert fleet.state("AN101") == state
+
+
+def test_one_that_came_and_went_between_two_looks_alerts_nobody(fleet: Fleet) -> None:
+    for settings in (BAD, GOOD):
+        fleet.now += SECOND
+        fleet.push(connection=1, instance=1, settings=settings)
+    fleet.later()
+    found = fleet.one("AN101")
+    assert (found.state, found.opened_ms, found.ended_ms, found.alert) == ("resolved", NOW + SECOND, NOW + 2 * SECOND, None)
+
+
 def test_what_could_not_be_judged_resolves_nothing(fleet: Fleet) -> None:
     fleet.client(1, {"acks": "all", "max.in.flight.requests.per.connection": "5", "enable.idempotence": "false", "retries": "9"})
     fleet.write()
@@ -94,6 +115,18 @@ def test_owners_are_named_and_suppressed_ones_alert_nobody_until_the_day() -> No
     found = fleet.one("AN101")
     assert found.alert is not None
     assert (found.suppressed, found.alert.why) == (None, "new")
+
+
+def test_an_accepted_risk_is_closed_until_its_last_day_is_over(fleet: Fleet) -> None:
+    fleet.client(1, BAD)
+    fleet.write()
+    fingerprint, today = fleet.one("AN101").fingerprint, date(2027, 1, 15)  # from 8:00
+    made = Decision(fingerprint=fingerprint, resolution="accepted", by="b", why="w", at_ms=NOW, until=today)
+    fleet.decide(fingerprint, made)
+    for hours, state, alert in ((1, "closed", (1, "new")), (14, "closed", (1, "new")), (1, "open", (2, "reopened"))):
+        fleet.later(hours * HOUR)
+        assert (fleet.state("AN101"), alerted(fleet.one("AN101"))) == (state, alert)
+    assert fleet.one("AN101").opened_ms == fleet.now
 
 
 @pytest.mark.parametrize("junk", [b"", b"{}", b"[1]", b"\xff", b'{"fingerprint": 1}'])

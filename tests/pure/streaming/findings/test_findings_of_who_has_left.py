@@ -38,25 +38,26 @@ def test_f46_a_leak_missing_from_the_next_push_is_reported_with_its_severity(fle
 
 
 def test_f46_a_leak_that_returns_as_briefly_is_reported_again(fleet: Fleet) -> None:
-    for _ in range(2):
+    for _ in range(3):
         fleet.now += SECOND
         connection = fleet.client(1, LEAK)
         fleet.now += 10
         fleet.push(connection=connection, instance=1, settings=CLEAN)
         fleet.later()
     leak = fleet.one("SK001")
-    assert leak.state == "stopped" and leak.reopened == 1
-    assert alerted(leak) == (2, "reopened")
+    assert leak.state == "stopped" and leak.reopened == 2 and leak.opened_ms == leak.last_seen_ms
+    assert alerted(leak) == (3, "reopened")
 
 
 def test_f46_a_severity_that_is_worse_for_an_instant_is_reported(fleet: Fleet) -> None:
-    fleet.client(1, {"acks": "all", "interceptor.classes": "password=Kq7Zt9XwLm2Pv"})
+    fleet.client(1, {"batch.size": "4096"})
     fleet.write()
-    before = [finding.severity for finding in fleet.findings() if finding.kind == "leak"]
-    connection = fleet.client(2, LEAK, "orders-2")
+    connection = fleet.client(2, {"batch.size": "1"}, "orders-2")
     fleet.push("orders-2", connection, 2, settings=CLEAN)
-    fleet.write()
-    assert "critical" in [finding.severity for finding in fleet.findings() if finding.kind == "leak"], before
+    for severity in ("high", "medium"):
+        fleet.later()
+        found = fleet.one("AN110")
+        assert (found.severity, alerted(found)) == (severity, (2, "worse"))
 
 
 def test_who_had_it_stays_named_with_the_time_at_which_they_left(fleet: Fleet) -> None:
