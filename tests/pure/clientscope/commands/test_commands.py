@@ -66,12 +66,9 @@ def test_two_commands_of_a_name_are_refused() -> None:
 
 
 @pytest.mark.parametrize("argv", [["rules", "AN101"], ["completion", "bash"]])
-def test_a_command_without_settings_in_files_reads_none(
-    argv: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clientscope: Run
-) -> None:
+def test_a_command_without_settings_in_files_reads_none(argv: Sequence[str], monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
     """A slip in clientscope.toml stops what would use it, and nothing else."""
-    (tmp_path / "clientscope.toml").write_text("[gatway]\n")
-    monkeypatch.chdir(tmp_path)
+    Path("clientscope.toml").write_text("[gatway]\n")
     monkeypatch.setenv("CLIENTSCOPE_GATEWAY_LISTN", "x")
     assert clientscope(*argv).printed
     assert "unknown" in clientscope("topics").refused
@@ -127,13 +124,12 @@ def test_an_unknown_flag_and_an_invalid_value(command: Command, clientscope: Run
 
 
 @FILES
-def test_a_wrong_file_and_a_wrong_variable(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
+def test_a_wrong_file_and_a_wrong_variable(command: Command, monkeypatch: pytest.MonkeyPatch, clientscope: Run) -> None:
     words = [*command.words, *_required(command)]
-    file = tmp_path / "c.toml"
     for text in ("[gatway]\n", '[kafka]\n"bootstrap.srvers" = "x:1"\n', "not TOML"):
-        file.write_text(text)
-        assert clientscope(*words, "--config", str(file)).refused.startswith("error: "), text
-    assert clientscope(*words, "--config", str(tmp_path / "missing.toml")).refused.startswith("error: ")
+        Path("c.toml").write_text(text)
+        assert clientscope(*words, "--config", "c.toml").refused.startswith("error: "), text
+    assert clientscope(*words, "--config", "missing.toml").refused.startswith("error: ")
     monkeypatch.setenv("CLIENTSCOPE_GATEWAY_LISTN", "x")
     assert clientscope(*words).refused.startswith("error: ")
 

@@ -35,18 +35,15 @@ def nobody() -> str:
 
 
 @pytest.mark.parametrize(("words", "status"), TOPIC_COMMANDS)
-def test_refused_everywhere_ends_at_once(
-    clientscope: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody: str, words: str, status: int
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_refused_everywhere_ends_at_once(clientscope: Run, nobody: str, words: str, status: int) -> None:
     said = clientscope(*words.split(), "--bootstrap-servers", f"{nobody},nosuch.invalid:9092")
     reason = f"({nobody} refuses connections; nosuch.invalid has no address)"
     assert said.status == status and reason in said.err and "hint: is the broker up" in said.err
 
 
-def test_push_to_nobody_ends_at_once(clientscope: Run, tmp_path: Path, nobody: str) -> None:
-    (tmp_path / "c.properties").write_text(f"bootstrap.servers={nobody}\nclient.id=till\n")
-    assert clientscope("push", "--properties", str(tmp_path / "c.properties")).failed == (
+def test_push_to_nobody_ends_at_once(clientscope: Run, nobody: str) -> None:
+    Path("c.properties").write_text(f"bootstrap.servers={nobody}\nclient.id=till\n")
+    assert clientscope("push", "--properties", "c.properties").failed == (
         f"error: not pushed: {nobody} refuses connections\nhint: start the gateway, or check the addresses\n"
     )
 

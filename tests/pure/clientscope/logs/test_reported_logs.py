@@ -23,7 +23,7 @@ SESSION = (
 
 
 @pytest.fixture(autouse=True)
-def beside_the_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+def beside_the_logs(clientscope: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(LOGS)
     monkeypatch.delenv("COLUMNS", raising=False)
 
@@ -44,5 +44,5 @@ def test_a_name_that_the_broker_fills_in_changes_nothing(clientscope: Run, tmp_p
     said = clientscope("xray", "l04-kip1313-two-apps.log").printed
     *lines, last = (LOGS / "l04-kip1313-two-apps.log").read_text().replace("null,", '"orders-7",').splitlines()
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "l04-kip1313-two-apps.log").write_text("\n".join([*lines, last.replace("orders-7", "billing-1")]))
+    Path("l04-kip1313-two-apps.log").write_text("\n".join([*lines, last.replace("orders-7", "billing-1")]))
     assert clientscope("xray", "l04-kip1313-two-apps.log").printed == said

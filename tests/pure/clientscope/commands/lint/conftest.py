@@ -16,11 +16,11 @@ def run(clientscope: Run) -> Run:
 
 
 @pytest.fixture
-def lint(tmp_path: Path, run: Run) -> Document:
+def lint(run: Run) -> Document:
     """The report on a file of this name and text."""
 
     def linted(name: str, text: str, *flags: str) -> dict[str, Any]:
-        (tmp_path / name).write_text(text)
-        return dict(json.loads(run(str(tmp_path / name), "--output-format", "json", *flags).out))
+        Path(name).write_text(text)
+        return dict(json.loads(run(name, "--output-format", "json", *flags).out))
 
     return linted

@@ -148,25 +148,25 @@ def test_a_message_of_another_kind_ends_the_one_before() -> None:
     assert not producer.whole
 
 
-def test_a_value_that_writes_lines_of_its_own_is_not_believed(tmp_path: Path, linted: Run) -> None:
+def test_a_value_that_writes_lines_of_its_own_is_not_believed(linted: Run) -> None:
     """A producer's client.id with a line end: what it forges contradicts what the client logs, and neither is judged."""
     lines = lines_of("4.4")
     at = lines.index("\tclient.id = orders-1")
-    (tmp_path / "app.log").write_text("\n".join([*lines[:at], "\tclient.id = x", "\tacks = all", "\tlinger.ms = 50", *lines[at + 1 :]]))
-    producer = next(clients((tmp_path / "app.log").read_text().splitlines()))
+    Path("app.log").write_text("\n".join([*lines[:at], "\tclient.id = x", "\tacks = all", "\tlinger.ms = 50", *lines[at + 1 :]]))
+    producer = next(clients(Path("app.log").read_text().splitlines()))
     assert producer.contradicted == {"acks", "linger.ms"}
     assert not producer.whole
     assert not {"acks", "linger.ms"} & set(producer.settings)
-    _, out, _ = linted(str(tmp_path / "app.log"))
+    _, out, _ = linted("app.log")
     assert "acks, linger.ms: more than one value is logged" in out
 
 
 @pytest.mark.parametrize("end", ["\tretries = ", "\tvalue.serializer = "])
-def test_a_log_that_ends_within_a_message_says_nothing_of_defaults(end: str, tmp_path: Path, linted: Run) -> None:
+def test_a_log_that_ends_within_a_message_says_nothing_of_defaults(end: str, linted: Run) -> None:
     lines = lines_of("4.4")
     at = next(number for number, line in enumerate(lines) if line.startswith(end))
-    (tmp_path / "app.log").write_text("\n".join(lines[:at]))
-    _, out, _ = linted(str(tmp_path / "app.log"), "--output-format", "json")
+    Path("app.log").write_text("\n".join(lines[:at]))
+    _, out, _ = linted("app.log", "--output-format", "json")
     report = json.loads(out)
     assert report["files"][0]["notes"][0]["text"] == "the log ends before the last setting, so defaults are not judged"
     assert {finding["code"] for finding in report["findings"]} >= {"AN109"}
@@ -192,20 +192,20 @@ def test_findings_have_their_lines_and_origins(linted: Run) -> None:
 
 
 @pytest.mark.parametrize("output_format", ["full", "concise", "json", "sarif", "github"])
-def test_no_secret_is_shown_and_no_log_is_corrected(output_format: str, tmp_path: Path, linted: Run) -> None:
+def test_no_secret_is_shown_and_no_log_is_corrected(output_format: str, linted: Run) -> None:
     once = "\n".join(lines_of("4.4")).replace("metric.reporters", "metric.reporterz")
     leak = "\tsasl.oauthbearer.token.endpoint.url = https://user:canary-url@idp/"
     leaked = once.replace("\tsasl.oauthbearer.token.endpoint.url = null", leak)
     text = "\n".join([leaked, once, once.replace("consumer-billing-1", "consumer-billing-7")])
-    (tmp_path / "app.log.1").write_text(text)
-    _, out, _ = linted(str(tmp_path / "app.log.1"), *map(str, LOGS.glob("*.log")), "--output-format", output_format)
+    Path("app.log.1").write_text(text)
+    _, out, _ = linted("app.log.1", *map(str, LOGS.glob("*.log")), "--output-format", output_format)
     assert "AN102" in out and "SK002" in out
     assert "canary" not in out
     assert output_format != "full" or "consumer consumer-billing-7, 4.4.0, 2 starts" in out, "of the same settings"
-    assert (tmp_path / "app.log.1").read_text() == text
+    assert Path("app.log.1").read_text() == text
 
 
-def test_compressed_logs_standard_input_and_exit_statuses(tmp_path: Path, linted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compressed_logs_standard_input_and_exit_statuses(linted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     compressed = gzip.compress((LOGS / "java-3.9.log").read_bytes())
     for name, content, problem in (
         ("app.log.2.gz", compressed, ""),
@@ -214,17 +214,17 @@ def test_compressed_logs_standard_input_and_exit_statuses(tmp_path: Path, linted
         ("none.log", None, "none.log: No such file"),
     ):
         if content is not None:
-            (tmp_path / name).write_bytes(content)
-        status, _, err = linted(str(tmp_path / name), str(LOGS / "java-4.4.log"), "--fail-on", "high")
+            Path(name).write_bytes(content)
+        status, _, err = linted(name, str(LOGS / "java-4.4.log"), "--fail-on", "high")
         assert (status, problem in err) == (2 if problem else 1, True)
     with (LOGS / "java-3.9.log").open() as file:
         monkeypatch.setattr("sys.stdin", file)
         assert "orders-1" in linted("--format", "log", "-")[1]
 
 
-def test_hostile_lines_take_little_memory(tmp_path: Path, linted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hostile_lines_take_little_memory(linted: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Endless lines, deep nesting, messages without a second line: the client after them is found, and skipped lines are reported."""
-    with (tmp_path / "app.log").open("w") as file:
+    with Path("app.log").open("w") as file:
         file.write(" " * (8 * MAX_LINE) + "\n")
         file.write('{"message":' + "[" * 100_000 + "\n")
         for number in range(700):
@@ -234,7 +234,7 @@ def test_hostile_lines_take_little_memory(tmp_path: Path, linted: Run, monkeypat
     monkeypatch.setattr(client_logs, "MOST_CLIENTS", 500)
     tracemalloc.start()
     try:
-        status, out, err = linted(str(tmp_path / "app.log"))
+        status, out, err = linted("app.log")
         assert tracemalloc.get_traced_memory()[1] < 50 * 2**20
     finally:
         tracemalloc.stop()
@@ -254,11 +254,11 @@ UNUSED = {
 
 @pytest.mark.parametrize("layout", ["kubectl logs --prefix", "docker's json-file", "no tabs"])
 @pytest.mark.parametrize("release", sorted(UNUSED))
-def test_finds_a_misspelled_setting_that_the_client_doesnt_use(release: str, layout: str, linted: Run, tmp_path: Path) -> None:
+def test_finds_a_misspelled_setting_that_the_client_doesnt_use(release: str, layout: str, linted: Run) -> None:
     """Settings of plug-ins and of the application itself stay quiet: most clients are given some."""
     lines = LAYOUTS[layout]([line.replace(*UNUSED[release]) for line in lines_of(release)])
-    (tmp_path / "app.log").write_text("\n".join(lines))
-    report = json.loads(linted(str(tmp_path / "app.log"), "--output-format", "json").out)
+    Path("app.log").write_text("\n".join(lines))
+    report = json.loads(linted("app.log", "--output-format", "json").out)
     number = next(number for number, line in enumerate(lines, 1) if "max.in.flight.request.per" in line)
     found = [
         (finding["line"], setting["key"], setting["note"])
@@ -281,9 +281,9 @@ def test_finds_a_misspelled_setting_that_the_client_doesnt_use(release: str, lay
         ("WARN The configuration 'my.own' was supplied but isn't a known config.", []),
     ],
 )
-def test_log_that_has_only_an_unused_setting_is_read(line: str, found: list[str], linted: Run, tmp_path: Path) -> None:
-    (tmp_path / "app.log").write_text(f"starting\n[2026-07-01 10:00:00,000] {line}\n")
-    status, out, err = linted(str(tmp_path / "app.log"), "--output-format", "json")
+def test_log_that_has_only_an_unused_setting_is_read(line: str, found: list[str], linted: Run) -> None:
+    Path("app.log").write_text(f"starting\n[2026-07-01 10:00:00,000] {line}\n")
+    status, out, err = linted("app.log", "--output-format", "json")
     assert [(each["code"], each["line"]) for each in json.loads(out)["findings"]] == [(code, 2) for code in found]
     assert (status, err) == (0, "")
 

@@ -27,11 +27,9 @@ GOOD = "bootstrap.servers=k:9092\nclient.id=orders\nacks=all\n"
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "NO_COLOR", "CLIENTSCOPE_CONFIG"):
         monkeypatch.delenv(name, raising=False)
-    return tmp_path
 
 
 @pytest.fixture
@@ -88,11 +86,11 @@ KEPT = re.compile(r"(\$ |note: |– |error: |hint: |\[status|\d+ findings? in ).
 """Not what follows a code, which is a text of a rule."""
 
 
-def test_what_is_printed_of_files(here: Path, run: Run) -> None:
+def test_what_is_printed_of_files(run: Run) -> None:
     for name, text in FILES.items():
-        (here / name).parent.mkdir(parents=True, exist_ok=True)
-        (here / name).write_text(text)
-    (here / "src/again").symlink_to(here / "src")
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    Path("src/again").symlink_to(Path("src").resolve())
     said = session(lambda *words: run(*words, "--output-format", "concise"), LINES)
     said += session(run, ["log4j.properties", "no_client.properties", "again.properties", "src"])
     short = "".join(f"{kept[0]}\n" for line in said.splitlines() if (kept := KEPT.match(line)))
@@ -120,26 +118,26 @@ def test_the_standard_input(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     assert "<stdin>:1:10: AN101" in run("-", "--format", "json", "--output-format", "concise")[1]
 
 
-def test_suppressions_and_profiles_come_from_the_rules_file(here: Path, run: Run) -> None:
-    (here / "x.properties").write_text(BAD)
-    (here / "rules.toml").write_text(
+def test_suppressions_and_profiles_come_from_the_rules_file(run: Run) -> None:
+    Path("x.properties").write_text(BAD)
+    Path("rules.toml").write_text(
         "[[suppress]]\ncode = 'AN101'\nclient_id = 'ord*'\nreason = 'metrics only'\nuntil = 9999-01-01\n"
         "[[suppress]]\ncode = 'AN101'\npath = '*'\nreason = 'old'\nuntil = 2020-01-01\n"
     )
-    (here / "clientscope.toml").write_text("[rules]\nfile = 'rules.toml'\n")
+    Path("clientscope.toml").write_text("[rules]\nfile = 'rules.toml'\n")
     out = run("x.properties")[1]
     assert "note: x.properties:3: AN101 is suppressed until 9999-01-01 by rules.toml:1: metrics only" in out
     assert "note: rules.toml:6: the suppression of AN101 ended on 2020-01-01 and counts no longer" in out
     settings = sources.load(LintSettings, {"paths": ["x.properties"], "principal": "User:a"}, {})
     assert "AN101" not in {finding.rule.code for finding in linting.lint(settings, date(2026, 11, 22)).findings}
-    (here / "rules.toml").write_text("default = 'x'\n[profiles.x]\nofff = ['AN101']\n")
+    Path("rules.toml").write_text("default = 'x'\n[profiles.x]\nofff = ['AN101']\n")
     status, _, err = run("x.properties")
     assert (status, err.splitlines()[0]) == (2, "error: rules.toml:3: unknown key profiles.x.offf")
 
 
-def test_a_profile_judges_by_its_limits(here: Path, linted: Callable[..., set[str]]) -> None:
-    (here / "x.properties").write_text(GOOD + "batch.size=32768\n")
-    (here / "rules.toml").write_text("[[assign]]\nprofile = 'msk'\nprincipal = 'User:cloud'\n")
+def test_a_profile_judges_by_its_limits(linted: Callable[..., set[str]]) -> None:
+    Path("x.properties").write_text(GOOD + "batch.size=32768\n")
+    Path("rules.toml").write_text("[[assign]]\nprofile = 'msk'\nprincipal = 'User:cloud'\n")
     assert "AN110" not in linted("x.properties")
     assert "AN110" in linted("x.properties", "--profile", "msk")
     assert "AN110" not in linted("x.properties", "--rules", "rules.toml", "--principal", "User:orders")
@@ -163,11 +161,11 @@ sys.exit(status)
 """
 
 
-def test_the_command_as_a_process(here: Path) -> None:
+def test_the_command_as_a_process(tmp_path: Path) -> None:
     """As a shell runs it on a terminal of few characters: status, no colours in a pipe, and nothing loaded that it doesn't need."""
-    (here / "x.properties").write_text(BAD + "client.id=caf\\u00e9\n")
+    (tmp_path / "x.properties").write_text(BAD + "client.id=caf\\u00e9\n")
     environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent.parent), "PYTHONIOENCODING": "ascii"}
-    done = python("-c", PROGRAM, env=environment, encoding="ascii", status=1)
+    done = python("-c", PROGRAM, cwd=tmp_path, env=environment, encoding="ascii", status=1)
     assert done.stderr == ""
     *lines, loaded = done.stdout.splitlines()
     assert "AN101 high" in lines[0] and loaded == ""

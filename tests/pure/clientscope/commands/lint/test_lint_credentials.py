@@ -25,11 +25,11 @@ def leaks(report: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(("title", "name", "expected", "text"), texts(__file__, "found_in_files.txt"))
 def test_a_credential_is_found_with_its_line_and_never_shown(
-    lint: Document, run: Run, tmp_path: Path, title: str, name: str, expected: str, text: str
+    lint: Document, run: Run, title: str, name: str, expected: str, text: str
 ) -> None:
     assert leaks(lint(name, text)) == expected, title
     for form in ("full", "concise", "json", "sarif", "github"):
-        said = run(str(tmp_path / name), "--output-format", form, "--fail-on", "critical")
+        said = run(name, "--output-format", form, "--fail-on", "critical")
         assert said.status == 1
         assert "canary" not in said.out + said.err and "correcthorse" not in said.out
 
@@ -69,9 +69,9 @@ def test_a_line_that_has_none(line: str) -> None:
     assert in_lines([line]) == []
 
 
-def test_a_reason_with_a_credential_is_not_shown(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.properties").write_text("# clientscope: ignore[AN306] password=canary-9x\nacks=all\nclient.id=\n")
-    assert "canary" not in run(str(tmp_path / "a.properties")).out
+def test_a_reason_with_a_credential_is_not_shown(run: Run) -> None:
+    Path("a.properties").write_text("# clientscope: ignore[AN306] password=canary-9x\nacks=all\nclient.id=\n")
+    assert "canary" not in run("a.properties").out
 
 
 @pytest.mark.parametrize(("title", "name", "text"), texts(__file__, "quiet_files.txt"))
@@ -86,11 +86,11 @@ def test_it_says_why_nothing_else_is_judged(lint: Document) -> None:
     assert file["skipped"].startswith("no format that is known")
 
 
-def test_what_is_no_text_is_said(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "key.jks").write_bytes(b"\xfe\xed\0\0\0\2key")
-    (tmp_path / "nul.properties").write_bytes(b"\0" * 5_000)
+def test_what_is_no_text_is_said(run: Run) -> None:
+    Path("key.jks").write_bytes(b"\xfe\xed\0\0\0\2key")
+    Path("nul.properties").write_bytes(b"\0" * 5_000)
     for name in ("key.jks", "nul.properties"):
-        said = run(str(tmp_path / name))
+        said = run(name)
         assert said.status == 2 and "is not a text file" in said.err
 
 
@@ -105,25 +105,25 @@ def test_what_is_no_text_is_said(run: Run, tmp_path: Path) -> None:
     ids=["what a crash left", "an environment", "UTF-16 without a mark", "much"],
 )
 @pytest.mark.parametrize("name", ["a.properties", "a.yaml", "a.json", "environ"])
-def test_a_credential_is_found_beside_bytes_of_no_text(content: bytes, name: str, run: Run, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(content)
-    said = run(str(tmp_path / name), "--fail-on", "critical")
+def test_a_credential_is_found_beside_bytes_of_no_text(content: bytes, name: str, run: Run) -> None:
+    Path(name).write_bytes(content)
+    said = run(name, "--fail-on", "critical")
     assert (said.status, "canary" in said.out + said.err) == (1, False)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
 @pytest.mark.parametrize("name", ["a.properties", "a.yaml", "a.txt"])
-def test_any_unicode_with_a_mark_is_read(encoding: str, name: str, run: Run, tmp_path: Path) -> None:
+def test_any_unicode_with_a_mark_is_read(encoding: str, name: str, run: Run) -> None:
     """As PowerShell's ``>`` writes it."""
-    (tmp_path / name).write_bytes("sasl.password: canary-16\n".encode(encoding))
-    said = run(str(tmp_path / name), "--fail-on", "critical")
+    Path(name).write_bytes("sasl.password: canary-16\n".encode(encoding))
+    said = run(name, "--fail-on", "critical")
     assert (said.status, "canary" in said.out) == (1, False)
 
 
 @pytest.mark.parametrize("name", ["a.properties", "a.log"])
-def test_a_pipe_with_a_name_is_refused_at_once(name: str, run: Run, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / name)
-    said = run(str(tmp_path / name))
+def test_a_pipe_with_a_name_is_refused_at_once(name: str, run: Run) -> None:
+    os.mkfifo(name)
+    said = run(name)
     assert said.status == 2 and "is no file" in said.err and "| clientscope lint -" in said.err
 
 

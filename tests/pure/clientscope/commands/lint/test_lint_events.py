@@ -17,9 +17,9 @@ POLL = "[Consumer clientId=orders-7, groupId=orders] consumer poll timeout has e
 
 
 @pytest.mark.parametrize(("lines", "expected"), ROWS)
-def test_events(lines: str, expected: str, run: Run, tmp_path: Path) -> None:
-    (tmp_path / "app.log").write_text(lines.replace(";", "\n").strip() + "\n")
-    said = run(str(tmp_path / "app.log"), "--output-format", "json", "--fail-on", "high")
+def test_events(lines: str, expected: str, run: Run) -> None:
+    Path("app.log").write_text(lines.replace(";", "\n").strip() + "\n")
+    said = run("app.log", "--output-format", "json", "--fail-on", "high")
     report = json.loads(said.out)
     if not expected.strip():
         assert (said.status, report["findings"]) == (0, [])
@@ -42,21 +42,21 @@ def test_one_that_comes_again_is_one_finding(lint: Document) -> None:
 
 
 @pytest.mark.parametrize("form", ["full", "concise", "json", "sarif", "github"])
-def test_nothing_of_the_line_is_shown_but_a_judged_name(form: str, run: Run, tmp_path: Path) -> None:
+def test_nothing_of_the_line_is_shown_but_a_judged_name(form: str, run: Run) -> None:
     token = f"ghp_{'a1B2' * 9}"
     line = POLL.replace("orders-7", token) + " password=canary-1x topics: [canary-topic] \x1b[31m"
-    (tmp_path / "app.log").write_text(line)
-    said = run(str(tmp_path / "app.log"), "--output-format", form)
+    Path("app.log").write_text(line)
+    said = run("app.log", "--output-format", form)
     assert "LG101" in said.out
     assert token[-20:] not in said.out and "canary" not in said.out and "\x1b" not in said.out
 
 
-def test_a_suppression_and_an_owner_are_the_clients(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "app.log").write_text(POLL)
-    (tmp_path / "owners.toml").write_text('[[owner]]\nteam = "payments"\ncontact = "#p"\ngroup = "orders"\n')
-    (tmp_path / "rules.toml").write_text('[[suppress]]\ncode = "LG101"\nclient_id = "orders-*"\nreason = "known"\nuntil = 2099-01-01\n')
-    assert "owner: payments" in run(str(tmp_path / "app.log"), "--owners", str(tmp_path / "owners.toml")).out
-    assert run(str(tmp_path / "app.log"), "--rules", str(tmp_path / "rules.toml")).status == 0
+def test_a_suppression_and_an_owner_are_the_clients(run: Run) -> None:
+    Path("app.log").write_text(POLL)
+    Path("owners.toml").write_text('[[owner]]\nteam = "payments"\ncontact = "#p"\ngroup = "orders"\n')
+    Path("rules.toml").write_text('[[suppress]]\ncode = "LG101"\nclient_id = "orders-*"\nreason = "known"\nuntil = 2099-01-01\n')
+    assert "owner: payments" in run("app.log", "--owners", "owners.toml").out
+    assert run("app.log", "--rules", "rules.toml").status == 0
 
 
 def test_a_flood_of_names_is_bounded() -> None:

@@ -305,12 +305,12 @@ def test_a_rule_that_shows_a_secret_is_not_trusted() -> None:
 
 
 @pytest.mark.parametrize("columns", ["80", "120", None])
-def test_explanations_are_whole(columns: str | None, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explanations_are_whole(columns: str | None, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     if columns:
         monkeypatch.setenv("COLUMNS", columns)
-    (tmp_path / "a.properties").write_text("acks=1\npartition.assignment.strategy=range\ngroup.id=g\nbatch.size=10\nclient.id=a\n")
-    printed = run(str(tmp_path / "a.properties")).out
+    Path("a.properties").write_text("acks=1\npartition.assignment.strategy=range\ngroup.id=g\nbatch.size=10\nclient.id=a\n")
+    printed = run("a.properties").out
     assert "and nobody decided it." in " ".join(printed.split())
     explained = [line for line in printed.splitlines() if line.startswith(("   = why", "   = use instead", "     "))]
     assert explained and not [line for line in explained if "…" in line]

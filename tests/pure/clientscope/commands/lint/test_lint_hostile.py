@@ -34,27 +34,21 @@ SECRETS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def properties(settings: dict[str, str]) -> str:
     return "".join(re.sub("([=: ])", r"\\\1", name) + f"={value}\n" for name, value in settings.items())
 
 
 @pytest.mark.parametrize("output_format", FORMATS)
 @pytest.mark.parametrize("dialect", ["java", "librdkafka", "kafka-python"])
-def test_no_secret_is_ever_shown(here: Path, run: Run, output_format: str, dialect: str) -> None:
-    (here / "a.properties").write_text(properties(SECRETS))
-    (here / "b.json").write_text(json.dumps({**SECRETS, "batch.size": "1", "linger.ms": 0}))
-    (here / "c.yaml").write_text("".join(f"{json.dumps(name)}: {json.dumps(value)}  # {CANARY}\n" for name, value in SECRETS.items()))
-    (here / "d.properties").write_text(properties(SECRETS) + properties(SECRETS) + f"# {CANARY}\nacks=0\nlinger.ms=0\n")
-    (here / "e.json").write_text(f'{{"acks": {CANARY}')
-    (here / "f.yaml").write_text(f"acks: [{CANARY}\n")
-    (here / "g.properties").write_text(f"-----BEGIN PRIVATE KEY-----\npassword:{CANARY}\n\\u{CANARY}\n")
-    names = [f"{name}" for name in sorted(path.name for path in here.iterdir())]
+def test_no_secret_is_ever_shown(run: Run, output_format: str, dialect: str) -> None:
+    Path("a.properties").write_text(properties(SECRETS))
+    Path("b.json").write_text(json.dumps({**SECRETS, "batch.size": "1", "linger.ms": 0}))
+    Path("c.yaml").write_text("".join(f"{json.dumps(name)}: {json.dumps(value)}  # {CANARY}\n" for name, value in SECRETS.items()))
+    Path("d.properties").write_text(properties(SECRETS) + properties(SECRETS) + f"# {CANARY}\nacks=0\nlinger.ms=0\n")
+    Path("e.json").write_text(f'{{"acks": {CANARY}')
+    Path("f.yaml").write_text(f"acks: [{CANARY}\n")
+    Path("g.properties").write_text(f"-----BEGIN PRIVATE KEY-----\npassword:{CANARY}\n\\u{CANARY}\n")
+    names = [f"{name}" for name in sorted(path.name for path in Path().iterdir())]
     status, out, err = run(*names, "--output-format", output_format, "--statistics", "--dialect", dialect)
     assert status == 2, "some of them can't be read"
     assert "SK001" in out
@@ -78,20 +72,20 @@ ODD = {
 
 
 @pytest.mark.parametrize("output_format", FORMATS)
-def test_text_in_place_of_a_number_or_a_word_is_not_quoted(here: Path, run: Run, output_format: str) -> None:
+def test_text_in_place_of_a_number_or_a_word_is_not_quoted(run: Run, output_format: str) -> None:
     # A separator that was forgotten makes the whole line a name.
     forgotten = f"password{CANARY}\nlinger.ms{CANARY}\nlinger.ms{CANARY}\npassword {CANARY}\n"
-    (here / "a.properties").write_text(properties(ODD) + forgotten)
-    (here / "b.yaml").write_text("".join(f"{name}: {value}\n" for name, value in ODD.items()))
-    (here / "c.json").write_text(json.dumps(ODD))
+    Path("a.properties").write_text(properties(ODD) + forgotten)
+    Path("b.yaml").write_text("".join(f"{name}: {value}\n" for name, value in ODD.items()))
+    Path("c.json").write_text(json.dumps(ODD))
     _, out, err = run("a.properties", "b.yaml", "c.json", "--output-format", output_format, "--statistics")
     assert {"AN201", "AN311", "CF101", "CF103", "SK001"} <= set(re.findall(r"\b[A-Z]{2}\d{3}\b", out))
     assert CANARY not in out + err
 
 
 @pytest.mark.parametrize("value", ["gzpi", "5ms", "1m30s", "300,000", "yes", "org.example.Own"])
-def test_short_word_or_number_is_quoted(here: Path, run: Run, value: str) -> None:
-    (here / "a.properties").write_text(f"acks=all\nretries={value}\n")
+def test_short_word_or_number_is_quoted(run: Run, value: str) -> None:
+    Path("a.properties").write_text(f"acks=all\nretries={value}\n")
     assert f"retries = {value}]" in run("a.properties", "--output-format", "concise").out
 
 
@@ -105,12 +99,12 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("output_format", FORMATS)
-def test_nothing_in_a_file_reaches_the_terminal_or_the_runner(here: Path, run: Run, output_format: str) -> None:
-    folder = here / "##[error]pwned\n::error::pwned,line=1:\x1b[31m%0A"
+def test_nothing_in_a_file_reaches_the_terminal_or_the_runner(run: Run, output_format: str) -> None:
+    folder = Path("##[error]pwned\n::error::pwned,line=1:\x1b[31m%0A")
     folder.mkdir()
     (folder / "a.properties").write_text("".join(f"{name}={value}\n" for name, value in HOSTILE.items()) + "acks=0\n")
     (folder / "b.json").write_text("{")
-    (here / "owners.toml").write_text('[[owner]]\nteam = "\\n::error::pwned"\ncontact = "\\u001b[31m"\nprincipal = "*"\n')
+    Path("owners.toml").write_text('[[owner]]\nteam = "\\n::error::pwned"\ncontact = "\\u001b[31m"\nprincipal = "*"\n')
     flags = ["--output-format", output_format, "--owners", "owners.toml", "--principal", "x"]
     _, out, err = run(str(folder), str(folder / "b.json"), *flags)
     assert "\x1b" not in out + err
@@ -150,9 +144,9 @@ def as_the_runner_reads_it(line: str) -> tuple[str, dict[str, str], str]:
     return command, properties, unescape(data, ("%0D", "%0A", "%25"))
 
 
-def test_a_value_that_is_filled_in_later_is_no_leak(here: Path, run: Run) -> None:
+def test_a_value_that_is_filled_in_later_is_no_leak(run: Run) -> None:
     def leaks(jaas: str, password: str) -> list[str]:
-        (here / "x.properties").write_text(f"acks=all\nsasl.jaas.config={jaas}\nssl.key.password={password}\n")
+        Path("x.properties").write_text(f"acks=all\nsasl.jaas.config={jaas}\nssl.key.password={password}\n")
         findings = json.loads(run("x.properties", "--output-format", "json")[1])["findings"]
         return [finding["settings"][0]["key"] for finding in findings if finding["code"] == "SK001"]
 
@@ -163,9 +157,9 @@ def test_a_value_that_is_filled_in_later_is_no_leak(here: Path, run: Run) -> Non
     assert leaks(jaas.replace("PW", "hunter2${x}"), "${a}") == ["sasl.jaas.config"]
 
 
-def test_a_file_of_unknown_names_hides_no_other_files_mistake(here: Path, run: Run) -> None:
-    (here / "a.properties").write_text("acks=all\n" + "".join(f"orders.name{number}=1\n" for number in range(3_000)))
-    (here / "b.properties").write_text("acks=all\nlinger.msec=5\n")
+def test_a_file_of_unknown_names_hides_no_other_files_mistake(run: Run) -> None:
+    Path("a.properties").write_text("acks=all\n" + "".join(f"orders.name{number}=1\n" for number in range(3_000)))
+    Path("b.properties").write_text("acks=all\nlinger.msec=5\n")
     found = json.loads(run(".", "--output-format", "json")[1])["findings"]
     unknown = [finding for finding in found if finding["code"] == "CF101"]
     assert len(unknown) == 3_001
@@ -227,25 +221,25 @@ def test_a_text_that_nothing_ends_takes_few_steps_for_each_character(piece: str)
         ("a.log", "all is well\n"),
     ],
 )
-def test_what_was_read_and_has_no_settings_is_no_error(here: Path, run: Run, name: str, text: str) -> None:
-    (here / name).write_text(text)
+def test_what_was_read_and_has_no_settings_is_no_error(run: Run, name: str, text: str) -> None:
+    Path(name).write_text(text)
     said = run(name, "--output-format", "concise")
     assert (said.status, said.err, said.out.startswith(f"– {name}: not judged: no ")) == (0, "", True)
 
 
-def test_json_may_have_comments_and_a_last_comma(here: Path, run: Run) -> None:
+def test_json_may_have_comments_and_a_last_comma(run: Run) -> None:
     text = '{ // as .NET reads it: "a\n  "acks": "0", // "never"\n  "bootstrap.servers": "http://a,]",\n}\n'
-    (here / "appsettings.json").write_text(text)
+    Path("appsettings.json").write_text(text)
     said = run("appsettings.json", "--output-format", "concise")
     assert said.out.startswith("appsettings.json:2:11: AN101 high"), said
 
 
-def test_a_credential_is_found_in_dotnets_markup(here: Path, run: Run) -> None:
-    (here / "App.config").write_text('<configuration>\n  <add key="SaslPassword" value="Zq5canary9"/>\n</configuration>\n')
+def test_a_credential_is_found_in_dotnets_markup(run: Run) -> None:
+    Path("App.config").write_text('<configuration>\n  <add key="SaslPassword" value="Zq5canary9"/>\n</configuration>\n')
     assert run("App.config", "--output-format", "concise").out.startswith("App.config:2:34: SK001 critical")
 
 
-def test_a_credential_is_found_anywhere_in_one_endless_line(here: Path, run: Run) -> None:
-    (here / "a.json").write_text("[" + '"word", ' * 200_000 + '{"sasl.password": "Zq5canary9"}]')
+def test_a_credential_is_found_anywhere_in_one_endless_line(run: Run) -> None:
+    Path("a.json").write_text("[" + '"word", ' * 200_000 + '{"sasl.password": "Zq5canary9"}]')
     said = run("a.json", "--output-format", "concise")
     assert (said.status, "SK001 critical" in said.out, "canary" in said.out) == (1, True, False)

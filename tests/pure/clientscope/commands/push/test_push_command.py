@@ -15,10 +15,9 @@ from clientscope.settings_files import MAX_BYTES
 
 
 @pytest.fixture
-def push(tmp_path: Path, clientscope: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+def push(clientscope: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs the command on a file of this name and content: status, stdout, stderr."""
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tmp_path)
 
     def run(name: str, content: str, *flags: str) -> Said:
         Path(name).write_bytes(content.encode(errors="surrogateescape"))

@@ -60,9 +60,9 @@ MIXED = (
 """Of 4.0.0: two that break and one that is fine of one application, one that is fine, and one that can't be judged."""
 
 
-def log_of(folder: Path, lines: Sequence[str], name: str = "broker.log") -> str:
-    (folder / name).write_text("\n".join(lines) + "\n")
-    return str(folder / name)
+def log_of(lines: Sequence[str], name: str = "broker.log") -> str:
+    Path(name).write_text("\n".join(lines) + "\n")
+    return name
 
 
 SESSION = [
@@ -89,8 +89,7 @@ SESSION = [
 ]  # fmt: skip
 
 
-def test_what_is_printed(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_printed(run: Run) -> None:
     Path("owners.toml").write_text(OWNERS)
     for name, lines in {
         "mixed": MIXED,
@@ -104,25 +103,25 @@ def test_what_is_printed(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPat
         "timeless": [produced(2, "orders-1")[len("[2026-11-20 10:00:00,000] ") :], produced(9, "billing-1")],
         "other": ["[2026-11-24 01:00:00,000] INFO started (kafka.server.Kafka)"],
     }.items():
-        log_of(tmp_path, lines, f"{name}.log")
+        log_of(lines, f"{name}.log")
     Path("broken.gz").write_bytes(gzip.compress(PRODUCE.encode())[:-20])
     said = session(lambda *words: run(*words, "--owners", "owners.toml"), SESSION)
     assert is_golden(said, __file__, "by_logs.txt")
     assert "no broker answers at 127.0.0.1:1" in run("--bootstrap-servers", "127.0.0.1:1").err
 
 
-def test_an_upgraded_client_is_judged_by_what_it_sends_since(tmp_path: Path, run: Run, listed: Listed) -> None:
+def test_an_upgraded_client_is_judged_by_what_it_sends_since(run: Run, listed: Listed) -> None:
     """The newer log is read first, as `*.log*` sorts it, and the client.id is another after the upgrade of one of two."""
     new = [produced(9, "orders-1", "2026-11-23 09:00:00"), produced(9, "orders-2", "2026-11-23 09:00:01", "kafka-python 2.0.2")]
-    log_of(tmp_path, new, "server.log")
-    log_of(tmp_path, [produced(2, "orders-1"), produced(2, "orders-2", "2026-11-20 11:30:00")], "server.log.1")
-    assert [row["readiness"] for row in listed(str(tmp_path))] == ["breaks"]
+    log_of(new, "server.log")
+    log_of([produced(2, "orders-1"), produced(2, "orders-2", "2026-11-20 11:30:00")], "server.log.1")
+    assert [row["readiness"] for row in listed(".")] == ["breaks"]
     for since in ("2026-11-20 11:30:01", "2026-11-23", "2026-11-23T09:00"):
-        (row,) = listed(str(tmp_path), "--since", since)
+        (row,) = listed(".", "--since", since)
         assert (row["readiness"], row["clients"], row["last_old"]) == ("fine", 2, "2026-11-20 11:30:00")
-    (row,) = listed(str(tmp_path), "--since", "2026-11-20 11:30:00")
+    (row,) = listed(".", "--since", "2026-11-20 11:30:00")
     assert (row["readiness"], row["breaks"], row["fine"]) == ("breaks", 1, 2)
-    status, out, err = run(str(tmp_path), "--since", "2026-11-23")
+    status, out, err = run(".", "--since", "2026-11-23")
     assert status == 0
     assert "last seen 2026-11-20 11:30:00" in out
     assert "Clients at Kafka 4.0.0: fine: 2, by requests since 2026-11-23." in out
@@ -133,16 +132,16 @@ def test_an_upgraded_client_is_judged_by_what_it_sends_since(tmp_path: Path, run
 HOSTILE = "=1+1\x1b\n<script>alert(1)</script>{{ 7 * 7 }}[red]"
 
 
-def test_hostile_names_are_escaped(tmp_path: Path, run: Run) -> None:
-    log = log_of(tmp_path, [produced(2, HOSTILE, principal=HOSTILE, software="<b>lib</b> =1+1")])
+def test_hostile_names_are_escaped(run: Run) -> None:
+    log = log_of([produced(2, HOSTILE, principal=HOSTILE, software="<b>lib</b> =1+1")])
     for output in ("table", "wide", "name", "csv", "json", "jsonl"):
-        out = run(log, "-o", output, "--html", str(tmp_path / "page.html"))[1]
+        out = run(log, "-o", output, "--html", "page.html")[1]
         assert "<script>alert(1)</script>{{ 7 * 7 }}" in out
         assert all(character.isprintable() or character == "\n" for character in every(out))
         if output == "csv":
             (row,) = list(csv.DictReader(io.StringIO(out)))
             assert row["application"].startswith("'=1+1")
-    page = (tmp_path / "page.html").read_text()
+    page = Path("page.html").read_text()
     assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7 * 7 }}[red]" in page
     assert "&lt;b&gt;lib&lt;/b&gt;" in page
     assert "<script" not in page
@@ -156,26 +155,24 @@ def test_names_that_look_like_a_secret_are_not_shown(run: Run) -> None:
         assert not [canary for canary in ("canary", "iNdQUinP1aFQ", "Y2FuYXJ5") if canary in out]
 
 
-def test_the_page_has_every_grouping_and_needs_nothing_else(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = log_of(tmp_path, MIXED)
-    status, out, err = run(log, "--html", str(tmp_path / "page.html"), "-o", "name")
+def test_the_page_has_every_grouping_and_needs_nothing_else(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of(MIXED)
+    status, out, err = run(log, "--html", "page.html", "-o", "name")
     assert (status, out) == (1, "orders\nlegacy\nbilling\n")
-    assert f"wrote {tmp_path / 'page.html'}" in err
-    page = (tmp_path / "page.html").read_text()
+    assert "wrote page.html" in err
+    page = Path("page.html").read_text()
     assert re.findall(r"<h2>(.*?)</h2>", page) == [
         "Upgrade to Kafka 4.0.0", "By application", "By owner", "By principal", "By software", "Not seen",
     ]  # fmt: skip
     assert "last seen 2026-11-20 10:00:00" in page
     assert not re.search(r"(?:src|href)=|url\(|@import|<script", page)
     monkeypatch.setattr(xray_output, "MOST_ROWS", 1)
-    run(log, "--html", str(tmp_path / "page.html"))
-    assert "2 more; -o json has all." in (tmp_path / "page.html").read_text()
+    run(log, "--html", "page.html")
+    assert "2 more; -o json has all." in Path("page.html").read_text()
 
 
-def test_every_bound_that_is_reached_is_printed_and_what_it_left_out_is_unknown(
-    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = log_of(tmp_path, [produced(9, f"orders-{number}") for number in range(40)])
+def test_every_bound_that_is_reached_is_printed_and_what_it_left_out_is_unknown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = log_of([produced(9, f"orders-{number}") for number in range(40)])
 
     def statuses(*words: str) -> list[int]:
         return [run(log, "--fail-on", each, *words)[0] for each in ("unknown", "falls_back", "breaks", "never")]

@@ -32,8 +32,8 @@ def line(second: float, key: int, version: int, request: dict[str, Any], **chang
     return f"[{at}] DEBUG Completed request:{json.dumps(logged)} (kafka.request.logger)\n"
 
 
-def problems(run: Run, *logs: Path) -> dict[str, list[dict[str, Any]]]:
-    said = run("xray", *map(str, logs), "--output-format", "json")
+def problems(run: Run, *logs: str) -> dict[str, list[dict[str, Any]]]:
+    said = run("xray", *logs, "--output-format", "json")
     assert (said.status, said.err) == (0, "")
     return {row["code"]: row["affected"] for row in json.loads(said.out)["problems"]}
 
@@ -59,23 +59,21 @@ def transaction(each: str) -> str:
 
 
 @pytest.mark.parametrize(("requests", "end", "expected"), cases(__file__, "transactions.txt"))
-def test_transactions(requests: str, end: str, expected: str, clientscope: Run, tmp_path: Path) -> None:
-    log = tmp_path / "broker.log"
-    log.write_text("".join(map(transaction, requests.split(", "))) + line(float(end), 3, 9, {}))
-    made = json.loads(clientscope("xray", str(log), "--output-format", "json").out)
+def test_transactions(requests: str, end: str, expected: str, clientscope: Run) -> None:
+    Path("broker.log").write_text("".join(map(transaction, requests.split(", "))) + line(float(end), 3, 9, {}))
+    made = json.loads(clientscope("xray", "broker.log", "--output-format", "json").out)
     assert "AddPartitionsManager-client" not in {row["application"] for row in made["configurations"]}
     open_ones = [setting for finding in made["lint"]["findings"] if finding["code"] == "LG202" for setting in finding["settings"]]
     found = [f"{each['value']} {int(each['note'].partition(',')[0][-2:])}" for each in open_ones]
     assert found == ([] if expected == "-" else expected.split(", "))
 
 
-def test_a_log_that_is_older_ends_no_transaction(clientscope: Run, tmp_path: Path) -> None:
-    begun, older, newer = tmp_path / "a.log", tmp_path / "b.log", tmp_path / "c.log"
-    begun.write_text(transaction("100 24 3 a") + line(900, 3, 9, {}))
-    older.write_text(transaction("50 26 3 a"))
-    newer.write_text(transaction("1000 26 3 a"))
-    assert "LG202" in problems(clientscope, begun, older)
-    assert "LG202" not in problems(clientscope, begun, older, newer)
+def test_a_log_that_is_older_ends_no_transaction(clientscope: Run) -> None:
+    Path("begun.log").write_text(transaction("100 24 3 a") + line(900, 3, 9, {}))
+    Path("older.log").write_text(transaction("50 26 3 a"))
+    Path("newer.log").write_text(transaction("1000 26 3 a"))
+    assert "LG202" in problems(clientscope, "begun.log", "older.log")
+    assert "LG202" not in problems(clientscope, "begun.log", "older.log", "newer.log")
 
 
 def connections(spec: str, **changed: Any) -> str:
@@ -93,51 +91,50 @@ def connections(spec: str, **changed: Any) -> str:
 
 
 @pytest.mark.parametrize(("spec", "expected"), cases(__file__, "storms.txt"))
-def test_storms(spec: str, expected: str, clientscope: Run, tmp_path: Path) -> None:
-    (tmp_path / "broker.log").write_text(connections(spec))
-    affected = problems(clientscope, tmp_path / "broker.log").get("LG201", [])
+def test_storms(spec: str, expected: str, clientscope: Run) -> None:
+    Path("broker.log").write_text(connections(spec))
+    affected = problems(clientscope, "broker.log").get("LG201", [])
     assert [row["application"] for row in affected] == ["orders"] * (expected != "-")
     assert [row["settings"].partition("(")[2].rstrip(")") for row in affected] == [expected] * (expected != "-")
 
 
-def test_each_broker_address_and_application_counts_by_itself(clientscope: Run, tmp_path: Path) -> None:
+def test_each_broker_address_and_application_counts_by_itself(clientscope: Run) -> None:
     """A client of many brokers connects to each of them."""
     for name in ("a.log", "b.log"):
-        (tmp_path / name).write_text(connections("0+20/60 60+20/60"))
-    assert "LG201" not in problems(clientscope, tmp_path / "a.log", tmp_path / "b.log")
+        Path(name).write_text(connections("0+20/60 60+20/60"))
+    assert "LG201" not in problems(clientscope, "a.log", "b.log")
 
 
-def test_connections_that_were_open_before_are_no_storm(clientscope: Run, tmp_path: Path) -> None:
+def test_connections_that_were_open_before_are_no_storm(clientscope: Run) -> None:
     began = connections("0+90/60 60+90/60").splitlines(keepends=True)
-    (tmp_path / "broker.log").write_text("".join(each for each in began if '"requestApiKey": 18' not in each))
-    assert "LG201" not in problems(clientscope, tmp_path / "broker.log")
+    Path("broker.log").write_text("".join(each for each in began if '"requestApiKey": 18' not in each))
+    assert "LG201" not in problems(clientscope, "broker.log")
 
 
-def test_a_secret_in_a_name_is_not_shown(clientscope: Run, tmp_path: Path) -> None:
+def test_a_secret_in_a_name_is_not_shown(clientscope: Run) -> None:
     token = f"ghp_{'a1B2' * 9}"
-    (tmp_path / "a.log").write_text(transaction(f"1 24 3 {token}") + line(900, 3, 9, {}))
-    (tmp_path / "b.log").write_text(connections("0+90/60 60+90/60", clientId=token))
+    Path("a.log").write_text(transaction(f"1 24 3 {token}") + line(900, 3, 9, {}))
+    Path("b.log").write_text(connections("0+90/60 60+90/60", clientId=token))
     for form in ("summary", "json", "sarif"):
-        said = clientscope("xray", str(tmp_path / "a.log"), str(tmp_path / "b.log"), "--output-format", form)
+        said = clientscope("xray", "a.log", "b.log", "--output-format", form)
         assert "LG202" in said.out
         assert "LG201" in said.out
         assert token[-20:] not in said.out + said.err
 
 
-def test_what_is_kept_is_bounded(clientscope: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_is_bounded(clientscope: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(incidents, "MOST", 1)
-    (tmp_path / "a.log").write_text(transaction("1 24 3 a") + transaction("1 24 3 b") + line(900, 3, 9, {}))
-    (found,) = problems(clientscope, tmp_path / "a.log")["LG202"]
+    Path("a.log").write_text(transaction("1 24 3 a") + transaction("1 24 3 b") + line(900, 3, 9, {}))
+    (found,) = problems(clientscope, "a.log")["LG202"]
     assert "transactional.id = a" in found["settings"]
     assert "b (" not in found["settings"]
 
 
-def test_a_suppression_and_an_owner_are_the_clients(clientscope: Run, tmp_path: Path) -> None:
-    log, owners, rules = tmp_path / "broker.log", tmp_path / "owners.toml", tmp_path / "rules.toml"
-    log.write_text(connections("0+90/60 60+90/60"))
-    owners.write_text('[[owner]]\nteam = "payments"\ncontact = "#p"\nclient_id = "orders-*"\n')
-    rules.write_text('[[suppress]]\ncode = "LG201"\nclient_id = "orders-*"\nreason = "known"\nuntil = 2099-01-01\n')
-    words = "xray", str(log), "--fail-on", "medium", "--owners", str(owners)
+def test_a_suppression_and_an_owner_are_the_clients(clientscope: Run) -> None:
+    Path("broker.log").write_text(connections("0+90/60 60+90/60"))
+    Path("owners.toml").write_text('[[owner]]\nteam = "payments"\ncontact = "#p"\nclient_id = "orders-*"\n')
+    Path("rules.toml").write_text('[[suppress]]\ncode = "LG201"\nclient_id = "orders-*"\nreason = "known"\nuntil = 2099-01-01\n')
+    words = "xray", "broker.log", "--fail-on", "medium", "--owners", "owners.toml"
     assert clientscope(*words).status == 1
     assert "owner: payments" in clientscope(*words).out
-    assert clientscope(*words, "--rules", str(rules)).status == 0
+    assert clientscope(*words, "--rules", "rules.toml").status == 0

@@ -154,8 +154,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-def test_wrong_use(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_wrong_use(run: Run) -> None:
     Path("server.log").write_text("[2026-11-24 01:00:00,000] INFO started (kafka.server.KafkaServer)\n")
     Path("broker.log").symlink_to(LOGS / "broker.log")
     assert is_golden(session(lambda *words: run(*words)._replace(out=""), WRONG), __file__, "wrong_use.txt")
@@ -168,19 +167,19 @@ def test_statistics_follow_the_summary_and_findings_set_the_exit_status(run: Run
     assert "CODE " not in run(str(LOGS / "broker-2.4.log"), "--fail-on", "critical").printed
 
 
-def test_the_page_is_one_file_that_needs_nothing_else_and_escapes_names(tmp_path: Path, run: Run) -> None:
+def test_the_page_is_one_file_that_needs_nothing_else_and_escapes_names(run: Run) -> None:
     lines = [line for line in files.lines(LOGS / "broker-3.9.log") if "java-orders-1" in line]
     script = "<script>alert(1)</script>{{ 7 * 7 }}"
-    (tmp_path / "broker.log").write_text("\n".join(line.replace('"java-orders-1"', json.dumps(script)) for line in lines))
-    (tmp_path / "report.html").write_text("an older one")
-    status, _, err = run(str(tmp_path / "broker.log"), "--html", str(tmp_path / "report.html"))
-    assert (status, err) == (0, f"wrote {tmp_path / 'report.html'}\n")
-    page = (tmp_path / "report.html").read_text()
+    Path("broker.log").write_text("\n".join(line.replace('"java-orders-1"', json.dumps(script)) for line in lines))
+    Path("report.html").write_text("an older one")
+    status, _, err = run("broker.log", "--html", "report.html")
+    assert (status, err) == (0, "wrote report.html\n")
+    page = Path("report.html").read_text()
     assert "&lt;script&gt;alert(1)&lt;/script&gt;{{ 7 * 7 }}" in page
     assert "<script" not in page
     assert not re.search(r"(?:src|href)=|url\(|@import", page)
     assert "apache-kafka-java" in page
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["broker.log", "report.html"]
+    assert sorted(each.name for each in Path().iterdir()) == ["broker.log", "report.html"]
 
 
 TOKEN = f"ghp_{'a1B2' * 9}"
@@ -197,16 +196,14 @@ KEY_AND_SECRET = "ABCDEFGH12345678:aB3dE5gH7jK9mN1pQ3sT5vW7yZ9/bC2eF4hJ6kM8nP0rS
         ("User:ANONYMOUS", f"User:{TOKEN}", "principal"),
     ],
 )
-def test_finds_a_credential_in_a_name_and_shows_none(
-    replaced: str, secret: str, key: str, tmp_path: Path, run: Run, document: Document
-) -> None:
+def test_finds_a_credential_in_a_name_and_shows_none(replaced: str, secret: str, key: str, run: Run, document: Document) -> None:
     lines = [line for line in (LOGS / "broker.log").read_text().splitlines(keepends=True) if '"java-orders-1"' in line]
-    (tmp_path / "x.log").write_text("".join(lines).replace(f'"{replaced}"', f'"{secret}"'))
-    shown = document(str(tmp_path / "x.log"))
+    Path("x.log").write_text("".join(lines).replace(f'"{replaced}"', f'"{secret}"'))
+    shown = document("x.log")
     (leak,) = [each for each in shown["lint"]["findings"] if each["code"] == "SK002"]
     assert (leak["severity"], [each["key"] for each in leak["settings"]]) == ("critical", [key])
     for form in ("json", "summary", "sarif"):
-        _, out, err = run(str(tmp_path / "x.log"), "--output-format", form)
+        _, out, err = run("x.log", "--output-format", form)
         assert secret[-20:] not in out + err, form
 
 
@@ -237,11 +234,10 @@ LEAKING = (
 
 
 @pytest.mark.parametrize("form", ["summary", "json", "sarif"])
-def test_finds_a_credential_in_any_other_line(form: str, tmp_path: Path, run: Run) -> None:
-    log = tmp_path / "server.log"
+def test_finds_a_credential_in_any_other_line(form: str, run: Run) -> None:
     requests = [line for line in files.lines(LOGS / "broker.log") if '"java-orders-1"' in line]
-    log.write_text("\n".join([*requests, *LEAKING]))
-    status, out, err = run(str(log), "--output-format", form, "--fail-on", "critical")
+    Path("server.log").write_text("\n".join([*requests, *LEAKING]))
+    status, out, err = run("server.log", "--output-format", form, "--fail-on", "critical")
     assert (status, err) == (1, "")
     assert "secret-ks-42" not in out
     assert "Lag-Pw-42" not in out
@@ -257,32 +253,30 @@ def test_finds_a_credential_in_any_other_line(form: str, tmp_path: Path, run: Ru
     }  # fmt: skip
 
 
-def test_finds_what_a_request_or_its_answer_hands_over(tmp_path: Path, run: Run) -> None:
+def test_finds_what_a_request_or_its_answer_hands_over(run: Run) -> None:
     """Once each: a token's hmac is the password of whoever has it, and a salted password logs in (RFC 5802)."""
     (line,) = list(files.lines(LOGS / "broker.log"))[:1]
     user = {"name": "alice", "mechanism": 1, "iterations": 4096, "salt": "c2FsdA==", "saltedPassword": "c2FsdGVkLTQy"}
     bodies = {"request": {"upsertions": [user]}}, {"response": {"tokenId": "ngY7NTrEQaqQSjD", "hmac": "aG1hYy1vZi1hLXRva2Vu"}}
     made = [line.replace('"request":null', json.dumps(each)[1:-1]) for each in bodies]
-    log = tmp_path / "broker.log"
-    log.write_text("\n".join([line, *made, *made]))
-    status, out, err = run(str(log), "--output-format", "json", "--fail-on", "critical")
+    Path("broker.log").write_text("\n".join([line, *made, *made]))
+    status, out, err = run("broker.log", "--output-format", "json", "--fail-on", "critical")
     assert (status, err) == (1, "")
     assert "c2FsdGVkLTQy" not in out and "aG1hYy1vZi1hLXRva2Vu" not in out
     found = [(each["code"], each["line"], each["settings"][0]["key"]) for each in json.loads(out)["lint"]["findings"]]
     assert {each for each in found if each[0].startswith("SK")} == {("SK001", 2, "saltedPassword"), ("SK001", 3, "token.secret")}
 
 
-def test_half_a_character_in_a_credential_costs_no_report(tmp_path: Path, run: Run) -> None:
+def test_half_a_character_in_a_credential_costs_no_report(run: Run) -> None:
     line = next(line for line in files.lines(LOGS / "broker.log") if '"java-orders-1"' in line)
-    log = tmp_path / "broker.log"
-    log.write_text("\n".join([line, line.replace("java-orders-1", "password=Zq7mTrv9\\ud800LkPw2x")]))
-    status, out, err = run(str(log), "--output-format", "json")
+    Path("broker.log").write_text("\n".join([line, line.replace("java-orders-1", "password=Zq7mTrv9\\ud800LkPw2x")]))
+    status, out, err = run("broker.log", "--output-format", "json")
     assert (status, err, json.loads(out)["requests"]) == (0, "", 2) and "LkPw2x" not in out
 
 
-def test_a_log_with_credentials_alone_says_both(tmp_path: Path, run: Run) -> None:
-    (tmp_path / "server.log").write_text(LEAKING[0])
-    status, out, err = run(str(tmp_path / "server.log"))
+def test_a_log_with_credentials_alone_says_both(run: Run) -> None:
+    Path("server.log").write_text(LEAKING[0])
+    status, out, err = run("server.log")
     assert status == 2
     assert "no request in these logs" in err
     assert "server.log (of no client, line 1)  ssl.keystore.password" in out.replace("\n", " ")
