@@ -112,12 +112,6 @@ def test_f33_whatever_the_library_and_in_that_thread_alone() -> None:
         assert len(server.got) == 1
 
 
-def test_f33_a_redirect_is_not_followed_and_gets_no_secret() -> None:
-    with serving() as inside, serving(status(302, Location=inside.url)) as outside:
-        assert not posted(outside.url).ok
-        assert inside.got == []
-
-
 def test_f33_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving() as proxy, serving() as server:
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
