@@ -48,11 +48,12 @@ def request(key: int, version: int, correlation_id: int, size: int = 0) -> bytes
     return request_frame(key, version, correlation_id, bytes(size))
 
 
-def answered(played: Played, frame: bytes, asked: int = -1) -> bytes:
-    """The answer to the last request that went to the broker, as the client gets it."""
-    sent = played.sent[asked]
+def answered(played: Played, frame: bytes, size: int = MOST_ANSWER_BYTES) -> bytes:
+    """The answer to the last request that went to the broker, as the client gets it; it comes in pieces of this size."""
+    sent = played.sent[-1]
     before = len(played.to_client)
-    played.broker(renumbered(frame, request_id(sent)))
+    for piece in pieces(renumbered(frame, request_id(sent)), [size]):
+        played.broker(piece)
     return bytes(played.to_client[before:])
 
 
@@ -63,14 +64,16 @@ def asked(played: Played, key: int, version: int, frame: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("key", "version"), [(key, version) for key, versions in READ.items() for version in versions])
-def test_every_answer_with_addresses_has_the_gateways(key: int, version: int) -> None:
+@pytest.mark.parametrize("size", [1, 11, MOST_ANSWER_BYTES])
+def test_every_answer_with_addresses_has_the_gateways(key: int, version: int, size: int) -> None:
     played = playing()
     played.client(request(key, version, answers.CORRELATION_ID))
-    answer = answered(played, ANSWERS[key](version))
+    answer = answered(played, ANSWERS[key](version), size)
     if key != 78:
         assert answer == ANSWERS[key](version, SEEN)
     assert b"cluster.example" not in answer and b"gateway" in answer
     assert struct.unpack_from(">ii", answer) == (len(answer) - 4, answers.CORRELATION_ID)
+    assert played.connection.held_bytes == 0
 
 
 @given(st.data())
