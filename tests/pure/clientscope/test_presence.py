@@ -122,15 +122,6 @@ def test_what_is_news(events: str, news: str) -> None:
     assert taken == news.split(", ")
 
 
-def test_what_a_process_had_open_ends_with_it() -> None:
-    reader = Reader()
-    for event in (Event(1, 1, Kind.OPENED, 7), Event(2, 0, Kind.HEARTBEAT), Event(2, 1, Kind.OPENED, 0)):
-        reader.take(event)
-    assert (reader.ended, reader.open) == ([(1, [7])], {0: ""})
-    reader.take(Event(2, 2, Kind.HEARTBEAT, interval_ms=0))
-    assert (reader.ended[1:], reader.open) == ([(2, [0])], {})
-
-
 def test_lost_gateway_comes_back_with_its_connections_within_a_day() -> None:
     reader = Reader()
     for event in (Event(1, 1, Kind.OPENED, 7), Event(1, 2, Kind.HEARTBEAT)):

@@ -80,15 +80,6 @@ def test_api_versions_of_the_users_own_says_the_same(server: ScriptedBroker) -> 
     assert server.instance_ids == {client.client_instance_id}
 
 
-def test_producer_and_consumer_are_two_instances(server: ScriptedBroker) -> None:
-    classes: tuple[Any, ...] = (KafkaProducer, KafkaConsumer)
-    for client_class in classes:
-        with closing(client_class(bootstrap_servers=server.address)):
-            pass
-    producer, consumer = ([config.config_key for config in push.configs] for push in server.pushes)
-    assert ("acks" in producer, "fetch.min.bytes" in consumer, len(server.instance_ids)) == (True, True, 2)
-
-
 def test_a_later_node_that_advertises_it_gets_the_push(broker: Brokers) -> None:
     old, new = broker(advertises=False), broker()
     old.brokers = {2: new.port}

@@ -10,14 +10,6 @@ from clientscope.gateway.quota import PushQuota, PushRate
 PUSHES = st.lists(st.tuples(st.integers(0, 4), st.floats(0, 5)), max_size=200)
 
 
-def test_a_client_that_pushes_once_passes_and_a_crash_loop_must_wait() -> None:
-    quota = PushQuota(PushRate(0.5, 3), PushRate(1000, 1000))
-    assert [quota.take("loop", float(second)) for second in range(4)] == [0, 0, 0, 0]
-    assert quota.take("loop", 4.0) == 0
-    assert quota.take("loop", 4.5) == 1500
-    assert quota.take("other", 4.5) == 0
-
-
 def test_no_more_clients_are_remembered_than_may_be() -> None:
     quota = PushQuota(PushRate(1, 1), PushRate(1e9, 10**9), most_clients=3)
     for number in range(10):

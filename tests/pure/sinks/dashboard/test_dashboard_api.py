@@ -26,16 +26,6 @@ def client(state: State) -> TestClient:
     return browser(state, lambda: NOW)
 
 
-def test_overview(client: TestClient, state: State) -> None:
-    assert client.get("/api/v1/overview").json()["connections"] is None
-    state.apply([gauge(4)])
-    state.live()
-    body = client.get("/api/v1/overview").json()
-    assert (body["feed"], body["connections"], body["now_ms"]) == ("live", 4, NOW)
-    row = {"listener": "CLIENT", "software_name": "librdkafka", "software_version": "1.0", "connections": 4}
-    assert body["software"] == [row]
-
-
 LISTS = {"gauges": 1, "connections": 1, "clients": 1, "results": 2, "results?pushed=true": 2, "findings": 1, "readiness": 1, "brokers": 1}
 
 
