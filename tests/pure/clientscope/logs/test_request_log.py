@@ -11,17 +11,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from request_logs import RELEASES, lines_of
 
 from clientscope.commands.xray.incidents import Place
 from clientscope.commands.xray.inventory import Inventory
 from clientscope.errors import SettingsError
-from clientscope.logs import files
 from clientscope.logs.files import MAX_LINE, FollowedFile, FollowedPipe, Lines
 from clientscope.logs.request_log import FIELDS, LoggedRequest, RequestLogReader
 
-LOGS = Path(__file__).parents[3] / "fixtures" / "request_logs"
-RELEASES = ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.9", "broker")
-LINES = [line for release in RELEASES for line in files.lines(LOGS / f"{release}.log")]
+LINES = [line for release in RELEASES for line in lines_of(release)]
 
 
 def read(lines: Iterable[str]) -> tuple[list[LoggedRequest], RequestLogReader]:
@@ -30,7 +28,7 @@ def read(lines: Iterable[str]) -> tuple[list[LoggedRequest], RequestLogReader]:
 
 
 def requests(release: str) -> list[LoggedRequest]:
-    return read(files.lines(LOGS / f"{release}.log"))[0]
+    return read(lines_of(release))[0]
 
 
 def of(found: list[LoggedRequest], client_id: str, api_key: int) -> LoggedRequest:
@@ -52,7 +50,7 @@ def test_the_client_of_a_request(release: str) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_name_with_line_ends_makes_no_request_of_another_client(release: str) -> None:
-    found, log = read(files.lines(LOGS / f"{release}.log"))
+    found, log = read(lines_of(release))
     assert "victim" not in {each.client_id for each in found}
     assert (log.unreadable > 0) is (release in ("broker-2.4", "broker-2.7"))
     assert {each.fields.get("acks") for each in found if each.api_key == 0} == {"1", "-1"}
@@ -61,14 +59,14 @@ def test_a_name_with_line_ends_makes_no_request_of_another_client(release: str) 
 
 
 def test_requests_that_a_broker_forwards_count_once() -> None:
-    assert '"isForwarded":true' in (LOGS / "broker.log").read_text()
+    assert lines_of("broker", '"isForwarded":true')
     scram = [each for each in requests("broker") if each.api_key == 51]
     assert len(scram) == 1
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_lines_of_a_collector(release: str) -> None:
-    lines = list(files.lines(LOGS / f"{release}.log"))
+    lines = lines_of(release)
     found, _ = read(lines)
     docker, _ = read([json.dumps({"log": line + "\n", "stream": "stdout"}) for line in lines])
     kubectl, _ = read([f"[pod/kafka-0/kafka] 2026-11-24T02:11:45.764000000Z {line}" for line in lines])
@@ -79,13 +77,13 @@ def test_lines_of_a_collector(release: str) -> None:
 
 
 def test_knows_a_log_at_info() -> None:
-    line = next(line for line in files.lines(LOGS / "broker.log") if '"PRODUCE"' in line)
+    line = lines_of("broker", '"PRODUCE"')[0]
     at_info = line.replace(" DEBUG ", " INFO ", 1)
     assert [read(lines)[1].at_info for lines in ([], [at_info], [line], [at_info, line], [line, at_info])] == [False, True, *[False] * 3]
 
 
 def test_a_line_that_is_cut_is_counted() -> None:
-    line = next(line for line in files.lines(LOGS / "broker.log") if '"PRODUCE"' in line)
+    line = lines_of("broker", '"PRODUCE"')[0]
     found, log = read([line[:500], line])
     assert (len(found), log.unreadable, log.lines) == (1, 1, 2)
 
@@ -103,7 +101,7 @@ def test_a_line_that_is_cut_is_counted() -> None:
     ],
 )
 def test_an_object_of_another_form_is_unreadable_or_harmless(before: str, after: str) -> None:
-    line = next(line for line in files.lines(LOGS / "broker.log") if '"requestApiKey":1,' in line)
+    line = lines_of("broker", '"requestApiKey":1,')[0]
     assert before in line
     found, log = read([line.replace(before, after, 1)])
     assert len(found) + log.unreadable == 1
@@ -124,7 +122,7 @@ def test_the_end_of_a_line_of_text_is_found_by_its_last_parts() -> None:
 
 
 def test_a_request_that_came_before_the_level_was_raised_has_a_header_alone() -> None:
-    line = next(line for line in files.lines(LOGS / "broker.log") if '"FETCH"' in line)
+    line = lines_of("broker", '"FETCH"')[0]
     start, end = line.index('"request":') + len('"request":'), line.index(',"response":')
     ((request,), log) = read([f"{line[:start]}null{line[end:]}"])
     assert (request.api_key, request.fields, log.unreadable) == (1, {}, 0)

@@ -14,15 +14,14 @@ import pytest
 from command_runs import Listed, Run
 from every import every
 from golden import is_golden, session
+from request_logs import LOGS, lines_of
 
 from clientscope.commands.xray import inventory as inventories
 from clientscope.commands.xray import output as xray_output
 from clientscope.commands.xray import result
-from clientscope.logs import files
 
-LOGS = Path(__file__).parents[4] / "fixtures" / "request_logs"
-PRODUCE = next(line for line in files.lines(LOGS / "broker-3.9.log") if '"PRODUCE"' in line and "python-orders-1" in line)
-API_VERSIONS = next(line for line in files.lines(LOGS / "broker-3.9.log") if '"API_VERSIONS"' in line and "python-orders-1" in line)
+PRODUCE = lines_of("broker-3.9", '"PRODUCE"', "python-orders-1")[0]
+API_VERSIONS = lines_of("broker-3.9", '"API_VERSIONS"', "python-orders-1")[0]
 OWNERS = """
 [[owner]]
 team = "payments"
@@ -97,7 +96,7 @@ def test_what_is_printed(run: Run) -> None:
         "unknown": MIXED[3:],
         "unreadable": (API_VERSIONS.replace('"requestApiVersion":', '"requestApiVersion":9,"was":'), MIXED[3]),
         "fine": MIXED[3:4],
-        "broker": tuple(files.lines(LOGS / "broker.log")),
+        "broker": lines_of("broker"),
         "two": [produced(2, "orders-9", principal="User:bob")],
         "several": [produced(2, name) for name in ("alpha", "beta", "gamma", "delta", "epsilon")],
         "timeless": [produced(2, "orders-1")[len("[2026-11-20 10:00:00,000] ") :], produced(9, "billing-1")],

@@ -11,16 +11,14 @@ import pytest
 from command_runs import Document, Run
 from every import every
 from golden import cases, is_golden, session
+from request_logs import LOGS, RELEASES, lines_of
 
 from clientscope.catalog.configs import ClientType
 from clientscope.commands.xray import inventory as inventories
 from clientscope.commands.xray.incidents import Place
 from clientscope.commands.xray.inventory import Inventory, SeenVersion
-from clientscope.logs import files
 from clientscope.logs.request_log import LoggedRequest, RequestLogReader
 
-LOGS = Path(__file__).parents[4] / "fixtures" / "request_logs"
-RELEASES = ("broker-2.4", "broker-2.7", "broker-2.8", "broker-3.9", "broker")
 CANARIES = ("canary", "iNdQUinP1aFQ", "Y2FuYXJ5")
 
 
@@ -41,7 +39,7 @@ def document(run: Run) -> Document:
 
 def inventory_of(release: str) -> Inventory:
     inventory, log = Inventory(), RequestLogReader()
-    for request in log.read(files.lines(LOGS / f"{release}.log")):
+    for request in log.read(lines_of(release)):
         inventory.add(request, Place(release, log.lines))
     for request in log.end():
         inventory.add(request, Place(release, log.lines))
@@ -168,7 +166,7 @@ def test_statistics_follow_the_summary_and_findings_set_the_exit_status(run: Run
 
 
 def test_the_page_is_one_file_that_needs_nothing_else_and_escapes_names(run: Run) -> None:
-    lines = [line for line in files.lines(LOGS / "broker-3.9.log") if "java-orders-1" in line]
+    lines = lines_of("broker-3.9", "java-orders-1")
     script = "<script>alert(1)</script>{{ 7 * 7 }}"
     Path("broker.log").write_text("\n".join(line.replace('"java-orders-1"', json.dumps(script)) for line in lines))
     Path("report.html").write_text("an older one")
@@ -235,7 +233,7 @@ LEAKING = (
 
 @pytest.mark.parametrize("form", ["summary", "json", "sarif"])
 def test_finds_a_credential_in_any_other_line(form: str, run: Run) -> None:
-    requests = [line for line in files.lines(LOGS / "broker.log") if '"java-orders-1"' in line]
+    requests = lines_of("broker", '"java-orders-1"')
     Path("server.log").write_text("\n".join([*requests, *LEAKING]))
     status, out, err = run("server.log", "--output-format", form, "--fail-on", "critical")
     assert (status, err) == (1, "")
@@ -255,7 +253,7 @@ def test_finds_a_credential_in_any_other_line(form: str, run: Run) -> None:
 
 def test_finds_what_a_request_or_its_answer_hands_over(run: Run) -> None:
     """Once each: a token's hmac is the password of whoever has it, and a salted password logs in (RFC 5802)."""
-    (line,) = list(files.lines(LOGS / "broker.log"))[:1]
+    line = lines_of("broker")[0]
     user = {"name": "alice", "mechanism": 1, "iterations": 4096, "salt": "c2FsdA==", "saltedPassword": "c2FsdGVkLTQy"}
     bodies = {"request": {"upsertions": [user]}}, {"response": {"tokenId": "ngY7NTrEQaqQSjD", "hmac": "aG1hYy1vZi1hLXRva2Vu"}}
     made = [line.replace('"request":null', json.dumps(each)[1:-1]) for each in bodies]
@@ -268,7 +266,7 @@ def test_finds_what_a_request_or_its_answer_hands_over(run: Run) -> None:
 
 
 def test_half_a_character_in_a_credential_costs_no_report(run: Run) -> None:
-    line = next(line for line in files.lines(LOGS / "broker.log") if '"java-orders-1"' in line)
+    line = lines_of("broker", '"java-orders-1"')[0]
     Path("broker.log").write_text("\n".join([line, line.replace("java-orders-1", "password=Zq7mTrv9\\ud800LkPw2x")]))
     status, out, err = run("broker.log", "--output-format", "json")
     assert (status, err, json.loads(out)["requests"]) == (0, "", 2) and "LkPw2x" not in out
