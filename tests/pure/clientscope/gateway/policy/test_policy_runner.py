@@ -54,6 +54,9 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "ANSWER_WITHIN_S", 30.0)
 
 
+patiently = pytest.mark.usefixtures("patient")
+
+
 class Case:
     """A runner, what it counted, and what it was asked to publish."""
 
@@ -127,7 +130,7 @@ def in_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     return run
 
 
-@pytest.mark.usefixtures("patient")
+@patiently
 @in_a_loop
 async def test_the_verdict_follows_the_policy(capfd: pytest.CaptureFixture[str]) -> None:
     async with running() as it:
@@ -180,7 +183,7 @@ async def test_a_process_without_a_push_has_no_deadline() -> None:
         assert await it.pid() == before
 
 
-@pytest.mark.usefixtures("patient")
+@patiently
 @in_a_loop
 async def test_f17_a_policy_that_leaks_gets_a_new_process_before_it_fails() -> None:
     async with running(memory_bytes=256 * 1024 * 1024, deadline_s=5.0) as it:
@@ -191,7 +194,7 @@ async def test_f17_a_policy_that_leaks_gets_a_new_process_before_it_fails() -> N
         assert not [key for key in it.counted if key[0] == "lost"]
 
 
-@pytest.mark.usefixtures("patient")
+@patiently
 @in_a_loop
 async def test_f17_one_bad_client_after_the_other_opens_the_circuit_and_nothing_is_lost_while_it_is_open() -> None:
     async with running(guard={"failures": 3, "bypass_s": 0.4, "penalty_s": 0.4}) as it:
@@ -229,7 +232,7 @@ async def test_a_full_queue_is_throttled() -> None:
     assert it.counted["lost", "stopped"] == WAITING_PUSHES - 1
 
 
-@pytest.mark.usefixtures("patient")
+@patiently
 @in_a_loop
 async def test_a_process_that_dies_by_itself_is_replaced_and_nobody_is_blamed() -> None:
     async with running() as it:
@@ -239,14 +242,14 @@ async def test_a_process_that_dies_by_itself_is_replaced_and_nobody_is_blamed() 
         assert await eventually(lambda: [key for key, _ in it.published] == ["k"])
 
 
-@pytest.mark.usefixtures("patient")
+@patiently
 @in_a_loop
 async def test_closing_while_it_is_started_again_leaves_no_process() -> None:
     async with running({"start": "sleep a little"}) as it:
         assert (await it.push("bad", act="exit")).error_code == THROTTLING_QUOTA_EXCEEDED
 
 
-@pytest.mark.usefixtures("patient")
+@patiently
 @in_a_loop
 async def test_reconfiguring_while_it_runs(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
     async def greets(it: Case, wanted: str) -> bool:

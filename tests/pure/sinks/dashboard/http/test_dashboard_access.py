@@ -60,11 +60,16 @@ def login(http: TestClient, secret: str) -> Any:
     return http.post("/api/v1/login", json={"token": secret}, headers=OURS)
 
 
+def me(http: TestClient) -> Any:
+    """Who one is to the page."""
+    return http.get("/api/v1/me").json()
+
+
 def test_who_has_no_token_is_asked_for_one() -> None:
     http = serving(tokens())
     assert (http.get("/metrics").status_code, http.get("/metrics").json()) == (401, {"detail": "sign in first"})
-    me = http.get("/api/v1/me").json()
-    assert (me["name"], me["role"], me["authentication"], me["external_url"]) == (None, None, "token", None)
+    who = me(http)
+    assert (who["name"], who["role"], who["authentication"], who["external_url"]) == (None, None, "token", None)
     assert ADMIN.secret not in repr(ADMIN)
 
 
@@ -80,7 +85,7 @@ def test_a_token_becomes_a_cookie_that_no_script_reads_and_no_other_site_sends()
         "samesite=strict",
     }
     assert ADMIN.secret not in cookie
-    assert http.get("/api/v1/me").json()["name"] == "alice"
+    assert me(http)["name"] == "alice"
     assert http.get("/api/v1/overview").status_code == 200
     assert http.post("/api/v1/logout", headers=OURS).status_code == 204
     assert http.get("/api/v1/overview").status_code == 401
@@ -97,12 +102,12 @@ def test_a_session_ends_and_another_copy_with_the_same_tokens_takes_it() -> None
     cookie = login(serving(tokens()), READER.secret).cookies[COOKIE]
     other = serving(tokens())
     other.cookies.set(COOKIE, cookie)
-    assert other.get("/api/v1/me").json()["role"] == "reader"
+    assert me(other)["role"] == "reader"
     changed = serving(tokens("", Token("reader", "reader", "n" * 32)))
     changed.cookies.set(COOKIE, cookie)
-    assert changed.get("/api/v1/me").json()["role"] is None
+    assert me(changed)["role"] is None
     CLOCK.now += SESSION_SECONDS
-    assert other.get("/api/v1/me").json()["role"] is None
+    assert me(other)["role"] is None
 
 
 @pytest.mark.parametrize("tamper", ["", ".", "x", "9" * 2_000, "{0}x", "x{0}", "9{0}", "é"])
@@ -237,7 +242,7 @@ def test_it_listens_to_others_only_with_tokens_or_a_proxy(tmp_path: Path) -> Non
     access = access_of(settings(admin_token_file=file), "0.0.0.0")  # noqa: S104
     http = serving(access)
     assert login(http, "x" * 20).status_code == 204
-    assert http.get("/api/v1/me").json()["name"] == "alice"
+    assert me(http)["name"] == "alice"
     assert access_of(settings(proxy_user_header="X-User", trusted_proxies="10.0.0.5"), "192.0.2.1").authentication == "proxy"
     both = access_of(settings(admin_token_file=file, trusted_proxies="10.0.0.5"), "0.0.0.0")  # noqa: S104
     assert (both.authentication, both.address({"client": ("10.0.0.5", 1), "headers": [(b"x-forwarded-for", b"1.2.3.4")]})) == (
@@ -247,11 +252,11 @@ def test_it_listens_to_others_only_with_tokens_or_a_proxy(tmp_path: Path) -> Non
 
 
 def test_on_loopback_every_request_is_the_serving_user_by_default() -> None:
-    me = serving(access_of(settings(), "127.0.0.1"), loopback_only=True, url="http://localhost").get("/api/v1/me").json()
-    assert (me["role"], me["authentication"]) == ("admin", "none")
-    assert me["name"]
+    who = me(serving(access_of(settings(), "127.0.0.1"), loopback_only=True, url="http://localhost"))
+    assert (who["role"], who["authentication"]) == ("admin", "none")
+    assert who["name"]
     reader = access_of(settings(loopback_role="reader"), "127.0.0.1")
-    assert serving(reader, loopback_only=True, url="http://localhost").get("/api/v1/me").json()["role"] == "reader"
+    assert me(serving(reader, loopback_only=True, url="http://localhost"))["role"] == "reader"
 
 
 @pytest.mark.parametrize(
@@ -342,7 +347,7 @@ def test_f38_who_has_not_signed_in_gets_the_page_and_probes_alone(app: FastAPI) 
     for method, path in asked:
         if path not in OPEN:
             assert http.request(method, path, json={}, headers=OURS).status_code == 401, (method, path)
-    assert http.get("/api/v1/me").json()["role"] is None
+    assert me(http)["role"] is None
     for path in ("/", "/healthz", "/readyz", *(f"/static/{name}" for name in files.load())):
         assert http.get(path).status_code == 200, path
 
