@@ -54,6 +54,11 @@ def made(number: int = 1, **fields: Any) -> Finding:
     return Finding.model_validate({**given, **fields})
 
 
+def resolved(number: int = 1, **fields: Any) -> Finding:
+    """One that is over, since now."""
+    return made(number, **{"state": "resolved", "ended_ms": NOW_MS, **fields})
+
+
 def recorded(finding: Finding, at_ms: int = NOW_MS) -> TopicRecord:
     """As it lies on ``clientscope.findings``."""
     return TopicRecord(FINDINGS, at_ms, finding.fingerprint.encode(), finding.model_dump_json().encode())

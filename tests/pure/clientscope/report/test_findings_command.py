@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command_runs import Run
 from golden import is_golden, session
-from made_findings import BILLING, NOW_MS, fingerprint, leak, made, recorded
+from made_findings import BILLING, NOW_MS, fingerprint, leak, made, recorded, resolved
 from page_state import live
 from printed import printed
 from served_page import serving
@@ -165,7 +165,7 @@ ALL = [
     made(1),
     leak(2),
     made(3, severity="low", code="AN112", risks=["cost"], application=BILLING, clients=[]),
-    made(4, state="resolved", ended_ms=NOW_MS),
+    resolved(4),
     made(6, suppressed=SUPPRESSED),
 ]
 

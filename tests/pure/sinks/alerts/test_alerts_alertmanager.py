@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from alert_receivers import receiver, serving, status
-from made_findings import NOW_MS, leak, made
+from made_findings import NOW_MS, leak, made, resolved
 
 from clientscope.findings.record import Finding, Suppressed
 from sinks.alerts.alertmanager import Alerts
@@ -34,11 +34,11 @@ def test_an_open_finding_is_sent_every_time_and_a_resolved_one_for_five_minutes(
     assert sent["startsAt"] == "2026-09-18T14:13:20.000Z"
     assert sent["annotations"]["clients"] == "1"
     assert sent["generatorURL"].startswith("https://clientscope.example.com/?view=finding&id=00000001")
-    take(kept, made(1, state="resolved", ended_ms=NOW_MS))
+    take(kept, resolved(1))
     assert [one["endsAt"] for one in kept.to_send(NOW_MS + 5 * MINUTE - 1)] == ["2026-09-21T14:13:20.000Z"]
     assert kept.to_send(NOW_MS + 5 * MINUTE) == []
     take(kept, made(2))
-    take(kept, made(2, state="resolved", ended_ms=NOW_MS - 60 * MINUTE))
+    take(kept, resolved(2, ended_ms=NOW_MS - 60 * MINUTE))
     assert len(kept.to_send(NOW_MS + 4 * MINUTE)) == 1, "an hour ago, but no message was sent before"
 
 
@@ -46,7 +46,7 @@ def test_a_clock_that_is_ahead_counts_as_now() -> None:
     """Alertmanager refuses what ends before it starts."""
     kept, ahead = alerts(), {"opened_ms": NOW_MS + 2 * MINUTE, "ended_ms": NOW_MS + MINUTE}
     take(kept, made(1))
-    take(kept, made(1, state="resolved", **ahead))
+    take(kept, resolved(1, **ahead))
     assert [(one["startsAt"], one["endsAt"]) for one in kept.to_send(NOW_MS)] == [("2026-09-21T14:13:20.000Z",) * 2]
 
 
@@ -55,7 +55,7 @@ def test_only_what_receivers_are_told_of_and_what_is_routed() -> None:
     take(kept, made(1, confidence="low"))
     take(kept, made(2, alert=None))
     take(kept, made(3, severity="low"))
-    take(kept, made(4, state="resolved", ended_ms=NOW_MS))
+    take(kept, resolved(4))
     take(kept, leak(5, state="stopped", ended_ms=NOW_MS - MINUTE))
     assert [one["labels"]["fingerprint"][:8] for one in kept.to_send(NOW_MS)] == ["00000005"]
 
@@ -85,7 +85,7 @@ def test_each_server_gets_all_alerts_and_one_that_fails_catches_up() -> None:
         again = kept.send(NOW_MS, 12.5)
         assert again is not None and again.result.ok
         assert (len(well.got), len(troubled.got)) == (2, 3), "only the one that failed is tried sooner"
-        take(kept, made(7, state="resolved", ended_ms=253_402_300_799_999), offset=100, now=15.0)
+        take(kept, resolved(7, ended_ms=253_402_300_799_999), offset=100, now=15.0)
         assert kept.send(NOW_MS, 15.0) is not None
         assert (len(well.got), len(troubled.got)) == (4, 5), "five seconds after the last round of all, whoever was tried again since"
         take(kept, made(8, client_count=9), now=26.0)
@@ -108,7 +108,7 @@ def test_without_alerts_nothing_is_sent_and_so_nothing_delivered() -> None:
         kept = alerts(urls=(server.url,))
         assert kept.send(NOW_MS, 0.0) is None, "as of a copy that has no partition"
         take(kept, made(1))
-        take(kept, made(1, state="resolved", ended_ms=NOW_MS), offset=1, now=1.0)
+        take(kept, resolved(1), offset=1, now=1.0)
         assert (kept.unsettled(), kept.oldest_since()) == ({0: 0}, 0.0)
         assert kept.send(NOW_MS + 5 * MINUTE, 300.0) is None
         assert (kept.unsettled(), server.got) == ({}, [])

@@ -10,7 +10,7 @@ import pytest
 from alert_receivers import message, receiver
 from every import every
 from golden import is_golden
-from made_findings import DAY_MS, NOW_MS, leak, made
+from made_findings import DAY_MS, NOW_MS, leak, made, resolved
 
 from clientscope.commands.parser import parser
 from clientscope.findings.record import Alert, Application, Client, Decided, Finding, FindingOwner, Suppressed
@@ -48,7 +48,7 @@ MESSAGES: dict[str, tuple[list[Finding], str]] = {
     "a group": ([made(number, client_count=number) for number in range(1, 9)], "firing"),
     "reopened": ([made(alert=Alert(number=2, why="reopened", at_ms=NOW_MS))], "firing"),
     "a leak that is no longer pushed": ([leak(state="stopped")], "firing"),
-    "resolved": ([made(state="resolved", ended_ms=NOW_MS)], "ended"),
+    "resolved": ([resolved()], "ended"),
     "closed": ([made(state="closed", decided=Decided(resolution="accepted", by="ann", why="x", at_ms=1))], "ended"),
     "suppressed": ([made(suppressed=Suppressed(reason="x", until="2027-01-01", where="f:1"))], "ended"),
 }
@@ -76,7 +76,7 @@ def test_commands_are_whole_lines_that_a_shell_takes_as_they_are() -> None:
         assert name == "clientscope"
         _, unknown = parser().parse_known_args(words)
         assert unknown == []
-    ended = Texts(PAGE).body(message(made(state="resolved", ended_ms=NOW_MS), status="ended"))
+    ended = Texts(PAGE).body(message(resolved(), status="ended"))
     assert "findings close" not in ended
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from alert_receivers import receiver
-from made_findings import NOW_MS, leak, made
+from made_findings import NOW_MS, leak, made, resolved
 
 from clientscope.findings.record import Alert, Finding, FindingOwner, Suppressed
 from sinks.alerts.message import Message
@@ -47,10 +47,6 @@ class Played:
         return ", ".join(
             " ".join([each.status, *sorted(finding.fingerprint[7:8] for finding in each.findings)]) for each in self.got[before:]
         )
-
-
-def resolved(number: int, **fields: Any) -> Finding:
-    return made(number, state="resolved", ended_ms=NOW_MS, **fields)
 
 
 def test_an_alert_is_sent_once_however_often_its_finding_is_written() -> None:

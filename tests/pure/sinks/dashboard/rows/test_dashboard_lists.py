@@ -171,58 +171,60 @@ def test_orders_mean_what_they_say() -> None:
     assert worst[-1] is None
 
 
-def findings_of(state: State) -> list[tuple[str | None, int] | None]:
-    return [client.findings and (client.findings.worst, client.findings.count) for client in state.clients(10).items]
+def judged(state: State, q: str = "") -> str:
+    """What is wrong with each client: the worst, and how much it is."""
+    found = [client.findings for client in state.clients(10, q=q).items]
+    return ", ".join("not judged" if each is None else f"{each.worst or 'clean'} {each.count}" for each in found)
 
 
 def test_a_client_is_judged_once_a_rule_could_judge_its_push() -> None:
     state = live(opened(1))
-    assert findings_of(state) == [None]
+    assert judged(state) == "not judged"
     state.apply([pushed(5)])
-    assert findings_of(state) == [None]  # nobody has judged it yet
+    assert judged(state) == "not judged"  # nobody has judged it yet
     state.apply([result(5, passed=())])
-    assert findings_of(state) == [None]  # nor could anybody
+    assert judged(state) == "not judged"  # nor could anybody
     state.apply([pushed(6), result(6)])
-    assert findings_of(state) == [(None, 0)]
+    assert judged(state) == "clean 0"
     state.apply([found(1)])
-    assert findings_of(state) == [("high", 1)]
+    assert judged(state) == "high 1"
     records = [opened(1), pushed(5), result(5), found(1), found(2, severity="low", code="AN102")]
-    assert findings_of(live(*records)) == findings_of(live(*reversed(records))) == [("high", 2)], "whichever topic is read first"
+    assert judged(live(*records)) == judged(live(*reversed(records))) == "high 2", "whichever topic is read first"
     hidden = {"reason": "r", "until": "2027-01-01", "where": "x"}
     elsewhere = {"clients": [], "application": {"client_id": "other"}}
     for fields in ({"state": "resolved"}, {"suppressed": hidden}, {"confidence": "low"}, {"state": "closed"}, elsewhere):
         state.apply([found(1, **fields)])
-        assert findings_of(state) == [(None, 0)], fields
+        assert judged(state) == "clean 0", fields
     state = live(opened(1), pushed(9), result(9), pushed(5))
-    assert findings_of(state) == [(None, 0)], "a push that lies behind counts no more"
+    assert judged(state) == "clean 0", "a push that lies behind counts no more"
     state.apply([TopicRecord("clientscope.configs", NOW_MS, b"gw/1/1", None)])
-    assert findings_of(state) == [None]
+    assert judged(state) == "not judged"
 
 
 def test_a_finding_of_more_clients_than_it_names_is_of_the_whole_application() -> None:
     many = found(1, client_count=50, clients=[], application={"client_id": "app", "principal": None})
     state = live(opened(1, client_id="app-17", client_address="10.9.9.9"), many)
-    assert findings_of(state) == [("high", 1)]
+    assert judged(state) == "high 1"
     state.apply([opened(2, client_id="app-18", principal="User:other")])
-    assert [client.findings for client in state.clients(10, q="client_id:app-18").items] == [None]
+    assert judged(state, "client_id:app-18") == "not judged"
 
 
 def test_a_push_older_than_its_result_counts_as_judged_where_anything_was() -> None:
     day = 25 * 3_600_000
     state = live(opened(1), pushed(5, at_ms=NOW_MS - day))
     state.tick(NOW_MS - 50_000)
-    assert findings_of(state) == [None]
+    assert judged(state) == "not judged"
     state = live(opened(1), found(7, clients=[{"client_id": "b", "address": "b"}]), pushed(5, at_ms=NOW_MS - day))
     state.tick(NOW_MS - 50_000)
-    assert findings_of(state) == [(None, 0)]
+    assert judged(state) == "clean 0"
 
 
 def test_a_topic_that_is_made_again_begins_with_low_offsets() -> None:
     state = live(opened(1), pushed(900), result(900))
     state.apply([pushed(0, at_ms=NOW_MS)])
-    assert findings_of(state) == [None]  # that one isn't judged yet
+    assert judged(state) == "not judged"  # that one isn't judged yet
     state.apply([result(0, at_ms=NOW_MS)])
-    assert findings_of(state) == [(None, 0)]
+    assert judged(state) == "clean 0"
 
 
 @pytest.mark.parametrize("group", ["application", "principal", "software", "address", "broker"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from golden import is_golden
-from made_findings import NOW_MS, fingerprint, leak, made, recorded
+from made_findings import NOW_MS, fingerprint, leak, made, recorded, resolved
 from page_state import answers, browser, live, result
 from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
@@ -31,7 +31,7 @@ ALL = [
     made(1),
     leak(2),
     made(3, severity="low", code="AN112"),
-    made(4, state="resolved", ended_ms=NOW_MS),
+    resolved(4),
     leak(5, state="stopped", ended_ms=NOW_MS),
     made(6, suppressed=SUPPRESSED),
     leak(7, code="SK004", severity="medium", confidence="low"),
@@ -82,7 +82,7 @@ def test_the_newest_record_counts_and_a_tombstone_forgets() -> None:
     assert (before.findings.total, before.findings.by_severity) == (2, {"high": 1, "critical": 1})
     state.apply([recorded(made(1))])
     assert state.overview(NOW_MS).versions.findings == before.versions.findings, "nothing changed"
-    state.apply([recorded(made(1, state="resolved", ended_ms=NOW_MS)), tombstone(2), tombstone(99)])
+    state.apply([recorded(resolved(1)), tombstone(2), tombstone(99)])
     after = state.overview(NOW_MS)
     assert after.findings is not None and after.findings.total == 0
     assert after.versions.findings == before.versions.findings + 2
@@ -94,7 +94,7 @@ def test_counts_findings_to_do_whoever_has_them() -> None:
         recorded(made(2, severity="critical")),
         recorded(made(3, severity="critical", client_count=0)),
         recorded(made(4, severity="medium")),
-        recorded(made(5, severity="critical", state="resolved", ended_ms=NOW_MS)),
+        recorded(resolved(5, severity="critical")),
         recorded(made(6, severity="high", kind="operation", client_count=0)),
         recorded(leak(7, state="stopped", client_count=0, ended_ms=NOW_MS)),
         recorded(leak(8)),
