@@ -6,10 +6,10 @@ import pickle
 from pathlib import Path
 
 import pytest
+from refusals import refused
 
 from clientscope import digest
 from clientscope.digest import DigestKey
-from clientscope.errors import SettingsError
 
 SECRET, EARLIER, OTHER = b"k" * 32, b"e" * 32, b"o" * 32
 
@@ -46,7 +46,7 @@ def test_another_key_on_a_machine_is_an_error_that_quotes_neither(tmp_path: Path
     travels = pickle.dumps(DigestKey.read(keys(tmp_path / "digest.key", SECRET)))
     keys(tmp_path / "digest.key", OTHER)
     for where in ("digest_key_file", digest.VARIABLE):
-        with pytest.raises(SettingsError, match=rf"{where}.* on this machine, and \w+ where the job started") as error:
+        with refused(rf"{where}.* on this machine, and \w+ where the job started") as error:
             pickle.loads(travels)  # noqa: S301
         assert SECRET.decode() not in str(error.value) and OTHER.decode() not in str(error.value)
         monkeypatch.setenv(digest.VARIABLE, OTHER.decode())
@@ -62,7 +62,7 @@ def test_a_key_that_was_replaced_since_the_job_started_is_still_its_key(tmp_path
 def test_a_machine_without_a_key_says_so(tmp_path: Path) -> None:
     travels = pickle.dumps(DigestKey.read(keys(tmp_path / "digest.key", SECRET)))
     (tmp_path / "digest.key").unlink()
-    with pytest.raises(SettingsError, match=r"digest_key_file .*: No such file"):
+    with refused(r"digest_key_file .*: No such file"):
         pickle.loads(travels)  # noqa: S301
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import kafka
 import pytest
 from golden import cases
+from refusals import refused
 
 from clientscope.catalog.configs import DEFAULT_KEYS, ClientType, Type
 from clientscope.client.settings import Collected, ConfigEntry, allowed_keys, collect, collect_dialect, push_enabled, split_keys
-from clientscope.errors import SettingsError
 
 CLIENTS = {
     ClientType.PRODUCER: kafka.KafkaProducer,
@@ -66,5 +66,5 @@ def test_whether_to_push(name: str) -> None:
         assert push_enabled({name: value})
     for value in (False, "false", "FALSE ", "no", "0"):
         assert not push_enabled({name: value})
-    with pytest.raises(SettingsError, match=r"enable\.config\.push must be true or false"):
+    with refused(r"enable\.config\.push must be true or false"):
         push_enabled({name: "off"})

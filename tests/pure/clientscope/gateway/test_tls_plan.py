@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import refused
 
 from clientscope.config import GatewaySettings
-from clientscope.errors import SettingsError
 from clientscope.gateway import tls
 from clientscope.gateway.tls import ClientAuth, TlsPlan, distinguished_name
 from clientscope.gateway.worker.listener import failure
@@ -54,7 +54,7 @@ def test_what_works(sasl: str, listener: str, given: dict[str, Any], clients: st
     ],
 )
 def test_what_cant_work_is_refused(listener: str, client_auth: ClientAuth, given: dict[str, Any], said: str) -> None:
-    with pytest.raises(SettingsError, match=said) as caught:
+    with refused(said) as caught:
         plan(listener, client_auth, **given)
     assert caught.value.hint
 
@@ -81,13 +81,13 @@ def test_a_key_that_everybody_can_read_is_refused(tmp_path: Path) -> None:
     key = tmp_path / "key.pem"
     key.write_text("x")
     key.chmod(0o644)
-    with pytest.raises(SettingsError, match=r"every user of this machine may use it \(-rw-r--r--\)"):
+    with refused(r"every user of this machine may use it \(-rw-r--r--\)"):
         tls.load(GatewaySettings(ssl_certificate_location=tmp_path / "c", ssl_key_location=key))
     key.chmod(0o600)
-    with pytest.raises(SettingsError, match=r"ssl_certificate_location .*: No such file"):
+    with refused(r"ssl_certificate_location .*: No such file"):
         tls.load(GatewaySettings(ssl_certificate_location=tmp_path / "c", ssl_key_location=key))
     (tmp_path / "c").write_text("nothing")
-    with pytest.raises(SettingsError, match="not usable as PEM"):
+    with refused("not usable as PEM"):
         tls.load(GatewaySettings(ssl_certificate_location=tmp_path / "c", ssl_key_location=key))
 
 

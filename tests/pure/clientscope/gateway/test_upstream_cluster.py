@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from jmx_exporter import PAGE, exporter
 from listeners import taking
+from refusals import refused
 from scripted_broker import METADATA, SILENT, ScriptedBroker
 
 from clientscope.config import GatewaySettings
@@ -38,9 +39,9 @@ def broker() -> Iterator[ScriptedBroker]:
 
 def test_refuses_another_cluster_and_names_both(broker: ScriptedBroker) -> None:
     start(broker.address, "c")
-    with pytest.raises(SettingsError) as refused:
+    with pytest.raises(SettingsError) as caught:
         start(broker.address, "ours")
-    assert "is a broker of cluster c, and --bootstrap-servers are of cluster ours" in str(refused.value)
+    assert "is a broker of cluster c, and --bootstrap-servers are of cluster ours" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -144,5 +145,5 @@ def settings(**given: Any) -> GatewaySettings:
     ],
 )
 def test_what_does_not_go_with_a_cluster_is_refused_before_it_is_asked(given: Any, said: str) -> None:
-    with pytest.raises(SettingsError, match=said):
+    with refused(said):
         find_cluster_place(settings(**given))

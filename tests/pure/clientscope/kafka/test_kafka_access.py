@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from kafka.errors import KafkaConnectionError
 from programs import python
+from refusals import refused
 
 from clientscope.commands import sources
 from clientscope.config import ServeSettings
-from clientscope.errors import SettingsError
 from clientscope.kafka.access import JAAS_VARIABLE, KafkaAccess, require_listener
 
 PASSWORD = 'canary "quoted" back\\slash'
@@ -65,7 +65,7 @@ def test_from_a_file_of_settings(tmp_path: Path) -> None:
     assert options["ssl.keystore.key"] == f"${{directory:{tmp_path}:key}}"
     assert options["config.providers"] == "env,directory"
     file.chmod(0o644)
-    with pytest.raises(SettingsError, match=r"\[kafka\] sasl.password is in .* every user"):
+    with refused(r"\[kafka\] sasl.password is in .* every user"):
         access({"config": str(file)})
 
 
@@ -102,14 +102,14 @@ def test_a_password_is_no_flag(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_what_doesnt_go_together(flags: dict[str, Any], environ: dict[str, str], said: str) -> None:
-    with pytest.raises(SettingsError, match=said) as caught:
+    with refused(said) as caught:
         access(flags, environ)
     assert "canary" not in str(caught.value)
 
 
 @pytest.mark.parametrize(("text", "mode", "said"), [("a\nb\n", 0o600, "2 lines"), ("", 0o600, "0 lines"), ("a", 0o604, "every user")])
 def test_a_password_file_holds_one_line_and_is_private(tmp_path: Path, text: str, mode: int, said: str) -> None:
-    with pytest.raises(SettingsError, match=said):
+    with refused(said):
         access({**SASL, "kafka_sasl_password_file": str(private(tmp_path / "password", text, mode))})
 
 

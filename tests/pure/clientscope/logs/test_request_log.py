@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 from request_logs import RELEASES, lines_of
 
 from clientscope.commands.xray.incidents import Place
 from clientscope.commands.xray.inventory import Inventory
-from clientscope.errors import SettingsError
 from clientscope.logs.files import MAX_LINE, FollowedFile, FollowedPipe, Lines
 from clientscope.logs.request_log import FIELDS, LoggedRequest, RequestLogReader
 
@@ -204,5 +204,5 @@ def test_an_endless_line_is_cut() -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with ExitStack() as stack, pytest.raises(SettingsError, match="No such file"):
+    with ExitStack() as stack, refused("No such file"):
         FollowedFile(tmp_path / "none.log", stack)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from refusals import refused
 from request_contexts import CONTEXT, INSTANCE
 
 from clientscope.digest import DigestKey
-from clientscope.errors import InvalidConfigException, SettingsError
+from clientscope.errors import InvalidConfigException
 from clientscope.gateway.policy.process import load_policy
 from clientscope.policy.interface import ClientConfig, ClientConfigData, RequestContext
 from clientscope.policy.publishing import PublishingPolicy
@@ -122,14 +123,14 @@ def test_the_first_key_signs_and_the_others_are_known(tmp_path: Path) -> None:
     ],
 )
 def test_f39_a_key_file_that_is_wrong_or_open_to_all_is_an_error(tmp_path: Path, text: str | bytes, mode: int, message: str) -> None:
-    with pytest.raises(SettingsError, match=message) as caught:
+    with refused(message) as caught:
         DigestKey.read(key_file(tmp_path, text, mode))
     assert caught.value.hint
     assert NEW not in str(caught.value)
 
 
 def test_a_missing_key_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="No such file"):
+    with refused("No such file"):
         DigestKey.read(tmp_path / "none")
 
 
@@ -139,13 +140,13 @@ def test_by_its_dotted_name() -> None:
 
 @pytest.mark.parametrize("name", ["nowhere.Policy", "clientscope.policy.interface.Nothing", "pathlib.Path", "x", ".x"])
 def test_what_is_no_policy_is_an_error(name: str) -> None:
-    with pytest.raises(SettingsError, match="client_config_policy_class_name"):
+    with refused("client_config_policy_class_name"):
         load_policy(name)
 
 
 def test_an_import_that_raises_is_an_error_without_its_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "raising_policy.py").write_text("raise RuntimeError('hunter2')")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(SettingsError, match="importing it raised RuntimeError") as caught:
+    with refused("importing it raised RuntimeError") as caught:
         load_policy("raising_policy.Policy")
     assert "hunter2" not in str(caught.value)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from golden import texts
+from refusals import refused
 
 from clientscope.errors import SettingsError
 from clientscope.profiles import APACHE, BUILT_IN, of_addresses, owners, rules_file
@@ -92,7 +93,7 @@ def test_one_profile_for_everybody(tmp_path: Path) -> None:
     rules = read(tmp_path, GOOD)
     assert [profile.name for profile in rules_file.by_name(rules, "payments").profiles] == ["payments"]
     assert rules_file.by_name(rules_file.RulesFile(), "durable").profiles == (BUILT_IN["durable"],)
-    with pytest.raises(SettingsError, match="unknown profile 'paments'") as caught:
+    with refused("unknown profile 'paments'") as caught:
         rules_file.by_name(rules, "paments")
     assert caught.value.hint == "known: apache, msk, eventhubs, confluent-cloud, low-latency, durable, strict, payments"
 
@@ -152,14 +153,14 @@ def test_the_first_owner_that_fits_decides(tmp_path: Path) -> None:
 def test_a_wrong_owners_file(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "owners.toml"
     file.write_text(text)
-    with pytest.raises(SettingsError, match=re.escape(message)):
+    with refused(re.escape(message)):
         owners.read(file)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="No such file"):
+    with refused("No such file"):
         owners.read(tmp_path / "none.toml")
-    with pytest.raises(SettingsError, match="Is a directory"):
+    with refused("Is a directory"):
         rules_file.read(tmp_path, KNOWN)
 
 

@@ -13,6 +13,7 @@ from golden import is_golden, session
 from made_findings import BILLING, NOW_MS, fingerprint, leak, made, recorded, resolved
 from page_state import live
 from printed import printed
+from refusals import refused
 from served_page import serving
 
 from clientscope.errors import SettingsError
@@ -38,7 +39,7 @@ def test_a_leak_is_closed_and_nothing_else(resolution: str) -> None:
         fingerprint(2), resolution, "ada", "a new one since Monday", NOW_MS, None,
     )  # fmt: skip
     for kind in ("setting", "fleet", "operation"):
-        with pytest.raises(SettingsError, match="is not a leak"):
+        with refused("is not a leak"):
             closing(resolution=resolution).decision(made(1, kind=kind))
     warned = [bool([*closing(resolution=resolution).warnings(leak(2, state=state))]) for state in ("open", "stopped")]
     assert warned == [resolution == "rotated", False], "a secret that is still pushed"
@@ -48,7 +49,7 @@ def test_who_decides_and_what_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("LOGNAME", "grace")
     assert (deciding.who(""), deciding.who("ada")) == ("grace", "ada")
     deciding.require_decided(leak(2), {fingerprint(2)})
-    with pytest.raises(SettingsError, match="has no decision"):
+    with refused("has no decision"):
         deciding.require_decided(leak(2), {fingerprint(3)})
 
 
@@ -76,7 +77,7 @@ def test_anything_is_accepted_until_a_date(finding: Finding) -> None:
     ],
 )
 def test_what_is_refused(given: dict[str, Any], error: str) -> None:
-    with pytest.raises(SettingsError, match=error) as caught:
+    with refused(error) as caught:
         closing(**given)
     assert "hunter2" not in f"{caught.value} {caught.value.hint}"
 

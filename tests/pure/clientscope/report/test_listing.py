@@ -14,6 +14,7 @@ import pytest
 from command_runs import Said
 from golden import is_golden, session
 from programs import on_terminal, python
+from refusals import refused
 from rich.text import Text
 
 from clientscope.config import ListingSettings
@@ -87,7 +88,7 @@ def test_formats_order_limit_and_columns(name: str, capsys: pytest.CaptureFixtur
 
 
 def test_a_field_that_is_none_is_said_before_anything_is_asked() -> None:
-    with pytest.raises(SettingsError, match="unknown field 'size'") as caught:
+    with refused("unknown field 'size'") as caught:
         show(Settings(sort="size"), FIELDS, lambda: pytest.fail("asked"))
     assert "name, version, count" in str(caught.value.hint)
 
@@ -100,7 +101,7 @@ def test_f36_a_cell_of_csv_is_no_formula_and_begins_no_row(cell: str) -> None:
 
 @pytest.mark.parametrize("output", ["json", "csv", "name"])
 def test_what_ends_cannot_be_watched(output: Any) -> None:
-    with pytest.raises(SettingsError, match="--watch never ends"):
+    with refused("--watch never ends"):
         show(Settings(output=output, watch=True), FIELDS, listed)
 
 

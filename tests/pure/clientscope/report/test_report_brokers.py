@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from golden import is_golden
 from printed import printed
+from refusals import refused
 
 from clientscope.catalog.releases import Range, releases
 from clientscope.cluster.api_versions import AnswerState, Broker, BrokerAnswer, Cluster
 from clientscope.cluster.comparison import compare
 from clientscope.cluster.software import BrokerWithSoftware, FoundSoftware, SoftwareSource
-from clientscope.errors import SettingsError
 from clientscope.report.brokers import api_report, broker_software_table, choose_apis, declared, require_known, summary
 
 BY_RELEASE = {entry.release: {**entry.fixed, **entry.forwarded} for entry in releases() if entry.mode == "kraft"}
@@ -54,10 +54,10 @@ def test_choosing(api: str, keys: list[int] | None) -> None:
 
 
 def test_an_api_that_is_none_is_said_with_those_near() -> None:
-    with pytest.raises(SettingsError, match="there is no API 'Produze'") as caught:
+    with refused("there is no API 'Produze'") as caught:
         choose_apis("Fetch,Produze")
     assert (caught.value.hint or "").startswith("did you mean Produce")
-    with pytest.raises(SettingsError, match="no API is named"):
+    with refused("no API is named"):
         choose_apis(" , ")
 
 
@@ -93,5 +93,5 @@ def test_declarations() -> None:
         1: FoundSoftware("Kafka", "4.4.0", SoftwareSource.DECLARED),
         2: FoundSoftware("redpanda", None, SoftwareSource.DECLARED),
     }
-    with pytest.raises(SettingsError, match="--jmx: the cluster has no broker 7"):
+    with refused("--jmx: the cluster has no broker 7"):
         require_known("jmx", {7: "http://x/"}, {1, 2})

@@ -20,8 +20,8 @@ from alert_receivers import SECRET, command, hang, message, receiver, serving, s
 from every import every
 from listeners import taking
 from made_findings import leak, made
+from refusals import refused
 
-from clientscope.errors import SettingsError
 from clientscope.findings.record import Application
 from sinks.alerts import apprise
 from sinks.alerts.message import MOST_BODY, Message, Texts
@@ -124,7 +124,7 @@ def test_an_exception_of_a_library_is_named_by_its_class(monkeypatch: pytest.Mon
 
 
 def test_an_address_that_apprise_does_not_know_is_said_at_the_start() -> None:
-    with pytest.raises(SettingsError, match="receiver chat: it is no address that Apprise knows"):
+    with refused("receiver chat: it is no address that Apprise knows"):
         apprise.require_known(receiver("chat", kind="apprise", urls=("nosuchservice://canary/",)))
 
 

@@ -11,6 +11,7 @@ import pytest
 from alert_receivers import SECRET, receiver
 from golden import is_golden
 from made_findings import BILLING, leak, made
+from refusals import refused
 
 from clientscope.errors import SettingsError
 from sinks.alerts import receivers
@@ -63,7 +64,7 @@ def test_a_signing_secret_has_the_size_that_standard_webhooks_asks_for(tmp_path:
     secret = tmp_path / "secret"
     secret.write_text("whsec_" + base64.b64encode(b"s" * size).decode())
     secret.chmod(0o600)
-    with nullcontext() if is_taken else pytest.raises(SettingsError, match="24 to 64 bytes"):
+    with nullcontext() if is_taken else refused("24 to 64 bytes"):
         assert read(tmp_path, HOOK.replace("env:HOOK", f"file:{secret}"))[0].secrets == (b"s" * size,)
 
 
@@ -113,12 +114,12 @@ def test_a_secret_of_a_file_that_others_can_read_is_refused(tmp_path: Path) -> N
     secret.write_text(ENVIRON["HOOK"] + "\n")
     secret.chmod(0o644)
     text = HOOK.replace("env:HOOK", f"file:{secret}")
-    with pytest.raises(SettingsError, match="every user of this machine may use it"):
+    with refused("every user of this machine may use it"):
         read(tmp_path, text)
     secret.chmod(0o600)
     assert read(tmp_path, text)[0].secrets == (SECRET,)
     secret.write_text(f"{CANARY}\n{CANARY}\n")
-    with pytest.raises(SettingsError, match="more than one line") as caught:
+    with refused("more than one line") as caught:
         read(tmp_path, text)
     assert CANARY not in str(caught.value)
 

@@ -19,10 +19,10 @@ import pytest
 from observe import children, is_gone, process_name
 from places import TESTS
 from prometheus_client import CollectorRegistry
+from refusals import refused
 from request_contexts import CONTEXT
 from spawned_template import SpawnedTemplate
 
-from clientscope.errors import SettingsError
 from clientscope.gateway.policy import runner
 from clientscope.gateway.policy.metrics import PolicyMetrics
 from clientscope.gateway.policy.plan import PolicyPlan
@@ -286,7 +286,7 @@ async def test_reconfiguring_while_it_runs(caplog: pytest.LogCaptureFixture, cap
 @in_a_loop
 async def test_a_policy_that_can_not_start_is_an_error(class_name: str, configs: dict[str, Any], message: str) -> None:
     it = Case(configs, class_name=class_name)
-    with pytest.raises(SettingsError, match=message) as caught:
+    with refused(message) as caught:
         await it.runner.start()
     assert "hunter2" not in str(caught.value)
     assert await eventually(lambda: not processes())

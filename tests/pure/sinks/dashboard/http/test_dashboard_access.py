@@ -14,6 +14,7 @@ from http_attacks import get
 from page_state import found, live
 from patience import until
 from prometheus_client import CollectorRegistry
+from refusals import refused
 from starlette.testclient import TestClient
 
 from clientscope import config, pages
@@ -236,7 +237,7 @@ def written(path: Path, text: str, mode: int = 0o600) -> Path:
 
 def test_it_listens_to_others_only_with_tokens_or_a_proxy(tmp_path: Path) -> None:
     for host in ("0.0.0.0", "192.0.2.1", "::", "page.example"):  # noqa: S104
-        with pytest.raises(SettingsError, match="have no authentication"):
+        with refused("have no authentication"):
             access_of(settings(), host)
     file = written(tmp_path / "admin", "# people\nalice " + "x" * 20 + "\n" + "y" * 20 + "\n")
     access = access_of(settings(admin_token_file=file), "0.0.0.0")  # noqa: S104
@@ -272,7 +273,7 @@ def test_on_loopback_every_request_is_the_serving_user_by_default() -> None:
 )
 def test_a_token_file_that_is_none_is_refused_and_not_quoted(tmp_path: Path, text: str, mode: int, message: str) -> None:
     file = written(tmp_path / "tokens", text, mode)
-    with pytest.raises(SettingsError, match=message) as caught:
+    with refused(message) as caught:
         access_of(settings(reader_token_file=file), "127.0.0.1")
     assert "xxx" not in str(caught.value)
 
@@ -437,7 +438,7 @@ def test_f38_machines_pages_have_counts_and_nothing_for_debugging() -> None:
 
 @pytest.mark.parametrize("address", ["0.0.0.0:9465", "[::]:9465", "192.0.2.1:9465", "gateway.example:9465", "10.0.0.1:9465"])
 def test_f38_pages_without_authentication_are_for_loopback_alone(address: str) -> None:
-    with pytest.raises(SettingsError, match="loopback"):
+    with refused("loopback"):
         pages.require_loopback("admin-listen", address)
 
 
