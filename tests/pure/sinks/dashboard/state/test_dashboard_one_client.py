@@ -285,18 +285,15 @@ def running(principal: str, number: int, instance: UUID = INSTANCE) -> list[Topi
 
 
 @pytest.mark.parametrize("other", [(MALLORY, INSTANCE), (VICTIM, UUID(int=7))], ids=["another principal", "another instance"])
-def test_f41_two_clients_of_one_name_at_one_address_have_a_page_each_and_each_its_own_configuration(other: tuple[str, UUID]) -> None:
-    state = live(*running(VICTIM, 1), *running(other[0], 2, other[1]))
-    seen = {(client.principal, client.instance_id): state.one_client(client.key) for client in state.clients(10).items}
-    assert {who: one and one[1] and one[1].offset for who, one in seen.items()} == {
-        (VICTIM, str(INSTANCE)): 1,
-        (other[0], str(other[1])): 2,
+def test_f41_two_clients_of_one_name_at_one_address_have_a_page_a_configuration_and_a_verdict_each(other: tuple[str, UUID]) -> None:
+    principal, instance = other
+    clean = result(2, principal=principal, instance_id=str(instance))
+    state = live(*running(VICTIM, 1), *running(principal, 2, instance), clean)
+    seen = {(each.principal, each.instance_id): (state.one_client(each.key), each.findings) for each in state.clients(10).items}
+    assert {who: (one and one[1] and one[1].offset, findings is not None) for who, (one, findings) in seen.items()} == {
+        (VICTIM, str(INSTANCE)): (1, False),
+        (principal, str(instance)): (2, True),
     }
-
-
-def test_f41_a_clean_result_of_another_principal_does_not_make_a_client_judged() -> None:
-    state = live(*running(VICTIM, 1), *running(MALLORY, 2), result(2, instance_id=str(INSTANCE), principal=MALLORY))
-    assert {each.principal: each.findings is not None for each in state.clients(10).items} == {VICTIM: False, MALLORY: True}
 
 
 def test_f44_invented_findings_displace_no_finding_of_another() -> None:
