@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -46,3 +47,10 @@ Document = Callable[..., dict[str, Any]]
 
 Listed = Callable[..., list[dict[str, Any]]]
 """Runs a command whose output is a list in JSON."""
+
+
+def document(run: Run, *words: str) -> dict[str, Any]:
+    """The JSON object that a command prints which ends well and says nothing else."""
+    said = run(*words, "--output-format", "json")
+    assert (said.status, said.err) == (0, "")
+    return dict(json.loads(said.out))

@@ -10,7 +10,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 import pytest
-from command_runs import Run
+from command_runs import Run, document
 from every import every
 from golden import is_golden
 
@@ -128,9 +128,7 @@ def test_processes_that_interleave_line_by_line() -> None:
 
 
 def test_a_worker_is_judged_by_what_it_logs_and_by_no_default(linted: Run) -> None:
-    status, out, err = linted(str(LOGS / "connect-distributed-4.3.log"), "--output-format", "json")
-    assert (status, err) == (0, "")
-    report = json.loads(out)
+    report = document(linted, str(LOGS / "connect-distributed-4.3.log"))
     (worker,) = [file for file in report["files"] if file["instance"]["client_id"] == "Connect worker connect-orders"]
     assert worker["notes"] == []
     of_worker = {finding["code"] for finding in report["findings"] if 112 <= finding["line"] < 248}
@@ -166,18 +164,15 @@ def test_a_log_that_ends_within_a_message_says_nothing_of_defaults(end: str, lin
     lines = lines_of("4.4")
     at = next(number for number, line in enumerate(lines) if line.startswith(end))
     Path("app.log").write_text("\n".join(lines[:at]))
-    _, out, _ = linted("app.log", "--output-format", "json")
-    report = json.loads(out)
+    report = document(linted, "app.log")
     assert report["files"][0]["notes"][0]["text"] == "the log ends before the last setting, so defaults are not judged"
     assert {finding["code"] for finding in report["findings"]} >= {"AN109"}
     assert all(setting["line"] for finding in every(report["findings"]) for setting in finding["settings"])
 
 
 def test_findings_have_their_lines_and_origins(linted: Run) -> None:
-    status, out, err = linted(str(LOGS / "java-4.4.log"), "--output-format", "json")
-    assert (status, err) == (0, "")
     lines = lines_of("4.4")
-    report = json.loads(out)
+    report = document(linted, str(LOGS / "java-4.4.log"))
     set_in_it = set()
     for finding in report["findings"]:
         for setting in finding["settings"]:
@@ -258,7 +253,7 @@ def test_finds_a_misspelled_setting_that_the_client_doesnt_use(release: str, lay
     """Settings of plug-ins and of the application itself stay quiet: most clients are given some."""
     lines = LAYOUTS[layout]([line.replace(*UNUSED[release]) for line in lines_of(release)])
     Path("app.log").write_text("\n".join(lines))
-    report = json.loads(linted("app.log", "--output-format", "json").out)
+    report = document(linted, "app.log")
     number = next(number for number, line in enumerate(lines, 1) if "max.in.flight.request.per" in line)
     found = [
         (finding["line"], setting["key"], setting["note"])
@@ -283,9 +278,7 @@ def test_finds_a_misspelled_setting_that_the_client_doesnt_use(release: str, lay
 )
 def test_log_that_has_only_an_unused_setting_is_read(line: str, found: list[str], linted: Run) -> None:
     Path("app.log").write_text(f"starting\n[2026-07-01 10:00:00,000] {line}\n")
-    status, out, err = linted("app.log", "--output-format", "json")
-    assert [(each["code"], each["line"]) for each in json.loads(out)["findings"]] == [(code, 2) for code in found]
-    assert (status, err) == (0, "")
+    assert [(each["code"], each["line"]) for each in document(linted, "app.log")["findings"]] == [(code, 2) for code in found]
 
 
 def test_an_unused_setting_is_of_the_client_that_has_it() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from backtracking import steps
-from command_runs import Run
+from command_runs import Document, Run
 from every import every
 
 from clientscope.commands.lint import blocks, credentials, places
@@ -144,10 +144,9 @@ def as_the_runner_reads_it(line: str) -> tuple[str, dict[str, str], str]:
     return command, properties, unescape(data, ("%0D", "%0A", "%25"))
 
 
-def test_a_value_that_is_filled_in_later_is_no_leak(run: Run) -> None:
+def test_a_value_that_is_filled_in_later_is_no_leak(lint: Document) -> None:
     def leaks(jaas: str, password: str) -> list[str]:
-        Path("x.properties").write_text(f"acks=all\nsasl.jaas.config={jaas}\nssl.key.password={password}\n")
-        findings = json.loads(run("x.properties", "--output-format", "json")[1])["findings"]
+        findings = lint("x.properties", f"acks=all\nsasl.jaas.config={jaas}\nssl.key.password={password}\n")["findings"]
         return [finding["settings"][0]["key"] for finding in findings if finding["code"] == "SK001"]
 
     jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="PW";'

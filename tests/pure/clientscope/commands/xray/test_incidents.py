@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import Run
+from command_runs import Run, document
 from golden import cases, is_golden
 
 from clientscope.commands.xray import incidents
@@ -33,9 +33,7 @@ def line(second: float, key: int, version: int, request: dict[str, Any], **chang
 
 
 def problems(run: Run, *logs: str) -> dict[str, list[dict[str, Any]]]:
-    said = run("xray", *logs, "--output-format", "json")
-    assert (said.status, said.err) == (0, "")
-    return {row["code"]: row["affected"] for row in json.loads(said.out)["problems"]}
+    return {row["code"]: row["affected"] for row in document(run, "xray", *logs)["problems"]}
 
 
 @pytest.mark.parametrize("release", ["broker-2.7", "broker-3.9", "broker"])
@@ -61,7 +59,7 @@ def transaction(each: str) -> str:
 @pytest.mark.parametrize(("requests", "end", "expected"), cases(__file__, "transactions.txt"))
 def test_transactions(requests: str, end: str, expected: str, clientscope: Run) -> None:
     Path("broker.log").write_text("".join(map(transaction, requests.split(", "))) + line(float(end), 3, 9, {}))
-    made = json.loads(clientscope("xray", "broker.log", "--output-format", "json").out)
+    made = document(clientscope, "xray", "broker.log")
     assert "AddPartitionsManager-client" not in {row["application"] for row in made["configurations"]}
     open_ones = [setting for finding in made["lint"]["findings"] if finding["code"] == "LG202" for setting in finding["settings"]]
     found = [f"{each['value']} {int(each['note'].partition(',')[0][-2:])}" for each in open_ones]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import Document, Run
+from command_runs import Run, document
 from every import every
 from golden import cases, is_golden, session
 from request_logs import LOGS, RELEASES, lines_of
@@ -25,16 +25,6 @@ CANARIES = ("canary", "iNdQUinP1aFQ", "Y2FuYXJ5")
 @pytest.fixture
 def run(clientscope: Run) -> Run:
     return lambda *words: clientscope("xray", *words)
-
-
-@pytest.fixture
-def document(run: Run) -> Document:
-    def made(*words: str) -> dict[str, Any]:
-        status, out, err = run(*words, "--output-format", "json")
-        assert (status, err) == (0, "")
-        return dict(json.loads(out))
-
-    return made
 
 
 def inventory_of(release: str) -> Inventory:
@@ -136,14 +126,14 @@ def test_connections_beyond_the_limits_change_only_their_count(monkeypatch: pyte
     assert {key: seen.count for key, seen in client.versions.items()} == {(18, 3): 5, (0, 9): 5}
 
 
-def test_reading_stops_at_the_limit_and_says_so(document: Document) -> None:
+def test_reading_stops_at_the_limit_and_says_so(run: Run) -> None:
     log = str(LOGS / "broker.log")
-    made = document(log, "--max-bytes", "20000")
+    made = document(run, log, "--max-bytes", "20000")
     (read,) = made["logs"]
     assert 20_000 <= read["size"] < 40_000
     assert read["stopped"] == "reading stopped after --max-bytes 20,000"
     assert any("--max-bytes" in text for text in made["unseen"])
-    assert made["requests"] < document(log)["requests"]
+    assert made["requests"] < document(run, log)["requests"]
 
 
 WRONG = [
@@ -194,10 +184,10 @@ KEY_AND_SECRET = "ABCDEFGH12345678:aB3dE5gH7jK9mN1pQ3sT5vW7yZ9/bC2eF4hJ6kM8nP0rS
         ("User:ANONYMOUS", f"User:{TOKEN}", "principal"),
     ],
 )
-def test_finds_a_credential_in_a_name_and_shows_none(replaced: str, secret: str, key: str, run: Run, document: Document) -> None:
+def test_finds_a_credential_in_a_name_and_shows_none(replaced: str, secret: str, key: str, run: Run) -> None:
     lines = [line for line in (LOGS / "broker.log").read_text().splitlines(keepends=True) if '"java-orders-1"' in line]
     Path("x.log").write_text("".join(lines).replace(f'"{replaced}"', f'"{secret}"'))
-    shown = document("x.log")
+    shown = document(run, "x.log")
     (leak,) = [each for each in shown["lint"]["findings"] if each["code"] == "SK002"]
     assert (leak["severity"], [each["key"] for each in leak["settings"]]) == ("critical", [key])
     for form in ("json", "summary", "sarif"):
