@@ -80,7 +80,7 @@ def test_rows_stay_where_they_are_and_the_smallest_are_summed() -> None:
     records = [gauge(10 + i, f"name{i:03}") for i in range(SOFTWARE_ROWS)]
     state = live(*records, gauge(2, "aaa"), gauge(3, "zzz"))
     overview = state.overview(NOW)
-    assert [row.software_name for row in overview.software] == [f"name{i:03}" for i in range(SOFTWARE_ROWS)]
+    assert [(row.listener, row.software_name) for row in overview.software] == [("CLIENT", f"name{i:03}") for i in range(SOFTWARE_ROWS)]
     assert overview.software_other == 5
     assert overview.connections == sum(range(10, 10 + SOFTWARE_ROWS)) + 5
 
