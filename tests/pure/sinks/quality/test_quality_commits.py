@@ -15,11 +15,12 @@ from sinks.quality.samples import Commits, next_version, since
 
 
 def test_a_table_that_is_not_there_yet_begins_with_version_0(tmp_path: Path) -> None:
-    assert next_version(str(tmp_path / "pushes")) == 0
-    assert since(str(tmp_path / "pushes"), 0) == Commits((), 0)
+    table = str(tmp_path / "pushes")
+    assert next_version(table) == 0
+    assert since(table, 0) == Commits((), 0)
     append(tmp_path, CONFIGS, pushes(number=3))
-    assert next_version(str(tmp_path / "pushes")) == 1
-    assert since(str(tmp_path / "pushes"), 0).next_version == 1
+    assert next_version(table) == 1
+    assert since(table, 0).next_version == 1
 
 
 def test_a_damaged_table_still_has_a_next_version(tmp_path: Path) -> None:
@@ -31,12 +32,13 @@ def test_a_damaged_table_still_has_a_next_version(tmp_path: Path) -> None:
 
 
 def test_what_maintenance_and_erasure_rewrite_is_not_new(tmp_path: Path) -> None:
+    table = str(tmp_path / "pushes")
     for _ in range(3):
         append(tmp_path, CONFIGS, pushes(number=3))
-    version = next_version(str(tmp_path / "pushes"))
-    maintain(str(tmp_path / "pushes"), date(2100, 1, 1), 0)
-    erase_rows(str(tmp_path / "pushes"), ErasureSubject(client_id="orders-1"))
-    commits = since(str(tmp_path / "pushes"), version)
+    version = next_version(table)
+    maintain(table, date(2100, 1, 1), 0)
+    erase_rows(table, ErasureSubject(client_id="orders-1"))
+    commits = since(table, version)
     assert commits.files == ()
-    assert commits.next_version == next_version(str(tmp_path / "pushes")) > version
-    assert DeltaTable(tmp_path / "pushes").version() == commits.next_version - 1
+    assert commits.next_version == next_version(table) > version
+    assert DeltaTable(table).version() == commits.next_version - 1
