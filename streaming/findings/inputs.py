@@ -240,13 +240,14 @@ _Partition = tuple[bool, int]
 # has an ordering time beside its own: the newest time of its partition up to there. Durations are those of Kafka's own times: a clock
 # that was ahead for a moment must not hold up a whole partition until true time has caught up.
 class AppendTimes:
-    """The newest time so far of each partition of both topics.
+    """The newest time so far of each partition of both topics, and the offset up to which that was read.
 
-    A partition's records are read by offset.
+    At a start results of one partition are read by offset only where their own topic has one: a record that is read behind a later one of
+    its partition has its own time alone.
     """
 
     def __init__(self) -> None:
-        self._newest_ms: defaultdict[_Partition, int] = defaultdict(int)
+        self._newest: defaultdict[_Partition, tuple[int, int]] = defaultdict(lambda: (-1, 0))
 
     def in_order(self, inputs: Iterable[EngineInput]) -> list[tuple[int, EngineInput]]:
         """Ordering time of each of a batch, and itself: by offset within a partition, between partitions the earlier ones first."""
@@ -258,12 +259,16 @@ class AppendTimes:
 
     def meet(self, ahead: AppendTimes) -> None:
         """What was read ahead of these records is followed by them no longer."""
-        for which, newest_ms in ahead._newest_ms.items():
-            self._newest_ms[which] = max(newest_ms, self._newest_ms[which])
+        for which, newest in ahead._newest.items():
+            offset, newest_ms = map(max, newest, self._newest[which])
+            self._newest[which] = offset, newest_ms
 
     def _ordered(self, which: _Partition, inputs: Iterable[EngineInput]) -> Iterator[tuple[int, EngineInput]]:
-        newest_ms = self._newest_ms[which]
+        offset, newest_ms = self._newest[which]
         for each in sorted(inputs, key=attrgetter("offset")):
-            newest_ms = max(newest_ms, each.appended_ms)
-            yield newest_ms, each
-        self._newest_ms[which] = newest_ms
+            if each.offset < offset:
+                yield each.appended_ms, each
+            else:
+                offset, newest_ms = each.offset, max(newest_ms, each.appended_ms)
+                yield newest_ms, each
+        self._newest[which] = offset, newest_ms

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations, filterfalse
+from itertools import combinations, filterfalse, permutations
 from typing import Any
 from uuid import UUID
 
@@ -31,12 +31,11 @@ from streaming.findings.engine import FindingsEngine
 from streaming.findings.entry import Policy
 from streaming.findings.inputs import EngineInput, whereabouts
 
-_STEPS = ("returns", "returns", "pushes", "leaves", "leaves", "is erased")
+_STEPS = ("starts", "returns", "returns", "pushes", "leaves", "leaves", "is erased")
 _JUMPS = (-10 * MINUTE - 7, -2 * SECOND - 7, -50, 2 * SECOND + 7, 10 * MINUTE + 7)
 """How far the clock of a leader may be from the true time, in ms. No two records get the same time: then neither is the newer one."""
 
 _alike = partial(histories, configurations=3, most=40)  # which the same rules can judge
-# A client returns and is one instance: of two of the same names, an older one that is read later may be taken for the newer.
 # Not both: where a gateway's restart is read before what was open there, nobody knows when that ended.
 _steady = _alike(*_STEPS, "gateway restarts") | _alike(*_STEPS, "hours pass")
 jumping = _alike("returns", "pushes", "pushes", "pushes", "leaves", "is erased", "clock jumps", "clock jumps", "clock jumps")
@@ -168,6 +167,19 @@ def test_f49_what_is_found_does_not_depend_on_the_order_of_reading(history: list
         findings, findings_in_order = ([each for each in of if "resolved" not in each] for of in (findings, findings_in_order))
     # A push whose tombstone was read first was never there; in order it was seen, and then erased.
     assert findings == findings_in_order or "is erased" in steps
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3))])
+def test_instance_that_was_replaced_is_gone_in_whatever_order_results_come(order: Sequence[int]) -> None:
+    """Those of one partition of pushes are in several: by their clients."""
+    records = Records([("starts", 0, 0), ("leaves", 0, 0), ("starts", 0, 1), ("starts", 1, 1)])
+    pushes = [*filterfalse(is_event, records.written)]
+    job = Job([pushes[place] for place in order], random.Random(0))  # noqa: S311  # an order, no secret
+    job.read([[*filter(is_event, records.written)]])
+    job.read_what_is_new()
+    _, _, live, findings = known(job.engine, records.now + 20 * MINUTE)
+    assert live == {push.client for push in pushes[1:]}
+    assert [(code, state, count) for code, state, _, count, *_ in findings.values()] == [("AN101", "resolved", 0)]
 
 
 @pytest.mark.parametrize("grown", range(1, 8))
