@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -18,12 +18,13 @@ from forked import Gateway
 from groups import group_of
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
-from observe import gateway_connections, page, private_file
+from observe import gateway_connections, page
 from page_browser import Opens, started, watched
 from patience import LIMIT_S
 from places import TESTS
 from played_fleet import OWNERS
 from playwright.sync_api import Browser, expect
+from stream_job import StreamJob
 from zookeeper import ZooKeeper
 
 from clientscope import topics
@@ -71,17 +72,34 @@ class RunningBroker:
 
 @dataclass(frozen=True)
 class RunningGateway:
-    """Addresses of a gateway that is up."""
+    """Addresses of a gateway that is up, or will be."""
 
     address: str
-    metrics_url: str
     pid: int = 0
-    admin: str = "127.0.0.1:0"
+    metrics_url: str = field(default_factory=lambda: f"http://127.0.0.1:{free_port()}/metrics")
+    admin: str = field(default_factory=lambda: f"127.0.0.1:{free_port()}")
+
+    def arguments(self, internal: str, upstream: str, *flags: str) -> list[str]:
+        """What starts it in front of a broker, once or again.
+
+        The policy's process is niced, and the tests leave it little of two cores: at the default deadline it may be stopped after it has
+        published, and the client pushes once more.
+        """
+        patience = () if "--config" in flags else ("--policy-deadline-ms", "10000")
+        return [
+            "gateway", "--bootstrap-servers", internal, "--listen", self.address, "--upstream", upstream,
+            "--metrics-listen", self.metrics_url.split("/")[2], "--admin-listen", self.admin, "--heartbeat-interval-ms", "1000",
+            *patience, *flags,
+        ]  # fmt: skip
 
     @property
     def connections(self) -> dict[tuple[str, str], int]:
         """Those that are open by software, as its own metrics have them."""
         return gateway_connections(self.metrics_url)
+
+    def probe(self, name: str) -> tuple[int, str]:
+        """Status and text of its ``healthz`` or ``readyz``."""
+        return page(self.metrics_url.replace("metrics", name))
 
     def connect(self, client_id: str) -> RawClient:
         return RawClient.connect(self.address, client_id, LIMIT_S)
@@ -104,32 +122,26 @@ class Installation:
     broker: RunningBroker
     gateway: RunningGateway
     page_url: str
-    stream_url: str
     data_dir: Path
-    processes: Fleet
+    job: StreamJob
+
+    @property
+    def internal(self) -> str:
+        return self.broker.internal
+
+    @property
+    def processes(self) -> Fleet:
+        """The job's, and those of all else."""
+        return self.job.processes
 
     def api(self, path: str) -> Any:
         """What the page's API answers."""
         return json.loads(page(f"{self.page_url}api/v1/{path}")[1])
 
-    def gateway_arguments(self) -> list[str]:
-        """What starts the gateway, once more or again."""
-        port = self.gateway.metrics_url.split(":")[2].split("/")[0]
-        return [
-            "gateway", "--bootstrap-servers", self.broker.internal, "--listen", self.gateway.address, "--upstream", self.broker.client,
-            "--metrics-listen", f"127.0.0.1:{port}", "--admin-listen", self.gateway.admin, "--heartbeat-interval-ms", "1000",
-            "--digest-key-file", str(self.data_dir / "digest.key"),
-            "--policy-deadline-ms", "10000",  # its process is niced, and the tests leave it little of two cores
-        ]  # fmt: skip
-
-    def stream_arguments(self) -> list[str]:
-        """What starts the job, once more or again."""
-        return [
-            "stream", "--bootstrap-servers", self.broker.internal, "--checkpoint-dir", str(self.data_dir / "checkpoints"),
-            "--history-dir", str(self.data_dir / "history"), "--history-interval-seconds", "2",
-            "--digest-key-file", str(self.data_dir / "digest.key"), "--metrics-listen", self.stream_url.split("/")[2],
-            "--owners", str(self.data_dir / "owners.toml"),
-        ]  # fmt: skip
+    def start_gateway(self) -> None:
+        """Once, or again."""
+        key = ("--digest-key-file", str(self.job.key))
+        self.processes.start("gateway", *self.gateway.arguments(self.internal, self.broker.client, *key))
 
 
 class ForkedFleet(Fleet):
@@ -211,19 +223,10 @@ def running_brokers(plans: Iterable[BrokerPlan]) -> Iterator[list[EmbeddedBroker
 
 @contextmanager
 def running_gateway(internal: str, upstream: str, log_dir: Path, *flags: str, listen: str = "") -> Iterator[RunningGateway]:
-    """A gateway of its own with these flags.
-
-    The policy's process is niced, and the tests leave it little of two cores: at the default deadline it may be stopped after it has
-    published, and the client pushes once more.
-    """
-    patience = () if "--config" in flags else ("--policy-deadline-ms", "10000")
+    """A gateway of its own with these flags."""
     processes = ForkedFleet(log_dir, lambda line: None)
-    gateway = RunningGateway(listen or f"127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}/metrics", 0, f"127.0.0.1:{free_port()}")
-    processes.start(
-        "gateway", "gateway", "--bootstrap-servers", internal, "--listen", gateway.address, "--upstream", upstream,
-        "--metrics-listen", gateway.metrics_url.split("/")[2], "--admin-listen", gateway.admin, "--heartbeat-interval-ms", "1000",
-        *patience, *flags,
-    )  # fmt: skip
+    gateway = RunningGateway(listen or f"127.0.0.1:{free_port()}")
+    processes.start("gateway", *gateway.arguments(internal, upstream, *flags))
     processes.await_ready("gateway")
     try:
         yield replace(gateway, pid=processes.pid("gateway"))
@@ -329,25 +332,22 @@ def sasl_gateway(sasl_broker: RunningBroker) -> Iterator[RunningGateway]:
 def running_installation(data_dir: Path, release: str = "broker") -> Iterator[Installation]:
     """Broker, gateway, job and page."""
     started, running = start_broker(data_dir / "broker", release)
-    private_file(data_dir / "digest.key", "0123456789abcdef" * 4)
     (data_dir / "owners.toml").write_text(OWNERS)
-    page = f"127.0.0.1:{free_port()}"
-    gateway = RunningGateway(running.advertised, f"http://127.0.0.1:{free_port()}/metrics", 0, f"127.0.0.1:{free_port()}")
-    processes = Fleet(data_dir / "logs", lambda line: None)
-    installed = Installation(running, gateway, f"http://{page}/", f"http://127.0.0.1:{free_port()}/", data_dir, processes)
+    owners = ("--owners", str(data_dir / "owners.toml"))
+    page, job = f"127.0.0.1:{free_port()}", StreamJob(running.internal, data_dir, *owners)
+    installed = Installation(running, RunningGateway(running.advertised), f"http://{page}/", data_dir, job)
     try:
-        processes.start("stream", *installed.stream_arguments())
-        processes.start("gateway", *installed.gateway_arguments())
-        history = data_dir / "history"
-        processes.start(
-            "serve", "serve", "--bootstrap-servers", running.internal, "--listen", page, "--data-docs-dir", str(history / "data-docs"),
-            "--history-dir", str(history), "--owners", str(data_dir / "owners.toml"),
+        job.start()
+        installed.start_gateway()
+        job.processes.start(
+            "serve", "serve", "--bootstrap-servers", running.internal, "--listen", page, "--data-docs-dir", f"{job.history}/data-docs",
+            "--history-dir", str(job.history), *owners,
         )  # fmt: skip
         for name in ("gateway", "serve", "stream"):
-            processes.await_ready(name, timeout_s=LIMIT_S)
+            job.ready(name)
         yield installed
     finally:
-        processes.stop()
+        job.processes.stop()
         started.stop()
 
 

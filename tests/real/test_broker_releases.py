@@ -43,7 +43,7 @@ def results(installed: Installation, client_id: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("release", RELEASES)
 def test_f52_the_whole_path(release: str, tmp_path: Path) -> None:
     with running_installation(tmp_path, release) as installed:
-        where = ("--bootstrap-servers", installed.broker.internal)
+        where = ("--bootstrap-servers", installed.internal)
         version = "4.4" if release == "broker" else release.removeprefix("broker-")
         run("topics", *where)
         make_topic(installed.gateway.address, TOPIC)
@@ -86,18 +86,18 @@ def clients_of_a_release(installed: Installation, version: str) -> None:
         client.push_config([("ssl.keystore.password", CANARY, 8, False)])
     until(lambda: len(results(installed, "release-careless")), 1)
     for topic in (CONFIGS, FINDINGS, QUARANTINE):
-        assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installed.broker.internal, topic)), topic
+        assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installed.internal, topic)), topic
     until(lambda: leaks(installed))
 
 
 def leaks(installed: Installation) -> list[Any]:
-    found = run("findings", "--bootstrap-servers", installed.broker.internal, "-o", "jsonl")
+    found = run("findings", "--bootstrap-servers", installed.internal, "-o", "jsonl")
     return [one for one in found if one["application"]["client_id"] == "release-careless" and one["code"].startswith("SK")]
 
 
 def commands_of_a_release(installed: Installation, version: str) -> None:
     """Each command that asks the cluster; the page says the same as they."""
-    where = ("--bootstrap-servers", installed.broker.internal)
+    where = ("--bootstrap-servers", installed.internal)
     (asked,) = run("api-versions", *where, "-o", "jsonl")
     assert asked["state"] == "answered"
     assert asked["apis"]
@@ -126,7 +126,7 @@ def commands_of_a_release(installed: Installation, version: str) -> None:
 
 def delivered_and_closed(installed: Installation, fingerprint: str) -> None:
     """The leak reaches a receiver, and a person closes it."""
-    where = ("--bootstrap-servers", installed.broker.internal)
+    where = ("--bootstrap-servers", installed.internal)
     secret = private_file(installed.data_dir / "secret", "whsec_" + base64.b64encode(SECRET).decode())
     with serving() as server:
         receivers = installed.data_dir / "receivers.toml"
@@ -160,6 +160,6 @@ def the_job_continues(installed: Installation) -> None:
     with installed.gateway.connect("release-meanwhile") as client:
         assert client.api_versions("meanwhile", "1.0", version=3).error_code == 0
         assert push_one(client) == 0
-    installed.processes.start("stream", *installed.stream_arguments())
-    installed.processes.await_ready("stream", "ready", 180)
+    installed.job.start()
+    installed.job.ready()
     until(lambda: len(results(installed, "release-meanwhile")), 1)

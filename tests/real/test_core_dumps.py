@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import RunningBroker
+from conftest import RunningBroker, RunningGateway
 from dumpable import PLAINLY, allow_core_dumps, cores, leaves_none
 from observe import children, command_line, is_gone, java_below, process_name, push_one, workers
 from patience import eventually, until
+from stream_job import StreamJob
 
-from clientscope.client.raw import RawClient
 from clientscope.gateway.policy.process import NICE
 from clientscope.local.process import free_port
 
@@ -56,11 +56,9 @@ def nice(pid: int) -> int:
 
 
 def test_a_gateway(broker: RunningBroker, tmp_path: Path) -> None:
-    listen = f"127.0.0.1:{free_port()}"
-    places = ("--listen", listen, "--upstream", broker.client, "--metrics-listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
-    with running(tmp_path, "gateway", "--bootstrap-servers", broker.internal, *places) as gateway:
-        with RawClient.connect(listen, "client") as client:
-            assert client.api_versions("client", "1").error_code == 0
+    address = RunningGateway(f"127.0.0.1:{free_port()}")
+    with running(tmp_path, *address.arguments(broker.internal, broker.client)) as gateway:
+        with address.named("client") as client:
             assert push_one(client) == 0
             below = children(gateway.pid)
             assert len(below) == 3, "template, worker, policy"
@@ -70,8 +68,7 @@ def test_a_gateway(broker: RunningBroker, tmp_path: Path) -> None:
             (worker,) = workers(gateway.pid)
             os.kill(worker, signal.SIGSEGV)
         until(lambda: len(workers(gateway.pid) - {worker}), 1)
-        with RawClient.connect(listen, "client") as client:
-            assert client.api_versions("client", "1").error_code == 0
+        address.named("client").close()
         assert crashes_without_a_dump(gateway)
     assert not cores(tmp_path)
 
@@ -88,9 +85,7 @@ def test_the_page(broker: RunningBroker, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_the_job(broker: RunningBroker, tmp_path: Path) -> None:
     """Its Python processes by themselves; its JVM by its own option, and the limit that it inherits."""
-    folders = ("--checkpoint-dir", str(tmp_path / "checkpoints"), "--history-dir", str(tmp_path / "history"))
-    more = ("--metrics-listen", "127.0.0.1:0", "--driver-memory", "1g")
-    with running(tmp_path, "stream", "--bootstrap-servers", broker.internal, *folders, *more) as job:
+    with running(tmp_path, *StreamJob(broker.internal, tmp_path).arguments()) as job:
         assert leaves_none(job.pid)
         jvm = java_below(job.pid)
         assert b"-XX:-CreateCoredumpOnCrash" in command_line(jvm)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import RunningGateway
 from observe import read_all
 from packaging.requirements import Requirement
 from patience import until
@@ -104,15 +105,10 @@ def test_names_the_extra_that_a_command_needs(python: Path, tmp_path: Path, comm
 @pytest.fixture
 def gateway(python: Path, broker: Any, tmp_path: Path) -> Iterator[tuple[str, int]]:
     """Address and process of a gateway that runs in it."""
-    listen, metrics = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
-    command = [
-        python, "-m", "clientscope", "gateway", "--bootstrap-servers", broker.internal, "--listen", listen,
-        "--upstream", broker.client,
-        "--metrics-listen", metrics, "--admin-listen", "127.0.0.1:0", "--policy-deadline-ms", "10000",
-    ]  # fmt: skip
-    log = tmp_path / "gateway.log"
+    gateway, log = RunningGateway(f"127.0.0.1:{free_port()}"), tmp_path / "gateway.log"
+    command = (python, "-m", "clientscope", *gateway.arguments(broker.internal, broker.client))
     with running(log, "env", "-C", tmp_path, *command, ready=says(log, "ready")) as process:
-        yield listen, process.pid
+        yield gateway.address, process.pid
 
 
 def test_gateway_takes_a_push_without_arrow(python: Path, broker: Any, gateway: tuple[str, int], tmp_path: Path) -> None:

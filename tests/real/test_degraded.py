@@ -11,20 +11,19 @@ from typing import Any
 import confluent_kafka
 import pytest
 from alert_receivers import SECRET, serving
-from conftest import RunningBroker
+from conftest import RunningBroker, RunningGateway
 from cut import Cuttable
 from degraded import Clock, Names, clientscope, volume
 from every import every
 from gauge_rows import of_series
 from gauge_rows import rows as gauge_rows_of
 from made_findings import leak
-from observe import connection_records, make_topic, metrics, page, private_file, push_one, read_all, read_json
+from observe import connection_records, counts, make_topic, metrics, page, private_file, push_one, read_all, read_json
 from outcome import rows
 from patience import LIMIT_S, eventually, meanwhile, until
 from programs import running, says
 from stream_job import StreamJob
 
-from clientscope.client.raw import RawClient
 from clientscope.kafka.writer import TopicWriter
 from clientscope.local.process import free_port
 from clientscope.records.enums import Kind
@@ -74,12 +73,8 @@ def test_f40_a_full_volume_of_checkpoints_is_named_and_damages_nothing(broker: R
 def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker, tmp_path: Path) -> None:
     """The gateway's broker and a web hook's host, by names; who is connected stays connected."""
     names = Names(tmp_path, ("broker.f40.test", "hook.f40.test"))
-    port, listen, probe, metrics_listen = broker.client.split(":")[1], *(f"127.0.0.1:{free_port()}" for _ in range(3))
-    internal = f"broker.f40.test:{broker.internal.split(':')[1]}"
-    gateway = names.command(*clientscope(
-        "gateway", "--bootstrap-servers", internal, "--listen", listen, "--upstream", f"broker.f40.test:{port}",
-        "--metrics-listen", probe, "--admin-listen", "127.0.0.1:0", "--heartbeat-interval-ms", "1000",
-    ))  # fmt: skip
+    gateway, metrics_listen = RunningGateway(f"127.0.0.1:{free_port()}"), f"127.0.0.1:{free_port()}"
+    internal, upstream = (f"broker.f40.test:{address.split(':')[1]}" for address in (broker.internal, broker.client))
     private_file(tmp_path / "secret", "whsec_" + base64.b64encode(SECRET).decode())
     with serving() as hook, ExitStack() as running:
         (tmp_path / "receivers.toml").write_text(
@@ -90,28 +85,24 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
             "deliver", "--bootstrap-servers", broker.internal, "--receivers", str(tmp_path / "receivers.toml"),
             "--metrics-listen", metrics_listen,
         ))  # fmt: skip
-        running.enter_context(ready(tmp_path / "gateway.log", gateway))
+        running.enter_context(ready(tmp_path / "gateway.log", names.command(*clientscope(*gateway.arguments(internal, upstream)))))
         running.enter_context(ready(tmp_path / "deliver.log", deliver))
-        before = running.enter_context(RawClient.connect(listen, "before"))
-        before.api_versions("before", "1.0")
+        before = running.enter_context(gateway.named("before"))
 
         names.lose()
 
         def turned_away() -> bool:
             try:
-                with RawClient.connect(listen, "meanwhile", timeout=LIMIT_S) as client:
-                    client.api_versions("meanwhile", "1.0")
+                gateway.named("meanwhile").close()
             except OSError:
                 return True
             return False
 
         assert turned_away()
         unready = "the broker took no connection: "
-        until(lambda: page(f"http://{probe}/readyz")[1].startswith(unready) and page(f"http://{probe}/readyz")[0] == 503)
-        assert page(f"http://{probe}/healthz") == (200, "ok\n")
-        assert any(
-            value for name, value in metrics(f"http://{probe}/metrics").items() if name[0] == "clientscope_gateway_upstream_failures_total"
-        )
+        until(lambda: gateway.probe("readyz")[1].startswith(unready) and gateway.probe("readyz")[0] == 503)
+        assert gateway.probe("healthz") == (200, "ok\n")
+        assert any(counts(gateway, "upstream_failures").values())
         before.api_versions("before", "1.0")
         with closing(TopicWriter(broker.internal, FINDINGS)) as writer:
             finding = leak(0xF40, code="F401")
@@ -122,7 +113,7 @@ def test_f40_names_that_are_lost_are_said_and_found_again(broker: RunningBroker,
 
         names.restore()
         until(lambda: not turned_away())
-        until(lambda: page(f"http://{probe}/readyz"), (200, "ok\n"))
+        until(lambda: gateway.probe("readyz"), (200, "ok\n"))
         until(lambda: len(hook.got) >= 1 and metrics(f"http://{metrics_listen}/metrics").get(failing) == 0)
         assert len({got.headers["webhook-id"] for got in hook.got}) == 1
         before.api_versions("before", "1.0")
@@ -139,19 +130,15 @@ def gauges_of(internal: str, gateway_id: str) -> dict[str, int]:
 
 def test_f40_a_clock_that_jumps_leaves_gauges_true_and_is_named_where_it_has_gone_back(broker: RunningBroker, tmp_path: Path) -> None:
     """An hour ahead, a day back, and a new start on that clock: by epoch and sequence the newest is known, whatever the times."""
-    clock, listen, probe = Clock(tmp_path), f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
-    name = "gateway-f40-clock"
-    command = clientscope(
-        "gateway", "--bootstrap-servers", broker.internal, "--listen", listen, "--upstream", broker.client, "--gateway-id", name,
-        "--metrics-listen", probe, "--admin-listen", "127.0.0.1:0", "--heartbeat-interval-ms", "500",
-    )  # fmt: skip
+    clock, gateway, name = Clock(tmp_path), RunningGateway(f"127.0.0.1:{free_port()}"), "gateway-f40-clock"
+    command = clientscope(*gateway.arguments(broker.internal, broker.client, "--gateway-id", name))
 
     def beats() -> int:
-        return sum(record.kind == Kind.HEARTBEAT for record in connection_records(broker.internal, name))
+        return len(connection_records(broker.internal, name, kind=Kind.HEARTBEAT))
 
     def opened(number: int, run: ExitStack) -> None:
         for _ in range(number):
-            run.enter_context(RawClient.connect(listen, "timeless")).api_versions("timeless", "1.0")
+            run.enter_context(gateway.named("timeless"))
 
     with ExitStack() as run:
         run.enter_context(ready(tmp_path / "first.log", command, clock.environment))
@@ -161,7 +148,7 @@ def test_f40_a_clock_that_jumps_leaves_gauges_true_and_is_named_where_it_has_gon
             after = beats()
             until(lambda after=after: beats() > after + 2, why="its heart beats on")  # type: ignore[misc]
             assert gauges_of(broker.internal, name) == {"timeless": expected}
-            assert page(f"http://{probe}/healthz") == page(f"http://{probe}/readyz") == (200, "ok\n")
+            assert gateway.probe("healthz") == gateway.probe("readyz") == (200, "ok\n")
     metrics_listen = connection_records(broker.internal, name)
     assert [record.sequence for record in metrics_listen] == list(range(len(metrics_listen))), "none missing, none twice"
     times = [record.timestamp_ms for record in metrics_listen]
@@ -215,7 +202,7 @@ def test_f40_a_slow_network_that_breaks_loses_and_repeats_nothing(own: RunningBr
             until(lambda: gauges_of(own.internal, "gateway-f40-slow").get("still-here"), 1)
         del producer
         until(lambda: gauges_of(own.internal, "gateway-f40-slow"), {}, why="what broke was closed, and counted so")
-        assert page(gateway.metrics_url.replace("/metrics", "/readyz")) == (200, "ok\n")
+        assert gateway.probe("readyz") == (200, "ok\n")
     metrics_listen = connection_records(own.internal, "gateway-f40-slow")
     assert [record.sequence for record in metrics_listen] == list(range(len(metrics_listen)))
     assert Counter(record.kind for record in metrics_listen)[Kind.OPENED] == Counter(record.kind for record in metrics_listen)[Kind.CLOSED]

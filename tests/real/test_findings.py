@@ -27,7 +27,7 @@ TOPIC = "test.findings"
 
 def essentials(installation: Any) -> dict[str, tuple[Any, ...]]:
     """What doesn't change of each finding while nothing happens; clients leave meanwhile."""
-    found = findings(installation.broker.internal)
+    found = findings(installation.internal)
     return {each.fingerprint: (each.state, each.alert, each.first_seen_ms, each.opened_ms, each.reopened, each.message) for each in found}
 
 
@@ -41,19 +41,17 @@ def pushing(installation: Any, client_id: str, *settings: tuple[str, str, int, b
 
 def test_a_finding_opens_is_resolved_and_comes_back(installation: Any) -> None:
     with pushing(installation, "invoices-1", ("acks", "0", 1, False)):
-        found = becomes(installation.broker.internal, "AN101", lambda each: each.client_count == 1, client_id="invoices")
+        found = becomes(installation.internal, "AN101", lambda each: each.client_count == 1, client_id="invoices")
         assert (found.state, found.clients[0].software_name, found.clients[0].client_id) == ("open", "careless-client", "invoices-1")
-        written = [each for each in read_all(installation.broker.internal, FINDINGS) if each.key == found.fingerprint.encode()]
+        written = [each for each in read_all(installation.internal, FINDINGS) if each.key == found.fingerprint.encode()]
         headers = dict(written[-1].headers)
         assert headers["ce_specversion"] == b"1.0"
         assert headers["ce_type"] == b"io.clientscope.finding.open"
         assert headers["ce_id"] == f"{found.fingerprint}-{found.revision}".encode()
     with pushing(installation, "invoices-1", ("acks", "all", 1, False)):
-        becomes(installation.broker.internal, "AN101", lambda each: each.state == "resolved", client_id="invoices")
+        becomes(installation.internal, "AN101", lambda each: each.state == "resolved", client_id="invoices")
     with pushing(installation, "invoices-1", ("acks", "0", 1, False)):
-        again = becomes(
-            installation.broker.internal, "AN101", lambda each: (each.state, each.reopened) == ("open", 1), client_id="invoices"
-        )
+        again = becomes(installation.internal, "AN101", lambda each: (each.state, each.reopened) == ("open", 1), client_id="invoices")
     assert again.alert is not None
     assert (again.fingerprint, again.alert.number, again.alert.why) == (found.fingerprint, 2, "reopened")
 
@@ -69,7 +67,7 @@ def shown(installation: Any, client_id: str) -> tuple[str, str, bool]:
 
 
 def test_rules_judge_what_requests_show_and_what_is_pushed_comes_first(installation: Any) -> None:
-    make_topic(installation.broker.internal, TOPIC)
+    make_topic(installation.internal, TOPIC)
     address = installation.gateway.address
     with kafka.KafkaProducer(bootstrap_servers=address, client_id="observed-1", acks=0) as silent:
         silent.send(TOPIC, b"x")
@@ -85,7 +83,7 @@ def test_rules_judge_what_requests_show_and_what_is_pushed_comes_first(installat
 @pytest.mark.faults
 def test_a_leak_outlives_the_job_and_a_person_ends_it(installation: Any) -> None:
     with pushing(installation, "careless", ("sasl.password", CANARY, 8, False), ("acks", "all", 1, True)):
-        found = becomes(installation.broker.internal, "SK001", lambda each: each.state == "open", client_id="careless")
+        found = becomes(installation.internal, "SK001", lambda each: each.state == "open", client_id="careless")
     assert found.reach is not None
     assert len(found.reach.redacted_at) == 1
     assert found.settings[0].digest
@@ -94,15 +92,15 @@ def test_a_leak_outlives_the_job_and_a_person_ends_it(installation: Any) -> None
     before = essentials(installation)
     del before[found.fingerprint]
     decision = ("--as", "rotated", "--why", "new since today", "--by", "ann")
-    printed("findings", "close", found.fingerprint[:10], *decision, "--bootstrap-servers", installation.broker.internal)
-    installation.processes.start("stream", *installation.stream_arguments())
-    installation.processes.await_ready("stream", timeout_s=LIMIT_S)
-    closed = becomes(installation.broker.internal, "SK001", lambda each: each.state == "closed", client_id="careless")
+    printed("findings", "close", found.fingerprint[:10], *decision, "--bootstrap-servers", installation.internal)
+    installation.job.start()
+    installation.job.ready()
+    closed = becomes(installation.internal, "SK001", lambda each: each.state == "closed", client_id="careless")
     assert closed.decided is not None
     assert (closed.decided.by, closed.first_seen_ms, closed.opened_ms) == ("ann", found.first_seen_ms, found.opened_ms)
     time.sleep(2)
     assert before.items() <= essentials(installation).items(), "the same answers after a restart"
-    assert all(CANARY.encode() not in (message.value or b"") for message in every(read_all(installation.broker.internal, FINDINGS)))
+    assert all(CANARY.encode() not in (message.value or b"") for message in every(read_all(installation.internal, FINDINGS)))
 
 
 def test_alerts_that_deliver_has_given_up_are_a_finding(installation: Any) -> None:
@@ -113,21 +111,21 @@ def test_alerts_that_deliver_has_given_up_are_a_finding(installation: Any) -> No
         figures={"given_up": 3},
     )  # fmt: skip
     well = said.model_copy(update={"condition": "ok", "reason": "", "told_ms": now_ms + 1_000, "figures": {"given_up": 0}})
-    with closing(TopicWriter(installation.broker.internal, STATUS)) as writer:
+    with closing(TopicWriter(installation.internal, STATUS)) as writer:
         writer.write({said.key: said.model_dump_json().encode()})
-        found = becomes(installation.broker.internal, "OP007", lambda each: each.state == "open")
+        found = becomes(installation.internal, "OP007", lambda each: each.state == "open")
         assert 'Receiver "tickets" did not get 3 alert(s)' in found.message
         writer.write({said.key: well.model_dump_json().encode()})
-        becomes(installation.broker.internal, "OP007", lambda each: each.state == "resolved")
+        becomes(installation.internal, "OP007", lambda each: each.state == "resolved")
 
 
 def test_the_job_tells_how_its_queries_are(installation: Any) -> None:
     def conditions() -> dict[str, str]:
-        return {name: each["condition"] for (kind, name), each in statuses(installation.broker.internal).items() if kind == "query"}
+        return {name: each["condition"] for (kind, name), each in statuses(installation.internal).items() if kind == "query"}
 
     until(lambda: set(conditions().values()), {"ok"})
     assert set(conditions()) == {"live", "history_pushes", "history_connections"}
-    until(lambda: statuses(installation.broker.internal)["query", "live"].get("lag_records"), 0)
+    until(lambda: statuses(installation.internal)["query", "live"].get("lag_records"), 0)
 
 
 @pytest.mark.long
@@ -137,9 +135,9 @@ def test_more_clients_than_the_job_may_know_are_a_finding(installation: Any) -> 
     with ExitStack() as opened:
         for number in range(3):
             opened.enter_context(pushing(installation, f"many-{number}", ("acks", "all", 1, True)))
-        installation.processes.start("stream", *installation.stream_arguments(), "--max-clients", "2")
-        installation.processes.await_ready("stream", timeout_s=LIMIT_S)
-        full = becomes(installation.broker.internal, "OP004", lambda each: each.state == "open" and "2 clients" in each.message)
+        installation.job.start("stream", "--max-clients", "2")
+        installation.job.ready()
+        full = becomes(installation.internal, "OP004", lambda each: each.state == "open" and "2 clients" in each.message)
     assert full.severity == "high"
     reached = "clientscope_stream_limit_reached_total", "clients"
-    until(lambda: metrics(f"{installation.stream_url}metrics").get(reached, 0) >= 1)
+    until(lambda: metrics(f"{installation.job.page}metrics").get(reached, 0) >= 1)

@@ -61,7 +61,7 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(installation: Installation) -> Site:
-    internal, folder = installation.broker.internal, installation.data_dir
+    internal, folder = installation.internal, installation.data_dir
     fleet = PlayedFleet(internal, DigestKey.read(folder / "digest.key"))
     fleet.starts()
     made = Site(internal, installation.page_url.rstrip("/"), folder / "digest.key", folder / "owners.toml", 0)

@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 from fixed_cluster import NODES, FixedCluster, InFront, Load, Peers, client_pids, gateway_in_front, running_cluster
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.protocol.admin import ElectionType
-from observe import answers, connection_records, make_topic, metrics, page
+from observe import answers, connection_records, make_topic, metrics
 from patience import LIMIT_S, eventually, meanwhile, until
 
 from clientscope.records.enums import Kind
@@ -109,7 +109,7 @@ def test_brokers_come_and_go_while_clients_run(cluster: FixedCluster, in_front: 
     allowed = {*in_front.ports, int(in_front.gateway.address.split(":")[1])}
     internal = {port for port in peers.seen if port in cluster.ports.values()}
     assert not internal and peers.seen <= allowed
-    assert page(in_front.gateway.metrics_url.replace("/metrics", "/readyz"))[0] == 200
+    assert in_front.gateway.probe("readyz")[0] == 200
 
 
 @pytest.mark.timeout(300)

@@ -30,7 +30,6 @@ from observe import (
     counts,
     listed,
     make_topic,
-    page,
     private_file,
     push_one,
     reloaded,
@@ -181,11 +180,6 @@ def test_limits_and_quotas_change_while_it_runs_and_what_can_not_is_named(broker
         assert count(gateway, "connections_closed", "idle") == 1
 
 
-def probe(url: str, name: str) -> tuple[int, str]:
-    status, text = page(url.replace("metrics", name))
-    return status, text.strip()
-
-
 def is_refused(address: str) -> bool:
     return not answers(int(address.rpartition(":")[2]))
 
@@ -211,8 +205,8 @@ def has_ended(pid: int) -> bool:
 
 def test_an_answer_under_way_arrives_and_then_the_connection_ends(broker: Any, tmp_path: Path) -> None:
     with broker.gateway(tmp_path) as gateway, gateway.connect("waiting") as waiting:
-        assert probe(gateway.metrics_url, "healthz") == (200, "ok")
-        assert probe(gateway.metrics_url, "readyz") == (200, "ok")
+        assert gateway.probe("healthz") == (200, "ok\n")
+        assert gateway.probe("readyz") == (200, "ok\n")
         waiting.api_versions("waiting", "1")
         request = FetchRequest(
             version=4, replica_id=-1, max_wait_ms=900, min_bytes=1, max_bytes=1000, isolation_level=0,
@@ -221,8 +215,8 @@ def test_an_answer_under_way_arrives_and_then_the_connection_ends(broker: Any, t
         correlation_id = waiting.send(request)
         os.kill(gateway.pid, signal.SIGTERM)
         until(lambda: is_refused(gateway.address))
-        assert probe(gateway.metrics_url, "readyz") == (503, "draining")
-        assert probe(gateway.metrics_url, "healthz") == (200, "ok")
+        assert gateway.probe("readyz") == (503, "draining\n")
+        assert gateway.probe("healthz") == (200, "ok\n")
         payload = waiting.receive_frame()
         assert struct.unpack_from(">i", payload) == (correlation_id,)
         FetchResponse.decode(payload, version=4, header=True)
@@ -236,7 +230,7 @@ def test_a_second_signal_ends_at_once(broker: Any, tmp_path: Path) -> None:
         os.kill(gateway.pid, signal.SIGTERM)
         until(lambda: is_refused(gateway.address))
         time.sleep(0.5)
-        assert probe(gateway.metrics_url, "readyz") == (503, "draining"), "a request that is still coming is waited for"
+        assert gateway.probe("readyz") == (503, "draining\n"), "a request that is still coming is waited for"
         os.kill(gateway.pid, signal.SIGTERM)
         until(lambda: has_ended(gateway.pid))
 
@@ -247,7 +241,7 @@ def test_f14_a_drain_ends_at_its_timeout_though_a_request_is_still_coming(broker
         until(lambda: sum(gateway.connections.values()), 1)
         os.kill(gateway.pid, signal.SIGTERM)
         until(lambda: is_refused(gateway.address))
-        assert probe(gateway.metrics_url, "readyz") == (503, "draining"), "until then it is waited for"
+        assert gateway.probe("readyz") == (503, "draining\n"), "until then it is waited for"
         until(lambda: has_ended(gateway.pid))
     records = connection_records(broker.internal, "drained")
     assert [record.reason for record in records if record.kind == Kind.CLOSED].count("gateway_stopping") == 1
@@ -259,12 +253,12 @@ def test_a_broker_that_is_away_makes_it_unready(broker: Any, tmp_path: Path) -> 
         with broker.gateway(tmp_path, upstream=f"127.0.0.1:{nobody.getsockname()[1]}") as gateway:
             with pytest.raises(OSError):
                 gateway.named("lost")
-            until(lambda: probe(gateway.metrics_url, "readyz")[0], 503)
-            assert "took no connection" in probe(gateway.metrics_url, "readyz")[1]
+            until(lambda: gateway.probe("readyz")[0], 503)
+            assert "took no connection" in gateway.probe("readyz")[1]
             (failing,) = workers(gateway.pid)
             os.kill(failing, signal.SIGKILL)
-            until(lambda: probe(gateway.metrics_url, "readyz"), (200, "ok"), why="what is known only of a worker goes with it")
-            assert probe(gateway.metrics_url, "healthz") == (200, "ok")
+            until(lambda: gateway.probe("readyz"), (200, "ok\n"), why="what is known only of a worker goes with it")
+            assert gateway.probe("healthz") == (200, "ok\n")
 
 
 def beats(spare: Any, gateway_id: str, *epochs: int) -> None:

@@ -48,7 +48,7 @@ class Site:
 
     @property
     def internal(self) -> str:
-        return self.installation.broker.internal
+        return self.installation.internal
 
     def client(
         self, stack: ExitStack, user: str, instance: uuid.UUID | None, address: str = "127.0.0.1", name: str = "orders-1"
@@ -61,10 +61,10 @@ class Site:
         return client
 
     def restart_job(self, *flags: str) -> None:
-        processes = self.installation.processes
-        processes.signal("stream", signal.SIGTERM)
-        processes.start("stream", *self.installation.stream_arguments(), *flags)
-        processes.await_ready("stream", timeout_s=LIMIT_S)
+        job = self.installation.job
+        job.processes.signal("stream", signal.SIGTERM)
+        job.start("stream", *flags)
+        job.ready()
 
     def becomes(self, code: str, user: str, condition: Callable[[Finding], bool]) -> Finding:
         return becomes(self.internal, code, condition, principal=f"User:CN={user}")
@@ -87,7 +87,7 @@ def site(installation: Installation, folder: Path) -> Iterator[Site]:
         users[name].load_cert_chain(own.certificate, own.key)
     flags = (
         *authority.sign("gateway").flags(), "--ssl-ca-location", str(authority.certificate), "--gateway-id", "hostile",
-        "--digest-key-file", str(installation.data_dir / "digest.key"), "--push-burst-per-address", str(BURST),
+        "--digest-key-file", str(installation.job.key), "--push-burst-per-address", str(BURST),
     )  # fmt: skip
     broker = installation.broker
     with broker.gateway(folder, *flags) as gateway:

@@ -44,13 +44,13 @@ BROKER = b'"broker_id":1'
 
 @pytest.fixture(scope="module")
 def watch(installation: Any) -> Iterator[DemoWatch]:
-    watching = DemoWatch(installation.broker.internal)
+    watching = DemoWatch(installation.internal)
     yield watching
     watching.close()
 
 
 def results(installation: Any, client_id: str) -> list[dict[str, Any]]:
-    rows = [json.loads(message.value) for message in read_all(installation.broker.internal, RESULTS) if message.value is not None]
+    rows = [json.loads(message.value) for message in read_all(installation.internal, RESULTS) if message.value is not None]
     return [row for row in rows if row["client_id"] == client_id]
 
 
@@ -81,7 +81,7 @@ def held_open(installation: Any, names: list[str]) -> Iterator[list[RawClient]]:
 def test_each_start_of_a_producer_is_a_result_a_row_of_history_and_a_line_on_the_page(installation: Any) -> None:
     """Its gateway also records what it sees of its requests."""
     since_ms, name = now_ms(), "path-producer"
-    make_topic(installation.broker.internal, TOPIC)
+    make_topic(installation.internal, TOPIC)
 
     def of(origin: str) -> list[dict[str, Any]]:
         return [row for row in results(installation, name) if row["origin"] == origin]
@@ -118,15 +118,15 @@ def test_a_leak_is_redacted_flagged_and_written_nowhere(installation: Any) -> No
         assert any(name == "clientscope_gateway_pushes_answered_early_total" and number for (name, *_), number in counted)
     else:
         assert answer.error_code == 40 and "sasl.jaas.config" in answer.error_message and CANARY not in answer.error_message
-    write(installation.broker.internal, CONFIGS, (b"straight", config_record(setting("notes", secret), client_id="straight")))
+    write(installation.internal, CONFIGS, (b"straight", config_record(setting("notes", secret), client_id="straight")))
     for client_id, code in (("careless", "SK001"), ("straight", "SK002")):
         until(lambda client_id=client_id: len(results(installation, client_id)) == 1)
         said = outcomes(results(installation, client_id)[0])
         assert [each for each, outcome in said.items() if outcome == "fired" and each.startswith("SK")] == [code]
     until(lambda: {"careless", "straight"} <= set(in_history(installation)))
     for topic in (RESULTS, FINDINGS, GAUGES, QUARANTINE, CONNECTIONS):
-        assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installation.broker.internal, topic)), topic
-    with_canary = [m for m in read_all(installation.broker.internal, CONFIGS) if CANARY.encode() in (m.value or b"")]
+        assert all(CANARY.encode() not in (message.value or b"") for message in read_all(installation.internal, topic)), topic
+    with_canary = [m for m in read_all(installation.internal, CONFIGS) if CANARY.encode() in (m.value or b"")]
     assert [m.key for m in with_canary] == [b"straight"]
     written = dict(files_below(installation.data_dir, "broker"))
     assert written
@@ -150,19 +150,17 @@ def test_f20_what_is_no_record_is_quarantined_and_everything_else_runs_on(instal
     sent: dict[tuple[str, int, int], tuple[str, int]] = {}
     for topic, reasons in poison.items():
         for reason, values in reasons.items():
-            places = write(
-                installation.broker.internal, topic, *((f"poison-{reason}-{n}".encode(), value) for n, value in enumerate(values))
-            )
+            places = write(installation.internal, topic, *((f"poison-{reason}-{n}".encode(), value) for n, value in enumerate(values)))
             sent |= {(each.topic, each.partition, each.offset): (reason, len(value)) for each, value in zip(places, values, strict=True)}
-    write(installation.broker.internal, CONFIGS, (b"good", b"\n" + good))
+    write(installation.internal, CONFIGS, (b"good", b"\n" + good))
     until(lambda: len(results(installation, "after-poison")), 1)
-    until(lambda: quarantined(installation.broker.internal).keys() >= sent.keys())
-    rows = quarantined(installation.broker.internal)
+    until(lambda: quarantined(installation.internal).keys() >= sent.keys())
+    rows = quarantined(installation.internal)
     assert {place: (rows[place]["reason"], rows[place]["length"]) for place in sent} == sent
     assert all(len(rows[place]["digest"]) == 64 for place in every(sent))
     until(lambda: in_history(installation, client_id="after-poison"), ["after-poison"])
 
-    url = f"{installation.stream_url}metrics"
+    url = f"{installation.job.page}metrics"
     until(lambda: metrics(url).get(("clientscope_stream_quarantined_total", "invalid_origin", CONFIGS)), 1)
     until(lambda: metrics(url).get(("clientscope_quality_unexpected_rows_total", "records_valid", CONFIGS), 0) >= len(sent) - 2)
     assert all(metrics(url)["clientscope_quality_validations_total", "error", topic] == 0 for topic in (CONFIGS, CONNECTIONS))
@@ -178,7 +176,7 @@ def test_every_topic_is_read_by_a_plain_consumer_and_pythons_json(installation: 
     schemas = resources.files("clientscope.records") / "schemas"
     for topic in sorted(BY_NAME.keys() - {TELEMETRY, DECISIONS}):
         validator = jsonschema.Draft202012Validator(json.loads(schemas.joinpath(f"{topic}.json").read_text("utf-8")))
-        values = [message for message in until(lambda topic=topic: read_all(installation.broker.internal, topic)) if message.value]
+        values = [message for message in until(lambda topic=topic: read_all(installation.internal, topic)) if message.value]
         for message in every(values):
             if not message.key.startswith(b"poison"):
                 value = json.loads(message.value)
@@ -198,7 +196,7 @@ def test_the_gauges_are_the_brokers_own_jmx_connections(installation: Any, watch
 
 
 def test_the_job_tells_prometheus_what_it_does(installation: Any) -> None:
-    url = f"{installation.stream_url}metrics"
+    url = f"{installation.job.page}metrics"
     until(lambda: ("clientscope_stream_quarantined_total", "invalid_origin", CONFIGS) in metrics(url))
     found = metrics(url)
     for query in ("live", "history_pushes", "history_connections"):
@@ -220,7 +218,7 @@ def test_the_job_tells_prometheus_what_it_does(installation: Any) -> None:
 def test_every_query_of_the_dashboards_and_alerting_rules_runs_on_a_real_prometheus(installation: Any, tmp_path: Any) -> None:
     targets = {
         "clientscope-gateway": installation.gateway.metrics_url.split("/")[2],
-        "clientscope-stream": installation.stream_url.split("/")[2],
+        "clientscope-stream": installation.job.page.split("/")[2],
         "clientscope-serve": installation.page_url.split("/")[2],
     }
     with held_open(installation, ["apache-kafka-java"]) as (client,), prometheus(targets, tmp_path) as answer:
@@ -244,7 +242,7 @@ def history_command(installation: Any, *flags: str) -> str:
 
 
 def erase_command(installation: Any, *flags: str) -> str:
-    return history_command(installation, "erase", "--bootstrap-servers", installation.broker.internal, *flags)
+    return history_command(installation, "erase", "--bootstrap-servers", installation.internal, *flags)
 
 
 def files_with(installation: Any, name: str) -> list[Path]:
@@ -261,7 +259,7 @@ def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
     name = "forget-me-2b9e"
 
     def findings() -> int:
-        return sum(name.encode() in (value or b"") for value in newest(installation.broker.internal, FINDINGS).values())
+        return sum(name.encode() in (value or b"") for value in newest(installation.internal, FINDINGS).values())
 
     def kept(client_id: str) -> int:
         return sum(in_history(installation, table=table).count(client_id) for table in ("pushes", "connections"))
@@ -279,7 +277,7 @@ def test_f35_a_client_is_erased_while_the_job_runs(installation: Any) -> None:
     assert f"{CONFIGS}: 1 record replaced by tombstones" in said
     assert re.search(r"pushes: 1 row erased, [1-9]\d* files removed from disk; counted again: 0 left", said), said
     assert files_with(installation, name) == []
-    values = newest(installation.broker.internal, CONFIGS).values()
+    values = newest(installation.internal, CONFIGS).values()
     assert not any(value is not None and name.encode() in value for value in every(values))
     pushed_by("remembered")
     assert kept(name) == 0
@@ -295,9 +293,9 @@ def test_f35_erasure_waits_for_what_the_job_has_still_to_read(installation: Any)
         try:
             key = b"g/2/8000"
             value = config_record(setting("acks", "0"), client_id=name, connection_id=8000)
-            write(installation.broker.internal, CONFIGS, (key, value))
+            write(installation.internal, CONFIGS, (key, value))
             erasing = threads.submit(erase_command, installation, "--client-id", name)
-            until(lambda: newest(installation.broker.internal, CONFIGS)[key] is None)
+            until(lambda: newest(installation.internal, CONFIGS)[key] is None)
             assert not erasing.done()
         finally:
             os.kill(jvm, signal.SIGCONT)
@@ -312,7 +310,7 @@ def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -
     history, name = installation.data_dir / "history", "User:forget-me-too-51c3"
     for number, principal in enumerate((name, name, f"{name}-not"), 9000):
         value = config_record(setting("acks", "0"), client_id=f"of-principal-{number}", principal=principal, connection_id=number)
-        write(installation.broker.internal, CONFIGS, (b"g/2/%d" % number, value))
+        write(installation.internal, CONFIGS, (b"g/2/%d" % number, value))
 
     def kept() -> list[str]:
         principals = in_history(installation, "principal")
@@ -325,12 +323,12 @@ def test_f35_a_principal_is_erased_under_whatever_client_id(installation: Any) -
     assert kept() == [f"{name}-not"], "nobody else"
     on_disk = [pyarrow.parquet.read_table(path, partitioning=None)["principal"] for path in (history / "pushes").glob("date=*/*.parquet")]
     assert not any(name in principals.to_pylist() for principals in every(on_disk))
-    values = newest(installation.broker.internal, CONFIGS)
+    values = newest(installation.internal, CONFIGS)
     assert [values[b"g/2/%d" % (9000 + number)] is None for number in range(3)] == [True, True, False]
 
 
 def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(installation: Any) -> None:
-    assert (page(f"{installation.stream_url}healthz"), page(f"{installation.stream_url}readyz")) == ((200, "ok\n"), (200, "ok\n"))
+    assert (page(f"{installation.job.page}healthz"), page(f"{installation.job.page}readyz")) == ((200, "ok\n"), (200, "ok\n"))
     table = installation.data_dir / "history" / "pushes"
     table.rename(table.with_name("aside"))
     table.write_text("no table")
@@ -338,18 +336,18 @@ def test_f47_a_query_whose_table_is_damaged_is_parked_and_the_others_run_on(inst
         with installation.gateway.named("unkept", instance=uuid.uuid4()) as client:
             assert push_one(client, "1") == 0
             until(lambda: len(results(installation, "unkept")), 1, why="the others run on")
-        until(lambda: page(f"{installation.stream_url}readyz")[0], 503)
-        assert page(f"{installation.stream_url}readyz")[1].startswith("history_pushes is parked and retried: ")
-        status, text = page(f"{installation.stream_url}healthz")
+        until(lambda: page(f"{installation.job.page}readyz")[0], 503)
+        assert page(f"{installation.job.page}readyz")[1].startswith("history_pushes is parked and retried: ")
+        status, text = page(f"{installation.job.page}healthz")
         assert status == 200 and text.startswith("history_pushes "), "alive, and said"
     finally:
         table.unlink()
         table.with_name("aside").rename(table)
 
     until(lambda: in_history(installation).count("unkept"), 1)
-    until(lambda: page(f"{installation.stream_url}readyz")[0], 200)
+    until(lambda: page(f"{installation.job.page}readyz")[0], 200)
     restarts = ("clientscope_stream_query_restarts", "history_pushes")
-    until(lambda: metrics(f"{installation.stream_url}metrics")[restarts] >= 1)
+    until(lambda: metrics(f"{installation.job.page}metrics")[restarts] >= 1)
     installation.processes.check()
 
 
@@ -362,7 +360,7 @@ def test_gauges_and_findings_are_in_history_too(installation: Any) -> None:
 
 def test_f15_a_gateway_that_is_lost_loses_its_series_and_is_a_finding_until_it_is_back(installation: Any, watch: DemoWatch) -> None:
     def again() -> None:
-        installation.processes.start("gateway", *installation.gateway_arguments())
+        installation.start_gateway()
         installation.processes.await_ready("gateway")
 
     with held_open(installation, ["before", "before"]):
@@ -374,9 +372,9 @@ def test_f15_a_gateway_that_is_lost_loses_its_series_and_is_a_finding_until_it_i
             assert installation.broker.connections == {("after", "1.0"): 1}
             installation.processes.signal("gateway", signal.SIGKILL)
             until(lambda: watch.snapshot().connections, {}, why="with nothing else happening")
-    lost = becomes(installation.broker.internal, "OP001", lambda each: each.state == "open")
+    lost = becomes(installation.internal, "OP001", lambda each: each.state == "open")
     assert lost.severity == "high"
     assert lost.message.startswith(f'Gateway "{installation.gateway.address}" of broker 1 in cluster ')
     assert f', on host "{platform.node()}", sends no heartbeats any more' in lost.message
     again()
-    becomes(installation.broker.internal, "OP001", lambda each: each.state == "resolved")
+    becomes(installation.internal, "OP001", lambda each: each.state == "resolved")

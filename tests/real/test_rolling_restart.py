@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 from confluent_kafka.admin import AdminClient
-from conftest import running_processes
+from conftest import RunningGateway, running_processes
 from fixed_cluster import NODES, FixedCluster, Load, running_cluster
-from observe import gateway_connections, make_topic, read_all
+from observe import make_topic, read_all
 from patience import LIMIT_S, until
 
 from clientscope.demo.fleet import Fleet
 from clientscope.demo.watch import jmx_connections
-from clientscope.local.process import free_port
 
 pytestmark = pytest.mark.faults
 
@@ -34,17 +33,14 @@ class Restarted:
     """Three brokers and their gateways, by node id."""
 
     cluster: FixedCluster
-    metrics_urls: dict[int, str]
-    gateways: Fleet
+    gateways: dict[int, RunningGateway]
+    processes: Fleet
 
     def start_gateway(self, node: int) -> None:
         plan = self.cluster.brokers[node].plan
-        self.gateways.start(
-            f"gateway-{node}", "gateway", "--bootstrap-servers", self.cluster.internal, "--listen", plan.advertised,
-            "--upstream", f"127.0.0.1:{plan.port}", "--broker-id", str(node), "--heartbeat-interval-ms", "1000",
-            "--admin-listen", "127.0.0.1:0", "--metrics-listen", self.metrics_urls[node].split("/")[2],
-        )  # fmt: skip
-        self.gateways.await_ready(f"gateway-{node}")
+        words = self.gateways[node].arguments(self.cluster.internal, f"127.0.0.1:{plan.port}", "--broker-id", str(node))
+        self.processes.start(f"gateway-{node}", *words)
+        self.processes.await_ready(f"gateway-{node}")
 
     def replicated(self) -> bool:
         """Whether each partition has all of its replicas in sync, so that any one broker may stop."""
@@ -54,13 +50,14 @@ class Restarted:
 
     def agree(self, node: int) -> bool:
         """Whether a gateway's gauges are its broker's own."""
-        return gateway_connections(self.metrics_urls[node]) == jmx_connections(self.cluster.brokers[node].plan.jmx_port)
+        return self.gateways[node].connections == jmx_connections(self.cluster.brokers[node].plan.jmx_port)
 
 
 @pytest.fixture(scope="module")
 def restarted(folder: Path) -> Iterator[Restarted]:
-    with running_cluster(folder, IN_SYNC, direct=False) as cluster, running_processes(folder / "gateways") as gateways:
-        started = Restarted(cluster, {node: f"http://127.0.0.1:{free_port()}/metrics" for node in NODES}, gateways)
+    with running_cluster(folder, IN_SYNC, direct=False) as cluster, running_processes(folder / "gateways") as processes:
+        gateways = {node: RunningGateway(broker.plan.advertised) for node, broker in cluster.brokers.items()}
+        started = Restarted(cluster, gateways, processes)
         for node in NODES:
             started.start_gateway(node)
         yield started
@@ -73,7 +70,7 @@ def test_f14_a_rolling_restart_loses_and_doubles_nothing(restarted: Restarted) -
     with Load(cluster.clients, TOPIC, PARTITIONS, CONSUMERS) as load:
         until(lambda: len(load.acknowledged) > 500 and sum(load.taken.values()) > 500)
         for node in NODES:
-            restarted.gateways.signal(f"gateway-{node}", signal.SIGTERM)
+            restarted.processes.signal(f"gateway-{node}", signal.SIGTERM)
             restarted.start_gateway(node)
             restarts += 1
             load.goes_on()
@@ -90,7 +87,7 @@ def test_f14_a_rolling_restart_loses_and_doubles_nothing(restarted: Restarted) -
             records.setdefault(each.partition, []).append(each)
         for node in NODES:
             until(lambda node=node: restarted.agree(node), why=node)
-        assert sum(sum(gateway_connections(url).values()) for url in restarted.metrics_urls.values()) > 0
+        assert sum(sum(gateway.connections.values()) for gateway in restarted.gateways.values()) > 0
 
     # Every number has a report: acknowledged, or an error that leaves it open.
     assert load.sent == len(load.acknowledged) + len(load.unsure)
