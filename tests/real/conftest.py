@@ -18,20 +18,22 @@ from forked import Gateway
 from groups import group_of
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialUpsertion
-from observe import gateway_connections, page
+from observe import answers, gateway_connections, page
 from page_browser import Opens, started, watched
 from patience import LIMIT_S
 from places import TESTS
 from played_fleet import OWNERS
 from playwright.sync_api import Browser, expect
+from programs import running as running_program
 from stream_job import StreamJob
-from zookeeper import ZooKeeper
 
 from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.demo.fleet import Fleet
 from clientscope.demo.watch import jmx_connections
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
+from clientscope.local.jars import jars
+from clientscope.local.java import java
 from clientscope.local.process import free_port
 
 expect.set_options(timeout=1_000 * LIMIT_S)
@@ -151,16 +153,34 @@ class ForkedFleet(Fleet):
         self._children[name] = Gateway(arguments, self._log(name))  # type: ignore[assignment]
 
 
+@contextmanager
+def zookeeper(release: str, data_dir: Path) -> Iterator[str]:
+    """The address of a ZooKeeper from the jars of an older release of Kafka, for a broker of that release."""
+    data_dir.mkdir(parents=True)
+    port, properties = free_port(), data_dir / "zookeeper.properties"
+    properties.write_text(
+        f"dataDir={data_dir / 'data'}\nclientPort={port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\nmaxClientCnxns=0\n"
+    )
+    command = [
+        java(), "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", os.pathsep.join(map(str, jars(release))),
+        "-Dzookeeper.jmx.log4j.disable=true",  # its JMX needs Log4j 1's own classes
+        "org.apache.zookeeper.server.quorum.QuorumPeerMain", properties,
+    ]  # fmt: skip
+    with running_program(data_dir / "zookeeper.log", *command, ready=lambda: answers(port)):
+        yield f"127.0.0.1:{port}"
+
+
 class BrokerWithZooKeeper(EmbeddedBroker):
     """A broker whose ZooKeeper ends with it."""
 
-    def __init__(self, plan: BrokerPlan, zookeeper: ZooKeeper) -> None:
-        super().__init__(plan)
-        self._zookeeper = zookeeper
+    def __init__(self, plan: BrokerPlan) -> None:
+        self._zookeeper = ExitStack()
+        address = self._zookeeper.enter_context(zookeeper(plan.release, plan.data_dir.with_name(f"{plan.data_dir.name}-zookeeper")))
+        super().__init__(replace(plan, zookeeper=address))
 
     def stop(self) -> None:
         super().stop()
-        self._zookeeper.stop()
+        self._zookeeper.close()
 
 
 def start_broker(data_dir: Path, release: str = "broker", extra: Mapping[str, str] | None = None) -> tuple[EmbeddedBroker, RunningBroker]:
@@ -168,8 +188,7 @@ def start_broker(data_dir: Path, release: str = "broker", extra: Mapping[str, st
     plan = BrokerPlan(free_port(), free_port(), f"127.0.0.1:{free_port()}", data_dir, free_port(), release=release, extra=extra or {})
     broker = EmbeddedBroker(plan)
     if release.startswith("broker-2."):
-        zookeeper = ZooKeeper(release, data_dir.with_name(f"{data_dir.name}-zookeeper"))
-        broker = BrokerWithZooKeeper(replace(plan, zookeeper=zookeeper.address), zookeeper)
+        broker = BrokerWithZooKeeper(plan)
     elif release == "broker-3.6":  # a quorum without KIP-853
         broker = EmbeddedBroker(replace(plan, voters={1: free_port()}, cluster_id=new_cluster_id()))
     return broker, with_topics(broker, plan)
