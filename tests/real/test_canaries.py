@@ -1,4 +1,8 @@
-"""F34: 40 secrets, one for each place that a client can write to, and none of them in anything that is written; by the whole real path."""
+"""F34: 40 secrets, one for each place that a client can write to, and none of them in anything that is written; by the whole real path.
+
+A canary's ``core`` stands nowhere else; that is what is searched for, in any case of letters. Markers stand beside the canaries and are no
+secrets: where one isn't found, the search hasn't looked.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +10,36 @@ import base64
 import io
 import json
 import os
+import random
 import time
-import urllib.error
+import tomllib
 import urllib.parse
-import urllib.request
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from string import digits
+from typing import Any
 
 import deltalake
 import kafka
 import pyarrow.parquet
 import pytest
 from alert_receivers import Server, serving
-from canaries import PLANS, Canaries, as_bytes
-from conftest import sasl
+from conftest import RunningGateway, sasl
 from every import every
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse, SaslHandshakeRequest, SaslHandshakeResponse
 from observe import page, private_file, read_all, write
 from page_browser import watched
-from patience import LIMIT_S, until
+from patience import until
 from playwright.sync_api import Browser
 from record_bytes import config_record, connection_record, heartbeat, setting
+from stream_job import StreamJob
 from test_sasl import unsecured_token
 
 from clientscope import topics
 from clientscope.client.raw import RawClient
 from clientscope.clock import now_ms
-from clientscope.demo.fleet import Fleet
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker
 from clientscope.local.process import free_port
 from clientscope.records.codec import decode
@@ -60,6 +65,58 @@ PASSWORD = "markers-password"
 
 Setting = tuple[str, str, int, bool]
 
+_source = random.Random(34)  # noqa: S311 - the same each time, and nobody's secrets
+
+
+def _core(number: int) -> str:
+    return f"CNRY{number:02}" + "".join(_source.choices("ABCDEFGHJKLMNPQRSTUVWXYZ", k=10))
+
+
+def _random() -> str:
+    """A text that looks random: kinds of characters change at nearly each place."""
+    kinds = ("abcdefghjkmnpqrstuvwxyz", "ABCDEFGHJKLMNPQRSTUVWXYZ", digits)
+    return "".join(_source.choice(kinds[place % 3]) for place in range(30))
+
+
+PLANS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+"""Their shapes, where they are planted, and what must be found beside them."""
+
+
+class Canaries:
+    """Every canary's core by its place; `at` makes one, once."""
+
+    def __init__(self) -> None:
+        self.by_place: dict[str, str] = {}
+
+    def at(self, place: str, shape: str = "plain") -> str:
+        """A new one, as a client writes it: in one of the shapes, or ``random``."""
+        assert place not in self.by_place, place
+        core = self.by_place[place] = _random() if shape == "random" else _core(len(self.by_place))
+        return core if shape == "random" else PLANS["shapes"][shape].replace("{}", core)
+
+    def found_in(self, content: bytes) -> list[str]:
+        """Places whose canaries the content contains: as they are, in another case, or in base64."""
+        lower = content.lower()
+        return [
+            place
+            for place, core in self.by_place.items()
+            if core.lower().encode() in lower or any(form in content for form in _in_base64(core))
+        ]
+
+
+def _in_base64(core: str) -> Iterable[bytes]:
+    """The core as it stands within longer text in base64, wherever it begins."""
+    for before in range(3):
+        encoded = base64.b64encode(b"\0" * before + core.encode())
+        yield encoded[4 if before else 0 : -4]
+
+
+def as_bytes(content: object) -> bytes:
+    """Anything that was read, as the search takes it."""
+    if isinstance(content, bytes):
+        return content
+    return (content if isinstance(content, str) else json.dumps(content, default=str)).encode()
+
 
 class Path40:
     """The installation, the canaries, and what was found where."""
@@ -67,9 +124,10 @@ class Path40:
     def __init__(self, folder: Path, canaries: Canaries) -> None:
         self.folder, self.canaries = folder, canaries
         self.broker_port, self.internal = free_port(), f"127.0.0.1:{free_port()}"
-        self.gateway = f"127.0.0.1:{free_port()}"
-        self.addresses = {name: f"127.0.0.1:{free_port()}" for name in ("gateway", "admin", "stream", "serve", "deliver", "spark")}
-        self.processes = Fleet(folder / "logs", lambda line: None)
+        self.gateway = RunningGateway(f"127.0.0.1:{free_port()}")
+        self.addresses = {name: f"127.0.0.1:{free_port()}" for name in ("serve", "deliver", "spark")}
+        self.job = StreamJob(self.internal, folder, "--ui-port", self.addresses["spark"].split(":")[1])
+        self.processes = self.job.processes
         self.surfaces: dict[str, tuple[bytes, tuple[str, ...]]] = {}
         self.answers: list[str] = []
 
@@ -83,7 +141,7 @@ class Path40:
     @contextmanager
     def client(self, client_id: str, *, user: str = PRINCIPAL, password: str = PASSWORD, token: str = "") -> Iterator[RawClient]:
         """One that has signed in, by PLAIN or with a token."""
-        with RawClient.connect(self.gateway, client_id, timeout=LIMIT_S) as client:
+        with self.gateway.connect(client_id) as client:
             self.sign_in(client, user, password, token)
             yield client
 
@@ -104,13 +162,12 @@ class Path40:
 
 def broker_plan(run: Path40, user: str) -> BrokerPlan:
     extra = sasl("PLAIN,OAUTHBEARER", PASSWORD, PRINCIPAL, user)
-    return BrokerPlan(run.broker_port, int(run.internal.split(":")[1]), run.gateway, run.folder / "broker", extra=extra)
+    return BrokerPlan(run.broker_port, int(run.internal.split(":")[1]), run.gateway.address, run.folder / "broker", extra=extra)
 
 
 def start(run: Path40, hook: Server) -> None:
     folder, at = run.folder, run.addresses
-    for name, text in (("digest.key", "0123456789abcdef" * 4), ("hook.secret", "whsec_" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")):
-        private_file(folder / name, text)
+    private_file(folder / "hook.secret", "whsec_" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
     private_file(folder / "hook.header", run.canaries.at("a web hook's header of ours"))
     (folder / "receivers.toml").write_text(
         f'[[receiver]]\nname = "hook"\nkind = "webhook"\nurl = "{hook.url}"\nsecrets = ["file:{folder}/hook.secret"]\n'
@@ -121,17 +178,10 @@ def start(run: Path40, hook: Server) -> None:
     )
     for name in ("events", "tmp"):
         (folder / name).mkdir()
-    kafka_is, digests = ("--bootstrap-servers", run.internal), ("--digest-key-file", str(folder / "digest.key"))
-    run.processes.start(
-        "stream", "stream", *kafka_is, *digests, "--checkpoint-dir", str(folder / "checkpoints"), "--history-dir", str(folder / "history"),
-        "--history-interval-seconds", "2", "--driver-memory", "1g", "--metrics-listen", at["stream"],
-        "--ui-port", at["spark"].split(":")[1],
-    )  # fmt: skip
-    run.processes.start(
-        "gateway", "gateway", *kafka_is, *digests, "--listen", run.gateway, "--upstream", f"127.0.0.1:{run.broker_port}",
-        "--metrics-listen", at["gateway"], "--admin-listen", at["admin"], "--heartbeat-interval-ms", "1000",
-        "--policy-deadline-ms", "10000", "--request-log", str(folder / "requests.log"),
-    )  # fmt: skip
+    run.job.start()
+    flags = ("--digest-key-file", str(run.job.key), "--request-log", str(folder / "requests.log"))
+    run.processes.start("gateway", *run.gateway.arguments(run.internal, f"127.0.0.1:{run.broker_port}", *flags))
+    kafka_is = ("--bootstrap-servers", run.internal)
     docs = ("--data-docs-dir", str(folder / "history" / "data-docs"))
     run.processes.start("serve", "serve", *kafka_is, *docs, "--listen", at["serve"], "--history-dir", str(folder / "history"))
     receivers = ("--receivers", str(folder / "receivers.toml"))
@@ -162,7 +212,7 @@ def plant(run: Path40, user: str) -> None:
         assert client.receive_frame()[4:6] == (42).to_bytes(2, "big")
     run.pushes("by-user", harmless, user=user)
     run.pushes("by-token", harmless, token=unsecured_token(f"svc-{at('subject of a token', 'github')}"))
-    with RawClient.connect(run.gateway, "refused", timeout=LIMIT_S) as client:
+    with run.gateway.connect("refused") as client:
         assert run.sign_in(client, PRINCIPAL, at("a wrong SASL password")) == 58
     with run.client("malformed") as client:
         client.api_versions(SOFTWARE, VERSION)
@@ -209,10 +259,10 @@ def settle(run: Path40, hook: Server) -> None:
 def look_while_it_runs(run: Path40, browser: Browser) -> None:
     """All that processes answer."""
     at = run.addresses
-    listed = f"http://{at['admin']}/v1/connections"
+    listed = f"http://{run.gateway.admin}/v1/connections"
     until(lambda: SOFTWARE.encode() in run.page(listed))
     run.surface("gateway: /v1/connections", run.page(listed), CLIENT_ID, SOFTWARE, VERSION, PRINCIPAL)
-    run.surface("gateway: /metrics", run.page(f"http://{at['gateway']}/metrics"), SOFTWARE, VERSION)
+    run.surface("gateway: /metrics", run.page(run.gateway.metrics_url), SOFTWARE, VERSION)
     api = f"http://{at['serve']}/api/v1"
     until(lambda: SOFTWARE.encode() in run.page(f"{api}/gauges"))
     for path, markers in PLANS["api"].items():
@@ -222,8 +272,8 @@ def look_while_it_runs(run: Path40, browser: Browser) -> None:
         run.surface(f"serve: client {each['key']}", run.page(f"{api}/clients/{urllib.parse.quote(each['key'], safe='')}"))
     for each in json.loads(run.page(f"{api}/findings?limit=1000"))["items"]:
         run.surface(f"serve: finding {each['fingerprint']}", run.page(f"{api}/findings/{each['fingerprint']}"), each["fingerprint"])
-    for name in ("stream", "serve", "deliver"):
-        run.surface(f"{name}: /metrics", run.page(f"http://{at[name]}/metrics"), "clientscope")
+    for name, where in {"stream": run.job.page, "serve": f"http://{at['serve']}/", "deliver": f"http://{at['deliver']}/"}.items():
+        run.surface(f"{name}: /metrics", run.page(f"{where}metrics"), "clientscope")
     spark = f"http://{at['spark']}"
     application = json.loads(run.page(f"{spark}/api/v1/applications"))[0]["id"]
     for name in ("environment", "sql?details=true&length=1000", "stages?details=true", "streaming/statistics", "executors"):
