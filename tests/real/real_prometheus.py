@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
