@@ -40,7 +40,7 @@ LONGEST = (
     "test_http_listeners", "test_findings", "test_rolling_restart", "test_tls", "test_deliver",
     "test_degraded", "test_hostile_identities", "test_faults",
     "test_compose_brokers", "test_page_history", "test_refused_starts", "test_more_partitions", "test_kip_1324_test_plan",
-    "test_kafka_reader", "test_cluster", "test_stream_runs", "test_f44_invented_ids",
+    "test_kafka_reader", "test_stream_runs", "test_f44_invented_ids",
     "test_findings_retention",
 )  # fmt: skip
 """Files that take more than half a minute, the longest first: begun last, one of them would leave the other worker without work."""

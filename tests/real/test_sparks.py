@@ -1,31 +1,38 @@
 """The job on a standalone cluster of each release of Spark: the same results as in local mode, with all secrets that there can be.
 
-Spark's processes know each other by a secret and encrypt, Kafka asks for a password (SASL), and the digest key is in a file.
+Spark's processes know each other by a secret and encrypt, Kafka asks for a password (SASL), and the digest key is in a file. On the
+newest release executors and decoders die, too.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import random
+import re
+import signal
+import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from conftest import RunningBroker, with_topics
-from observe import private_file
+from observe import private_file, write
 from outcome import Input, comes_out
 from patience import until
+from record_bytes import config_record
 from standalone import OTHER_SPARKS, SPARK, for_submit, secret, standalone
 from stream_job import KEY
 
 from clientscope.kafka.access import KafkaAccess
 from clientscope.local.broker import BrokerPlan, EmbeddedBroker, new_cluster_id
 from clientscope.local.process import free_port
+from clientscope.records.topics import CONFIGS
 from streaming.checkpoints.job_topic import read_job
 from streaming.releases import RELEASES, release
 
-pytestmark = pytest.mark.matrix
-
 SEED = 23
-OLDEST, NEWEST = RELEASES[0].minor, RELEASES[-1].minor
+NEWEST = RELEASES[-1].minor
 PASSWORD = "canary-stream-7f3a"
 
 
@@ -48,6 +55,7 @@ def with_sasl(folder: Path) -> tuple[EmbeddedBroker, RunningBroker, str]:
     return broker, with_topics(broker, plan), secured
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize("minor", [each.minor for each in RELEASES])
 def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor: str) -> None:
     """`outcome` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
@@ -82,9 +90,7 @@ def test_f21_each_spark_says_the_same_and_tells_no_secret(tmp_path: Path, minor:
             comes_out(broker.internal, tmp_path / "history", KEY)
             until(lambda: read_job(broker.internal).progress["live"].spark_version.startswith(f"{minor}."))
             assert "Traceback" not in cluster.log(), cluster.log()
-            defaults = (conf / "spark-defaults.conf").read_text()
-            secrets = PASSWORD.encode(), KEY.secret, defaults.split("spark.authenticate.secret ")[1].split()[0].encode()
-            assert [path for path, said in spoken(tmp_path / "cluster") for each in secrets if each in said] == []
+            assert spoken(tmp_path, PASSWORD.encode(), KEY.secret) == []
             assert cluster.stop_job() == 0, cluster.log()
     finally:
         started.stop()
@@ -105,12 +111,48 @@ def test_f25_a_checkpoint_continues_with_a_newer_minor_release_of_spark(own: Run
             assert "is damaged" not in cluster.log()
 
 
-def spoken(cluster: Path) -> list[tuple[Path, bytes]]:
-    """What everybody on the machine reads among the processes, and what the cluster's processes log."""
-    found = [
-        (path, path.read_bytes()) for path in cluster.rglob("*") if path.is_file() and (path.suffix == ".log" or path.name == "stderr")
-    ]
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+@pytest.mark.long
+def test_f21_f22_a_cluster_says_the_same_also_when_executors_and_decoders_die(own: RunningBroker, tmp_path: Path) -> None:
+    """`outcome` is what test_stream_faults.py holds local mode to; the code comes from the zip alone (`standalone`)."""
+    chance = random.Random(SEED)  # noqa: S311 - moments that can be had again
+    digest_key = private_file(tmp_path / "digest.key", KEY.secret)
+    for_submit(tmp_path / "submit")
+    written = Input(own.internal, SEED)
+    written.write(200)
+    with standalone(tmp_path / "cluster", secret(tmp_path)) as cluster:
+        given = ("--conf", "spark.sql.shuffle.partitions=2", "--name", "ours")
+        cluster.run(tmp_path / "submit", own.internal, tmp_path, digest_key, "--quality", "off", given=given)
+        cluster.await_ready()
+        comes_out(own.internal, tmp_path / "history", KEY)
+        (offsets,) = (tmp_path / "checkpoints" / "live").glob("*/offsets/0")
+        conf = json.loads(offsets.read_text().splitlines()[1])["conf"]
+        assert conf["spark.sql.shuffle.partitions"] == "2", "what spark-submit has wins"
+        assert '"name" : "ours"' in cluster.state()
+        for _ in range(5):
+            until(lambda: len(cluster.executors()), 2)
+            written.write(chance.randrange(50, 200))
+            time.sleep(chance.uniform(0, 1))
+            with suppress(ProcessLookupError):
+                os.kill(chance.choice(cluster.executors()), signal.SIGKILL)
+            written.write(50)
+            comes_out(own.internal, tmp_path / "history", KEY)  # one kill at a time: Spark gives up a task that four have met
+        assert "Traceback" not in cluster.log(), cluster.log()
+        assert spoken(tmp_path) == []
+        before = len(cluster.log())
+        (where,) = write(own.internal, CONFIGS, (b"deadly", config_record(client_id="deadly:exit")))
+        written.write(50)
+        comes_out(own.internal, tmp_path / "history", KEY, {(where.topic, where.partition, where.offset)})
+        assert re.search(r"Task \d+ in stage \S+ failed 4 times", cluster.log()[before:]), "the task is tried again before its query is"
+        assert cluster.stop_job() == 0, cluster.log()
+
+
+def spoken(folder: Path, *secrets: bytes) -> list[Path]:
+    """Where one of these or Spark's own secret stands among the processes, as everybody on the machine reads them, or in their logs."""
+    defaults = (folder / "conf" / "spark-defaults.conf").read_text()
+    searched = (*secrets, defaults.split("spark.authenticate.secret ")[1].split()[0].encode())
+    found = [path for path in (folder / "cluster").rglob("*") if path.is_file() and (path.suffix == ".log" or path.name == "stderr")]
+    told = []
+    for path in (*found, *Path("/proc").glob("[0-9]*/cmdline")):
         with suppress(OSError):
-            found.append((path, path.read_bytes()))
-    return found
+            told += [path for each in searched if each in path.read_bytes()]
+    return told

@@ -211,6 +211,6 @@ def kill_now_and_then(job: Job, seed: int, drivers: int, workers: int) -> None:
 
 @pytest.mark.parametrize(("drivers", "workers"), [(2, 1), pytest.param(20, 20, marks=[pytest.mark.long, pytest.mark.timeout(3600)])])
 def test_f22_kills_at_random_points_lose_nothing_and_repeat_only_what_is_alike(job: Job, drivers: int, workers: int) -> None:
-    """Of an executor: test_cluster.py."""
+    """Of an executor: test_sparks.py."""
     kill_now_and_then(job, SEED, drivers, workers)
     job.comes_out()

@@ -1,4 +1,4 @@
-"""The settings for spark-submit, and errors for missing or superfluous ones.  The rest is in tests/real/test_cluster.py."""
+"""The settings for spark-submit, and errors for missing or superfluous ones.  The rest is in tests/real/test_sparks.py."""
 
 from __future__ import annotations
 
