@@ -132,23 +132,6 @@ def test_f06_a_nonsense_length_closes_the_connection_and_is_counted(gateway: Any
     memory.stays_within(2**20)
 
 
-def test_f04_a_version_that_the_broker_lacks_is_answered_in_v0_and_the_next_one_is_taken(gateway: Any, broker: Any) -> None:
-    """UNSUPPORTED_VERSION with the range of key 18 alone, as the broker says it; the client tries again and is known."""
-    newest = head(18, 99, 5) + b"\0" + b"\x05late" + b"\x042.0" + b"\0"
-    with RawClient.connect(broker.client, "direct") as direct:
-        direct.send_frame(newest)
-        expected = direct.receive_frame()
-    with gateway.connect("late") as client:
-        client.send_frame(newest)
-        answer = client.receive_frame()
-        assert answer == expected
-        number, code, keys, key, least, greatest = struct.unpack_from(">ihihhh", answer)
-        assert (number, code, keys, key, least) == (5, 35, 1, 18, 0) and greatest >= 3
-        until(lambda: gateway.connections.get(("unknown", "unknown")), 1)
-        assert client.api_versions("late", "2.0", version=3).error_code == 0
-        until(lambda: gateway.connections == {("late", "2.0"): 1} == broker.connections)
-
-
 _ENTRY = b"\x05acks\x04all\x01\x01"
 MALFORMED = {
     "bad varint": (b"\xff\xff\xff\xff\xff\x07" + _ENTRY, INVALID_REQUEST, "bad_varint"),
