@@ -31,20 +31,6 @@ def described(address: str) -> bytes:
         return client.receive_frame()
 
 
-def test_each_source(broker: Any) -> None:
-    cluster = ("--bootstrap-servers", broker.internal)
-    jmx = ("--jmx", f"1=http://127.0.0.1:{broker.jmx_port}/metrics")
-    sources = [listed(*cluster), listed(*cluster, *jmx), listed(*cluster, *jmx, "--software", "1=mine/1.0")]
-    assert [(each["software_name"], each["software_version"], each["source"]) for each in sources] == [
-        ("Kafka", "4.4", "inferred"),
-        ("Kafka", "4.4.0", "jmx"),
-        ("mine", "1.0", "declared"),
-    ]
-    assert (sources[0]["broker"], sources[0]["controller"], sources[0]["fenced"]) == (1, True, False)
-    row = next(line for line in run(*cluster, *jmx).splitlines() if "4.4.0" in line)
-    assert row.split() == ["1", broker.internal, "–", "active", "Kafka", "4.4.0", "jmx"]
-
-
 @pytest.mark.parametrize(
     ("answers", "flags", "sent", "shown"),
     [
@@ -76,3 +62,6 @@ def test_each_brokers_gateway_is_asked_before_anything_is_inferred(spare: Any, t
             (found[2]["software_name"], "4.4.0", "jmx"),
             (found[3]["software_name"], "4.4", "inferred"),
         ]
+        assert [(each["broker"], each["controller"], each["fenced"]) for each in found] == [(1, True, False)] * 4
+        row = next(line for line in run(*beside, *jmx).splitlines() if "4.4.0" in line)
+        assert row.split() == ["1", spare.internal, "–", "active", "Kafka", "4.4.0", "jmx"]
