@@ -13,7 +13,6 @@ import pytest
 from clients.every import CLIENTS, each_client
 from clients.script import RECORDS, variants, work
 from conftest import RunningBroker, RunningGateway, running_broker
-from kafka.protocol.admin import DescribeClusterRequest
 from observe import connection_records
 from patience import eventually, until
 
@@ -36,13 +35,6 @@ def gateway(broker: RunningBroker, folder: Path) -> Iterator[RunningGateway]:
     """A gateway that declares its broker's software."""
     with broker.gateway(folder / "matrix", *DECLARED, advertised=True) as running:
         yield running
-
-
-def test_every_version_of_describe_cluster_has_the_declared_software(broker: Any, gateway: Any) -> None:
-    for version in range(3):
-        with gateway.connect("admin") as client:
-            client.send(DescribeClusterRequest(version=version, endpoint_type=1, include_fenced_brokers=False))
-            assert client.receive_frame().endswith(b"\x02\xf5\x06\x05\x05Mine\xf6\x06\x04\x041.0")
 
 
 @pytest.mark.timeout(600)  # the first run on a machine downloads and compiles clients
