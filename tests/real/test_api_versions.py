@@ -151,10 +151,3 @@ def test_one_that_says_nothing_is_unreachable(spare: RunningBroker, monkeypatch:
     with socket.create_server((host, int(port))):
         (answer,) = ask({"bootstrap_servers": spare.client, "request_timeout_ms": 1000}).answers
     assert answer.state is AnswerState.UNREACHABLE
-
-
-def test_the_gateway_is_seen_through(gateway: Any) -> None:
-    """A gateway in front of the broker adds PushConfig, which the inference looks over."""
-    (answer,) = ask({"bootstrap_servers": gateway.address}).answers
-    assert answer.ranges[1324] == (0, 0)
-    assert str(infer(answer.ranges, answer.finalized, answer.supported)) == "4.4"
