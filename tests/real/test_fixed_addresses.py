@@ -11,7 +11,6 @@ import struct
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from clients.every import CLIENTS, each_client
 from clients.python import Confluent
 from clients.script import RECORDS, Client, variants, work
 from fixed_cluster import FixedCluster, InFront, Peers, client_pids, gateway_in_front, running_cluster
+from forked import clientscope
 from frame_bytes import head
 from kafka.protocol.admin import DescribeClusterRequest, DescribeClusterResponse
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse, MetadataRequest, MetadataResponse
@@ -30,14 +30,7 @@ from observe import make_topic, metrics
 from patience import LIMIT_S, meanwhile, until
 
 from clientscope.client.raw import RawClient
-from clientscope.cluster.api_versions import ask
-from clientscope.cluster.software import details, find_all
-from clientscope.commands.doctor.listeners import check_listeners
-from clientscope.commands.doctor.result import Outcome, Situation
-from clientscope.config import GatewaySettings
 from clientscope.demo.watch import jmx_connections
-from clientscope.kafka.access import KafkaAccess
-from clientscope.kafka.admin import connected
 from clientscope.local.jars import jars
 from clientscope.readiness.served import known_releases
 from clientscope.session.addresses import LAST_FETCH, READ, known
@@ -263,14 +256,17 @@ def test_versions_that_are_not_known_are_not_offered_and_not_passed(cluster: Fix
 
 
 @pytest.mark.matrix
-def test_doctor_finds_a_gateway_at_each_brokers_port(cluster: FixedCluster, in_front: InFront) -> None:
-    ranges = {"right": f"{in_front.ports[0]}-{in_front.ports[2]}", "few": f"{in_front.ports[0]}-{in_front.ports[0]}"}
-    with closing(connected(KafkaAccess(cluster.clients))) as admin:
-        for name, outcomes in {"right": [Outcome.OK] * 3, "few": [Outcome.OK, Outcome.PROBLEM, Outcome.PROBLEM]}.items():
-            settings = GatewaySettings(listen=in_front.gateway.address, broker_ports=ranges[name], first_broker_id=1)
-            brokers = [details(each) for each in find_all(ask(KafkaAccess(cluster.clients).client_arguments()).answers, {}, {})]
-            situation = Situation(settings, settings, None, None, None, admin=admin, brokers=brokers)
-            assert [result.outcome for result in check_listeners(situation)] == outcomes
+@pytest.mark.parametrize(("last", "outcomes"), [(2, ["ok"] * 3), (0, ["ok", "problem", "problem"])])
+def test_doctor_finds_a_gateway_at_each_brokers_port(
+    cluster: FixedCluster, in_front: InFront, tmp_path: Path, last: int, outcomes: list[str]
+) -> None:
+    file = tmp_path / "clientscope.toml"
+    file.write_text(
+        f'[kafka]\n"bootstrap.servers" = "{cluster.clients}"\n[gateway]\nlisten = "{in_front.gateway.address}"\n'
+        f'broker_ports = "{in_front.ports[0]}-{in_front.ports[last]}"\nfirst_broker_id = 1\n'
+    )
+    found = json.loads(clientscope("doctor", "--config", str(file), "-o", "json").stdout)["results"]
+    assert [each["outcome"] for each in found if each["check"] == "listeners"] == outcomes
 
 
 def test_it_cannot_be_bypassed(cluster: FixedCluster, in_front: InFront) -> None:
