@@ -123,10 +123,9 @@ def test_f01_acks_0_leaves_nothing_behind_and_loses_nothing(gateway: Any, topic:
     body += struct.pack(">h", len(name)) + name + struct.pack(">iii", 1, 0, len(records)) + records
     frames = in_frame(body) * 1000
     settings = {"bootstrap_servers": gateway.address, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
-    with kafka.KafkaConsumer(**settings) as consumer, gateway.connect("flood") as client:
+    with kafka.KafkaConsumer(**settings) as consumer, gateway.named("flood") as client:
         partition = kafka.TopicPartition(topic, 0)
         before = consumer.end_offsets([partition])[partition]
-        client.api_versions("flood", "1.0")
         for _ in range(5):
             client.socket.sendall(frames)  # what the worker needs is there from then on
         memory = WorkerMemory(gateway.pid)
@@ -156,9 +155,8 @@ def test_f09_a_client_that_reads_no_more_costs_no_memory_and_gets_every_byte(gat
     with RawClient.connect(broker.client, "direct") as direct:
         direct.socket.sendall(fetch(TOPIC, 0))
         expected = hashlib.sha256(direct.receive_frame()[4:]).hexdigest()
-    with gateway.connect("slow-reader") as client:
+    with gateway.named("slow-reader") as client:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
-        client.api_versions("slow-reader", "1.0")
         memory = WorkerMemory(gateway.pid)
         for correlation_id in range(10):
             client.socket.sendall(fetch(TOPIC, correlation_id))

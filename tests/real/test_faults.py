@@ -149,8 +149,7 @@ def test_f15_a_gateway_dies_with_1000_connections_and_comes_back(own: RunningBro
 
     def connect(stack: ExitStack, gateway: RunningGateway) -> None:
         for _ in range(1000):
-            clients.append(stack.enter_context(gateway.connect("held")))
-            clients[-1].api_versions("held", "1")
+            clients.append(stack.enter_context(gateway.named("held")))
 
     with ExitStack() as stack:
         with own.gateway(tmp_path / "first", **flags) as gateway:

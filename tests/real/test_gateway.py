@@ -90,10 +90,9 @@ def test_gateway_records_the_bytes_per_second_of_each_connection(broker: Any, tm
     """All that a client sent and received, and nothing of one that is idle."""
     with (
         broker.gateway(tmp_path, "--gateway-id", "gateway-traffic") as gateway,
-        gateway.connect("idle") as idle,
+        gateway.named("idle"),
         gateway.connect("busy") as busy,
     ):
-        idle.api_versions("idle", "1")
 
         def said() -> list[dict[int, tuple[int, int]]]:
             records = connection_records(broker.internal, "gateway-traffic", kind=Kind.TRAFFIC)
@@ -271,9 +270,7 @@ NAME = ("spread", "1")
 
 
 def spread(gateway: RunningGateway, stack: ExitStack) -> RawClient:
-    client = stack.enter_context(gateway.connect("spread"))
-    client.api_versions(*NAME)
-    return client
+    return stack.enter_context(gateway.named("spread"))
 
 
 def is_open(client: RawClient) -> bool:
@@ -335,22 +332,24 @@ def listing(gateway: Any, *flags: str) -> str:
 
 def test_json_and_table(gateway: Any) -> None:
     instance = uuid.uuid4()
-    with gateway.named("listed-old", "listed-java", "2.8.1", instance=instance), gateway.connect("listed-new") as new:
-        new.api_versions("listed-java", "4.4.0")
-        with gateway.connect("listed-new") as silent:
-            silent.api_versions("", "", version=0)
-            lines = [json.loads(line) for line in listing(gateway, "-o", "jsonl", "client_id:listed-*").splitlines()]
-            assert [(c["ClientId"], c["ClientName"], c["ClientVersion"], c["Inferred"]) for c in lines] == [
-                ("listed-old", "listed-java", "2.8.1", None),
-                ("listed-new", "listed-java", "4.4.0", None),
-                ("listed-new", "unknown", "unknown", ["listed-java", "4.4.0"]),
-            ]
-            assert lines[0]["ClientInstanceId"] == str(instance)
-            assert {(c["ClientAddress"], c["Listener"], c["SecurityProtocol"]) for c in lines} == {("127.0.0.1", "CLIENT", "PLAINTEXT")}
-            text = listing(gateway, "software:listed-java", "version:<3.0")
-            assert text.startswith("1 connection on listener CLIENT (PLAINTEXT)")
-            assert "listed-old" in text
-            assert "listed-java (inferred)" in listing(gateway, "client_id:listed-new")
+    with (
+        gateway.named("listed-old", "listed-java", "2.8.1", instance),
+        gateway.named("listed-new", "listed-java", "4.4.0"),
+        gateway.connect("listed-new") as silent,
+    ):
+        silent.api_versions("", "", version=0)
+        lines = [json.loads(line) for line in listing(gateway, "-o", "jsonl", "client_id:listed-*").splitlines()]
+        assert [(c["ClientId"], c["ClientName"], c["ClientVersion"], c["Inferred"]) for c in lines] == [
+            ("listed-old", "listed-java", "2.8.1", None),
+            ("listed-new", "listed-java", "4.4.0", None),
+            ("listed-new", "unknown", "unknown", ["listed-java", "4.4.0"]),
+        ]
+        assert lines[0]["ClientInstanceId"] == str(instance)
+        assert {(c["ClientAddress"], c["Listener"], c["SecurityProtocol"]) for c in lines} == {("127.0.0.1", "CLIENT", "PLAINTEXT")}
+        text = listing(gateway, "software:listed-java", "version:<3.0")
+        assert text.startswith("1 connection on listener CLIENT (PLAINTEXT)")
+        assert "listed-old" in text
+        assert "listed-java (inferred)" in listing(gateway, "client_id:listed-new")
     assert "0 connections" in listing(gateway, "client_id:listed-*")
 
 

@@ -39,7 +39,6 @@ from observe import (
 from patience import LIMIT_S, eventually, meanwhile, until
 from record_bytes import connection_record, heartbeat
 
-from clientscope.client.raw import RawClient
 from clientscope.digest import DigestKey
 from clientscope.gateway.place import next_epoch
 from clientscope.local.process import free_port
@@ -116,8 +115,7 @@ def test_another_digest_key_while_it_runs(broker: Any, tmp_path: Path) -> None:
         """Whether a name that is a secret is shown as its digest under this key."""
         expected = f"[redacted {DigestKey.read(tmp_path / key).digest(SECRET).hex()[:16]}]"
 
-        with gateway.connect("named") as client:
-            client.api_versions(SECRET, "1")
+        with gateway.named("named", SECRET):
             return eventually(lambda: expected in [each["ClientName"] for each in listed(gateway)])
 
     configure(f'digest_key_file = "{tmp_path / "first"}"')
@@ -204,10 +202,9 @@ def has_ended(pid: int) -> bool:
 
 
 def test_an_answer_under_way_arrives_and_then_the_connection_ends(broker: Any, tmp_path: Path) -> None:
-    with broker.gateway(tmp_path) as gateway, gateway.connect("waiting") as waiting:
+    with broker.gateway(tmp_path) as gateway, gateway.named("waiting") as waiting:
         assert gateway.probe("healthz") == (200, "ok\n")
         assert gateway.probe("readyz") == (200, "ok\n")
-        waiting.api_versions("waiting", "1")
         request = FetchRequest(
             version=4, replica_id=-1, max_wait_ms=900, min_bytes=1, max_bytes=1000, isolation_level=0,
             topics=[FetchRequest.FetchTopic(version=4, topic="no.such.topic", partitions=[])],
@@ -299,6 +296,5 @@ def test_a_gateway_started_after_its_clock_was_set_back_is_the_newest(spare: Any
     address = f"127.0.0.1:{free_port()}"
     ahead = time.time_ns() // 1_000_000 + 3_600_000
     beats(spare, address, ahead)
-    with spare.gateway(tmp_path, listen=address), RawClient.connect(address, "late") as client:
-        client.api_versions("late", "1")
+    with spare.gateway(tmp_path, listen=address) as gateway, gateway.named("late"):
         until(lambda: {record.gateway_epoch for record in connection_records(spare.internal, address)}, {ahead, ahead + 1})

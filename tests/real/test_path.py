@@ -70,9 +70,7 @@ def in_history(installation: Any, column: str = "client_id", client_id: str = ""
 
 @contextmanager
 def held_open(installation: Any, names: list[str]) -> Iterator[list[RawClient]]:
-    clients = [installation.gateway.connect("held") for _ in names]
-    for client, name in zip(clients, names, strict=True):
-        client.api_versions(name, "1.0")
+    clients = [installation.gateway.named("held", name, "1.0") for name in names]
     yield clients
     for client in clients:
         client.close()

@@ -16,7 +16,6 @@ from every import every
 from observe import children, count, make_topic, metrics, private_file, process_name, push_one, read_all
 from patience import LIMIT_S, until
 
-from clientscope.client.raw import RawClient
 from clientscope.records.client_key import instance_of
 from clientscope.records.topics import CONFIGS
 from clientscope.wire.codes import NONE, THROTTLING_QUOTA_EXCEEDED
@@ -41,10 +40,9 @@ def gateway(spare: RunningBroker, folder: Path) -> Iterator[RunningGateway]:
         yield running
 
 
-def pushed(address: str, name: str, instance: uuid.UUID) -> int:
+def pushed(gateway: RunningGateway, name: str, instance: uuid.UUID) -> int:
     """One client connects, identifies itself, and pushes; returns the answer's error code."""
-    with RawClient.connect(address, name, 30.0) as client:
-        client.api_versions(name, "1.0", instance)
+    with gateway.named(name, instance=instance) as client:
         return push_one(client)
 
 
@@ -72,8 +70,8 @@ def test_f17_whatever_a_policy_does_to_one_client_the_others_are_served(
     bad, others = uuid.uuid4(), [uuid.uuid4() for _ in range(CLIENTS)]
     with ThreadPoolExecutor(12) as pool:
         writing = pool.submit(produced, gateway.address)
-        misbehaving = pool.submit(pushed, gateway.address, f"act-{act}", bad)
-        answers = list(pool.map(lambda instance: pushed(gateway.address, "good", instance), others))
+        misbehaving = pool.submit(pushed, gateway, f"act-{act}", bad)
+        answers = list(pool.map(lambda instance: pushed(gateway, "good", instance), others))
         assert set(answers) == {NONE}
         assert writing.result() == RECORDS
         misbehaving.result()
@@ -86,9 +84,9 @@ def test_f17_whatever_a_policy_does_to_one_client_the_others_are_served(
         )
     )
     if act == "raise":
-        assert pushed(gateway.address, f"act-{act}", bad) == -1
+        assert pushed(gateway, f"act-{act}", bad) == -1
     else:
-        assert pushed(gateway.address, "good-now", bad) == THROTTLING_QUOTA_EXCEEDED
+        assert pushed(gateway, "good-now", bad) == THROTTLING_QUOTA_EXCEEDED
     assert str(bad) not in {instance_of((m.key or b"").decode()) for m in read_all(spare.internal, CONFIGS)}
 
 
@@ -99,7 +97,7 @@ def test_a_crash_loop_meets_its_quota_and_nobody_else_does(gateway: RunningGatew
     refused = [answer for answer in answers if answer.error_code == THROTTLING_QUOTA_EXCEEDED]
     assert refused and all(0 < answer.throttle_time_ms <= 1000 for answer in every(refused))
     assert [answer.error_code for answer in answers[:10]] == [NONE] * 10
-    assert pushed(gateway.address, "good", uuid.uuid4()) == NONE
+    assert pushed(gateway, "good", uuid.uuid4()) == NONE
     until(lambda: count(gateway, "pushes_refused", "quota") == before + len(refused))
 
 
@@ -108,7 +106,7 @@ def test_the_policys_processes_have_no_secret_of_the_settings(spare: RunningBrok
     secret = f"canary-{uuid.uuid4().hex}"
     config = private_file(tmp_path / "clientscope.toml", f'[kafka]\n"sasl.password" = "{secret}"\n')
     with spare.gateway(tmp_path, "--config", str(config)) as gateway:
-        assert pushed(gateway.address, "good", uuid.uuid4()) == NONE
+        assert pushed(gateway, "good", uuid.uuid4()) == NONE
         assert secret.encode() in memory(gateway.pid)
         (policy,) = [pid for pid in children(gateway.pid) if process_name(pid) == "gw-policy"]
         assert secret.encode() not in memory(policy)
